@@ -1,0 +1,85 @@
+# Two commands need nothing but Python 3.11+, pip and make:
+#   make demo    see what the library does
+#   make test    check that it does it right
+# `make` alone lists all commands.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# The version of torch with which the optional tests are known to pass. It is an enormous download that no
+# other part needs, so it stands here and not among the dependencies.
+TORCH  := torch==2.13.0
+# Test processes. Each keeps to one thread, or they would fight over the cores.
+JOBS   ?= 2
+PYTEST := OMP_NUM_THREADS=1 MPLBACKEND=Agg $(BIN)/python -m pytest -n $(JOBS)
+CODE   := src tests tools benchmarks
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-rest test-all lint format bench bench-smoke clean
+
+help:  ## list the commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+# ---------------------------------------------------------------------------- the environment
+# Stamps say what is installed; they are older than pyproject.toml when it must be installed anew.
+
+# A half-made environment is removed: it would look like a finished one the next time.
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("$(PYTHON) is Python " + sys.version.split()[0] + ", expected 3.11 or newer. Name one: make PYTHON=python3.12 ...")'
+	@echo "Making $(VENV)"
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
+
+$(VENV)/.demo: pyproject.toml | $(BIN)/python
+	@echo "Installing skedasis and scikit-learn into $(VENV) (once)"
+	@$(PIP) --editable '.[sklearn]'
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml | $(BIN)/python
+	@echo "Installing skedasis with all that tests and linters need into $(VENV) (once)"
+	@$(PIP) --editable '.[dev]'
+	@touch $@
+
+$(VENV)/.torch: Makefile $(VENV)/.dev
+	@echo "Installing $(TORCH) into $(VENV) (once)"
+	@$(PIP) '$(TORCH)'
+	@touch $@
+
+# ---------------------------------------------------------------------------- what it does
+
+demo: $(VENV)/.demo  ## explain two models of real data: report.html and figures (ARGS="--data my.csv --target price")
+	@$(BIN)/skedasis demo $(ARGS)
+
+bench: $(VENV)/.dev  ## measure speed and memory beside effector, PyALE and scikit-learn
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks $(ARGS)
+
+# ---------------------------------------------------------------------------- whether it is right
+
+lint: $(VENV)/.dev  ## style, sizes, the import rule, types
+	$(BIN)/ruff check $(CODE)
+	$(BIN)/ruff format --check $(CODE)
+	$(BIN)/python tools/check_sizes.py src
+	$(BIN)/lint-imports
+	$(BIN)/pyright
+
+test: lint  ## lint, then all tests that need neither torch nor patience, with coverage
+	$(PYTEST) -m 'not slow and not torch' --cov --cov-report=term
+
+# One after the other, even under `make -j`: the first must not see torch.
+test-all:  ## make test, then the slow and the optional tests and a short benchmark
+	$(MAKE) test
+	$(MAKE) test-rest
+
+test-rest: $(VENV)/.torch bench-smoke
+	$(PYTEST) -m 'slow or torch'
+
+bench-smoke: $(VENV)/.dev
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks --smoke
+
+format: $(VENV)/.dev  ## put the code into the house's form
+	$(BIN)/ruff check --fix $(CODE)
+	$(BIN)/ruff format $(CODE)
+
+clean:  ## remove what was made, the environment too
+	rm -rf $(VENV) dist skedasis-demo .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage*
+	find src tests tools benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
