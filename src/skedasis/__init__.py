@@ -1,0 +1,118 @@
+"""skedasis explains a fitted model: what each feature does, for whom that is not true, and how sure one can be.
+
+A *quantity* is a scalar function of a row; a *method* turns it into an effect in three steps, plan, local, read; a
+*result* evaluates, re-bins, tabulates, saves and plots itself without ever calling the model again.
+
+Examples
+--------
+>>> import numpy as np
+>>> import skedasis as sd
+>>> X = np.random.default_rng(0).uniform(-1, 1, size=(500, 2))
+>>> e = sd.explain(lambda X: 3 * X[:, 0] * X[:, 1] + X[:, 1], X, "x1", method=sd.ALE(bins=4))
+>>> e
+<Effect of 'x1' on prediction: ALE, 4 bins, importance 0.6872, heterogeneity 0.9681>
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_PUBLIC = {
+    "ALE": "methods.ale",
+    "AutoUniform": "binning",
+    "BinningWarning": "errors",
+    "DALE": "methods.dale",
+    "DataError": "errors",
+    "Edges": "binning",
+    "Effect": "results.effect",
+    "Effects": "results.effects",
+    "Feature": "data.schema",
+    "Greedy": "binning",
+    "ICE": "methods.pdp",
+    "LeftOutWarning": "errors",
+    "ModelOutputError": "errors",
+    "Optimal": "binning",
+    "PDP": "methods.pdp",
+    "Quantile": "binning",
+    "RHALE": "methods.rhale",
+    "UALE": "methods.rhale",
+    "Uniform": "binning",
+    "UnsupportedError": "errors",
+    "datasets": "",
+    "explain": "engine",
+    "load": "results.io",
+    "logit": "quantity.outputs",
+    "prediction": "quantity.outputs",
+    "probability": "quantity.outputs",
+    "report": "report.build",
+}
+"""Where each public name lives. They are imported when they are first used (PEP 562)."""
+
+__all__ = [
+    "ALE",
+    "DALE",
+    "ICE",
+    "PDP",
+    "RHALE",
+    "UALE",
+    "AutoUniform",
+    "BinningWarning",
+    "DataError",
+    "Edges",
+    "Effect",
+    "Effects",
+    "Feature",
+    "Greedy",
+    "LeftOutWarning",
+    "ModelOutputError",
+    "Optimal",
+    "Quantile",
+    "Uniform",
+    "UnsupportedError",
+    "__version__",
+    "datasets",
+    "explain",
+    "load",
+    "logit",
+    "prediction",
+    "probability",
+    "report",
+]
+
+if TYPE_CHECKING:
+    from skedasis import datasets
+    from skedasis.binning import AutoUniform, Edges, Greedy, Optimal, Quantile, Uniform
+    from skedasis.data.schema import Feature
+    from skedasis.engine import explain
+    from skedasis.errors import (
+        BinningWarning,
+        DataError,
+        LeftOutWarning,
+        ModelOutputError,
+        UnsupportedError,
+    )
+    from skedasis.methods.ale import ALE
+    from skedasis.methods.dale import DALE
+    from skedasis.methods.pdp import ICE, PDP
+    from skedasis.methods.rhale import RHALE, UALE
+    from skedasis.quantity.outputs import logit, prediction, probability
+    from skedasis.report.build import report
+    from skedasis.results.effect import Effect
+    from skedasis.results.effects import Effects
+    from skedasis.results.io import load
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PUBLIC:
+        raise AttributeError(f"module 'skedasis' has no attribute {name!r}")
+    module = importlib.import_module(f"skedasis.{_PUBLIC[name] or name}")
+    value = getattr(module, name) if _PUBLIC[name] else module
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

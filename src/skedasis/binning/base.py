@@ -1,0 +1,65 @@
+"""What every scheme of binning is, and what they share."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from skedasis.cells import Cells, distinct
+from skedasis.data.summary import Column
+from skedasis.errors import DataError, explained
+from skedasis.moments import Moments, WeightKind
+from skedasis.typing import Floats, Ints, Json, Side
+
+
+@dataclass(frozen=True)
+class Binning(ABC):
+    """A scheme of cutting an axis into bins."""
+
+    @abstractmethod
+    def candidates(self, column: Column) -> Cells:
+        """Return the fine cells; for a constant feature a single edge."""
+
+    def choose(self, cells: Cells, moments: Moments, spread: Spread) -> Ints:
+        """Return which of the cells' edges stay, in order: all of them, unless the scheme chooses."""
+        return np.arange(len(cells.edges))
+
+    def describe(self) -> Json:
+        """Return the scheme and its settings, as they are written into a provenance."""
+        settings = {f.name: getattr(self, f.name) for f in fields(self)}
+        # JSON knows no tuples: what is loaded is to equal what was saved.
+        plain = {k: list(v) if isinstance(v, tuple) else v for k, v in settings.items()}
+        return {"scheme": type(self).__name__, **plain}
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How scatter is measured while bins are chosen.
+
+    Parameters
+    ----------
+    ddof : int
+        1 for the unbiased variance (RHALE Eq. 11), 0 for UALE's (Eq. 11 there).
+    kind : {"frequency", "sampling"}
+        What weights mean.
+    largest : float
+        The largest absolute local effect: it sets the scale of what counts as a tie.
+    """
+
+    ddof: int = 1
+    kind: WeightKind = "frequency"
+    largest: float = 0.0
+
+
+def positive(what: str, k: Any) -> None:
+    """Refuse a number of bins that is no positive integer."""
+    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
+        raise DataError(explained(what, repr(k), "an integer of at least 1", "Use 20"))
+
+
+def snapped_cells(column: Column, edges: Floats, closed: Side) -> Cells:
+    """Return cells whose edges the column itself can hold: what is planned is what the model sees."""
+    return Cells(distinct(column.snap(edges)), closed)

@@ -1,0 +1,278 @@
+"""What every method is: three pure steps.
+
+`plan` sees a summary of a column and chooses cells. `local` sees one batch of rows, and is the only step that calls the
+model. `read` sees what was gathered, and makes the result. A method is a frozen dataclass of its parameters; running it
+stores nothing in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, Protocol
+
+import numpy as np
+
+from skedasis.binning import Binning
+from skedasis.cells import Cells, Grid
+from skedasis.data.schema import Feature
+from skedasis.data.summary import Column, Summary
+from skedasis.errors import DataError, explained
+from skedasis.moments import Moments, WeightKind
+from skedasis.quantity.base import Traits
+from skedasis.results.effect import Effect
+from skedasis.results.spec import About
+from skedasis.typing import Bools, Floats, Ints, Json
+
+
+class Bound(Protocol):
+    """One batch of rows bound to a quantity: all that a method knows of a model."""
+
+    @property
+    def weights(self) -> Floats | None:
+        """The rows' weights; None means 1 each."""
+        ...
+
+    @property
+    def row_id(self) -> Ints:
+        """The rows' places in X."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def column(self, j: int) -> Floats:
+        """Return the rows' values of a feature."""
+        ...
+
+    def some(self, rows: Ints) -> Bound:
+        """Return the same for some of the rows."""
+        ...
+
+    def sweep(self, j: int, values: Floats) -> Floats:
+        """Return the quantity, (n, m), with a column replaced."""
+        ...
+
+    def edge_differences(self, j: int, low: Floats, high: Floats) -> Floats:
+        """Return q(high, x_c) - q(low, x_c), (n,)."""
+        ...
+
+    def local_slopes(self, column: Summary, traits: Traits) -> Floats:
+        """Return the partial derivative by one feature, (n,): the quantity's own, or central differences."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What `plan` gives: the cells or the grid, and how local effects are got.
+
+    Parameters
+    ----------
+    column : Summary
+        Of the column that it was made from.
+    traits : Traits
+    cells : Cells or Grid
+    notes : dict
+        For the provenance.
+    empty : ndarray of bool, optional
+        Cells without rows that the neighbours' rows are to cross.
+    coarse : ndarray of int, optional
+        Which of the cells' edges were planned, where more were put between them (see `Method.refined`).
+    """
+
+    column: Summary
+    traits: Traits
+    cells: Any
+    notes: Json = field(default_factory=dict)
+    empty: Bools | None = None
+    coarse: Ints | None = None
+
+    @property
+    def bins(self) -> Cells:
+        """Return the cells of a plan that has some."""
+        return self.cells
+
+    @property
+    def grid(self) -> Grid:
+        """Return the grid of a plan that has one."""
+        return self.cells
+
+
+@dataclass(eq=False)
+class Local:
+    """What `local` gives of one batch. Two of them merge into what it would give of both.
+
+    Parameters
+    ----------
+    moments : dict of str to Moments
+    kept : dict of str to ndarray
+        Arrays by rows, for the rows that are kept; not merged, but collected by `Kept`.
+    largest : float
+        Largest absolute local effect.
+    outside : int
+        Rows beyond the edges.
+    """
+
+    moments: dict[str, Moments]
+    kept: dict[str, Any] = field(default_factory=dict)
+    largest: float = 0.0
+    outside: int = 0
+
+    def merge(self, other: Local) -> Local:
+        """Return what both batches give together, but for the rows."""
+        moments = {k: m.merge(other.moments[k]) for k, m in self.moments.items()}
+        largest = max(self.largest, other.largest)
+        return Local(moments, {}, largest, self.outside + other.outside)
+
+
+class Kept:
+    """The rows that are kept of all features, written batch by batch into one block for each kind of array.
+
+    One large block takes a fraction of the time of many arrays (the system hands out its memory in large pages), and
+    nothing has to be joined at the end.
+
+    Parameters
+    ----------
+    features : sequence of int
+    capacity : int
+        Rows of each feature at most.
+    """
+
+    def __init__(self, features: Sequence[int], capacity: int) -> None:
+        self._place = {j: i for i, j in enumerate(features)}
+        self._filled = dict.fromkeys(features, 0)
+        self._capacity = capacity
+        self._blocks: dict[tuple[str, Any, Any], Any] = {}
+        self._views: dict[int, dict[str, Any]] = {j: {} for j in features}
+
+    def add(self, j: int, arrays: Mapping[str, Any]) -> None:
+        """Write a batch's arrays of feature j behind those of the batches before."""
+        if not arrays:
+            return
+        start, rows = self._filled[j], len(next(iter(arrays.values())))
+        for name, array in arrays.items():
+            if name not in self._views[j]:
+                self._views[j][name] = self._room(name, array)[self._place[j]]
+            self._views[j][name][start : start + rows] = array
+        self._filled[j] += rows
+
+    def _room(self, name: str, array: Any) -> Any:
+        kind = (name, array.dtype, array.shape[1:])
+        if kind not in self._blocks:
+            shape = (len(self._place), self._capacity, *array.shape[1:])
+            self._blocks[kind] = np.empty(shape, dtype=array.dtype)
+        return self._blocks[kind]
+
+    def of(self, j: int) -> dict[str, Any]:
+        """Return the arrays of feature j."""
+        return {name: view[: self._filled[j]] for name, view in self._views[j].items()}
+
+
+class Method(Protocol):
+    """A method: its parameters, and three steps."""
+
+    @property
+    def name(self) -> str:
+        """The method's name, as users write it."""
+        ...
+
+    @property
+    def uses_slopes(self) -> bool:
+        """Whether it asks for derivatives, so that it matters whether there are any."""
+        ...
+
+    def plan(self, column: Column, traits: Traits) -> Plan:
+        """Choose the cells from a summary of the column."""
+        ...
+
+    def sets(self, plans: Mapping[int, Plan]) -> int:
+        """Return how many values a row is evaluated at in one call, at most: batches are sized by it."""
+        ...
+
+    def rows_wanted(self, rows: int) -> int:
+        """Return how many of the rows are to be kept, if there is room."""
+        ...
+
+    def row_bytes(self, plan: Plan) -> int:
+        """Return what keeping one row costs."""
+        ...
+
+    def refined(self, plan: Plan) -> Plan:
+        """Return a plan whose moments allow other bins later, for when the rows cannot all be kept."""
+        ...
+
+    def check(self, features: Sequence[Feature]) -> None:
+        """Refuse parameters that name features which are not there."""
+        ...
+
+    def describe(self) -> Json:
+        """Return the parameters as plain values."""
+        ...
+
+    def local(self, bound: Bound, plan: Plan, keep: Bools | None) -> Local:
+        """Call the model for one batch; keep the rows that `keep` marks (None: all)."""
+        ...
+
+    def read(
+        self, plan: Plan, local: Local, about: About, *, exact: bool, kind: WeightKind
+    ) -> Effect:
+        """Make the result."""
+        ...
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """A method's parameters can be written down."""
+
+    @property
+    def name(self) -> str:
+        """Return the method's name."""
+        return type(self).__name__
+
+    def check(self, features: Sequence[Feature]) -> None:
+        """Refuse parameters that name features which are not there. Most name none."""
+
+    def rows_wanted(self, rows: int) -> int:
+        """Return how many of the rows are to be kept, if there is room: all of them."""
+        return rows
+
+    def refined(self, plan: Plan) -> Plan:
+        """Return a plan whose moments allow other bins later. Most plans are what they are."""
+        return plan
+
+    def describe(self) -> Json:
+        """Return the parameters as plain values."""
+        return {f.name: plain(getattr(self, f.name)) for f in fields(self)}
+
+
+def plain(value: Any) -> Any:
+    """Return a parameter as something that JSON can hold."""
+    if isinstance(value, Binning):
+        return value.describe()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, Mapping):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, np.generic):
+        return value.item()
+    return list(value) if isinstance(value, tuple) else value
+
+
+def chosen(arrays: Mapping[str, Any], keep: Bools | None) -> dict[str, Any]:
+    """Return the rows that are kept, of those arrays that there are."""
+    if keep is not None and not keep.any():
+        return {}
+    there = {name: a for name, a in arrays.items() if a is not None}
+    return there if keep is None else {name: a[keep] for name, a in there.items()}
+
+
+def one_of(what: str, value: Any, known: tuple[Any, ...]) -> None:
+    """Refuse a value that is none of those known.
+
+    Raises
+    ------
+    DataError
+    """
+    if value not in known:
+        raise DataError(
+            explained(what, repr(value), " | ".join(map(repr, known)), "Name one of these")
+        )

@@ -1,0 +1,193 @@
+"""`Moments`: the sufficient statistics of everything in this library.
+
+A mean and a sum of squared deviations merge exactly (Chan, Golub & LeVeque 1983), so the same numbers come out whether
+the rows are seen at once, batch by batch or on several machines. Sums of squares are never kept: their difference loses
+every digit as soon as an offset dwarfs the spread.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Literal
+
+import numpy as np
+
+from skedasis.typing import Floats, Ints
+
+WeightKind = Literal["frequency", "sampling"]
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Weighted first and second moments of many cells at once.
+
+    Parameters
+    ----------
+    count : ndarray of float, shape (...)
+        Rows in each cell (rows are counted, whatever their weights).
+    weight, weight2 : ndarray of float, shape (...)
+        Sums of the rows' weights and of their squares.
+    mean : ndarray of float, shape (...)
+        Weighted mean; 0 where the cell is empty.
+    m2 : ndarray of float, shape (...)
+        Weighted sum of squared deviations from `mean`.
+    """
+
+    count: Floats
+    weight: Floats
+    weight2: Floats
+    mean: Floats
+    m2: Floats
+
+    @classmethod
+    def zeros(cls, cells: int | tuple[int, ...]) -> Moments:
+        """Return the moments of no rows: the neutral element of `merge`."""
+        return cls(*(np.zeros(cells) for _ in fields(cls)))
+
+    @classmethod
+    def of(
+        cls,
+        values: Floats,
+        cell: Ints,
+        cells: int,
+        weights: Floats | None = None,
+        like: Moments | None = None,
+    ) -> Moments:
+        """Gather `values` by cell.
+
+        Parameters
+        ----------
+        values : ndarray of float, shape (n,)
+            Finite numbers.
+        cell : ndarray of int, shape (n,)
+            The cell of each row, in ``0..cells - 1``.
+        cells : int
+            Number of cells.
+        weights : ndarray of float, shape (n,), optional
+            Positive weights; None means 1 each.
+        like : Moments, optional
+            Of other values of the same rows in the same cells: their counts and weights are not summed again.
+
+        Notes
+        -----
+        Two passes. The second corrects the first's rounding (the sum of deviations is not exactly zero), so that a
+        constant of 1e7 added to the values changes the variance by rounding only.
+        """
+        count, weight, weight2 = _sizes(cell, cells, weights) if like is None else like.sizes
+        safe = np.where(weight > 0, weight, 1.0)
+        mean = _sums(cell, values if weights is None else weights * values, cells) / safe
+        # One array, written in place: at these sizes making arrays costs more than filling them.
+        deviation = mean.take(cell)
+        np.subtract(values, deviation, out=deviation)
+        residual = _sums(cell, deviation if weights is None else weights * deviation, cells) / safe
+        deviation *= deviation
+        if weights is not None:
+            deviation *= weights
+        m2 = _sums(cell, deviation, cells) - safe * residual**2
+        return cls(count, weight, weight2, mean + residual, np.maximum(m2, 0.0))
+
+    @classmethod
+    def of_curves(cls, values: Floats, weights: Floats | None = None) -> Moments:
+        """Gather curves point by point: `values` has shape (m, n), one row a point, one column an instance."""
+        m, n = values.shape
+        w = np.ones(n) if weights is None else weights
+        weight, weight2 = float(w.sum()), float(w @ w)
+        # One dot product a point: a matrix product may round equal rows differently.
+        mean = np.vecdot(values, w) / weight
+        deviation = values - mean[:, None]
+        residual = np.vecdot(deviation, w) / weight
+        weighted = deviation if weights is None else deviation * w
+        m2 = np.vecdot(deviation, weighted) - weight * residual**2
+        full = np.full(m, float(n)), np.full(m, weight), np.full(m, weight2)
+        return cls(*full, mean + residual, np.maximum(m2, 0.0))
+
+    @property
+    def sizes(self) -> tuple[Floats, Floats, Floats]:
+        """Return count, weight and squared weight."""
+        return self.count, self.weight, self.weight2
+
+    def merge(self, other: Moments) -> Moments:
+        """Return the moments of both sets of rows, cell by cell (associative and commutative up to rounding)."""
+        weight = self.weight + other.weight
+        share = other.weight / np.where(weight > 0, weight, 1.0)
+        delta = other.mean - self.mean
+        # The heavier side is the base of the new mean: a zero-weight side then leaves the other untouched.
+        forward = self.mean + delta * share
+        backward = other.mean - delta * (1.0 - share)
+        mean = np.where(share <= 0.5, forward, backward)
+        m2 = self.m2 + other.m2 + delta**2 * self.weight * share
+        mean = np.where(weight > 0, mean, 0.0)
+        return Moments(self.count + other.count, weight, self.weight2 + other.weight2, mean, m2)
+
+    def pool(self, starts: Ints) -> Moments:
+        """Merge neighbouring cells.
+
+        Parameters
+        ----------
+        starts : ndarray of int, shape (k,)
+            First cell of each group, strictly increasing; ``starts[0]`` is 0. The last group ends with the cells.
+
+        Returns
+        -------
+        Moments
+            Of k groups. Means are taken over the group first and deviations from them after, so nothing cancels.
+        """
+        count, weight, weight2 = (
+            np.add.reduceat(a, starts) for a in (self.count, self.weight, self.weight2)
+        )
+        group = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(self.weight))))
+        safe = np.where(weight > 0, weight, 1.0)
+        mean = np.add.reduceat(self.weight * self.mean, starts) / safe
+        deviation = np.where(self.weight > 0, self.mean - mean[group], 0.0)
+        residual = np.add.reduceat(self.weight * deviation, starts) / safe
+        between = np.add.reduceat(self.weight * deviation**2, starts) - safe * residual**2
+        m2 = np.add.reduceat(self.m2, starts) + np.maximum(between, 0.0)
+        return Moments(count, weight, weight2, mean + residual, m2)
+
+    def take(self, index: Ints | slice) -> Moments:
+        """Return the moments of some of the cells."""
+        return Moments(*(getattr(self, f.name)[index] for f in fields(self)))
+
+    def degrees(self, ddof: int = 1, kind: WeightKind = "frequency") -> Floats:
+        """Return what `m2` is divided by: n - ddof.
+
+        For frequency weights n is the weight; for sampling weights 1 is replaced by the weights' effective size, which
+        gives the unbiased ``sum(w) - sum(w**2) / sum(w)``.
+        """
+        if kind == "frequency":
+            return self.weight - ddof
+        return self.weight - ddof * self.weight2 / np.where(self.weight > 0, self.weight, 1.0)
+
+    def variance(self, ddof: int = 1, kind: WeightKind = "frequency") -> Floats:
+        """Return the variances; NaN where a cell holds too little weight to have one (DESIGN 4.3).
+
+        A cell of one row (or, for frequency weights, of weight 1 at most) has none, whatever `ddof`.
+        """
+        enough = (self.degrees(1, kind) > 0) & (self.count > 0)
+        if kind == "sampling":
+            enough &= self.count > 1
+        return np.where(enough, self.m2 / np.where(enough, self.degrees(ddof, kind), 1.0), np.nan)
+
+    def effective(self, kind: WeightKind = "frequency") -> Floats:
+        """Return the size that a mean's error divides by: n, or (sum w)^2 / sum w^2 for sampling weights."""
+        if kind == "frequency":
+            return self.weight
+        return self.weight**2 / np.where(self.weight2 > 0, self.weight2, 1.0)
+
+    def arrays(self) -> dict[str, Floats]:
+        """Return the five arrays by name, as they are saved."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+
+def _sizes(cell: Ints, cells: int, weights: Floats | None) -> tuple[Floats, Floats, Floats]:
+    """Return count, weight and squared weight of each cell."""
+    count: Floats = np.bincount(cell, minlength=cells).astype(float)
+    if weights is None:
+        return count, count, count
+    return count, _sums(cell, weights, cells), _sums(cell, weights * weights, cells)
+
+
+def _sums(cell: Ints, values: Floats, cells: int) -> Floats:
+    """Return the sum of the values in each cell."""
+    sums: Floats = np.bincount(cell, values, cells).astype(float, copy=False)
+    return sums

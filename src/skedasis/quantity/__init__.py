@@ -1,0 +1,1 @@
+"""What is explained: scalar functions of a row, derived from a fitted model."""

@@ -1,0 +1,155 @@
+"""`Quantity`: a scalar function of a row (and of its label, where it needs one), derived from a fitted model."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from skedasis.data.schema import Feature
+from skedasis.data.source import Batch, Source, as_source
+from skedasis.errors import UnsupportedError, explained
+from skedasis.typing import Floats
+
+if TYPE_CHECKING:
+    from skedasis.quantity.bound import Bound
+
+CALL_ROWS = 100_000
+"""Rows that one call of the model carries: enough to hide what a call costs, few enough to stay in memory."""
+
+_EPS = float(np.finfo(float).eps)
+
+LocalEffects = Literal["slopes", "differences", "secants", "edges", "none"]
+
+
+@dataclass(frozen=True)
+class Traits:
+    """What a quantity can do for one feature.
+
+    Parameters
+    ----------
+    local : {"slopes", "differences", "secants"}
+        The best local effects there are: derivatives of its own, central differences, or, because the quantity is
+        constant between jumps, only differences over cells.
+    source : str
+        Where they come from, in words, for the provenance.
+    """
+
+    local: LocalEffects
+    source: str
+
+
+@dataclass
+class Meter:
+    """Counts what the model was asked: the cost that a user pays."""
+
+    rows: int = 0
+    calls: int = 0
+    slope_rows: int = 0
+    slope_calls: int = 0
+    seconds: float = 0.0
+
+    def add(self, other: Meter) -> None:
+        """Add another worker's counts."""
+        self.rows += other.rows
+        self.calls += other.calls
+        self.slope_rows += other.slope_rows
+        self.slope_calls += other.slope_calls
+        self.seconds += other.seconds
+
+
+class Quantity(ABC):
+    """A scalar function of a row. Immutable; picklable where its model is.
+
+    Attributes
+    ----------
+    name : str
+        Shown on axes.
+    unit : str or None
+        Shown on axes.
+    """
+
+    name: str = "prediction"
+    unit: str | None = None
+
+    @abstractmethod
+    def values(self, X: Any) -> Any:
+        """Call the model on rows in X's container, and return the raw values: (n,) numbers, if all is well."""
+
+    def slopes(self, X: Any) -> Any:
+        """Call the model's derivative: (n, d). Only where `traits` says that there is one."""
+        raise UnsupportedError(
+            explained(self.describe(), "no derivative", "a differentiable model", "Give slope=")
+        )
+
+    def traits(self, feature: Feature) -> Traits:
+        """Return what the quantity can do for a feature."""
+        return Traits("differences", "central differences")
+
+    def describe(self) -> str:
+        """Return the quantity as a user would write it, for errors and provenances."""
+        return self.name
+
+    def prepare(self, source: Source) -> Source:
+        """Check that the rows are of the kind that the model was fitted on, and return them in its container."""
+        return source
+
+    @property
+    def axis(self) -> str:
+        """Return the text for an axis."""
+        return f"{self.name} [{self.unit}]" if self.unit else self.name
+
+    def on(
+        self, batch: Batch, copies: int = 1, eps: float = _EPS, used: Bound | None = None
+    ) -> Bound:
+        """Bind the quantity to a batch of rows.
+
+        Parameters
+        ----------
+        batch : Batch
+        copies : int
+            How many sets of the batch's rows one call of the model carries at most.
+        eps : float
+            Unit round-off of the numbers that the model computes in.
+        used : Bound, optional
+            A bound of the same worker that is done: its buffer's memory is used again.
+        """
+        from skedasis.quantity.bound import Bound
+
+        return Bound(self, batch, copies, eps, used)
+
+    def at(self, X: Any, y: Any = None) -> Floats:
+        """Return the quantity at each row of X.
+
+        Parameters
+        ----------
+        X : array or data frame of n rows
+        y : array of n labels, optional
+            For quantities that need them.
+
+        Returns
+        -------
+        ndarray of float, shape (n,)
+
+        Raises
+        ------
+        DataError
+            Where X does not fit the model.
+        ModelOutputError
+            Where the model's answer is not one finite number a row.
+
+        Notes
+        -----
+        Costs n model rows.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import skedasis as sd
+        >>> sd.prediction(lambda X: 2 * X[:, 0]).at(np.array([[1.0], [4.0]]))
+        array([2., 8.])
+        """
+        source = self.prepare(as_source(X, y))
+        return np.concatenate([self.on(b).at() for b in source.batches(CALL_ROWS)])

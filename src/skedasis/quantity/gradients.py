@@ -1,0 +1,139 @@
+"""Slopes of quantities that have none of their own: central differences, and a look at whether those mean anything."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from skedasis.data.summary import Summary
+from skedasis.errors import ModelOutputError
+from skedasis.quantity.base import Traits
+from skedasis.typing import Floats
+
+if TYPE_CHECKING:
+    from skedasis.quantity.bound import Bound
+
+_FAR = 1e3
+"""An offset of so many standard deviations calls for two step sizes."""
+
+
+def differences(bound: Bound, column: Summary) -> Floats:
+    """Return central differences of the quantity at the batch's rows.
+
+    Parameters
+    ----------
+    bound : Bound
+    column : Summary
+        The feature's summary: its spread sets the step.
+
+    Returns
+    -------
+    ndarray of float, shape (n,)
+        NaN where the feature is missing.
+
+    Notes
+    -----
+    The step is the cube root of the unit round-off times max(sd, |x|), which balances truncation and rounding, and the
+    difference is divided by the step as the floating-point numbers realised it. Whole numbers step to whole numbers.
+    Costs 2 n model rows; twice as many where the offset dwarfs the spread (see `_two_steps`).
+    """
+    x = bound.column(column.feature.position)
+    eps = _round_off(bound, column)
+    small, large = np.cbrt(eps) * column.sd, np.cbrt(eps) * np.maximum(column.sd, np.abs(x))
+    if column.sd == 0:
+        return np.where(np.isnan(x), np.nan, 0.0)
+    if column.integer:
+        return _difference(bound, column, max(float(np.rint(small)), 1.0))[0]
+    if max(abs(column.low), abs(column.high)) <= _FAR * column.sd:
+        return _difference(bound, column, large)[0]
+    return _two_steps(bound, column, small, large, eps)
+
+
+def _round_off(bound: Bound, column: Summary) -> float:
+    """Return the coarser unit round-off of the column and of what the model computes in."""
+    own = np.finfo(column.dtype).eps if column.dtype.kind == "f" else np.finfo(float).eps
+    return float(max(own, bound.eps))
+
+
+def _difference(
+    bound: Bound, column: Summary, step: Floats | float
+) -> tuple[Floats, Floats, Floats]:
+    """Return slope, realised width and the larger magnitude of the two values."""
+    j = column.feature.position
+    x = bound.column(j)
+    if column.missing:
+        # A row without a value has no slope; what it is evaluated at instead only has to be harmless.
+        x = np.where(np.isnan(x), column.low, x)
+        step = np.where(np.isnan(step), column.sd, step)
+    low, high = column.snap(x - step), column.snap(x + step)
+    if column.integer:
+        # A whole step may leave the data: from 0/1 it would lead to -1 and 2. At the ends it is taken to one side.
+        low, high = np.maximum(low, column.low), np.minimum(high, column.high)
+    both = bound.sweep(j, np.stack([low, high]).T)
+    with np.errstate(invalid="ignore"):
+        width = high - low
+        slope = (both[:, 1] - both[:, 0]) / width
+    if column.missing:
+        slope[np.isnan(bound.column(j))] = np.nan
+    return slope, width, np.abs(both).max(axis=1)
+
+
+def _two_steps(bound: Bound, column: Summary, small: float, large: Floats, eps: float) -> Floats:
+    """Choose, row by row, between a step that suits the spread and one that suits the offset.
+
+    With values like Unix times, a step proportional to |x| leaves the data, and one proportional to the spread drowns
+    in the rounding of a model that computes w * x. Where both agree within the rounding of the small step, the large
+    one, which hardly has any, is the better estimate; where they disagree, the model bends in between and the small
+    one is right.
+    """
+    spacing = np.spacing(max(abs(column.low), abs(column.high)))
+    near, width, size = _difference(bound, column, max(small, 32 * spacing))
+    # Far enough for 1e-9 of w, and no further: the model's world may end somewhere out there.
+    enough = 2e9 * eps * np.abs(bound.column(column.feature.position))
+    large = np.minimum(large, np.maximum(small, enough))
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):
+            far, far_width, far_size = _difference(bound, column, large)
+    except ModelOutputError:  # infinite out there: the step that suits the spread is all there is
+        return near
+    noise = 8 * eps * (size / width + far_size / far_width)
+    with np.errstate(invalid="ignore"):
+        return np.where(np.abs(near - far) <= noise, far, near)
+
+
+def look(bound: Bound, column: Summary) -> Traits:
+    """Tell whether a quantity without slopes is piecewise constant in a feature.
+
+    A function that never moves under a small step, and yet differs between the rows' values, has derivatives that are
+    zero almost everywhere: averaging them would give an effect of exactly zero. The few rows whose small step crosses
+    a jump show enormous slopes, which is how a jump is told from a ramp.
+
+    Notes
+    -----
+    Costs 5 model rows for each row of the (small) batch, 7 where an offset dwarfs the spread; they are counted as rows
+    of the check.
+    """
+    steps = ", whole steps of a whole-number feature" if column.integer else ""
+    usual = Traits("differences", f"central differences{steps}")
+    j = column.feature.position
+    x = bound.column(j)
+    there = ~np.isnan(x)
+    if column.sd == 0 or there.sum() < 2:
+        return usual
+    slope = np.where(there, differences(bound, column), 0.0)
+    filled = np.where(there, x, column.snap(np.full(len(x), np.nanmedian(x))))
+    donors = np.roll(np.sort(filled), len(x) // 2)
+    ends = np.full(len(x), column.low), np.full(len(x), column.high)
+    values = bound.sweep(j, np.stack([ends[0], donors, ends[1]]).T)
+    moved = np.ptp(values, axis=1)
+    # Forests that sum their trees in any order answer with the last digit loose: that is no slope.
+    eps = _round_off(bound, column)
+    loose = 16 * eps * np.abs(values).max(axis=1) / (np.cbrt(eps) * column.sd)
+    rises = np.abs(slope) * (column.high - column.low)
+    still = np.abs(slope) <= loose
+    flat = np.count_nonzero(~still) <= len(x) // 10
+    explained = 10 * rises[still].max(initial=0.0)
+    if flat and moved.max() > explained and (rises[~still] > 100 * moved.max()).all():
+        return Traits("secants", "secants: the model is piecewise constant (detected)")
+    return usual

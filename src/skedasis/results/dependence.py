@@ -1,0 +1,93 @@
+"""Partial dependence: from the moments of swept values to PDP and ICE."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from skedasis.cells import Grid
+from skedasis.moments import Moments
+from skedasis.results.effect import Curves, Effect, Rows
+from skedasis.results.spec import About, Spec
+from skedasis.typing import Floats
+
+
+def depend(
+    grid: Grid,
+    raw: Moments,
+    anchored: Moments,
+    axis: Moments,
+    spec: Spec,
+    about: About,
+    rows: Rows | None,
+    curves: Curves | None,
+) -> Effect:
+    """Read a partial dependence off the moments of the rows' curves.
+
+    Parameters
+    ----------
+    grid : Grid
+        m points.
+    raw, anchored : Moments, m cells
+        Over rows, of the curves and of the curves minus their own anchor.
+    axis : Moments, m + 1 cells
+        Of the feature, between the points and beyond them.
+    spec, about, rows, curves
+        Carried into the result.
+    """
+    kind = spec.weight_kind
+    shown = raw if spec.center is None else anchored
+    spread = np.sqrt(
+        np.nan_to_num(anchored.variance(1, kind), nan=0.0 if len(grid) == 1 else np.nan)
+    )
+    error = np.sqrt(shown.variance(1, kind) / shown.effective(kind))
+    weight = _nearby(grid.points, axis)
+    return Effect(
+        x=grid.points,
+        value=shown.mean,
+        heterogeneity=spread,
+        std_error=error,
+        freedom=shown.degrees(1, kind),
+        importance=_importance(grid.points, shown.mean - shown.mean[0], axis),
+        score=_root_mean_square(np.nan_to_num(spread), weight),
+        about=about,
+        spec=spec,
+        rows=rows,
+        curves=curves,
+        moments={"axis": axis},
+    )
+
+
+def _nearby(points: Floats, axis: Moments) -> Floats:
+    """Share each interval's weight between its two points; what lies beyond the grid counts at its ends."""
+    between = axis.weight[1:-1] / 2
+    weight = np.zeros(len(points))
+    weight[:-1] += between
+    weight[1:] += between
+    weight[0] += axis.weight[0]
+    weight[-1] += axis.weight[-1]
+    return weight
+
+
+def _importance(points: Floats, value: Floats, axis: Moments) -> float:
+    """Return the weighted standard deviation over the data of the curve, constant beyond the grid."""
+    inside = axis.take(slice(1, -1))
+    widths = np.diff(points)
+    slope = np.diff(value) / widths if len(points) > 1 else np.zeros(0)
+    level = value[:-1] + slope * np.where(inside.weight > 0, inside.mean - points[:-1], 0.0)
+    scatter = slope**2 * inside.m2
+    weight = np.concatenate([axis.weight[:1], inside.weight, axis.weight[-1:]])
+    levels = np.concatenate([value[:1], level, value[-1:]])
+    share = weight / max(weight.sum(), np.finfo(float).tiny)
+    return float(
+        np.sqrt(
+            scatter.sum() / max(weight.sum(), np.finfo(float).tiny)
+            + share @ (levels - share @ levels) ** 2
+        )
+    )
+
+
+def _root_mean_square(values: Floats, weight: Floats) -> float:
+    largest = float(values.max(initial=0.0))
+    if largest == 0 or weight.sum() == 0:
+        return 0.0
+    return float(largest * np.sqrt(np.average((values / largest) ** 2, weights=weight)))

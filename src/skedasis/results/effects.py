@@ -1,0 +1,164 @@
+"""`Effects`: the effects of several features, from one pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from skedasis.data.schema import find
+from skedasis.errors import DataError, explained
+from skedasis.results.effect import Effect
+from skedasis.typing import Json
+
+
+@dataclass(frozen=True)
+class Rank:
+    """One line of a ranking.
+
+    Parameters
+    ----------
+    feature : str
+    importance, heterogeneity : float
+        In units of the quantity.
+    bins : int
+        Bins, or points of the grid.
+    untrusted_rows : int
+        Rows in bins with fewer than ten rows.
+    missing : int
+        Rows without a value.
+    """
+
+    feature: str
+    importance: float
+    heterogeneity: float
+    bins: int
+    untrusted_rows: int
+    missing: int
+
+
+@dataclass(frozen=True, eq=False)
+class Effects(Mapping[str, Effect]):
+    """Effects by feature, in X's order.
+
+    Parameters
+    ----------
+    effects : dict of str to Effect
+    provenance : dict
+        Of the pass they come from.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skedasis as sd
+    >>> X = np.random.default_rng(0).normal(size=(300, 2))
+    >>> es = sd.explain(lambda X: X[:, 0] + 3 * X[:, 1], X, method=sd.ALE(bins=10))
+    >>> list(es), len(es["x1"].x)
+    (['x0', 'x1'], 11)
+    """
+
+    effects: dict[str, Effect]
+    provenance: Json = field(default_factory=dict)
+
+    def __getitem__(self, feature: Any) -> Effect:
+        """Return the effect of a feature, by name, label or position in X."""
+        if isinstance(feature, str) and feature in self.effects:
+            return self.effects[feature]
+        known = [e.about.feature for e in self.effects.values()]
+        for f in known:
+            if feature in (f.label, f.position) and not isinstance(feature, bool):
+                return self.effects[f.name]
+        if isinstance(feature, str):
+            return self.effects[known[find(known, feature)].name]
+        raise DataError(
+            explained(
+                "feature", repr(feature), f"one of {list(self.effects)}", "Use a feature's name"
+            )
+        )
+
+    def __contains__(self, feature: object) -> bool:
+        return feature in self.effects
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.effects)
+
+    def __len__(self) -> int:
+        return len(self.effects)
+
+    def __repr__(self) -> str:
+        return f"<Effects of {len(self)} features: {', '.join(list(self)[:6])}{', …' if len(self) > 6 else ''}>"
+
+    def ranking(
+        self, by: Literal["importance", "heterogeneity"] = "importance"
+    ) -> tuple[Rank, ...]:
+        """Return the features, most important first.
+
+        Parameters
+        ----------
+        by : {"importance", "heterogeneity"}
+            The effect's standard deviation over the data, or the heterogeneity score: sd(x) times the root mean square
+            of the bins' standard deviations (DESIGN 4.3). Never the accumulated spread, which depends on the bins.
+
+        Returns
+        -------
+        tuple of Rank
+        """
+        if by not in ("importance", "heterogeneity"):
+            raise DataError(
+                explained(
+                    "ranking(by)", repr(by), "'importance' or 'heterogeneity'", "Name one of these"
+                )
+            )
+        lines = [
+            Rank(
+                name,
+                e.importance,
+                e.score,
+                len(e.x) if e.bins is None else len(e.bins),
+                e.untrusted_rows,
+                e.missing,
+            )
+            for name, e in self.effects.items()
+        ]
+        return tuple(sorted(lines, key=lambda r: -getattr(r, by)))
+
+    def to_frame(
+        self,
+        backend: str | None = None,
+        *,
+        of: Literal["effect", "bins", "curves", "ranking"] = "effect",
+    ) -> Any:
+        """Return all effects as one tidy data frame; the first column names the feature.
+
+        Parameters
+        ----------
+        backend : str, optional
+            As in `Effect.to_frame`.
+        of : {"effect", "bins", "curves", "ranking"}
+        """
+        from skedasis.results.tables import frame, ranking_table, stacked, table_of
+
+        if of == "ranking":
+            table = ranking_table(self.ranking())
+        else:
+            table = stacked([table_of(e, of) for e in self.effects.values()])
+        library = next(iter(self.effects.values())).about.library
+        return frame(table, backend or library)
+
+    def plot(self, **options: Any) -> Any:
+        """Draw all effects on shared scales, most important first. Options are those of `skedasis.plots.mpl.draw_all`.
+
+        Returns
+        -------
+        matplotlib Figure
+        """
+        from skedasis.plots.mpl import draw_all  # the one import upwards, as in `Effect.plot`
+
+        return draw_all(self, **options)
+
+    def save(self, path: str | Path) -> None:
+        """Write all effects into one file that `skedasis.load` reads."""
+        from skedasis.results.io import save
+
+        save(self, path)
