@@ -1,0 +1,43 @@
+"""Data to explain: the papers' synthetic examples with their true effects, and real tables.
+
+| want | take |
+|---|---|
+| a function whose true effect and heterogeneity are known | `SYNTHETIC`, or its classes |
+| a real table at once, without a network | `load_diabetes()` |
+| another real table | `load(name)`, one of `names()` |
+| the table of the RHALE paper, preprocessed as there | `california_rhale()` |
+
+No data file is part of the package: `load` says where it looks.
+"""
+
+from __future__ import annotations
+
+from skedasis.datasets.real import Dataset, california_rhale, load, load_diabetes, names
+from skedasis.datasets.simulations import Correlated, NonLinear, PiecewiseLinear
+from skedasis.datasets.synthetic import RhaleIntroduction, RunningExample, Synthetic
+
+__all__ = [
+    "SYNTHETIC",
+    "Correlated",
+    "Dataset",
+    "NonLinear",
+    "PiecewiseLinear",
+    "RhaleIntroduction",
+    "RunningExample",
+    "Synthetic",
+    "california_rhale",
+    "load",
+    "load_diabetes",
+    "names",
+]
+
+SYNTHETIC: dict[str, Synthetic] = {
+    "rhale_introduction": RhaleIntroduction(),
+    "running_example": RunningExample(),
+    "correlated_a": Correlated(),
+    "correlated_b": Correlated(a1=2.0, a2=0.5),
+    "correlated_c": Correlated(alpha=1.0),
+    "piecewise_linear": PiecewiseLinear(),
+    "non_linear": NonLinear(),
+}
+"""The papers' examples with the papers' parameters, by name."""
