@@ -1,0 +1,89 @@
+"""Peaks of memory, measured in a process that does nothing else.
+
+``python -m benchmarks.memory LIBRARY METHOD N D KEEP`` prints the extra megabytes.
+"""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from benchmarks.problem import arithmetic, rows_of
+
+MEGABYTE = 1 << 20
+STATUS = Path("/proc/self/status")
+
+
+def peak(library: str, method: str, n: int, d: int, keep: str = "256MB") -> float:
+    """Return the megabytes that a method takes at its peak beyond X, in a process of its own."""
+    command = [sys.executable, "-m", "benchmarks.memory", library, method, str(n), str(d), keep]
+    done = subprocess.run(  # noqa: S603 (its own module, no shell)
+        command, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(command[1:])} failed:\n{done.stderr[-2000:]}")
+    return float(done.stdout.split()[-1])
+
+
+def _resident(entry: str) -> int:
+    """Return bytes now (VmRSS) or at the peak (VmHWM).
+
+    `ru_maxrss` does for the peak where there is no /proc; on Linux it is inherited from the parent.
+    """
+    if STATUS.exists():
+        for line in STATUS.read_text(encoding="utf-8").splitlines():
+            if line.startswith(entry):
+                return int(line.split()[1]) * 1024
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def _forget_peak() -> None:
+    """Let the peak start anew, where the kernel can."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")
+    except OSError:
+        return
+
+
+def _skedasis(method: str, X: Any, keep: str) -> Any:
+    import skedasis as sd
+
+    how = {"ale": sd.ALE(bins=20), "pdp": sd.PDP(grid=50), "rhale": sd.RHALE()}[method]
+    return sd.explain(sd.prediction(arithmetic), X, method=how, keep=keep, progress=False)
+
+
+def _effector(method: str, X: Any, keep: str) -> Any:
+    import effector
+
+    if method == "ale":
+        explainer = effector.ALE(X, arithmetic, nof_instances="all")
+        explainer.fit("all")
+    else:
+        explainer = effector.PDP(X, arithmetic, nof_instances="all")
+        explainer.fit(0)
+    return explainer, keep
+
+
+SOLVERS: dict[str, Callable[[str, Any, str], Any]] = {"skedasis": _skedasis, "effector": _effector}
+
+
+def main(library: str, method: str, n: str, d: str, keep: str) -> None:
+    """Explain a few rows (imports are no cost of N), then all, and print what that took."""
+    solve = SOLVERS[library]
+    solve(method, rows_of(500, int(d)), keep)
+    X = rows_of(int(n), int(d))
+    _forget_peak()
+    before = _resident("VmRSS")
+    result = solve(method, X, keep)
+    extra = _resident("VmHWM") - before
+    del result
+    print(f"{extra / MEGABYTE:.1f}")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,66 @@
+"""The library itself, called as a user calls it."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+import skedasis as sd
+from benchmarks.peers import ALPHA
+from benchmarks.problem import Floats, Problem
+from skedasis.binning import Spread
+from skedasis.cells import Cells, uniform_edges
+from skedasis.moments import Moments
+
+
+class Ours:
+    """The library's answers to one problem."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+
+    def explain(self, method: Any, slope: bool = False, **keywords: Any) -> Any:
+        """Explain all features."""
+        q = sd.prediction(self.problem.model, slope=self.problem.slope if slope else None)
+        return sd.explain(q, self.problem.rows, method=method, progress=False, **keywords)
+
+    def ale(self, bins: Any) -> Any:
+        """ALE with the given bins."""
+        return self.explain(sd.ALE(bins=bins))
+
+    def rhale(self, bins: int) -> Any:
+        """RHALE, slopes given, at most so many bins."""
+        return self.explain(sd.RHALE(bins=self.search(bins)), slope=True)
+
+    def pdp(self, grid: dict[int, Floats]) -> Any:
+        """PDP with heterogeneity and standard errors."""
+        return self.explain(sd.PDP(grid=grid))
+
+    def search(self, bins: int) -> sd.Optimal:
+        """Return the bin search that every library is given."""
+        return sd.Optimal(max_bins=bins, alpha=ALPHA, min_points=self.problem.least)
+
+    def find(self, bins: int, x: Floats, effects: Floats) -> Floats:
+        """Return the edges that the bin search finds, from local effects: gather, then choose."""
+        cells = Cells(uniform_edges(x.min(), x.max(), bins), "left")
+        moments = Moments.of(effects, cells.locate(x), len(cells))
+        spread = Spread(largest=float(np.abs(effects).max()))
+        kept = self.search(bins).choose(cells, moments, spread)
+        return cells.edges[kept]
+
+
+def objective(edges: Floats, x: Floats, effects: Floats, ddof: int) -> float:
+    """Return RHALE Eq. 13, straight from its definition: it shares no code with any library.
+
+    The outer edges may have been rounded to just inside the extreme rows, which belong to their bins.
+    """
+    total, n = 0.0, len(x)
+    reach = np.concatenate([[-np.inf], edges[1:-1], [np.inf]])
+    for k, (low, high) in enumerate(pairwise(edges)):
+        inside = effects[(x >= reach[k]) & (x < reach[k + 1])]
+        variance = float(np.var(inside, ddof=ddof)) if len(inside) > ddof else math.inf
+        total += (1 - ALPHA * len(inside) / n) * variance * (high - low)
+    return total
