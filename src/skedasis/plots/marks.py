@@ -1,0 +1,247 @@
+"""What a panel consists of: frozen arrays and texts in units of the data. Tests can read it, and a library draw it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from skedasis.plots.scale import Axis
+from skedasis.typing import Floats, Ints
+
+Doubt = Literal["few", "empty"]
+"""Why a stretch of the axis is hatched: too few rows to be trusted; no row at all."""
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """A curve; NaN where it is interrupted.
+
+    Parameters
+    ----------
+    x, y : ndarray of float, shape (m,)
+    label : str
+        For the legend.
+    vertices : bool
+        Whether the points themselves are marked.
+    """
+
+    x: Floats
+    y: Floats
+    label: str
+    vertices: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Band:
+    """The area between two curves.
+
+    Parameters
+    ----------
+    x, lower, upper : ndarray of float, shape (m,)
+    role : {"heterogeneity", "error"}
+        How the rows differ, or how sure the average is.
+    label : str
+    """
+
+    x: Floats
+    lower: Floats
+    upper: Floats
+    role: Literal["heterogeneity", "error"]
+    label: str
+
+
+@dataclass(frozen=True, eq=False)
+class Bundle:
+    """Individual curves of rows.
+
+    Parameters
+    ----------
+    x : ndarray of float, shape (m,)
+    y : ndarray of float, shape (r, m)
+    label : str
+    own_x, own_y : ndarray of float, shape (s,)
+        Where rows lie on their curves. Empty where this is not asked for; rows beyond the grid lie on none.
+    """
+
+    x: Floats
+    y: Floats
+    label: str
+    own_x: Floats
+    own_y: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """One value a bin, with whiskers.
+
+    Parameters
+    ----------
+    left, right, y, lower, upper : ndarray of float, shape (K,)
+        NaN in `y` where there is no row, in `lower` and `upper` where there is no spread.
+    label, whiskers : str
+        Of the values and of what the whiskers reach.
+    """
+
+    left: Floats
+    right: Floats
+    y: Floats
+    lower: Floats
+    upper: Floats
+    label: str
+    whiskers: str
+
+    @property
+    def middle(self) -> Floats:
+        """Return where the whiskers stand, shape (K,)."""
+        return (self.left + self.right) / 2
+
+
+@dataclass(frozen=True, eq=False)
+class Violin:
+    """The density of one bin's local effects.
+
+    Parameters
+    ----------
+    bin : int
+    middle, reach : float
+        Its axis, and how far the fullest place reaches to either side, in units of the feature.
+    y, density : ndarray of float, shape (g,)
+        The trapezoids under `density` have area one.
+    """
+
+    bin: int
+    middle: float
+    reach: float
+    y: Floats
+    density: Floats
+
+    @property
+    def half_width(self) -> Floats:
+        """Return how far the violin reaches to either side, shape (g,)."""
+        return self.reach * self.density / self.density.max()
+
+
+@dataclass(frozen=True, eq=False)
+class Dashes:
+    """Single local effects, in bins of too few rows for a density.
+
+    Parameters
+    ----------
+    bin : ndarray of int, shape (s,)
+    x, reach, y : ndarray of float, shape (s,)
+        A dash goes from x - reach to x + reach.
+    """
+
+    bin: Ints
+    x: Floats
+    reach: Floats
+    y: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Bars:
+    """Counts of rows.
+
+    Parameters
+    ----------
+    left, right, height : ndarray of float, shape (K,)
+    """
+
+    left: Floats
+    right: Floats
+    height: Floats
+
+
+@dataclass(frozen=True)
+class Hatch:
+    """A stretch of the axis about which little or nothing is known.
+
+    Parameters
+    ----------
+    left, right : float
+    doubt : {"few", "empty"}
+    text : str
+        What is written into it, where there is room.
+    upright : bool
+        Whether it is written from below to above, for lack of width.
+    """
+
+    left: float
+    right: float
+    doubt: Doubt
+    text: str = ""
+    upright: bool = False
+
+
+@dataclass(frozen=True)
+class Word:
+    """A short text above the panel, centred at `x`."""
+
+    x: float
+    text: str
+
+
+@dataclass(frozen=True, eq=False)
+class Rug:
+    """Where the data lie.
+
+    Parameters
+    ----------
+    x : ndarray of float, shape (t,)
+        Ticks: the rows' values, or, of many rows, quantiles at equal steps.
+    label : str
+        Which of both.
+    """
+
+    x: Floats
+    label: str
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """One pair of axes and all that stands in it.
+
+    Parameters
+    ----------
+    x, y : Axis
+    zero : bool
+        Whether zero means "no effect" here and is marked.
+    title : str
+    notes : tuple of str
+        What a reader must know beside what is drawn: rows, bins, what is left out.
+    """
+
+    x: Axis
+    y: Axis
+    zero: bool = False
+    title: str = ""
+    notes: tuple[str, ...] = ()
+    lines: tuple[Line, ...] = ()
+    bands: tuple[Band, ...] = ()
+    bundle: Bundle | None = None
+    steps: Steps | None = None
+    violins: tuple[Violin, ...] = ()
+    dashes: Dashes | None = None
+    bars: Bars | None = None
+    hatches: tuple[Hatch, ...] = ()
+    words: tuple[Word, ...] = ()
+    rug: Rug | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """The panels of one effect, one above the other, on the same horizontal axis.
+
+    Parameters
+    ----------
+    main : Panel
+        The average effect and how it scatters.
+    slopes : Panel or None
+        The bins: None for PDP and ICE, and for a feature that takes one value.
+    counts : Panel or None
+        Rows per bin, where there are too many bins to write a number above each.
+    """
+
+    main: Panel
+    slopes: Panel | None = None
+    counts: Panel | None = None

@@ -1,0 +1,226 @@
+"""Axes: ranges with margins, ticks that can be read at any scale and offset, and labels of any name."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from skedasis.typing import Floats
+
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_MINUS, _TIMES = "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}"
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What the numbers at the ticks are multiplied by, and what is added: ``value = offset + tick * 10**exponent``.
+
+    Parameters
+    ----------
+    offset : float
+    exponent : int
+    """
+
+    offset: float = 0.0
+    exponent: int = 0
+
+    @classmethod
+    def of(cls, low: float, high: float) -> Scale:
+        """Choose the scale on which ticks between `low` and `high` have few digits.
+
+        Examples
+        --------
+        >>> Scale.of(0.0, 42.0)
+        Scale(offset=0.0, exponent=0)
+        >>> Scale.of(1.7e9, 1.7e9 + 86_400)
+        Scale(offset=1700000000.0, exponent=0)
+        >>> Scale.of(-3e-9, 2e-9)
+        Scale(offset=0.0, exponent=-9)
+        """
+        size, span = max(abs(low), abs(high)), high - low
+        if not 0 < size < math.inf:
+            return cls()
+        offset = 0.0
+        # Ticks need about one digit more than size / span has: beyond five nobody compares them.
+        if size > (1e4 if size < 1e5 else 1e3) * span > 0:
+            offset = _round_below(low + 0.1 * span, span)
+            size = max(abs(low - offset), abs(high - offset))
+        exponent = math.floor(math.log10(size))
+        return cls(offset, 0 if -3 <= exponent < 5 else 3 * math.floor(exponent / 3))
+
+    def texts(self, ticks: Sequence[float]) -> list[str]:
+        """Write the ticks with as many decimals as tell them apart.
+
+        Parameters
+        ----------
+        ticks : sequence of float
+
+        Returns
+        -------
+        list of str
+
+        Examples
+        --------
+        >>> Scale(exponent=-9).texts([0.0, 2.5e-10, 5e-10])
+        ['0.00', '0.25', '0.50']
+        """
+        values = (np.asarray(ticks, dtype=float) - self.offset) / 10.0**self.exponent
+        decimals = _decimals(values)
+        # A zero that rounding made negative is zero.
+        written = [f"{round(float(v), decimals) + 0.0:.{decimals}f}" for v in values]
+        return [w.replace("-", _MINUS) for w in written]
+
+    def label(self, name: str, unit: str | None) -> str:
+        """Return a label that says what the ticks leave out.
+
+        Examples
+        --------
+        >>> Scale(exponent=-9).label("delay", "s")
+        'delay [10⁻⁹ s]'
+        >>> Scale(offset=-1.7e9).label("time", "s")
+        'time + 1700000000 [s]'
+        """
+        if self.offset:
+            name = f"{name} {'+' if self.offset < 0 else _MINUS} {abs(self.offset):.15g}"
+        if self.exponent:
+            power = f"10{str(self.exponent).translate(_SUPERSCRIPTS)}"
+            unit = f"{power} {unit}" if unit else f"{_TIMES}{power}"
+        return f"{name} [{unit}]" if unit else name
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A range, and what it is a range of.
+
+    Parameters
+    ----------
+    name : str
+    unit : str or None
+    least, most : float
+        What must be seen; NaN where there is nothing.
+    margin : float
+        Share of the range that is added on either side.
+    ticks : tuple of float
+        Where ticks stand; empty leaves the choice to who draws.
+    """
+
+    name: str
+    unit: str | None
+    least: float
+    most: float
+    margin: float = 0.03
+    ticks: tuple[float, ...] = ()
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """Return the ends of the axis, the first less than the second."""
+        return padded(self.least, self.most, self.margin)
+
+    @property
+    def scale(self) -> Scale:
+        """Return the scale of its ticks."""
+        return Scale.of(*self.limits)
+
+    @property
+    def label(self) -> str:
+        """Return its name, unit and scale."""
+        return self.scale.label(clean(self.name), clean(self.unit) if self.unit else None)
+
+    def spanning(self, axes: Sequence[Axis]) -> Axis:
+        """Return this axis with a range that shows all that `axes` must show."""
+        low, high = extent(np.array([a.least, a.most]) for a in axes)
+        return replace(self, least=low, most=high)
+
+
+def extent(values: Iterable[Floats]) -> tuple[float, float]:
+    """Return the least and greatest finite value; (nan, nan) where there is none."""
+    finite = [a[np.isfinite(a)] for a in (np.asarray(v, dtype=float).ravel() for v in values)]
+    some = [(float(a.min()), float(a.max())) for a in finite if a.size]
+    if not some:
+        return math.nan, math.nan
+    return min(s[0] for s in some), max(s[1] for s in some)
+
+
+def padded(low: float, high: float, margin: float) -> tuple[float, float]:
+    """Widen a range; make one of a single value, or of none."""
+    if math.isnan(low):
+        return -1.0, 1.0
+    # A span within rounding of its own values is no span: a constant would be drawn as noise.
+    if high - low > 1e-13 * max(abs(low), abs(high)):
+        pad = margin * (high - low)
+        return low - pad, high + pad
+    pad = 0.05 * abs(low) or 1.0
+    return low - pad, high + pad
+
+
+def clean(text: str) -> str:
+    r"""Return text on one line, without what cannot be printed.
+
+    Examples
+    --------
+    >>> clean(" a\tname\n")
+    'a name'
+    """
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split()) or "(no name)"
+
+
+def shortened(text: str, room: int) -> str:
+    """Return text of at most `room` characters; its beginning and end, which tell names apart, stay.
+
+    Examples
+    --------
+    >>> shortened("number_of_visits_in_the_year_2019", 20)
+    'number_of_…year_2019'
+    """
+    text = clean(text)
+    if len(text) <= room:
+        return text
+    end = (room - 1) // 2
+    return f"{text[: room - 1 - end]}…{text[-end:]}"
+
+
+def wrapped(text: str, width: int) -> str:
+    """Break text into lines."""
+    return "\n".join(textwrap.wrap(text, width)) or text
+
+
+def flowed(remarks: Sequence[str], width: int) -> str:
+    """Set short remarks one after the other, and break lines only between them.
+
+    Examples
+    --------
+    >>> flowed(["500 rows", "6 bins"], 80)
+    '500 rows · 6 bins'
+    """
+    lines: list[str] = []
+    for remark in remarks:
+        if lines and len(lines[-1]) + len(remark) + 3 <= width:
+            lines[-1] += f" · {remark}"
+        else:
+            lines.append(remark)
+    return "\n".join(lines)
+
+
+def _round_below(low: float, span: float) -> float:
+    """Return the roundest number below `low` that leaves numbers not much longer than the span itself."""
+    unit = 10.0 ** math.floor(math.log10(abs(low)))
+    while low - math.floor(low / unit) * unit > 4 * span:
+        unit /= 10
+    return math.floor(low / unit) * unit
+
+
+def _decimals(values: Floats) -> int:
+    """Return how many decimals show every value to a hundredth of the least step."""
+    steps = np.diff(np.unique(values))
+    step = float(steps.min()) if len(steps) else abs(float(values[0])) if len(values) else 1.0
+    if not 0 < step < math.inf:
+        return 0
+    first = max(0, -math.floor(math.log10(step) + 1e-9))
+    for decimals in range(first, first + 3):
+        if np.all(np.abs(values - np.round(values, decimals)) <= 0.01 * step):
+            return decimals
+    return first + 1
