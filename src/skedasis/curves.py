@@ -92,7 +92,11 @@ def heterogeneity(widths: Floats, std: Floats, accumulate: Accumulate) -> Floats
 
 
 def std_error(
-    matrix: Floats, error2: Floats, degrees: Floats, how: Literal["quadrature", "sum"]
+    matrix: Floats,
+    error2: Floats,
+    degrees: Floats,
+    starts: Ints,
+    how: Literal["quadrature", "sum"],
 ) -> tuple[Floats, Floats]:
     """Return the standard error of ``matrix @ slopes`` and Satterthwaite's degrees of freedom.
 
@@ -102,7 +106,9 @@ def std_error(
     error2 : ndarray of float, shape (P,)
         Squared standard errors of the slopes.
     degrees : ndarray of float, shape (P,)
-        Their degrees of freedom.
+        Degrees of freedom of the variances behind them.
+    starts : ndarray of int, shape (K,)
+        First piece of each bin: the pieces of a bin share one variance.
     how : {"quadrature", "sum"}
         "sum" adds the errors themselves, as the draft's Eq. 5 does: conservative.
     """
@@ -110,7 +116,8 @@ def std_error(
     part = np.where(matrix != 0, matrix**2 * error2, 0.0)
     variance = part.sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        freedom = variance**2 / (part**2 / np.maximum(degrees, 1.0)).sum(axis=1)
+        share = np.add.reduceat(part, starts, axis=1) / variance[:, None]
+        freedom = 1.0 / (share**2 / np.maximum(degrees[starts], 1.0)).sum(axis=1)
     freedom = np.where(variance > 0, freedom, np.inf)
     if how == "sum":
         return np.sqrt(part).sum(axis=1), freedom

@@ -62,7 +62,10 @@ class Criterion:
         scale *= bins.m2[:enough]
         with np.errstate(divide="ignore", invalid="ignore"):
             scale /= degrees
-        return scale if self.kind == "frequency" else np.where(degrees > 0, scale, np.inf)
+        if self.kind == "frequency":
+            return scale
+        # One row, however heavy, has no variance.
+        return np.where(bins.count[:enough] > 1, scale, np.inf)
 
 
 def objective(edges: Floats, moments: Moments, kept: Ints, criterion: Criterion) -> float:
@@ -136,6 +139,7 @@ def _grow(open_bins: Moments, moments: Moments, cell: int) -> None:
     mean += step
     weight += added
     open_bins.weight2[upto] += moments.weight2[cell]
+    open_bins.count[upto] += moments.count[cell]
 
 
 def merge_greedily(edges: Floats, moments: Moments, criterion: Criterion) -> Ints | None:
@@ -162,7 +166,8 @@ def merge_greedily(edges: Floats, moments: Moments, criterion: Criterion) -> Int
         change = np.where(needed, after, after - np.where(needed, 0.0, cost[:-1] + cost[1:]))
         if needed.any():
             change[~needed] = np.inf
-        place = int(np.argmin(change))
+        # The leftmost of those that cost the same but for rounding.
+        place = int(np.argmax(change <= change.min() + criterion.tie))
         if not needed.any() and change[place] > criterion.tie:
             break
         kept = np.delete(kept, place + 1)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skedasis.errors import DataError, explained
+from skedasis.moments import WeightKind
 from skedasis.typing import Floats
 
 
@@ -21,10 +22,13 @@ class Resampler:
         How often each row is there.
     value : callable
         ``value(counts) -> (m,)``: the result with each row counted so often.
+    kind : {"frequency", "sampling"}
+        Whether a row of weight 2 is two rows, or one that stands for more of the population than others.
     """
 
     weight: Floats
     value: Callable[[Floats], Floats]
+    kind: WeightKind = "frequency"
 
 
 def t_interval(
@@ -53,11 +57,12 @@ def bootstrap_interval(
             explained("interval(replicates)", repr(replicates), "2 or more", "Use 1000")
         )
     rng = np.random.default_rng(seed)
-    total = source.weight.sum()
-    share = source.weight / total
-    draws = [
-        source.value(rng.multinomial(round(total), share).astype(float)) for _ in range(replicates)
-    ]
+    rows, total = len(source.weight), source.weight.sum()
+    if source.kind == "sampling":  # rows are drawn alike, and keep their weights
+        drawn, share, worth = rows, np.full(rows, 1 / rows), source.weight
+    else:
+        drawn, share, worth = max(1, round(total)), source.weight / total, np.ones(rows)
+    draws = [source.value(worth * rng.multinomial(drawn, share)) for _ in range(replicates)]
     tail = (1 - level) / 2
     low, high = np.nanquantile(np.array(draws), [tail, 1 - tail], axis=0)
     return low, high

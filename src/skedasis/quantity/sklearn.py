@@ -235,8 +235,8 @@ def is_piecewise_constant(model: Any) -> bool:
     if name in _TREES and package in ("sklearn", "lightgbm", "xgboost", "catboost"):
         return not _bends(model)
     if name in _ENSEMBLES and package == "sklearn":
-        members = getattr(model, "estimators_", [])
-        return len(members) > 0 and all(is_piecewise_constant(m) for m in np.ravel(members))
+        members = list(getattr(model, "estimators_", []))
+        return len(members) > 0 and all(map(is_piecewise_constant, members))
     return False
 
 

@@ -132,25 +132,30 @@ def _points(cells: Cells, bins: Moments, kept: Ints, spec: Spec) -> Pieces:
 
 
 def _differences(cells: Cells, moments: Mapping[str, Moments], kept: Ints, spec: Spec) -> Pieces:
-    """Return the fine cells: the curve is theirs, whatever bins are drawn, so that no rise is lost by merging."""
-    fine = moments[LOCAL]
+    """Return the fine cells: the curve is theirs, whatever bins are drawn, so that no rise is lost by merging.
+
+    The variance is the bin's, pooled within its cells (DESIGN 4.5): how slopes differ between cells is the curve's own
+    shape, not heterogeneity, and a single cell may hold too few rows to have one.
+    """
+    fine, kind, starts = moments[LOCAL], spec.weight_kind, kept[:-1]
+    own = ~np.isnan(fine.variance(spec.ddof, kind))
+    squares, divisor, freedom = (
+        np.add.reduceat(np.where(own, values, 0.0), starts)
+        for values in (fine.m2, fine.degrees(spec.ddof, kind), fine.degrees(1, kind))
+    )
+    pooled = np.where(divisor > 0, squares / np.where(divisor > 0, divisor, 1.0), np.nan)
     if ACROSS in moments:
+        crossed = moments[ACROSS].arrays()
         gap = (fine.count == 0) & (moments[ACROSS].count > 0)
-        fine = Moments(
-            *(
-                np.where(gap, b, a)
-                for a, b in zip(
-                    fine.arrays().values(), moments[ACROSS].arrays().values(), strict=True
-                )
-            )
-        )
+        fine = Moments(**{k: np.where(gap, crossed[k], a) for k, a in fine.arrays().items()})
+    group = np.repeat(np.arange(len(starts)), np.diff(kept))
     return Pieces(
         cells.widths,
         np.where(fine.weight > 0, fine.mean, np.nan),
-        fine.variance(spec.ddof, spec.weight_kind),
-        fine.effective(spec.weight_kind),
-        fine.degrees(1, spec.weight_kind),
-        kept[:-1],
+        pooled[group],
+        fine.effective(kind),
+        freedom[group],
+        starts,
     )
 
 
@@ -158,7 +163,9 @@ def _errors(
     centred: Floats, pieces: Pieces, bins: Moments, start: Floats, spec: Spec
 ) -> tuple[Floats, Floats]:
     """Return standard errors at the edges (DESIGN 4.3) and their degrees of freedom."""
-    error, freedom = curves.std_error(centred, pieces.error2, pieces.degrees, spec.accumulate_se)
+    error, freedom = curves.std_error(
+        centred, pieces.error2, pieces.degrees, pieces.starts, spec.accumulate_se
+    )
     if spec.center != "mean":
         return error, freedom
     # The centre is itself a mean over rows, whose places within the bins are random.
@@ -192,18 +199,12 @@ def _statistics(
 def _over_pieces(widths: Floats, pieces: Pieces, start: Floats) -> tuple[Floats, Floats, Floats]:
     """Return effect, variance and squared error of bins that are unions of pieces (DESIGN 4.5).
 
-    The mean effect is the bin's rise over its width. The variance pools those within pieces: how slopes differ between
-    them is the curve's own shape, not heterogeneity.
+    The mean effect is the bin's rise over its width, so that no rise is lost.
     """
     some = np.logical_or.reduceat(pieces.known, pieces.starts)
     effect = np.where(some, np.diff(start) / widths, np.nan)
-    has = ~np.isnan(pieces.variance)
-    degrees = np.where(has, np.maximum(pieces.degrees, 0.0), 0.0)
-    free = np.add.reduceat(degrees, pieces.starts)
-    sums = np.add.reduceat(degrees * np.where(has, pieces.variance, 0.0), pieces.starts)
-    variance = np.where(free > 0, sums / np.where(free > 0, free, 1.0), np.nan)
     error2 = np.add.reduceat(pieces.widths**2 * pieces.error2, pieces.starts) / widths**2
-    return effect, variance, error2
+    return effect, pieces.variance[pieces.starts], error2
 
 
 def _reached(count: Floats) -> Bools:

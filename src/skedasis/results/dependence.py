@@ -46,7 +46,7 @@ def depend(
         value=shown.mean,
         heterogeneity=spread,
         std_error=error,
-        freedom=shown.degrees(1, kind),
+        freedom=shown.effective(kind) - 1,
         importance=_importance(grid.points, shown.mean - shown.mean[0], axis),
         score=_root_mean_square(np.nan_to_num(spread), weight),
         about=about,

@@ -88,8 +88,8 @@ class Rows:
     ----------
     x : ndarray of float, shape (r,)
         The feature's values.
-    effect : ndarray of float, shape (r,) or (r, 0)
-        Local effects: slopes. Absent for PDP and ICE.
+    effect : ndarray of float, shape (r,), optional
+        Local effects: slopes. None for PDP and ICE.
     weight : ndarray of float, shape (r,), optional
         None means 1 each.
     exact : bool

@@ -33,11 +33,14 @@ def resampler(effect: Effect) -> Resampler:
                 "Explain with a larger keep=, for PDP with ice='all'; or use method='analytic'",
             )
         )
-    weight = np.ones(len(kept)) if kept.weight is None else kept.weight
+    weight, kind = (
+        np.ones(len(kept)) if kept.weight is None else kept.weight,
+        effect.spec.weight_kind,
+    )
     if effect.curves is not None:
         curves = effect.curves.value
-        return Resampler(weight, lambda counts: counts @ curves / counts.sum())
-    return Resampler(weight, _accumulated(effect))
+        return Resampler(weight, lambda counts: counts @ curves / counts.sum(), kind)
+    return Resampler(weight, _accumulated(effect), kind)
 
 
 def _accumulated(effect: Effect) -> Callable[[Floats], Floats]:
@@ -55,9 +58,10 @@ def _accumulated(effect: Effect) -> Callable[[Floats], Floats]:
     bins = Cells(edges, cells.closed) if effect.spec.pointwise else cells
     places = np.arange(len(edges)) if effect.spec.pointwise else kept
     cell, x, slopes = bins.locate(rows.x), rows.x, rows.effect
+    within = cell >= 0  # re-binned to narrower edges, a result still has all its rows
 
     def value(counts: Floats) -> Floats:
-        drawn = counts > 0
+        drawn = within & (counts > 0)
         at, w = cell[drawn], counts[drawn]
         moments = {
             **effect.moments,

@@ -1,0 +1,314 @@
+"""What the laws are tried on: random data, random models, every method; and what *the same* means.
+
+Models are computed element by element, so that a row's answer does not depend on the batch it comes in: laws that say
+*exactly* can then be meant exactly.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import skedasis as sd
+
+QUICK, THOROUGH = 25, 150
+"""Examples of a law in the usual run, and in the slow one."""
+
+
+def law(examples=QUICK, thorough=THOROUGH, **strategies):
+    """Make two tests of a law: a quick one, and one with many examples that is marked slow.
+
+    Draws do not change from run to run: what passes once passes everywhere.
+    """
+
+    def decorate(check):
+        @pytest.mark.parametrize(
+            "examples",
+            [
+                pytest.param(examples, id="quick"),
+                pytest.param(thorough, id="thorough", marks=pytest.mark.slow),
+            ],
+        )
+        def test(examples, **fixtures):
+            @settings(
+                max_examples=examples,
+                deadline=None,
+                derandomize=True,
+                database=None,
+                suppress_health_check=list(HealthCheck),
+            )
+            @given(**strategies)
+            def attempt(**drawn):
+                check(**fixtures, **drawn)
+
+            attempt()
+
+        kept = [p for p in inspect.signature(check).parameters.values() if p.name not in strategies]
+        first = inspect.Parameter("examples", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        test.__name__, test.__doc__ = check.__name__, check.__doc__
+        test.__signature__ = inspect.Signature([first, *kept])
+        for mark in getattr(check, "pytestmark", []):
+            test = getattr(pytest.mark, mark.name)(*mark.args, **mark.kwargs)(test)
+        return test
+
+    return decorate
+
+
+# ------------------------------------------------------------------------------- models and data
+
+
+@dataclass(frozen=True)
+class Smooth:
+    """A smooth function of some columns, with its derivatives.
+
+    ``size * sum of (a_j u_j + b_j u_j u_next + c_j sin(u_j + u_next))`` over the used columns, where u is
+    ``(x - shift) / unit`` and *next* goes round.
+    """
+
+    linear: np.ndarray
+    product: np.ndarray
+    wave: np.ndarray
+    columns: tuple[int, ...]
+    shift: float = 0.0
+    unit: float = 1.0
+    size: float = 1.0
+    lift: float = 0.0
+
+    def _inputs(self, X):
+        u = [(X[:, j] - self.shift) / self.unit for j in self.columns]
+        return u, u[1:] + u[:1]
+
+    def __call__(self, X):
+        total = np.zeros(len(X))
+        for a, b, c, u, v in zip(self.linear, self.product, self.wave, *self._inputs(X), strict=True):
+            total += a * u + b * u * v + c * np.sin(u + v)
+        return self.size * total + self.lift
+
+    def slope(self, X):
+        """Return all partial derivatives, (n, d)."""
+        jacobian = np.zeros(X.shape)
+        following = self.columns[1:] + self.columns[:1]
+        terms = zip(
+            self.linear, self.product, self.wave, self.columns, following, *self._inputs(X), strict=True
+        )
+        for a, b, c, j, k, u, v in terms:
+            bend = c * np.cos(u + v)
+            jacobian[:, j] += a + b * v + bend
+            jacobian[:, k] += b * u + bend
+        return self.size / self.unit * jacobian
+
+
+@dataclass(frozen=True)
+class Case:
+    """Rows, a model, and perhaps weights."""
+
+    X: np.ndarray
+    model: Smooth
+    weights: np.ndarray | None
+    rng: np.random.Generator
+
+    @property
+    def unused(self):
+        """Return the columns that the model ignores."""
+        return [j for j in range(self.X.shape[1]) if j not in self.model.columns]
+
+
+def _column(rng, kind, n):
+    if kind == "normal":
+        return rng.normal(size=n)
+    if kind == "uniform":
+        return rng.uniform(-1, 2, size=n)
+    if kind == "whole":
+        return rng.integers(-3, 6, size=n).astype(float)
+    if kind == "rounded":
+        return np.round(rng.normal(size=n), 1)
+    return np.exp(rng.normal(size=n)) - 1  # skewed
+
+
+KINDS = ("normal", "uniform", "whole", "rounded", "skewed")
+CONTINUOUS = ("normal", "uniform", "skewed")
+
+
+@st.composite
+def cases(draw, weights=("none", "whole", "fractional"), kinds=KINDS, rows=(20, 90), smooth=True):
+    """Draw rows of two to four columns, of which the model uses all, or all but one."""
+    seed = draw(st.integers(0, 2**32 - 1))
+    n = draw(st.integers(*rows))
+    d = draw(st.integers(2, 4))
+    chosen = draw(st.lists(st.sampled_from(kinds), min_size=d, max_size=d))
+    weighing = draw(st.sampled_from(weights))
+    used = draw(st.integers(d - 1, d))
+    rng = np.random.default_rng(seed)
+    X = np.stack([_column(rng, kind, n) for kind in chosen], axis=1)
+    columns = tuple(int(j) for j in rng.permutation(d)[:used])
+    curved = rng.normal(size=(2, used)) * smooth
+    model = Smooth(rng.normal(size=used), *curved, columns)
+    w = None
+    if weighing == "whole":
+        w = rng.integers(1, 5, size=n).astype(float)
+    elif weighing == "fractional":
+        w = rng.uniform(0.2, 3.0, size=n)
+    return Case(X, model, w, rng)
+
+
+# --------------------------------------------------------------------------------------- methods
+
+
+def _three_edges(x):
+    """Return edges on data values that leave some rows out, whatever the scale."""
+    x = np.unique(x)
+    return x[[len(x) // 10, len(x) // 2, len(x) - 1 - len(x) // 10]]
+
+
+def _edges(x, **options):
+    edges = np.unique(_three_edges(x))
+    return sd.Edges(edges if len(edges) > 1 else [x.min(), x.max()], **options)
+
+
+@dataclass(frozen=True)
+class Way:
+    """A method with its settings, and where its local effects come from."""
+
+    method: Callable
+    local: str = "edges"
+    fixed: bool = False
+    """Whether the bins do not depend on the local effects."""
+
+    @property
+    def accumulates(self):
+        return self.local != "none"
+
+
+WAYS = {
+    "ale-quantile": Way(lambda x: sd.ALE(bins=8), fixed=True),
+    "ale-uniform": Way(lambda x: sd.ALE(bins=sd.Uniform(6), center="start"), fixed=True),
+    "ale-edges": Way(lambda x: sd.ALE(bins=_edges(x)), fixed=True),
+    "ale-optimal": Way(lambda x: sd.ALE(bins=sd.Optimal(max_bins=12))),
+    "dale-uniform": Way(lambda x: sd.DALE(bins=6), "slopes", fixed=True),
+    "dale-quantile": Way(lambda x: sd.DALE(bins=sd.Quantile(7), ddof=0), "slopes", fixed=True),
+    "dale-edges": Way(lambda x: sd.DALE(bins=_edges(x), center=None), "slopes", fixed=True),
+    "uale": Way(lambda x: sd.UALE(bins=sd.Optimal(max_bins=10)), "slopes"),
+    "rhale": Way(lambda x: sd.RHALE(bins=sd.Optimal(max_bins=15)), "slopes"),
+    "rhale-few": Way(
+        lambda x: sd.RHALE(bins=sd.Optimal(max_bins=12, alpha=0.7, min_points=6), accumulate_se="sum"),
+        "slopes",
+    ),
+    "rhale-at-quantiles": Way(
+        lambda x: sd.RHALE(bins=sd.Optimal(max_bins=9, grid="quantile")), "slopes"
+    ),
+    "rhale-at-data": Way(lambda x: sd.RHALE(bins=sd.Optimal(grid="data")), "slopes"),
+    "rhale-greedy": Way(lambda x: sd.RHALE(bins=sd.Greedy(max_bins=14)), "slopes"),
+    "rhale-auto": Way(lambda x: sd.RHALE(bins=sd.AutoUniform(max_bins=7)), "slopes"),
+    "rhale-differences": Way(lambda x: sd.RHALE(bins=sd.Optimal(max_bins=10)), "differences"),
+    "rhale-secants": Way(
+        lambda x: sd.RHALE(bins=sd.Optimal(max_bins=15), local_effects="secants"), "secants"
+    ),
+    "pdp": Way(lambda x: sd.PDP(grid=9), "none", fixed=True),
+    "pdp-mean": Way(lambda x: sd.PDP(grid=7, center="mean", percentiles=(0, 100)), "none", fixed=True),
+    "pdp-quantiles": Way(lambda x: sd.PDP(grid=6, spacing="quantile"), "none", fixed=True),
+    "ice-start": Way(lambda x: sd.ICE(grid=5, center="start"), "none", fixed=True),
+}
+"""Every method, with bins of every kind."""
+
+EVERY_WAY = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+FIXED_WAYS = pytest.mark.parametrize(
+    "way", [w for w in WAYS.values() if w.fixed], ids=[k for k, w in WAYS.items() if w.fixed]
+)
+ACCUMULATED_WAYS = pytest.mark.parametrize(
+    "way",
+    [w for w in WAYS.values() if w.accumulates],
+    ids=[k for k, w in WAYS.items() if w.accumulates],
+)
+
+
+def quantity_of(model, way):
+    """Return the quantity, with derivatives where the way is to have them."""
+    return sd.prediction(model, slope=model.slope if way.local == "slopes" else None)
+
+
+def effects_of(case, way, method=None, features=None, **options):
+    """Explain all features of a case in one pass, each with the method's settings for the first column.
+
+    Settings with edges are made from a feature's own column, so they are explained one by one.
+    """
+    places = range(case.X.shape[1]) if features is None else features
+    options = {"weights": case.weights, "progress": False, **options}
+    quantity = quantity_of(case.model, way)
+    return {
+        j: sd.explain(
+            quantity, case.X, j, method=method or way.method(case.X[:, j]), **options
+        )
+        for j in places
+    }
+
+
+# --------------------------------------------------------------------------------------- equality
+
+EXACT = 1e-11
+"""Sums of a hundred terms in another order: 100 rows and 20 bins of round-off 1e-16, and two decades to spare."""
+
+DIFFERENCED = 2e-6
+"""Central differences with a step that changes by a bit: their rounding is eps / eps^(1/3) = 4e-11 of q for a step of
+one standard deviation; in relation to the largest slope, and through variances, some decades more."""
+
+
+def tolerance(way):
+    return DIFFERENCED if way.local == "differences" else EXACT
+
+
+def sizes(e):
+    """Return what rounding errors are proportional to: of the slopes, and of the curve."""
+    if e.rows is not None and e.rows.effect is not None and len(e.rows):
+        slope = np.abs(e.rows.effect).max()
+        return slope, slope * (e.x[-1] - e.x[0])
+    parts = [np.abs(e.value).max(), np.nanmax(e.heterogeneity, initial=0.0)]
+    if e.curves is not None:
+        parts.append(np.abs(e.curves.value).max())
+    return 0.0, max(parts)
+
+
+def near(got, want, size, what):
+    np.testing.assert_allclose(got, want, rtol=0, atol=size, err_msg=what)
+
+
+def assert_same(got, want, tol=EXACT, *, counts=True, x_tol=0.0):
+    """Assert that two effects are the same up to rounding that is proportional to the local effects' size."""
+    slope, size = sizes(want)
+    near(got.x, want.x, x_tol * np.abs(want.x).max(), "x")
+    for name in ("value", "heterogeneity", "std_error"):
+        near(getattr(got, name), getattr(want, name), tol * size, name)
+    near(got.importance, want.importance, tol * size, "importance")
+    near(got.score, want.score, tol * size, "score")
+    for side in (0, 1):
+        near(got.interval(0.9)[side], want.interval(0.9)[side], 10 * tol * size, "interval")
+    assert (got.bins is None) == (want.bins is None)
+    if want.bins is not None:
+        assert len(got.bins) == len(want.bins)
+        for name in ("effect", "std", "std_error"):
+            near(getattr(got.bins, name), getattr(want.bins, name), tol * slope, name)
+        near(got.bins.weight, want.bins.weight, 1e-12 * want.bins.weight.sum(), "weight")
+        assert (got.bins.empty == want.bins.empty).all()
+        if counts:
+            assert (got.bins.count == want.bins.count).all()
+
+
+def assert_identical(got, want):
+    """Assert that two effects have the same bits."""
+    for name in ("x", "value", "heterogeneity", "std_error", "freedom"):
+        np.testing.assert_array_equal(getattr(got, name), getattr(want, name), err_msg=name)
+    assert (got.importance, got.score) == (want.importance, want.score)
+    if want.bins is not None:
+        for name in vars(want.bins):
+            np.testing.assert_array_equal(
+                getattr(got.bins, name), getattr(want.bins, name), err_msg=name
+            )
+
+
+def changed(case, **parts):
+    return replace(case, **parts)
