@@ -123,7 +123,7 @@ def explain(
     Notes
     -----
     The cost in model rows is the method's: see there. A check of at most 128 rows comes on top, and for models without
-    slopes of their own up to 640 rows a feature to see whether differences mean anything; provenances count these as
+    slopes of their own up to 896 rows a feature to see whether differences mean anything; provenances count these as
     ``check_rows``.
 
     Examples

@@ -45,4 +45,5 @@ def explained(what: str, got: str, expected: str, fix: str) -> str:
     ... )
     'weights: got length 3, expected length 5 (one a row). Pass one weight for each row of X.'
     """
-    return f"{what}: got {got}, expected {expected}. {fix.rstrip('.')}."
+    end = "" if fix.endswith(("?", "!")) else "."
+    return f"{what}: got {got}, expected {expected}. {fix.rstrip('.')}{end}"

@@ -21,11 +21,14 @@ from typing import Any
 import numpy as np
 
 from skedasis.binning.automatic import AutoUniform, Greedy, Optimal
-from skedasis.binning.base import Binning, Spread
+from skedasis.binning.base import EXACT, Binning, Spread
 from skedasis.binning.fixed import Edges, Quantile, Uniform
+from skedasis.cells import Cells, distinct
+from skedasis.data.summary import Column
 from skedasis.errors import DataError, explained
 
 __all__ = [
+    "EXACT",
     "AutoUniform",
     "Binning",
     "Edges",
@@ -35,6 +38,7 @@ __all__ = [
     "Spread",
     "Uniform",
     "as_binning",
+    "fitting",
 ]
 
 
@@ -52,3 +56,33 @@ def as_binning(bins: Any, whole: type[Uniform] | type[Quantile]) -> Binning:
             "Write for example bins=sd.Uniform(20), or bins=sd.Edges([...]) for your own edges",
         )
     )
+
+
+def fitting(bins: Binning | int, scheme: Binning, column: Column, local: str) -> Cells:
+    """Return the scheme's fine cells, as they fit the column and the way that local effects are got.
+
+    Parameters
+    ----------
+    bins : Binning or int
+        What the user asked for. Fixed bins that were asked for by name stay as they are.
+    scheme : Binning
+        What that stands for.
+    column : Column
+    local : {"slopes", "differences", "secants", "edges"}
+
+    Notes
+    -----
+    Differences of whole numbers reach from one to the next, so cells start and end there. Secants of a feature with few
+    values reach from each to the next: between them lies no row, and an edge there would tear a jump from its rows.
+    """
+    cells = scheme.candidates(column)
+    chosen_by_us = not isinstance(bins, (Uniform, Quantile, Edges))
+    if not chosen_by_us or len(cells) == 0:
+        return cells
+    if local == "secants" and isinstance(scheme, (Optimal, Greedy)):
+        values = column.distinct(len(cells) + 1)
+        if values is not None and 2 * len(values) <= len(column):
+            return Cells(values, "left")
+    if column.integer and local in ("differences", "secants"):
+        return Cells(distinct(np.rint(cells.edges)), "left")
+    return cells

@@ -56,19 +56,14 @@ class _Chooser(Binning):
         total = float(moments.weight.sum())
         least = self.min_points or max(2, math.ceil(total / 20))
         extent = float(cells.edges[-1] - cells.edges[0])
-        return Criterion(
-            self.alpha,
-            least,
-            total,
-            spread.ddof,
-            spread.kind,
-            tie=1e-12 * extent * spread.largest**2,
-        )
+        tie = extent * (spread.noise * spread.largest) ** 2
+        return Criterion(self.alpha, least, total, spread.ddof, spread.kind, tie)
 
-    def _one_bin(self, cells: Cells, least: float, total: float) -> Ints:
+    def _one_bin(self, cells: Cells, criterion: Criterion, spread: Spread) -> Ints:
+        of = f" of {spread.feature!r}" if spread.feature else ""
         warnings.warn(
-            f"{type(self).__name__}: no bins hold {least:g} rows each, got {total:g} rows in all: one bin "
-            f"is used. Lower min_points, or take fixed bins such as Uniform(5).",
+            f"{type(self).__name__}{of}: no bins hold {criterion.least:g} rows each, got {criterion.total:g} rows in "
+            "all: one bin is used. Lower min_points, or take fixed bins such as Uniform(5).",
             BinningWarning,
             stacklevel=2,
         )
@@ -98,7 +93,9 @@ class Optimal(_Chooser):
 
     Notes
     -----
-    Costs that differ by less than 1e-12 * range * max d² are ties, and ties go to fewer bins.
+    Costs that differ by less than 1e-12 * range * max d² are ties, and ties go to fewer bins: so much may come from the
+    rounding of differences. Slopes that are given or known in closed form have no such noise; there it is 1e-18, or a
+    constant slope of 1e7 would hide all others.
 
     Examples
     --------
@@ -143,7 +140,7 @@ class Optimal(_Chooser):
         """Return which edges stay."""
         criterion = self._criterion(cells, moments, spread)
         kept = optimal_partition(cells.edges, moments, criterion)
-        return self._one_bin(cells, criterion.least, criterion.total) if kept is None else kept
+        return self._one_bin(cells, criterion, spread) if kept is None else kept
 
 
 @dataclass(frozen=True)
@@ -169,7 +166,7 @@ class Greedy(_Chooser):
         """Return which edges stay."""
         criterion = self._criterion(cells, moments, spread)
         kept = merge_greedily(cells.edges, moments, criterion)
-        return self._one_bin(cells, criterion.least, criterion.total) if kept is None else kept
+        return self._one_bin(cells, criterion, spread) if kept is None else kept
 
 
 @dataclass(frozen=True)
@@ -206,7 +203,7 @@ class AutoUniform(_Chooser):
         """Return which edges stay."""
         criterion = self._criterion(cells, moments, spread)
         low, high = float(cells.edges[0]), float(cells.edges[-1])
-        tie = 1e-12 * (high - low) * spread.largest
+        tie = spread.noise * (high - low) * spread.largest
         best, cheapest = None, math.inf
         for k in range(1, self.max_bins + 1):
             kept = _nearest(cells.edges, uniform_edges(low, high, k))
@@ -217,7 +214,7 @@ class AutoUniform(_Chooser):
             cost = (high - low) / k * float(np.sum(std * criterion.discount(bins.weight)))
             if cost < cheapest - tie:
                 best, cheapest = kept, cost
-        return self._one_bin(cells, criterion.least, criterion.total) if best is None else best
+        return self._one_bin(cells, criterion, spread) if best is None else best
 
 
 def _nearest(edges: Floats, wanted: Floats) -> Ints:

@@ -35,6 +35,10 @@ class Binning(ABC):
         return {"scheme": type(self).__name__, **plain}
 
 
+EXACT = 1e-9
+"""Rounding of slopes that are given or known in closed form, as a share of the largest."""
+
+
 @dataclass(frozen=True)
 class Spread:
     """How scatter is measured while bins are chosen.
@@ -47,11 +51,17 @@ class Spread:
         What weights mean.
     largest : float
         The largest absolute local effect: it sets the scale of what counts as a tie.
+    noise : float
+        Share of it that may be rounding: of differences by default, see `EXACT` for slopes that are exact.
+    feature : str
+        Named when there is something to warn of.
     """
 
     ddof: int = 1
     kind: WeightKind = "frequency"
     largest: float = 0.0
+    noise: float = 1e-6
+    feature: str = ""
 
 
 def positive(what: str, k: Any) -> None:

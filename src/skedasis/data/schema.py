@@ -69,7 +69,8 @@ def declare(features: Sequence[Feature], schema: Any) -> tuple[Feature, ...]:
     features : sequence of Feature
         As inferred from the columns' types.
     schema : None, mapping or sequence of Feature
-        ``{"age": "ordinal"}`` or ``{"age": Feature("age", unit="years")}``, or `Feature` objects named as columns.
+        ``{"age": "ordinal"}`` or ``{0: Feature("age", unit="years")}``, which names a column of an array, or `Feature`
+        objects named as columns.
 
     Raises
     ------
@@ -95,12 +96,15 @@ def declare(features: Sequence[Feature], schema: Any) -> tuple[Feature, ...]:
     for name, entry in entries:
         place = find(declared, name)
         declared[place] = _overrule(declared[place], entry)
+    check_names([f.name for f in declared])
     return tuple(declared)
 
 
 def _overrule(inferred: Feature, entry: Any) -> Feature:
     if isinstance(entry, Feature) and entry.kind in get_args(Kind):
-        return replace(inferred, kind=entry.kind, unit=entry.unit, levels=entry.levels)
+        return replace(
+            inferred, name=entry.name, kind=entry.kind, unit=entry.unit, levels=entry.levels
+        )
     if entry in get_args(Kind):
         return replace(inferred, kind=entry)
     raise DataError(
@@ -131,8 +135,9 @@ def find(features: Sequence[Feature], wanted: Hashable) -> int:
             if getattr(feature, attribute) == wanted and not isinstance(wanted, bool):
                 return place
     if isinstance(wanted, Integral) and not isinstance(wanted, bool):
-        if -len(features) <= wanted < len(features):
-            return int(wanted) % len(features)
+        place = int(wanted)
+        if -len(features) <= place < len(features):
+            return place % len(features)
         raise DataError(
             explained(
                 "feature",

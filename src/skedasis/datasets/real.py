@@ -288,7 +288,7 @@ def _cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "skedasis"
 
 
-def _folders() -> list[Path]:
+def folders() -> list[Path]:
     """Return where files are looked for, in order."""
     chosen = os.environ.get("SKEDASIS_DATA")
     beside = [root.parent / "shared" / "data" for root in (Path.cwd(), Path(__file__).parents[3])]
@@ -297,8 +297,8 @@ def _folders() -> list[Path]:
 
 def _content(name: str, source: _Source, download: bool) -> str:
     """Return the file's text, found or fetched."""
-    folders = _folders()
-    for folder in folders:
+    looked_in = folders()
+    for folder in looked_in:
         path = folder / f"{name}.csv"
         if path.is_file():
             return _checked(path.read_bytes(), source, str(path), "Remove or replace it")
@@ -307,7 +307,7 @@ def _content(name: str, source: _Source, download: bool) -> str:
     raise DataError(
         explained(
             f"load({name!r})",
-            f"no {name}.csv in {', '.join(map(str, folders))}",
+            f"no {name}.csv in {', '.join(map(str, looked_in))}",
             f"a CSV file with sha256 {source.sha256[:12]}…",
             "Put it there, or set SKEDASIS_DATA to the folder that holds it",
         )

@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from skedasis.binning import Binning, Spread, Uniform, as_binning
+from skedasis.binning import EXACT, Binning, Spread, Uniform, as_binning, fitting
 from skedasis.cells import Cells, distinct, uniform_edges
 from skedasis.curves import Accumulate
 from skedasis.data.summary import Column
@@ -65,7 +65,7 @@ class Accumulated(Parameters):
 
     def plan(self, column: Column, traits: Traits) -> Plan:
         """Choose the fine cells: they depend on the column alone."""
-        cells = self.binning().candidates(column)
+        cells = fitting(self.bins, self.binning(), column, traits.local)
         if traits.local != "secants" or len(cells) == 0:
             return Plan(column.summary(), traits, cells)
         cells = without_empty_runs(cells, column)
@@ -143,7 +143,7 @@ class Accumulated(Parameters):
         spec = Spec(
             self.name,
             self.center,
-            "edges" if plan.traits.local == "edges" else plan.traits.local,
+            plan.traits.local,
             self.accumulate,
             self.ddof,
             self.accumulate_se,
@@ -162,16 +162,22 @@ class Accumulated(Parameters):
         if len(cells) == 0:
             return np.array([0])
         planned = np.arange(len(cells.edges)) if plan.coarse is None else plan.coarse
-        spread = Spread(self.ddof, kind, local.largest)
+        noise = EXACT if plan.traits.local == "slopes" else Spread.noise
+        name = plan.column.feature.name
+        spread = Spread(self.ddof, kind, local.largest, noise, name)
         return planned[
             self.binning().choose(cells.keep(planned), moments.pool(planned[:-1]), spread)
         ]
 
 
-def across_edges(plan: Plan) -> Plan:
-    """Return a plan whose local effects are differences across the row's own cell."""
-    traits = Traits("edges", "differences across each row's bin")
-    return replace(plan, traits=traits)
+def no_derivatives(name: str, column: Column, traits: Traits) -> str:
+    """Return what is said where derivatives are asked of a model that has none."""
+    return explained(
+        f"{name} of {column.feature.name!r}",
+        f"a model without derivatives ({traits.source})",
+        "a differentiable model",
+        "Use sd.RHALE(), which takes differences over fine cells, or sd.ALE()",
+    )
 
 
 def without_empty_runs(cells: Cells, column: Column) -> Cells:

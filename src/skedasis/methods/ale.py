@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from skedasis.binning import Binning, Edges, Quantile, as_binning
 from skedasis.data.summary import Column
-from skedasis.methods.accumulated import Accumulated, across_edges
+from skedasis.methods.accumulated import Accumulated
 from skedasis.methods.base import Plan
 from skedasis.quantity.base import Traits
 
@@ -60,4 +60,4 @@ class ALE(Accumulated):
 
     def plan(self, column: Column, traits: Traits) -> Plan:
         """Choose the bins; derivatives, even if there are some, are not asked for."""
-        return across_edges(super().plan(column, Traits("differences", "")))
+        return super().plan(column, Traits("edges", "differences across each row's bin"))

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from skedasis.data.summary import Column
-from skedasis.errors import UnsupportedError, explained
-from skedasis.methods.accumulated import Accumulated
+from skedasis.errors import UnsupportedError
+from skedasis.methods.accumulated import Accumulated, no_derivatives
 from skedasis.methods.base import Plan
 from skedasis.quantity.base import Traits
 
@@ -53,12 +53,5 @@ class DALE(Accumulated):
     def plan(self, column: Column, traits: Traits) -> Plan:
         """Choose the bins; refuse a model without derivatives."""
         if traits.local == "secants":
-            raise UnsupportedError(
-                explained(
-                    f"{self.name} of {column.feature.name!r}",
-                    f"a model without derivatives ({traits.source})",
-                    "a differentiable model",
-                    "Use sd.RHALE(), which takes differences over fine cells, or sd.ALE()",
-                )
-            )
+            raise UnsupportedError(no_derivatives(self.name, column, traits))
         return super().plan(column, traits)

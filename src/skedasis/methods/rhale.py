@@ -13,7 +13,8 @@ from typing import Literal
 from skedasis.binning import Binning, Optimal
 from skedasis.curves import Accumulate
 from skedasis.data.summary import Column
-from skedasis.methods.accumulated import Accumulated
+from skedasis.errors import UnsupportedError
+from skedasis.methods.accumulated import Accumulated, no_derivatives
 from skedasis.methods.base import Plan, one_of
 from skedasis.quantity.base import Traits
 
@@ -36,7 +37,8 @@ class RHALE(Accumulated):
     accumulate_se : {"quadrature", "sum"}
         Standard errors by DESIGN 4.3, or the draft's Eq. 5: conservative.
     local_effects : {"auto", "slopes", "secants"}
-        "auto" takes slopes unless the model is, or turns out to be, piecewise constant.
+        "auto" takes slopes unless the model is, or turns out to be, piecewise constant. "slopes" overrules what a look
+        at the model suggested, not what is known of it.
 
     Notes
     -----
@@ -69,6 +71,8 @@ class RHALE(Accumulated):
         if self.local_effects == "secants":
             traits = Traits("secants", "secants over fine cells, as asked for")
         elif self.local_effects == "slopes" and traits.local == "secants":
+            if traits.certain:
+                raise UnsupportedError(no_derivatives(self.name, column, traits))
             traits = Traits("differences", "central differences, as asked for")
         return super().plan(column, traits)
 

@@ -35,10 +35,13 @@ class Traits:
         constant between jumps, only differences over cells.
     source : str
         Where they come from, in words, for the provenance.
+    certain : bool
+        False where it was concluded from a look at a few rows.
     """
 
     local: LocalEffects
     source: str
+    certain: bool = True
 
 
 @dataclass

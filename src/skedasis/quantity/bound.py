@@ -201,8 +201,8 @@ class Bound:
 
 def as_array(raw: Any, what: str) -> NDArray[Any]:
     """Return whatever a model answered as an array, or say why it cannot be one."""
-    if np.ma.isMaskedArray(raw):
-        return np.asarray(raw.astype(float).filled(np.nan))
+    if isinstance(raw, np.ma.MaskedArray):
+        return np.ma.filled(raw.astype(float), np.nan)
     try:
         return np.asarray(raw)
     except ValueError as error:

@@ -50,12 +50,12 @@ def check(quantity: Quantity, source: Source) -> Checked:
     batch = source.some(_ROWS)
     meter = Meter()
     answers: list[Floats] = []
-    eps = np.finfo(float).eps
+    eps = float(np.finfo(float).eps)
     for _ in range(2):
         bound = quantity.on(batch)
         answers.append(bound.at())
         meter.add(bound.meter)
-        eps = np.finfo(bound.output).eps if _is_float(bound.output) else eps
+        eps = _unit_round_off(bound.output, answers[-1])
         if not _same(bound.given(), batch.tile(1).own()):
             raise ModelOutputError(
                 explained(
@@ -75,7 +75,7 @@ def check(quantity: Quantity, source: Source) -> Checked:
                 "Fix its random seed, or switch it to evaluation (dropout off)",
             )
         )
-    return Checked(float(eps), meter)
+    return Checked(eps, meter)
 
 
 def traits_of(quantity: Quantity, source: Source, column: Summary, found: Checked) -> Traits:
@@ -89,13 +89,31 @@ def traits_of(quantity: Quantity, source: Source, column: Summary, found: Checke
     return traits
 
 
-def _is_float(dtype: Any) -> bool:
-    return isinstance(dtype, np.dtype) and dtype.kind == "f"
+def _unit_round_off(dtype: Any, answer: Floats) -> float:
+    """Return the round-off of the numbers that a model computes in.
+
+    Models that compute in float32 may answer in float64. Sixty numbers that all fit into float32, and are no short
+    fractions (which any model may return), were computed there.
+    """
+    if isinstance(dtype, np.dtype) and dtype.kind == "f" and dtype.itemsize < 8:
+        return float(np.finfo(dtype).eps)
+    with np.errstate(over="ignore"):
+        single = answer.astype(np.float32).astype(float)
+    mantissa = np.frexp(answer)[0] * 2**14
+    if np.array_equal(single, answer) and not np.array_equal(mantissa, np.rint(mantissa)):
+        return float(np.finfo(np.float32).eps)
+    return float(np.finfo(float).eps)
+
+
+def _equal(x: Any, y: Any) -> bool:
+    # The NA of pandas is neither equal nor unequal to anything, itself included.
+    if is_missing(x) or is_missing(y):
+        return is_missing(x) and is_missing(y)
+    return bool(x == y) or (x != x and y != y)  # noqa: PLR0124 - NaN equals NaN here
 
 
 def _same(a: Any, b: Any) -> bool:
     a, b = to_array(a), to_array(b)
     if a.dtype.kind == "O":
-        pairs = zip(a.flat, b.flat, strict=True)
-        return all(x is y or (is_missing(x) and is_missing(y)) or x == y or x != x for x, y in pairs)  # noqa: PLR0124
+        return all(_equal(x, y) for x, y in zip(a.flat, b.flat, strict=True))
     return bool(((a == b) | ((a != a) & (b != b))).all())  # noqa: PLR0124 - NaN equals NaN here

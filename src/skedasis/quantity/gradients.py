@@ -9,7 +9,7 @@ import numpy as np
 from skedasis.data.summary import Summary
 from skedasis.errors import ModelOutputError
 from skedasis.quantity.base import Traits
-from skedasis.typing import Floats
+from skedasis.typing import Bools, Floats
 
 if TYPE_CHECKING:
     from skedasis.quantity.bound import Bound
@@ -35,7 +35,7 @@ def differences(bound: Bound, column: Summary) -> Floats:
     Notes
     -----
     The step is the cube root of the unit round-off times max(sd, |x|), which balances truncation and rounding, and the
-    difference is divided by the step as the floating-point numbers realised it. Whole numbers step to whole numbers.
+    difference is divided by the step as the floating-point numbers realised it. Whole numbers step to the next one.
     Costs 2 n model rows; twice as many where the offset dwarfs the spread (see `_two_steps`).
     """
     x = bound.column(column.feature.position)
@@ -44,10 +44,25 @@ def differences(bound: Bound, column: Summary) -> Floats:
     if column.sd == 0:
         return np.where(np.isnan(x), np.nan, 0.0)
     if column.integer:
-        return _difference(bound, column, max(float(np.rint(small)), 1.0))[0]
+        steps = float(np.rint(small))
+        return _difference(bound, column, steps)[0] if steps > 1 else _unit_steps(bound, column)
     if max(abs(column.low), abs(column.high)) <= _FAR * column.sd:
         return _difference(bound, column, large)[0]
     return _two_steps(bound, column, small, large, eps)
+
+
+def _unit_steps(bound: Bound, column: Summary) -> Floats:
+    """Return the differences to the next whole number, at the largest value from the one before.
+
+    Between whole numbers the model is never asked. Summed over the numbers from a to b these differences give exactly
+    q(b) - q(a), which central ones do not: bins that start and end at whole numbers, closed on the left, fit them.
+    """
+    j = column.feature.position
+    x = bound.column(j)
+    missing = np.isnan(x)
+    low = np.where(x >= column.high, x - 1, x)
+    low = np.where(missing, column.low, low)
+    return np.where(missing, np.nan, bound.edge_differences(j, low, low + 1))
 
 
 def _round_off(bound: Bound, column: Summary) -> float:
@@ -106,34 +121,52 @@ def look(bound: Bound, column: Summary) -> Traits:
     """Tell whether a quantity without slopes is piecewise constant in a feature.
 
     A function that never moves under a small step, and yet differs between the rows' values, has derivatives that are
-    zero almost everywhere: averaging them would give an effect of exactly zero. The few rows whose small step crosses
-    a jump show enormous slopes, which is how a jump is told from a ramp.
+    zero almost everywhere: averaging them would give an effect of exactly zero, or, where rows lie on its jumps, of
+    jumps divided by the step.
 
     Notes
     -----
-    Costs 5 model rows for each row of the (small) batch, 7 where an offset dwarfs the spread; they are counted as rows
-    of the check.
+    Costs up to 7 model rows for each row of the (small) batch; they are counted as rows of the check.
     """
-    steps = ", whole steps of a whole-number feature" if column.integer else ""
-    usual = Traits("differences", f"central differences{steps}")
+    kind = "differences between whole numbers" if column.integer else "central differences"
+    usual = Traits("differences", kind)
     j = column.feature.position
     x = bound.column(j)
     there = ~np.isnan(x)
     if column.sd == 0 or there.sum() < 2:
         return usual
-    slope = np.where(there, differences(bound, column), 0.0)
     filled = np.where(there, x, column.snap(np.full(len(x), np.nanmedian(x))))
     donors = np.roll(np.sort(filled), len(x) // 2)
     ends = np.full(len(x), column.low), np.full(len(x), column.high)
     values = bound.sweep(j, np.stack([ends[0], donors, ends[1]]).T)
     moved = np.ptp(values, axis=1)
-    # Forests that sum their trees in any order answer with the last digit loose: that is no slope.
     eps = _round_off(bound, column)
+    # Forests that sum their trees in any order answer with the last digit loose: that is no slope.
     loose = 16 * eps * np.abs(values).max(axis=1) / (np.cbrt(eps) * column.sd)
-    rises = np.abs(slope) * (column.high - column.low)
-    still = np.abs(slope) <= loose
-    flat = np.count_nonzero(~still) <= len(x) // 10
-    explained = 10 * rises[still].max(initial=0.0)
-    if flat and moved.max() > explained and (rises[~still] > 100 * moved.max()).all():
-        return Traits("secants", "secants: the model is piecewise constant (detected)")
+    slope, sloped = _slopes_that_last(bound, column, loose)
+    explained = 10 * (column.high - column.low) * np.abs(slope[~sloped & (np.abs(slope) <= loose)])
+    if np.count_nonzero(sloped) <= len(x) // 50 and moved.max() > explained.max(initial=0.0):
+        found = "secants: the model is piecewise constant (detected)"
+        return Traits("secants", found, certain=False)
     return usual
+
+
+def _slopes_that_last(bound: Bound, column: Summary, loose: Floats) -> tuple[Floats, Bools]:
+    """Return differences, and in which rows they are slopes: still the same when the step is a sixteenth.
+
+    Across a jump the shorter step's difference is sixteen times as steep, or nothing, if the jump lies beyond it. Whole
+    numbers have no shorter step: there all that moves counts, for a step from one to the next is an effect.
+    """
+    x = bound.column(column.feature.position)
+    if column.integer:
+        slope = np.nan_to_num(differences(bound, column))
+        # One row in ten may move before a jump is no longer the exception.
+        sloped = np.abs(slope) > loose
+        return slope, sloped & (np.count_nonzero(sloped) > len(x) // 10)
+    eps = _round_off(bound, column)
+    spacing = np.spacing(max(abs(column.low), abs(column.high)))
+    step = max(float(np.cbrt(eps)) * column.sd, 64 * spacing)
+    long, short = (np.nan_to_num(_difference(bound, column, s)[0]) for s in (step, step / 16))
+    # The shorter step divides the same rounding by a sixteenth.
+    close = np.maximum(np.maximum(np.abs(long), np.abs(short)) / 2, 16 * loose)
+    return long, (np.abs(long) > loose) & (np.abs(long - short) <= close)

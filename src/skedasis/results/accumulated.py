@@ -126,7 +126,7 @@ def _points(cells: Cells, bins: Moments, kept: Ints, spec: Spec) -> Pieces:
         np.where(bins.weight > 0, bins.mean, np.nan),
         bins.variance(spec.ddof, spec.weight_kind),
         bins.effective(spec.weight_kind),
-        bins.degrees(1, spec.weight_kind),
+        bins.effective(spec.weight_kind) - 1,
         np.arange(len(kept) - 1),
     )
 
@@ -141,7 +141,7 @@ def _differences(cells: Cells, moments: Mapping[str, Moments], kept: Ints, spec:
     own = ~np.isnan(fine.variance(spec.ddof, kind))
     squares, divisor, freedom = (
         np.add.reduceat(np.where(own, values, 0.0), starts)
-        for values in (fine.m2, fine.degrees(spec.ddof, kind), fine.degrees(1, kind))
+        for values in (fine.m2, fine.degrees(spec.ddof, kind), fine.effective(kind) - 1)
     )
     pooled = np.where(divisor > 0, squares / np.where(divisor > 0, divisor, 1.0), np.nan)
     if ACROSS in moments:
@@ -173,7 +173,12 @@ def _errors(
     share = bins.weight / total
     middle = (start[:-1] + start[1:]) / 2
     n = total if spec.weight_kind == "frequency" else total**2 / bins.weight2.sum()
-    return np.sqrt(error**2 + share @ (middle - share @ middle) ** 2 / n), freedom
+    between = float(share @ (middle - share @ middle) ** 2 / n)
+    variance = error**2 + between
+    with np.errstate(divide="ignore", invalid="ignore"):
+        within = error**2 / variance
+        together = 1.0 / (within**2 / freedom + (1.0 - within) ** 2 / max(n - 1.0, 1.0))
+    return np.sqrt(variance), np.where(variance > 0, together, np.inf)
 
 
 def _statistics(

@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from skedasis.binning import (
+    EXACT,
     AutoUniform,
     Binning,
     Edges,
@@ -19,6 +20,7 @@ from skedasis.binning import (
     Spread,
     Uniform,
     as_binning,
+    fitting,
 )
 from skedasis.cells import Cells
 from skedasis.data.summary import Column
@@ -39,7 +41,7 @@ def rebinned(effect: Effect, bins: Binning | int) -> Effect:
         return effect
     complete = rows is not None and rows.exact
     if spec.pointwise and complete and rows is not None and rows.effect is not None:
-        result = _from_rows(effect, scheme, spec, rows, rows.effect)
+        result = _from_rows(effect, bins, scheme, spec, rows, rows.effect)
     else:
         column = (
             _column(effect, rows) if complete and rows is not None else _stand_in(effect, cells)
@@ -53,8 +55,10 @@ def _column(effect: Effect, rows: Rows) -> Column:
     return Column(effect.about.feature, rows.x, rows.weight, effect.about.dtype)
 
 
-def _from_rows(effect: Effect, scheme: Binning, spec: Spec, rows: Rows, slopes: Floats) -> Effect:
-    cells = scheme.candidates(_column(effect, rows))
+def _from_rows(
+    effect: Effect, bins: Binning | int, scheme: Binning, spec: Spec, rows: Rows, slopes: Floats
+) -> Effect:
+    cells = fitting(bins, scheme, _column(effect, rows), spec.local)
     cell = cells.locate(rows.x)
     inside = cell >= 0
     w = None if rows.weight is None else rows.weight[inside]
@@ -134,4 +138,5 @@ def _largest(fine: Moments) -> float:
 def _chosen(scheme: Binning, cells: Cells, moments: Moments, spec: Spec, largest: float) -> Ints:
     if len(cells) == 0:
         return np.array([0])
-    return scheme.choose(cells, moments, Spread(spec.ddof, spec.weight_kind, largest))
+    noise = EXACT if spec.local == "slopes" else Spread.noise
+    return scheme.choose(cells, moments, Spread(spec.ddof, spec.weight_kind, largest, noise))

@@ -1,0 +1,322 @@
+"""Files: a CSV or Parquet file as a table, by whichever data frame library is installed.
+
+What a spreadsheet does to a CSV file is undone here: byte order marks, semicolons, decimal commas. Without a data frame
+library a CSV file of numbers is still read, into an array.
+"""
+
+from __future__ import annotations
+
+import csv
+import difflib
+import importlib.util
+import io
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skedasis.data.schema import Feature, check_names
+from skedasis.errors import DataError, explained
+from skedasis.typing import Ints
+
+_LIBRARIES = ("pandas", "polars")
+"""Those whose frames scikit-learn's transformers know, in the order in which they are tried."""
+_PARQUET = {".parquet", ".pq"}
+_DELIMITERS = ",;\t|"
+_MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")
+_LOOKED_AT = 1000
+_DECIMAL_COMMA = r"^\s*[-+]?\d+(?:,\d+)?(?:[eE][-+]?\d+)?\s*$"
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A file's columns.
+
+    Parameters
+    ----------
+    data : data frame or ndarray of float
+        A pandas or Polars frame; an array where neither is installed.
+    names : tuple of str
+    """
+
+    data: Any
+    names: tuple[str, ...]
+
+    @property
+    def is_frame(self) -> bool:
+        """Return whether there is a data frame, whose columns know their own names."""
+        return not isinstance(self.data, np.ndarray)
+
+    @property
+    def schema(self) -> dict[int, Feature] | None:
+        """Return what `skedasis.explain` needs to be told of an array: its columns' names."""
+        if self.is_frame:
+            return None
+        return {j: Feature(name, position=j) for j, name in enumerate(self.names)}
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def place(self, name: str, what: str = "column") -> int:
+        """Return the place of a column.
+
+        Raises
+        ------
+        DataError
+            Where there is none: the message suggests the nearest name.
+        """
+        if name in self.names:
+            return self.names.index(name)
+        near = difflib.get_close_matches(name, self.names, n=1, cutoff=0.4)
+        folded = [n for n in self.names if n.strip().casefold() == name.strip().casefold()]
+        fix = f"Did you mean {(folded or near)[0]!r}?" if folded or near else "Name one of these"
+        listed = ", ".join(map(repr, self.names[:12])) + (", …" if len(self.names) > 12 else "")
+        raise DataError(explained(what, repr(name), f"one of {listed}", fix))
+
+    def column(self, name: str) -> NDArray[Any]:
+        """Return a column's values."""
+        j = self.place(name)
+        if not self.is_frame:
+            return self.data[:, j]
+        import narwhals.stable.v2 as nw
+
+        return nw.from_native(self.data, eager_only=True)[name].to_numpy()
+
+    def select(self, names: Sequence[str]) -> Table:
+        """Return some of the columns, in the order of `names`."""
+        places = [self.place(n) for n in names]
+        if not self.is_frame:
+            return Table(self.data[:, places], tuple(names))
+        import narwhals.stable.v2 as nw
+
+        frame = nw.from_native(self.data, eager_only=True)
+        return Table(frame.select(list(names)).to_native(), tuple(names))
+
+    def take(self, rows: Ints) -> Table:
+        """Return some of the rows."""
+        if not self.is_frame:
+            return Table(self.data[rows], self.names)
+        import narwhals.stable.v2 as nw
+
+        return Table(nw.from_native(self.data, eager_only=True)[rows].to_native(), self.names)
+
+
+def read_table(path: str | Path) -> Table:
+    """Read a CSV or Parquet file.
+
+    Parameters
+    ----------
+    path : str or Path
+        Parquet if it ends in ``.parquet`` or ``.pq``; else text with commas, semicolons, tabs or bars between columns.
+
+    Raises
+    ------
+    DataError
+        For a file that is not there, is empty, has a column name twice or rows of different lengths, or needs a library
+        that is not installed.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise DataError(explained("data", _absence(path), "a CSV or Parquet file", _nearby(path)))
+    table = _parquet(path) if path.suffix.lower() in _PARQUET else _csv(path)
+    check_names(table.names)
+    if len(table) == 0:
+        raise DataError(
+            explained(str(path), "no row", "a header and rows below it", "Check how it was written")
+        )
+    return table
+
+
+def _absence(path: Path) -> str:
+    return f"the folder {str(path)!r}" if path.is_dir() else f"no file {str(path)!r}"
+
+
+def _nearby(path: Path) -> str:
+    """Suggest the file that may have been meant."""
+    folder = path if path.is_dir() else path.parent
+    try:
+        there = [p.name for p in folder.iterdir() if p.is_file()]
+    except OSError:
+        return "Check the folder's name"
+    tables = [n for n in there if n.lower().endswith((".csv", ".tsv", ".txt", *_PARQUET))]
+    near = difflib.get_close_matches(path.name, tables, n=1, cutoff=0.4)
+    return f"Did you mean {str(folder / near[0])!r}?" if near else "Check the file's name"
+
+
+def _installed() -> list[Any]:
+    return [name for name in _LIBRARIES if importlib.util.find_spec(name) is not None]
+
+
+# --------------------------------------------------------------------------------------------- Parquet
+
+
+def _parquet(path: Path) -> Table:
+    import narwhals.stable.v2 as nw
+
+    failures: list[str] = []
+    for library in _installed():
+        if library == "pandas" and importlib.util.find_spec("pyarrow") is None:
+            continue  # pandas reads Parquet by pyarrow only
+        try:
+            frame = nw.read_parquet(str(path), backend=library)
+        except Exception as error:  # noqa: BLE001 - each library has its own for a damaged file
+            failures.append(str(error).splitlines()[0])
+            continue
+        return Table(frame.to_native(), tuple(map(str, frame.columns)))
+    if failures:
+        got = f"a file that cannot be read ({failures[0]})"
+        raise DataError(explained(str(path), got, "a Parquet file", "Write it again"))
+    raise DataError(
+        explained(
+            str(path),
+            "a Parquet file and no library that reads it",
+            "Polars, or pandas with pyarrow",
+            "Install one: pip install polars",
+        )
+    )
+
+
+# ------------------------------------------------------------------------------------------------- CSV
+
+
+def _csv(path: Path) -> Table:
+    text = _decoded(path)
+    if not text.strip():
+        raise DataError(
+            explained(
+                str(path), "an empty file", "a header and rows below it", "Check how it was written"
+            )
+        )
+    delimiter = _delimiter(text)
+    names = _checked_header(path, text, delimiter)
+    installed = _installed()
+    if installed:
+        return _by_library(path, text, delimiter, installed[0])
+    return _numbers(path, text, delimiter, names)
+
+
+def _decoded(path: Path) -> str:
+    raw = path.read_bytes()
+    if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return raw.decode("utf-16", errors="replace")  # what a spreadsheet calls "Unicode text"
+    if b"\0" in raw[:4096]:
+        raise DataError(
+            explained(
+                str(path), "a binary file", "text with one row a line", "Save it as CSV or Parquet"
+            )
+        )
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return raw.decode("cp1252", errors="replace")
+
+
+def _delimiter(text: str) -> str:
+    """Return what stands between columns: the candidate that splits the first lines most, and evenly."""
+    lines = [line for line in itertools.islice(io.StringIO(text), 20) if line.strip()]
+    best, most = ",", 1
+    for candidate in _DELIMITERS:
+        counts = [len(row) for row in csv.reader(lines, delimiter=candidate) if row]
+        if counts and min(counts) == max(counts) > most:
+            best, most = candidate, counts[0]
+    if most > 1:
+        return best
+    # Uneven everywhere: the header decides, and the check of its rows then says which line is odd.
+    return max(_DELIMITERS, key=lines[0].count) if lines else ","
+
+
+def _checked_header(path: Path, text: str, delimiter: str) -> list[str]:
+    """Return the column names, after a look at the first rows: libraries bend uneven ones silently."""
+    rows = csv.reader(io.StringIO(text), delimiter=delimiter)
+    header = next((row for row in rows if row), [])
+    check_names([name for name in header if name])
+    for row in itertools.islice(rows, _LOOKED_AT):
+        if row and len(row) != len(header):
+            raise DataError(
+                explained(
+                    f"{path}, line {rows.line_num}",
+                    f"{len(row)} fields",
+                    f"{len(header)}, as in the header (between them: {delimiter!r})",
+                    "Put values that contain the delimiter into quotation marks",
+                )
+            )
+    return header
+
+
+def _by_library(path: Path, text: str, delimiter: str, library: Any) -> Table:
+    import narwhals.stable.v2 as nw
+
+    options: dict[str, Any] = (
+        {"low_memory": False, "index_col": False}
+        if library == "pandas"
+        else {"infer_schema_length": None, "null_values": list(_MISSING)}
+    )
+    source = io.BytesIO(text.encode())
+    try:
+        frame = nw.read_csv(source, backend=library, separator=delimiter, **options)
+    except Exception as error:  # each library has its own for a damaged file
+        got = f"rows that {library} cannot read ({str(error).splitlines()[0]})"
+        raise DataError(
+            explained(str(path), got, "a CSV table", "Check the rows it names")
+        ) from error
+    if delimiter == ";":
+        frame = _with_decimal_points(frame)
+    return Table(frame.to_native(), tuple(map(str, frame.columns)))
+
+
+def _with_decimal_points(frame: Any) -> Any:
+    """Return a frame whose columns of text like ``3,14`` are numbers."""
+    import narwhals.stable.v2 as nw
+
+    changed: list[Any] = []
+    for name in frame.columns:
+        column = frame[name]
+        if column.dtype != nw.String:
+            continue
+        text = column.drop_nulls()
+        if len(text) and text.str.contains(_DECIMAL_COMMA).all():
+            changed.append(
+                nw.col(name).str.strip_chars().str.replace_all(",", ".").cast(nw.Float64)
+            )
+    return frame.with_columns(changed) if changed else frame
+
+
+def _numbers(path: Path, text: str, delimiter: str, names: list[str]) -> Table:
+    """Read a table of numbers without a data frame library."""
+    rows = csv.reader(io.StringIO(text), delimiter=delimiter)
+    next(row for row in rows if row)
+    table: list[list[float]] = []
+    for row in rows:
+        if not row:
+            continue
+        try:
+            table.append([_number(cell, delimiter) for cell in row])
+        except ValueError as error:
+            raise DataError(
+                explained(
+                    f"{path}, line {rows.line_num}",
+                    f"text ({error})",
+                    "numbers only, as no data frame library is installed",
+                    "Install one: pip install pandas",
+                )
+            ) from error
+        if len(row) != len(names):
+            raise DataError(
+                explained(
+                    f"{path}, line {rows.line_num}",
+                    f"{len(row)} fields",
+                    f"{len(names)}, as in the header",
+                    "Repair the line",
+                )
+            )
+    return Table(np.array(table, dtype=float).reshape(len(table), len(names)), tuple(names))
+
+
+def _number(cell: str, delimiter: str) -> float:
+    if cell.strip() in _MISSING:
+        return float("nan")
+    return float(cell.replace(",", ".") if delimiter == ";" else cell)

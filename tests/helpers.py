@@ -1,0 +1,107 @@
+"""What several test files share: data, models that remember what they were given, and words of errors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import skedasis as sd
+
+METHODS: dict[str, Callable[..., Any]] = {
+    "ale": sd.ALE,
+    "dale": sd.DALE,
+    "ice": sd.ICE,
+    "pdp": sd.PDP,
+    "rhale": sd.RHALE,
+    "uale": sd.UALE,
+}
+ACCUMULATED = ("ale", "dale", "rhale", "uale")
+DEPENDENCE = ("pdp", "ice")
+SLOPED = ("dale", "rhale", "uale")
+PATTERN = re.compile(r"^.+: got .+, expected .+\. .+[.?!]$", re.DOTALL)
+
+every_method = pytest.mark.parametrize("method", sorted(METHODS))
+accumulated = pytest.mark.parametrize("method", ACCUMULATED)
+sloped = pytest.mark.parametrize("method", SLOPED)
+
+
+def table(n: int = 80, d: int = 3, seed: int = 0) -> np.ndarray:
+    """Return n rows of d normal features."""
+    return np.random.default_rng(seed).normal(size=(n, d))
+
+
+def linear(X: np.ndarray) -> np.ndarray:
+    """Return 3 x0 - x1, whatever else X holds."""
+    return 3.0 * X[:, 0] - X[:, 1]
+
+
+def bent(X: np.ndarray) -> np.ndarray:
+    """Return a function that bends in its first feature, which its second one scales."""
+    return np.sin(2.0 * X[:, 0]) * (1.0 + X[:, 1] ** 2) + X[:, 2]
+
+
+def bent_slope(X: np.ndarray) -> np.ndarray:
+    """Return the partial derivatives of `bent`, one column for each column of X."""
+    slope = np.zeros(X.shape)
+    slope[:, 0] = 2.0 * np.cos(2.0 * X[:, 0]) * (1.0 + X[:, 1] ** 2)
+    slope[:, 1] = np.sin(2.0 * X[:, 0]) * 2.0 * X[:, 1]
+    slope[:, 2] = 1.0
+    return slope
+
+
+class Remembers:
+    """A model that keeps (copies of) what it was called with."""
+
+    def __init__(self, model: Callable[[Any], Any]) -> None:
+        self.model = model
+        self.seen: list[Any] = []
+
+    def __call__(self, X: Any) -> Any:
+        self.seen.append(X.copy() if hasattr(X, "copy") else X)
+        return self.model(X)
+
+
+def refused(kind: type[Exception], *words: str) -> Any:
+    """Expect an error of a class whose message has the one form, and says all these words."""
+    return _Refused(kind, words)
+
+
+class _Refused:
+    def __init__(self, kind: type[Exception], words: tuple[str, ...]) -> None:
+        self.kind, self.words = kind, words
+        self.raises = pytest.raises(kind)
+
+    def __enter__(self) -> Any:
+        self.info = self.raises.__enter__()
+        return self.info
+
+    def __exit__(self, *details: Any) -> Any:
+        caught = self.raises.__exit__(*details)
+        if caught:
+            message = str(self.info.value)
+            assert PATTERN.match(message), f"not 'what: got …, expected …. Fix.': {message}"
+            for word in self.words:
+                assert word in message, f"{word!r} is missing from: {message}"
+        return caught
+
+
+def same_effect(a: Any, b: Any, rtol: float = 1e-12) -> None:
+    """Assert that two effects have the same numbers."""
+    for name in ("x", "value", "heterogeneity", "std_error"):
+        scale = float(np.nanmax(np.abs(getattr(b, name)), initial=0.0))
+        np.testing.assert_allclose(
+            getattr(a, name), getattr(b, name), rtol=rtol, atol=rtol * scale, err_msg=name
+        )
+    assert a.importance == pytest.approx(b.importance, rel=rtol, abs=0)
+    assert a.score == pytest.approx(b.score, rel=max(rtol, 1e-9), abs=rtol * (1 + b.importance))
+    if b.bins is not None:
+        np.testing.assert_array_equal(a.bins.count, b.bins.count)
+
+
+def rise(effect: Any) -> float:
+    """Return how much an effect rises from its left to its right end."""
+    return float(effect.value[-1] - effect.value[0])
