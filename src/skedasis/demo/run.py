@@ -1,0 +1,152 @@
+"""The demonstration from end to end, and what it says in a shell."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import importlib.util
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from skedasis.demo.models import Fitted, fit
+from skedasis.demo.problem import Problem, bundled, own
+from skedasis.errors import DataError, explained
+from skedasis.report.build import Report, write
+from skedasis.report.numbers import count
+from skedasis.report.story import Story, gather
+from skedasis.report.terminal import ranking
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+SMALL = 50_000
+"""Rows below which a second thread costs more than it brings."""
+PATIENCE = 100_000
+"""Rows above which a sample to explain on is suggested."""
+
+
+def demo(
+    data: str | Path | None = None,
+    target: str | None = None,
+    out: str | Path = "skedasis-demo",
+    *,
+    class_: str | None = None,
+    rows: int | None = None,
+    seed: int = 0,
+    console: Console | None = None,
+) -> Report:
+    """Fit two models, explain them, and write a page and its figures.
+
+    Parameters
+    ----------
+    data : str or Path, optional
+        A CSV or Parquet file; by default scikit-learn's diabetes data.
+    target : str, optional
+        The column to learn, where `data` is given.
+    out : str or Path
+        The folder to write into.
+    class_ : str, optional
+        The class whose probability is explained; needed where there are more than two.
+    rows : int, optional
+        Explain on a seeded sample of so many rows; by default on all.
+    seed : int
+    console : rich Console, optional
+        Where to tell what is done.
+
+    Returns
+    -------
+    Report
+
+    Raises
+    ------
+    DataError
+        For a missing scikit-learn, and for a file or target that nothing can be learnt from.
+    """
+    from rich.console import Console
+
+    started = time.perf_counter()
+    _check(data, target, out, rows)
+    console = console or Console()
+    problem = bundled() if data is None else own(data, target, class_)
+    _introduce(console, problem, data)
+    with _threads(len(problem.table)):
+        models: list[Fitted] = []
+        for fitted in fit(problem, seed):
+            _say(console, f"{fitted.name}: {fitted.quality}")
+            models.append(fitted)
+        story = _explain(problem, models, rows, seed)
+        for told in story.told:
+            console.print()
+            console.print(ranking(told))
+        report = write(story, Path(out) / "report.html", figures=Path(out) / "figures")
+    _conclude(console, report, time.perf_counter() - started)
+    return report
+
+
+def _check(data: Any, target: str | None, out: str | Path, rows: int | None) -> None:
+    if importlib.util.find_spec("sklearn") is None:
+        fix = "Install it: pip install 'skedasis[sklearn]'"
+        raise DataError(explained("demo", "no scikit-learn", "scikit-learn", fix))
+    if data is None and target is not None:
+        got, fix = f"{target!r} without a file", "Name the file: --data my.csv"
+        raise DataError(explained("--target", got, "a column of a file", fix))
+    if rows is not None and rows < 1:
+        raise DataError(explained("--rows", str(rows), "at least 1", "Leave it out for all rows"))
+    if Path(out).is_file():
+        raise DataError(explained("--out", f"the file {str(out)!r}", "a folder", "Name another"))
+
+
+def _threads(rows: int) -> contextlib.AbstractContextManager[Any]:
+    """Keep small work to one thread: many that wait for each other can be a hundred times slower."""
+    if rows >= SMALL:
+        return contextlib.nullcontext()
+    # Both come with scikit-learn; only libraries that are already loaded can be kept to one thread.
+    for library in ("sklearn.ensemble", "sklearn.neural_network"):
+        importlib.import_module(library)
+    from threadpoolctl import threadpool_limits
+
+    return threadpool_limits(1)
+
+
+def _explain(problem: Problem, models: Sequence[Fitted], rows: int | None, seed: int) -> Story:
+    table, said = problem.table, problem.said
+    if rows is not None and rows < len(table):
+        some = np.sort(np.random.default_rng(seed).choice(len(table), rows, replace=False))
+        said = (*said, f"Explained on a seeded sample of {rows:,} of {len(table):,} rows.")
+        table = table.take(some)
+    quantities = {m.name: m.quantity for m in models}
+    notes = {m.name: m.quality for m in models}
+    story = gather(quantities, table.data, schema=problem.schema, notes=notes, seed=seed)
+    return replace(story, remarks=said)
+
+
+# -------------------------------------------------------------------------------------- the shell
+
+
+def _introduce(console: Console, problem: Problem, data: str | Path | None) -> None:
+    where = "scikit-learn's diabetes data" if data is None else str(data)
+    aim = problem.target if problem.class_ is None else f"{problem.target} = {problem.class_}"
+    size = f"{len(problem.table):,} rows, {count(len(problem.table.names), 'feature')}"
+    _say(console, f"{where}: {size}, to predict {aim}")
+    for sentence in problem.said:
+        _say(console, f"  {sentence}", "dim")
+    if len(problem.table) > PATIENCE:
+        _say(console, "  This takes a while; --rows 20000 explains on a sample.", "dim")
+
+
+def _conclude(console: Console, report: Report, seconds: float) -> None:
+    console.print()
+    _say(console, f"page     {report.path}")
+    if report.figures:
+        _say(console, f"figures  {report.figures[0].parent} ({len(report.figures)} PNG)")
+    _say(console, f"done in {seconds:.0f} s", "dim")
+
+
+def _say(console: Console, text: str, style: str = "") -> None:
+    """Print a line as it is: a path or a column's name may look like markup, and is not to be broken."""
+    console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)

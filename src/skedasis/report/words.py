@@ -1,0 +1,301 @@
+"""A report's words and numbers: what a picture shows, said so that it can be read aloud.
+
+Every sentence is computed from a result and says no more than it does.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from skedasis.report.numbers import count, listed, number, percent, places, settings
+from skedasis.report.story import Story, Told
+from skedasis.results.effect import Effect
+from skedasis.typing import Floats
+
+LEVEL = 0.95
+"""Of the intervals that are spoken of."""
+_ALIKE, _APART = 0.25, 1.0
+"""Heterogeneity as a share of importance: below the one rows are alike, above the other the average says little."""
+
+
+# ------------------------------------------------------------------------------------ one effect
+
+
+def against(effect: Effect) -> float | None:
+    """Return the share of rows whose local effect has the sign opposite to their bin's mean.
+
+    None where no rows are kept, or there are no bins.
+    """
+    rows, bins = effect.rows, effect.bins
+    if rows is None or rows.effect is None or bins is None or len(bins) == 0:
+        return None
+    edges = np.concatenate([bins.left, bins.right[-1:]])
+    side = "right" if effect.spec.closed == "left" else "left"
+    place = np.clip(np.searchsorted(edges, rows.x, side) - 1, 0, len(bins) - 1)
+    mean = bins.effect[place]
+    opposite = rows.effect * np.sign(np.nan_to_num(mean)) < 0
+    return float(np.average(opposite, weights=rows.weight)) if len(rows) else None
+
+
+def course(effect: Effect, unit: str) -> str:
+    """Say how the curve goes: up, down, or both."""
+    there = np.isfinite(effect.value)
+    x, value = effect.x[there], effect.value[there]
+    if len(x) < 2:
+        return "It takes a single value in these rows: there is no effect to see."
+    low, high = places(x[[0, -1]])
+    total, path = float(value[-1] - value[0]), float(np.abs(np.diff(value)).sum())
+    where = f"Between {low} and {high}{' ' + unit if unit else ''}"
+    way = "rises" if total > 0 else "falls"
+    if path == 0:
+        return f"{where} the average effect is flat."
+    if abs(total) > 0.9 * path:
+        return f"{where} the average effect {way} by {number(abs(total))}."
+    ends = np.array([x[value.argmin()], x[value.argmax()]])
+    lowest, highest = places(ends)
+    return (
+        f"{where} the average effect moves by {number(float(np.ptp(value)))}, lowest at {lowest} and highest at "
+        f"{highest}; from end to end it {way} by {number(abs(total))}."
+    )
+
+
+def scatter(effect: Effect) -> str:
+    """Say how far the rows stray from the average."""
+    if effect.bins is not None and len(effect.bins) == 0:
+        return ""
+    if effect.importance == 0 and effect.score == 0:
+        return "No row’s prediction changes with it."
+    share = against(effect)
+    kept = "rows" if effect.rows is None or effect.rows.exact else "kept rows"
+    opposite = (
+        ""
+        if share is None
+        else f" No {kept[:-1]}’s slope points the other way than its bin’s average."
+        if share == 0
+        else f" For {percent(share)} of the {kept} the slope points the other way than their bin’s average."
+    )
+    return _compared(effect) + opposite
+
+
+def _compared(effect: Effect) -> str:
+    """Say what the heterogeneity means beside the importance, where the two compare."""
+    if effect.spec.local == "secants":
+        # A jump's secant is as steep as its cell is narrow, and so is the spread of secants.
+        return (
+            f"Heterogeneity {number(effect.score)}, by secants: it compares with that of other features of this "
+            "model, not with the importance."
+        )
+    ratio = effect.score / effect.importance if effect.importance > 0 else math.inf
+    size = f"Heterogeneity {number(effect.score)} beside an importance of {number(effect.importance)}: "
+    if ratio < _ALIKE:
+        return size + "the average holds for nearly every row."
+    if ratio < _APART:
+        return size + "rows differ, though less than the average moves."
+    return size + "rows differ more than the average moves, so the curve is true of few of them."
+
+
+def certainty(rhale: Effect, ale: Effect) -> str:
+    """Say how well the average curve is known, and how far two ways to compute it differ."""
+    lower, upper = rhale.interval(LEVEL)
+    half = (upper - lower)[np.isfinite(upper - lower)] / 2
+    if len(half) == 0 or len(rhale.x) < 2:
+        return ""
+    widest = number(float(half.max()), 2)
+    text = f"Where it is least certain, the average lies within ±\u202f{widest} ({percent(LEVEL)} interval)."
+    shifted = aligned(ale, rhale)
+    there = np.isfinite(shifted)
+    if there.any():
+        apart = np.abs(shifted - rhale(ale.x))[there].max()
+        text += f" ALE differs from it by at most {number(float(apart), 2)}."
+    return text
+
+
+def aligned(ale: Effect, rhale: Effect) -> Floats:
+    """Return the values of an ALE, moved to the mean over the rows that a RHALE has.
+
+    Each is centred by its own bins; what there is to compare are their shapes.
+    """
+    value = np.where(np.isfinite(rhale(ale.x)), ale.value, np.nan)
+    x = ale.x if rhale.rows is None else rhale.rows.x
+    weight = None if rhale.rows is None else rhale.rows.weight
+    gap = ale(x) - rhale(x)
+    there = np.isfinite(gap)
+    if not there.any():
+        return value
+    return value - np.average(gap[there], weights=None if weight is None else weight[there])
+
+
+def doubts(effect: Effect) -> list[str]:
+    """Return what to mind about one effect."""
+    found: list[str] = []
+    bins = effect.bins
+    if bins is not None and effect.untrusted_rows:
+        weak = int((~bins.trusted & ~bins.empty).sum())
+        found.append(
+            f"{count(effect.untrusted_rows, 'row')} in {count(weak, 'bin')} of fewer than 10: "
+            "not to be trusted there (hatched)."
+        )
+    if bins is not None and bins.empty.any():
+        found.append(
+            f"{count(int(bins.empty.sum()), 'bin')} without rows: the curve is joined across."
+        )
+    if effect.missing:
+        found.append(f"{count(effect.missing, 'row')} without a value: left out of the curve.")
+    if effect.provenance.get("rows_outside"):
+        found.append(
+            f"{count(effect.provenance['rows_outside'], 'row')} outside the bins: left out."
+        )
+    if effect.rows is not None and not effect.rows.exact:
+        found.append(
+            f"Drawn from a seeded sample of {count(len(effect.rows), 'row')}; the curve rests on all."
+        )
+    return found
+
+
+# ------------------------------------------------------------------------------------- one model
+
+
+def secants(told: Told) -> str:
+    """Say why differences took the place of slopes, where they did; one sentence for all features."""
+    used = [e for e in told.rhale.values() if e.spec.local == "secants"]
+    if not used:
+        return ""
+    some = "" if len(used) == len(told.rhale) else f" for {listed([e.feature for e in used])}"
+    return (
+        f"Secants were used{some}: the model is piecewise constant and has no useful slope, so RHALE takes its "
+        "differences across fine cells. A jump is as steep as its cell is narrow: compare heterogeneity between "
+        "features, not with importance."
+    )
+
+
+def gist(told: Told) -> list[str]:
+    """Return the few sentences that a reader with one minute should take away about a model."""
+    ranks = told.rhale.ranking()
+    moving = [r for r in ranks if r.importance > 0]
+    if not moving:
+        return ["No feature changes what it says, on average."]
+    first = [r.feature for r in moving[:3]]
+    said = [f"Moved most, on average, by {listed(first)}."]
+    said.append(_gist_of_rows(told))
+    idle = [r.feature for r in ranks if r.importance == 0 and r.heterogeneity == 0]
+    if idle:
+        said.append(f"Not used at all: {listed(idle)}.")
+    return said
+
+
+def _gist_of_rows(told: Told) -> str:
+    ranks = told.rhale.ranking("heterogeneity")
+    differing = [r for r in ranks if r.heterogeneity > 0]
+    if not differing:
+        return "All rows agree with the average, for every feature."
+    if any(told.rhale[r.feature].spec.local == "secants" for r in differing):
+        return f"Rows differ most in {listed([r.feature for r in differing[:3]])}."
+    top = max(r.importance for r in ranks)
+    hidden = [r for r in differing if r.heterogeneity > _APART * r.importance]
+    weighty = [r.feature for r in hidden if r.heterogeneity >= 0.2 * top]
+    if weighty:
+        return f"The average hides most about {listed(weighty[:3])}: rows differ more than the average moves."
+    most = f"Rows differ most in {listed([r.feature for r in differing[:3]])}"
+    return f"{most}; for every feature that matters, less than its average moves."
+
+
+@dataclass(frozen=True)
+class Line:
+    """A ranking's line, ready to be shown.
+
+    Parameters
+    ----------
+    feature, importance, heterogeneity : str
+    importance_share, heterogeneity_share : float
+        Lengths of bars, of 100, on one scale.
+    bins, untrusted, missing : str
+    """
+
+    feature: str
+    importance: str
+    heterogeneity: str
+    importance_share: float
+    heterogeneity_share: float
+    bins: str
+    untrusted: str
+    missing: str
+
+
+def ranking(told: Told) -> list[Line]:
+    """Return a model's ranking by RHALE, most important first."""
+    ranks = told.rhale.ranking()
+    top = max([max(r.importance, r.heterogeneity) for r in ranks], default=0.0) or 1.0
+    return [
+        Line(
+            r.feature,
+            number(r.importance),
+            number(r.heterogeneity),
+            round(100 * r.importance / top, 1),
+            round(100 * r.heterogeneity / top, 1),
+            f"{r.bins:,}",
+            f"{r.untrusted_rows:,}",
+            f"{r.missing:,}",
+        )
+        for r in ranks
+    ]
+
+
+def bins_table(effect: Effect) -> list[tuple[str, ...]]:
+    """Return the bins' numbers: from, to, rows, slope, its spread, its standard error, remark."""
+    bins = effect.bins
+    if bins is None or len(bins) == 0:
+        return []
+    edges = places(np.concatenate([bins.left, bins.right[-1:]]))
+    remarks = [
+        "empty" if empty else "" if trusted else "not to be trusted"
+        for empty, trusted in zip(bins.empty, bins.trusted, strict=True)
+    ]
+    return [
+        (
+            edges[k],
+            edges[k + 1],
+            f"{bins.count[k]:,}",
+            number(float(bins.effect[k])),
+            number(float(bins.std[k])),
+            number(float(bins.std_error[k])),
+            remarks[k],
+        )
+        for k in range(len(bins))
+    ]
+
+
+# ------------------------------------------------------------------------------------- provenance
+
+
+def origins(told: Told) -> list[tuple[str, ...]]:
+    """Return how each pass was made: method, settings, model rows, calls, slope rows, seconds."""
+    lines: list[tuple[str, ...]] = []
+    for effects in (told.rhale, told.ale, told.pdp):
+        p = effects.provenance
+        lines.append(
+            (
+                p["method"],
+                settings(p["settings"]),
+                f"{p['model_rows']:,}",
+                f"{p['model_calls']:,}",
+                f"{p['slope_rows']:,}",
+                f"{p['check_rows']:,}",
+                f"{p['seconds']:.2f}",
+            )
+        )
+    return lines
+
+
+def slopes_from(told: Told) -> list[str]:
+    """Return where RHALE's local effects came from, each source once."""
+    sources = [str(e.provenance.get("local_effects", "")) for e in told.rhale.values()]
+    return [s for s in dict.fromkeys(sources) if s]
+
+
+def versions(story: Story) -> str:
+    """Return the versions of what computed the numbers."""
+    known = story.told[0].rhale.provenance["versions"]
+    return ", ".join(f"{name} {version}" for name, version in known.items())

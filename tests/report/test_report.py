@@ -1,0 +1,201 @@
+"""The page: its structure, that it holds all it shows, and that nothing of a user's gets out of its quotes."""
+
+import base64
+import io
+import itertools
+import os
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+
+import skedasis as sd
+from skedasis.report.build import write
+from skedasis.report.pictures import file_name
+from skedasis.report.story import gather
+
+EVIL = '<script>alert("1")</script>'
+VOID = {"meta", "img", "br", "hr", "link", "input"}
+
+
+class Page(HTMLParser):
+    """What a browser would make of a page, as far as these tests ask."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.tags, self.stack, self.text = [], [], []
+        self.html = path.read_text(encoding="utf-8")
+        self.feed(self.html)
+        assert self.stack == []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.stack.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.stack.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+    def all(self, *names):
+        return [attrs for tag, attrs in self.tags if tag in names]
+
+    @property
+    def words(self):
+        return " ".join("".join(self.text).split())
+
+
+@pytest.fixture(scope="module")
+def frame():
+    rng = np.random.default_rng(0)
+    n = 300
+    return pd.DataFrame(
+        {
+            EVIL: rng.normal(size=n),
+            "b": rng.exponential(size=n),
+            "const": np.ones(n),
+            "holes": np.where(rng.random(n) < 0.1, np.nan, rng.normal(size=n)),
+            "city": rng.choice(["x", "y"], n),
+        }
+    )
+
+
+def f(X):
+    return X.iloc[:, 0] * (1 + X["b"]) + X["holes"].fillna(0) ** 2
+
+
+def g(X):
+    return np.floor(2 * X["b"])
+
+
+@pytest.fixture(scope="module")
+def page(frame, tmp_path_factory):
+    path = tmp_path_factory.mktemp("report") / "page.html"
+    models = {"<b>one</b>": sd.prediction(f, name="<i>q</i>", unit="€"), "two": g}
+    schema = {"b": sd.Feature("b", unit="k<g")}
+    sd.report(models, frame, path=path, schema=schema, progress=False)
+    return Page(path)
+
+
+def test_it_holds_all_it_shows(page):
+    for tag, attrs in page.tags:
+        assert tag not in ("script", "link", "iframe", "object", "base")
+        assert not any(name.startswith("on") for name in attrs)
+        for name in ("src", "href", "action", "srcset"):
+            value = attrs.get(name) or "#"
+            assert value.startswith(("#", "data:image/png;base64,")), value[:80]
+    style = page.html[page.html.index("<style>") : page.html.index("</style>")]
+    assert "url(" not in style
+    assert "@import" not in style
+    assert "http" not in re.sub(r'src="data:[^"]*"', "", page.html).replace("http-equiv", "")
+
+
+def test_names_are_escaped(page):
+    assert "<script" not in page.html
+    assert "<b>one" not in page.html
+    assert "<i>q" not in page.html
+    assert EVIL in page.words
+    assert "<b>one</b>" in page.words
+    assert "k<g" in page.words
+
+
+def test_headings_go_down_one_at_a_time(page):
+    levels = [int(tag[1]) for tag, _ in page.tags if re.fullmatch(r"h[1-6]", tag)]
+    assert levels.count(1) == 1
+    assert levels[0] == 1
+    assert all(b <= a + 1 for a, b in itertools.pairwise(levels))
+
+
+def test_every_picture_is_one_and_has_words(page):
+    pictures = page.all("img")
+    assert len(pictures) == 2 + 2 * 3 * 2  # overviews; the constant has no figures
+    for picture in pictures:
+        assert len(picture["alt"]) > 40
+        png = base64.b64decode(picture["src"].partition(",")[2])
+        assert Image.open(io.BytesIO(png)).size == (int(picture["width"]), int(picture["height"]))
+    assert len({p["alt"] for p in pictures}) == len(pictures)
+
+
+def test_links_lead_somewhere(page):
+    ids = [attrs["id"] for _, attrs in page.tags if "id" in attrs]
+    assert len(set(ids)) == len(ids)
+    for link in page.all("a"):
+        assert link["href"][1:] in ids
+    for _, attrs in page.tags:
+        assert attrs.get("aria-labelledby", ids[0]) in ids
+
+
+def test_it_says_what_to_mind(page):
+    assert "Left out, having no numeric values: city" in page.words
+    assert "without a value: left out of the curve" in page.words
+    assert "Secants were used for" in page.words or "Secants were used:" in page.words
+    assert "It takes a single value" in page.words
+    assert sd.__version__ in page.words
+    assert "numpy" in page.words
+
+
+def test_tables_have_headings_and_captions(page):
+    tables = page.html.split("<table")[1:]
+    assert all("<caption>" in t and 'scope="col"' in t for t in tables)
+    assert all("<td" in t for t in tables)
+
+
+def test_two_models_of_ten_features_stay_small(tmp_path):
+    X = np.random.default_rng(0).normal(size=(1000, 10))
+
+    def wild(X):
+        return np.sin(3 * X).sum(axis=1) + X[:, 0] * X[:, 1]
+
+    done = sd.report({"a": wild, "b": wild}, X, path=tmp_path / "r.html", progress=False)
+    assert done.path.stat().st_size < 3e6
+
+
+def test_a_single_model_needs_no_name(frame, tmp_path):
+    done = sd.report(f, frame, features=["b"], path=tmp_path / "deep" / "r.html", progress=False)
+    assert list(done.effects) == ["f"]
+    assert list(done.effects["f"]["RHALE"]) == ["b"]
+    words = Page(done.path).words
+    assert "Left out" not in words
+    assert str(done.path) in repr(done)
+    assert os.fspath(done) == str(done.path)
+
+
+def test_names_for_files(frame, tmp_path):
+    story = gather({"m/1": f, "m:1": f}, frame, features=[EVIL], progress=False)
+    done = write(story, tmp_path / "r.html", figures=tmp_path / "figures", progress=False)
+    assert len(done.figures) == 6
+    assert all(p.is_file() and re.fullmatch(r"[\w-]+\.png", p.name) for p in done.figures)
+    assert file_name("..", "/") == "_-_"
+
+
+def test_bad_requests_are_refused(frame, tmp_path):
+    with pytest.raises(sd.DataError, match="no model"):
+        sd.report({}, frame)
+    with pytest.raises(sd.DataError, match=r"the folder .* expected a file"):
+        sd.report(f, frame, path=tmp_path)
+    with pytest.raises(sd.DataError, match="Did you mean"):
+        sd.report(f, frame, features=["hols"])
+    with pytest.raises(sd.UnsupportedError, match="no numeric feature"):
+        sd.report(f, frame[["city"]])
+
+
+def test_complaints_of_binning_are_on_the_page(tmp_path):
+    X, light = np.arange(3.0)[:, None], np.full(3, 0.5)  # no bin holds the weight of two rows
+    done = sd.report(lambda X: X[:, 0], X, weights=light, path=tmp_path / "r.html", progress=False)
+    assert "one bin is used" in Page(done.path).words
+
+
+@pytest.mark.parametrize(
+    "first", ["", "import skedasis.report; ", "from skedasis.report.build import report; "]
+)
+def test_the_verb_can_be_called_whatever_was_imported(first):
+    code = f"{first}import skedasis as sd, numpy as np; sd.report({{}}, np.ones((3, 1)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "report: got no model" in done.stderr

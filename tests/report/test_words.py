@@ -1,0 +1,125 @@
+"""A report's words: numbers as people write them, and sentences that say no more than the result."""
+
+import numpy as np
+import pytest
+
+import skedasis as sd
+from skedasis.report import words
+from skedasis.report.numbers import listed, number, percent, places
+from skedasis.report.story import gather
+
+
+@pytest.fixture
+def X():
+    return np.random.default_rng(0).uniform(-1, 1, (400, 3))
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (float("nan"), "–"),
+        (float("inf"), "–"),
+        (-1234.5, "−1,234"),
+        (1e12, "1.00e12"),
+        (0.5, "0.500"),
+    ],
+)
+def test_number(value, text):
+    assert number(value) == text
+
+
+def test_neighbouring_places_differ():
+    some = ([0, 1, 2], [1.7e9, 1.7e9 + 0.5], [1e-9, 2e-9], [3, 3.001, 1000], [5], [18, 42.2])
+    for edges in some:
+        assert len(set(places(np.array(edges, float)))) == len(edges)
+    assert places(np.array([18, 42.2])) == ["18.0", "42.2"]
+    assert places(np.array([1e20, 3e20]))[0] == "1.00000e20"
+
+
+def test_lists_and_shares():
+    assert listed([]) == ""
+    assert listed(["a"]) == "a"
+    assert listed(list("abcdefghijk"), 3) == "a, b, c and 8 more"
+    assert percent(0.5) == "50\u202f%"
+
+
+def test_course_says_which_way(X):
+    up = sd.explain(lambda X: 3 * X[:, 0], X, 0)
+    down = sd.explain(lambda X: -3 * X[:, 0], X, 0)
+    both = sd.explain(lambda X: X[:, 0] ** 2, X, 0, method=sd.ALE(bins=20))
+    flat = sd.explain(lambda X: X[:, 1], X, 0)
+    assert "rises by 5.9" in words.course(up, "")
+    assert "falls by 5.9" in words.course(down, "kg")
+    assert " kg the average" in words.course(down, "kg")
+    assert "lowest at" in words.course(both, "")
+    assert "flat" in words.course(flat, "")
+    one = sd.explain(lambda X: X[:, 0], np.ones((30, 1)), 0)
+    assert "single value" in words.course(one, "")
+    assert words.scatter(one) == ""
+    assert words.certainty(one, one) == ""
+
+
+def test_scatter_counts_rows_against_their_average(X):
+    half = sd.explain(lambda X: X[:, 0] * (X[:, 1] > 0.5) - X[:, 0] * (X[:, 1] < 0.5) / 10, X, 0)
+    share = words.against(half)
+    assert share == pytest.approx(np.mean(X[:, 1] < 0.5), abs=0.01)
+    assert "true of few" in words.scatter(half)
+    assert "nearly every row" in words.scatter(sd.explain(lambda X: X[:, 0], X, 0))
+    weighted = sd.explain(
+        lambda X: X[:, 0] * np.where(X[:, 1] > 0, 3.0, -1.0), X, 0, weights=1.0 + (X[:, 1] > 0)
+    )
+    below = np.mean(X[:, 1] < 0)
+    assert words.against(weighted) == pytest.approx(below / (below + 2 * (1 - below)), abs=1e-9)
+
+
+def test_against_needs_rows_and_bins(X):
+    assert words.against(sd.explain(lambda X: X[:, 0], X, 0, method="pdp")) is None
+    assert words.against(sd.explain(lambda X: X[:, 0], X, 0, keep=0)) is None
+
+
+def test_secants_are_not_compared_with_importance(X):
+    steps = sd.explain(
+        lambda X: np.floor(4 * X[:, 0]) * (X[:, 1] > 0),
+        X,
+        0,
+        method=sd.RHALE(local_effects="secants"),
+    )
+    assert "by secants" in words.scatter(steps)
+
+
+def test_aligned_ale_has_the_rows_mean_of_rhale(X):
+    def f(X):
+        return np.exp(2 * X[:, 0])
+
+    rhale, ale = sd.explain(f, X, 0), sd.explain(f, X, 0, method="ale")
+    moved = np.interp(X[:, 0], ale.x, words.aligned(ale, rhale))
+    assert moved.mean() == pytest.approx(rhale(X[:, 0]).mean())
+
+
+def test_doubts_name_what_to_mind(X):
+    X = X.copy()
+    X[:7, 0] = np.nan
+    effect = sd.explain(
+        lambda X: np.nan_to_num(X[:, 0]), X, 0, method=sd.RHALE(bins=sd.Uniform(100))
+    )
+    text = " ".join(words.doubts(effect))
+    assert "not to be trusted" in text
+    assert "7 rows without a value" in text
+    assert words.doubts(sd.explain(lambda X: X[:, 1], X, 1)) == []
+
+
+def test_gist_names_what_is_not_used(X):
+    told = gather(lambda X: X[:, 0] + X[:, 1] * X[:, 0], X, progress=False).told[0]
+    text = " ".join(words.gist(told))
+    assert "Moved most, on average, by x0" in text
+    assert "Not used at all: x2." in text
+    assert "hides most about x1" in text
+    none = gather(lambda X: 0 * X[:, 0], X, progress=False).told[0]
+    assert words.gist(none) == ["No feature changes what it says, on average."]
+
+
+def test_story_orders_features_by_their_largest_share(X):
+    story = gather(
+        {"a": lambda X: 1000 * (2 * X[:, 0] + X[:, 1]), "b": lambda X: X[:, 2]}, X, progress=False
+    )
+    assert story.features == ("x2", "x0", "x1")

@@ -1,0 +1,262 @@
+"""The demonstration: what it makes of a user's file, and that it does what it says."""
+
+import io
+import os
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from rich.console import Console
+
+import skedasis as sd
+from skedasis.data import files
+from skedasis.demo import demo
+from skedasis.demo.models import fit
+from skedasis.demo.problem import own
+
+
+@pytest.fixture
+def frame():
+    rng = np.random.default_rng(0)
+    n = 120
+    return pd.DataFrame(
+        {
+            "size": rng.uniform(20, 200, n),
+            "age": rng.integers(0, 80, n),
+            "town": rng.choice(["A", "B", "C"], n),
+            "garden": rng.random(n) < 0.5,
+        }
+    ).assign(price=lambda d: 3000.0 * d["size"] - 1000 * d.age + 50_000 * (d.town == "A"))
+
+
+@pytest.fixture
+def save(tmp_path):
+    def saved(data, name="data.csv"):
+        path = tmp_path / name
+        if isinstance(data, str):
+            path.write_text(data)
+        elif name.endswith(".parquet"):
+            data.to_parquet(path)
+        else:
+            data.to_csv(path, index=False)
+        return path
+
+    return saved
+
+
+def run(*args, **kwargs):
+    output = io.StringIO()
+    done = demo(*args, console=Console(file=output, width=120), **kwargs)
+    return done, output.getvalue()
+
+
+# ------------------------------------------------------------------------------------------ files
+
+
+def test_columns_find_their_place(save, frame):
+    n = len(frame)
+    frame = frame.assign(
+        id=np.arange(n),
+        uuid=[f"{k:08x}" for k in range(n)],
+        sold=pd.date_range("2020-01-01", periods=n).strftime("%d.%m.%Y"),
+        account=2**60 + np.arange(n) * 7,
+        same=1,
+        empty=np.nan,
+        same_text="x",
+    )
+    problem = own(save(frame), "price", None)
+    assert problem.table.names == ("size", "age", "town", "garden")
+    assert problem.nominal == ("town", "garden")
+    said = " ".join(problem.said)
+    for name in ("id", "uuid", "sold", "account", "same", "empty", "same_text"):
+        assert f"Column {name} was left out" in said
+    assert "dates are no numbers" in said
+    assert problem.class_ is None
+
+
+def test_real_dates_are_left_out(save, frame):
+    frame["sold"] = pd.date_range("2020-01-01", periods=len(frame))
+    problem = own(save(frame, "d.parquet"), "price", None)
+    assert "sold" not in problem.table.names
+
+
+def test_rows_without_a_target_are_dropped_and_counted(save, frame):
+    frame.loc[:9, "price"] = np.nan
+    problem = own(save(frame), "price", None)
+    assert len(problem.table) == len(problem.y) == 110
+    assert "Rows without a price were left out: 110 remain." in problem.said
+
+
+@pytest.mark.parametrize(
+    ("labels", "class_", "expected"),
+    [
+        (["no", "yes"], None, "yes"),
+        ([0, 1], None, "1"),
+        ([True, False], None, "True"),
+        ([1.5, 3.0], None, "3"),
+        (["no", "yes"], "no", "no"),
+        (["a", "b", "c"], "b", "b"),
+        ([1, 2, 3], "2", "2"),
+    ],
+)
+def test_classes(save, frame, labels, class_, expected):
+    frame["price"] = np.array(labels)[np.arange(len(frame)) % len(labels)]
+    problem = own(save(frame), "price", class_)
+    assert problem.class_ == expected
+    assert set(problem.y) == {f"{v:g}" if isinstance(v, float) else str(v) for v in labels}
+
+
+@pytest.mark.parametrize(
+    ("change", "class_", "message"),
+    [
+        (lambda d: d.assign(price="x"), None, "the same value in every row"),
+        (lambda d: d.assign(price=5), None, "the same value in every row"),
+        (lambda d: d.assign(price=list("abc") * 40), None, "3 classes and none named.*--class 'c'"),
+        (
+            lambda d: d.assign(price=list("ab") * 60),
+            "z",
+            r"--class z, expected one of \['a', 'b'\]",
+        ),
+        (
+            lambda d: d.assign(price=[f"{k},5" for k in range(120)]),
+            None,
+            "120 different texts.*point",
+        ),
+        (lambda d: d, "1", "different numbers.*Leave --class out"),
+        (lambda d: d.assign(price=np.inf).reset_index(), None, "the same value|infinite"),
+        (lambda d: d.assign(size=np.where(d.age > 40, np.inf, 1)), None, "'size': got infinite"),
+        (lambda d: d[:1], None, "got rows with a value of 'price': 1, expected at least 20"),
+        (lambda d: d[["price"]], None, "no usable feature"),
+        (lambda d: d[["price", "town"]], None, "no usable feature"),
+        (lambda d: d.assign(price=np.nan), None, "got rows with a value of 'price': 0"),
+    ],
+)
+def test_nothing_to_learn(save, frame, change, class_, message):
+    with pytest.raises(sd.DataError, match=message):
+        own(save(change(frame)), "price", class_)
+
+
+def test_target_must_be_named_and_there(save, frame):
+    path = save(frame)
+    with pytest.raises(sd.DataError, match="--target: got no target"):
+        own(path, None, None)
+    with pytest.raises(sd.DataError, match="Did you mean 'price'"):
+        own(path, "prize", None)
+
+
+def test_requests_that_contradict_themselves(tmp_path):
+    with pytest.raises(sd.DataError, match="without a file"):
+        run(target="price")
+    with pytest.raises(sd.DataError, match="--rows"):
+        run(rows=0)
+    (tmp_path / "there").write_text("")
+    with pytest.raises(sd.DataError, match="the file"):
+        run(out=tmp_path / "there")
+
+
+def test_missing_scikit_learn_is_named(monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(sd.DataError, match=r"pip install 'skedasis\[sklearn\]'"):
+        run()
+
+
+# ----------------------------------------------------------------------------------------- models
+
+
+def test_a_target_in_hundred_thousands_is_learnt(save, frame):
+    boosting, network = fit(own(save(frame), "price", None), 0)
+    assert "R²" in boosting.quality
+    held_out = float(network.quality.split()[1])
+    assert held_out > 0.8
+
+
+def test_networks_keep_their_closed_form_on_plain_numbers(save, frame):
+    problem = own(save(frame[["size", "age", "price"]]), "price", None)
+    network = list(fit(problem, 0))[1].quantity
+    effect = sd.explain(network, problem.table.data, "size")
+    assert effect.spec.local == "slopes"
+    # The scale that was put into the last layer is in the slopes, too.
+    assert effect.bins.effect.mean() == pytest.approx(3000, rel=0.2)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+@pytest.mark.parametrize("target", ["price", "dear"])
+def test_text_and_missing_values_stay_in_the_models(save, frame, monkeypatch, library, target):
+    monkeypatch.setattr(files, "_LIBRARIES", (library,))
+    frame["dear"] = np.where(frame.price > frame.price.median(), "yes", "no")
+    frame.loc[::7, "age"] = np.nan
+    frame.loc[::11, "town"] = None
+    problem = own(save(frame.drop(columns="price" if target == "dear" else "dear")), target, None)
+    assert isinstance(problem.table.data, {"pandas": pd.DataFrame, "polars": pl.DataFrame}[library])
+    for fitted in fit(problem, 0):
+        effect = sd.explain(fitted.quantity, problem.table.data, "age")
+        assert effect.missing == 18
+        assert effect.importance > 0
+        other = problem.table.data
+        if library == "pandas":
+            moved = other.assign(town="A")
+            assert np.ptp(fitted.quantity.at(moved) - fitted.quantity.at(other)) > 0
+
+
+def test_small_work_keeps_to_one_thread():
+    code = """
+from threadpoolctl import threadpool_info
+from skedasis.demo.run import _threads
+with _threads(100):
+    print({i["num_threads"] for i in threadpool_info() if i["user_api"] == "openmp"})
+"""
+    environment = {k: v for k, v in os.environ.items() if k != "OMP_NUM_THREADS"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
+    )
+    assert done.stdout.strip() == "{1}"
+
+
+# --------------------------------------------------------------------------------------- in whole
+
+
+def test_a_users_file_from_end_to_end(save, frame, tmp_path):
+    done, text = run(save(frame), "price", tmp_path / "out", rows=60)
+    assert done.path == tmp_path / "out" / "report.html"
+    page = done.path.read_text("utf-8")
+    assert "Explained on a seeded sample of 60 of 120 rows." in page
+    assert "town and garden" in page
+    assert "held out" in page
+    assert len(done.figures) == 2 * (1 + 2 * 2)
+    assert all(p.read_bytes().startswith(b"\x89PNG") for p in done.figures)
+    for word in (
+        "gradient boosting",
+        "neural network",
+        "importance",
+        "heterogeneity",
+        "report.html",
+    ):
+        assert word in text
+
+
+def test_it_works_without_a_data_frame_library(save, frame, tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "_LIBRARIES", ())
+    path = save(frame[["size", "age", "price"]])
+    done, text = run(path, "price", tmp_path / "out")
+    assert done.path.is_file()
+    assert "2 features" in text
+
+
+@pytest.mark.slow
+def test_the_whole_demonstration(tmp_path, capsys):
+    began = time.perf_counter()
+    done, text = run(out=tmp_path)
+    seconds = time.perf_counter() - began
+    with capsys.disabled():
+        print(  # noqa: T201 - how long it takes is what one wants to know
+            f"\nskedasis demo: {seconds:.1f} s, {done.path.stat().st_size / 1e6:.1f} MB"
+        )
+    assert seconds < 60
+    assert done.path.stat().st_size < 3e6
+    assert len(done.figures) == 2 * (1 + 2 * 10)
+    assert "kg/m²" in done.path.read_text("utf-8")
+    assert "R²" in text
