@@ -466,9 +466,8 @@ def test_trees_and_their_like_are_known_to_be_piecewise_constant(name):
         BaggingRegressor(Ridge(), n_estimators=3, random_state=0),
         VotingRegressor([("a", Ridge()), ("b", DecisionTreeRegressor(max_depth=2))]),
         GradientBoostingRegressor(n_estimators=3, init=LinearRegression()),
-        KNeighborsRegressor(3, weights="distance"),
     ],
-    ids=["ada", "bagging", "voting", "boosting", "neighbours"],
+    ids=["ada", "bagging", "voting", "boosting"],
 )
 def test_ensembles_of_what_bends_are_not(model):
     said = local_effects(fit(model, TARGET))

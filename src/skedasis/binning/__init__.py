@@ -81,7 +81,7 @@ def fitting(bins: Binning | int, scheme: Binning, column: Column, local: str) ->
         return cells
     if local == "secants" and isinstance(scheme, (Optimal, Greedy)):
         values = column.distinct(len(cells) + 1)
-        if values is not None and 2 * len(values) <= len(column):
+        if values is not None and 2 * len(values) <= column.weight:
             return Cells(values, "left")
     if column.integer and local in ("differences", "secants"):
         return Cells(distinct(np.rint(cells.edges)), "left")
