@@ -86,7 +86,9 @@ class Smooth:
 
     def __call__(self, X):
         total = np.zeros(len(X))
-        for a, b, c, u, v in zip(self.linear, self.product, self.wave, *self._inputs(X), strict=True):
+        for a, b, c, u, v in zip(
+            self.linear, self.product, self.wave, *self._inputs(X), strict=True
+        ):
             total += a * u + b * u * v + c * np.sin(u + v)
         return self.size * total + self.lift
 
@@ -95,7 +97,13 @@ class Smooth:
         jacobian = np.zeros(X.shape)
         following = self.columns[1:] + self.columns[:1]
         terms = zip(
-            self.linear, self.product, self.wave, self.columns, following, *self._inputs(X), strict=True
+            self.linear,
+            self.product,
+            self.wave,
+            self.columns,
+            following,
+            *self._inputs(X),
+            strict=True,
         )
         for a, b, c, j, k, u, v in terms:
             bend = c * np.cos(u + v)
@@ -196,7 +204,9 @@ WAYS = {
     "uale": Way(lambda x: sd.UALE(bins=sd.Optimal(max_bins=10)), "slopes"),
     "rhale": Way(lambda x: sd.RHALE(bins=sd.Optimal(max_bins=15)), "slopes"),
     "rhale-few": Way(
-        lambda x: sd.RHALE(bins=sd.Optimal(max_bins=12, alpha=0.7, min_points=6), accumulate_se="sum"),
+        lambda x: sd.RHALE(
+            bins=sd.Optimal(max_bins=12, alpha=0.7, min_points=6), accumulate_se="sum"
+        ),
         "slopes",
     ),
     "rhale-at-quantiles": Way(
@@ -210,7 +220,9 @@ WAYS = {
         lambda x: sd.RHALE(bins=sd.Optimal(max_bins=15), local_effects="secants"), "secants"
     ),
     "pdp": Way(lambda x: sd.PDP(grid=9), "none", fixed=True),
-    "pdp-mean": Way(lambda x: sd.PDP(grid=7, center="mean", percentiles=(0, 100)), "none", fixed=True),
+    "pdp-mean": Way(
+        lambda x: sd.PDP(grid=7, center="mean", percentiles=(0, 100)), "none", fixed=True
+    ),
     "pdp-quantiles": Way(lambda x: sd.PDP(grid=6, spacing="quantile"), "none", fixed=True),
     "ice-start": Way(lambda x: sd.ICE(grid=5, center="start"), "none", fixed=True),
 }
@@ -241,9 +253,7 @@ def effects_of(case, way, method=None, features=None, **options):
     options = {"weights": case.weights, "progress": False, **options}
     quantity = quantity_of(case.model, way)
     return {
-        j: sd.explain(
-            quantity, case.X, j, method=method or way.method(case.X[:, j]), **options
-        )
+        j: sd.explain(quantity, case.X, j, method=method or way.method(case.X[:, j]), **options)
         for j in places
     }
 

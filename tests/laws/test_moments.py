@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from functools import reduce
 
 import numpy as np
+import pytest
 from hypothesis import strategies as st
 
 from skedasis.moments import Moments
@@ -138,3 +140,14 @@ def test_variances_are_those_of_repeated_rows(sample, ddof):
     near = {"rtol": 1e-9, "atol": 1e3 * (EPS * size) ** 2}
     np.testing.assert_allclose(got.variance(ddof), want.variance(ddof), **near)
     np.testing.assert_array_equal(np.isnan(got.variance(ddof)), got.weight <= 1)
+
+
+def test_a_mean_of_many_values_is_known_to_their_last_place():
+    """Adding 1e6 numbers one by one rounds a million times: a second pass takes that back."""
+    values = 1.7e9 + np.random.default_rng(0).normal(size=1_000_000)
+    cell = np.zeros(len(values), dtype=int)
+    want = math.fsum(values) / len(values)
+    assert abs(Moments.of(values, cell, 1).mean[0] - want) <= np.spacing(want)
+    assert abs(Moments.of_curves(values[None, :]).mean[0] - want) <= np.spacing(want)
+    spread = math.fsum((values - want) ** 2)
+    assert Moments.of(values, cell, 1).m2[0] == pytest.approx(spread, rel=1e-12)

@@ -35,14 +35,28 @@ def default_least(total):
     return max(2, math.ceil(total / 20))
 
 
+SLOPES, DIFFERENCES = 1e-9, 1e-6
+"""What rounding may be of the largest local effect: DESIGN 4.4's 1e-12 is the square of the second. Slopes that are
+given have less, and hide less behind a tie."""
+
+
 class Table:
-    """The cost of every bin that the grid allows: Eq. 13's terms, or None where a bin is not allowed.
+    """The cost of every bin that the grid allows: Eq. 13's terms, or None where a bin is not allowed."""
 
-    `effects(low, high)`, where given, returns the pooled (deviation, weight) pairs of a bin instead of the rows' own
-    slopes: for differences over cells.
-    """
-
-    def __init__(self, x, d, w, points, *, alpha, least=None, ddof=1, kind="frequency", closed="left"):
+    def __init__(
+        self,
+        x,
+        d,
+        w,
+        points,
+        *,
+        alpha,
+        least=None,
+        ddof=1,
+        kind="frequency",
+        closed="left",
+        noise=SLOPES,
+    ):
         self.points, self.total = points, math.fsum(w)
         self.least = default_least(self.total) if least is None else least
         k = len(points) - 1
@@ -58,7 +72,8 @@ class Table:
             tau = 1.0 - alpha * n / self.total
             self.cost[low, high] = tau * spread * width if allowed else None
         self.alpha = alpha
-        self.tie = 1e-12 * (points[-1] - points[0]) * float(np.abs(d).max()) ** 2
+        self.size = (points[-1] - points[0]) * float(np.abs(d).max()) ** 2
+        self.tie = noise**2 * self.size
 
     def of(self, chosen):
         """Return the cost of one partition, or None where a bin is not allowed."""
@@ -118,12 +133,15 @@ def auto_uniform(x, d, w, max_bins, *, alpha, least, ddof=1):
         terms = []
         for j in range(k):
             rows = inside(x, points[j], points[j + 1], j == 0, j == k - 1)
-            n, spread = math.fsum(w[rows]), variance(d[rows].tolist(), w[rows].tolist(), ddof, "frequency")
+            n, spread = (
+                math.fsum(w[rows]),
+                variance(d[rows].tolist(), w[rows].tolist(), ddof, "frequency"),
+            )
             if n < least or spread is None:
                 break
             terms.append(math.sqrt(spread) * (1.0 - alpha * n / total))
         else:
             costs[k] = reach / k * math.fsum(terms)
-    tie = 1e-12 * reach * float(np.abs(d).max())
+    tie = SLOPES * reach * float(np.abs(d).max())
     best = min(costs.values())
     return min(k for k, c in costs.items() if c < best + tie), costs

@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 
 import skedasis as sd
 from tests.laws.strategies import law
-from tests.reference.partitions import Table, auto_uniform, greedy, inside
+from tests.reference.partitions import (
+    DIFFERENCES,
+    SLOPES,
+    Table,
+    auto_uniform,
+    greedy,
+    inside,
+)
 
 ALPHAS = [0.0, 0.2, 0.5, 1.0]
 
@@ -24,7 +31,9 @@ def explained_slopes(x, d, bins, *, weights=None, method=sd.RHALE, **options):
 
     quantity = sd.prediction(lambda X: X[:, 0], slope=slope)
     made = method(bins=bins, **options.pop("settings", {}))
-    return sd.explain(quantity, np.stack([x, d], axis=1), 0, method=made, weights=weights, **options)
+    return sd.explain(
+        quantity, np.stack([x, d], axis=1), 0, method=made, weights=weights, **options
+    )
 
 
 @st.composite
@@ -71,7 +80,7 @@ def assert_optimal(table, chosen):
     everything = table.all()
     assert chosen in everything
     cost, best = everything[chosen], min(everything.values())
-    rounding = 1e-13 * (abs(best) + table.tie / 1e-12)
+    rounding = 1e-13 * table.size
     assert cost <= best + len(chosen) * table.tie + rounding
     equal = [p for p, c in everything.items() if c < best + table.tie - rounding]
     assert len(chosen) <= min(map(len, equal), default=len(chosen))
@@ -127,7 +136,12 @@ def test_optimal_with_sampling_weights(data, k, alpha, least, ddof):
     assert_optimal(table, places(points, e.x))
 
 
-@law(examples=40, data=slopes(rows=(5, 11)), alpha=st.sampled_from(ALPHAS), least=st.sampled_from([1, 2]))
+@law(
+    examples=40,
+    data=slopes(rows=(5, 11)),
+    alpha=st.sampled_from(ALPHAS),
+    least=st.sampled_from([1, 2]),
+)
 def test_optimal_between_any_two_data_values(data, alpha, least):
     x, d, w = data
     values = np.unique(x)
@@ -135,9 +149,7 @@ def test_optimal_between_any_two_data_values(data, alpha, least):
         return
     middle = (values[:-1] + values[1:]) / 2
     candidates = np.concatenate([values[:1], middle, values[-1:]])
-    e = explained_slopes(
-        x, d, sd.Optimal(alpha=alpha, min_points=least, grid="data"), weights=w
-    )
+    e = explained_slopes(x, d, sd.Optimal(alpha=alpha, min_points=least, grid="data"), weights=w)
     everything = Table(x, d, w, candidates, alpha=alpha, least=least)
     if everything.all():
         # The bins at the ends may begin at the extreme itself or between it and its neighbour: as the library has it.
@@ -191,6 +203,31 @@ def test_pieces_of_constant_slope_are_as_few_bins(alpha):
     np.testing.assert_allclose(e.bins.effect, [3.0, -1.0, 0.1], rtol=1e-14)
 
 
+@pytest.mark.parametrize(("local", "below"), [("slopes", 1e-10), ("differences", 1e-7)])
+def test_costs_below_the_tie_are_no_reason_for_more_bins(local, below):
+    """Slopes that scatter by less than their rounding may are below the tie; a step of 1e-4 is not."""
+    X = np.random.default_rng(0).uniform(size=(200, 2))
+    scheme = sd.Optimal(max_bins=20, alpha=0.0, min_points=5)
+
+    def bins(scatter, step):
+        def f(X):
+            return X[:, 0] * (1 + scatter * X[:, 1]) + step * np.maximum(X[:, 0] - 0.5, 0)
+
+        def slope(X):
+            d = 1 + scatter * X[:, 1] + step * (X[:, 0] > 0.5)
+            return np.stack([d, scatter * X[:, 0]], axis=1)
+
+        if local == "slopes":
+            return sd.explain(
+                sd.prediction(f, slope=slope), X, 0, method=sd.RHALE(bins=scheme)
+            ).bins
+        return sd.explain(f, X, 0, method=sd.ALE(bins=scheme)).bins
+
+    assert len(bins(below, 0.0)) == 1
+    assert len(bins(below, 1e-4)) in {2, 3}  # the step lies within one of the fine cells
+    assert len(bins(1e-4, 0.0)) > 3  # and so much scatter is worth every bin that it lowers
+
+
 def test_full_discount_makes_one_bin_free():
     """With alpha = 1 a bin of all rows has tau = 0: nothing can cost less."""
     rng = np.random.default_rng(1)
@@ -239,9 +276,7 @@ def test_greedy_merges_what_lowers_the_criterion_most(data, k, alpha, least):
     if table.cost[0, k] is None:
         return
     want = greedy(table, table.tie)
-    e = explained_slopes(
-        x, d, sd.Greedy(max_bins=k, alpha=alpha, min_points=least), weights=w
-    )
+    e = explained_slopes(x, d, sd.Greedy(max_bins=k, alpha=alpha, min_points=least), weights=w)
     got = places(points, e.x)
     assert got == want
     assert table.of(got) is not None
@@ -270,7 +305,7 @@ def test_auto_uniform_is_the_best_number_of_equal_bins(data, k, alpha, least, dd
     np.testing.assert_allclose(e.x, multiples(x, got), rtol=1e-14, atol=1e-14 * np.ptp(x))
     if got != want:
         # Only rounding on the edge of a tie may tell them apart.
-        tie = 1e-12 * np.ptp(x) * np.abs(d).max()
+        tie = SLOPES * np.ptp(x) * np.abs(d).max() + 1e-13 * max(costs.values())
         assert abs(costs[got] - min(costs.values())) <= 1.001 * tie
         assert abs(costs[want] - min(costs.values())) <= 1.001 * tie
 
@@ -315,5 +350,5 @@ def test_bins_of_differences_are_the_best_unions_of_cells(seed, n, k, alpha, met
         rows = inside(x, low, high, j == 0, j == last)
         ends = [np.stack([np.full(rows.sum(), z), X[rows, 1]], axis=1) for z in (low, high)]
         d[rows] = (f(ends[1]) - f(ends[0])) / (high - low)
-    table = Table(x, d, w, points, alpha=alpha, least=2)
+    table = Table(x, d, w, points, alpha=alpha, least=2, noise=DIFFERENCES)
     assert_optimal(table, places(points, e.x))
