@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,6 +17,8 @@ from skedasis.errors import BinningWarning, DataError, explained
 from skedasis.moments import Moments
 from skedasis.partition import Criterion, merge_greedily, optimal_partition
 from skedasis.typing import Floats, Ints
+
+_Partitioner = Callable[[Floats, Moments, Criterion], Ints | None]
 
 _MANY = 1000
 """Candidates of ``grid="data"``: between all neighbouring values if so many, else at so many quantiles."""
@@ -58,6 +61,12 @@ class _Chooser(Binning):
         extent = float(cells.edges[-1] - cells.edges[0])
         tie = extent * (spread.noise * spread.largest) ** 2
         return Criterion(self.alpha, least, total, spread.ddof, spread.kind, tie)
+
+    def _partition(self, how: _Partitioner, cells: Cells, moments: Moments, spread: Spread) -> Ints:
+        """Return the edges of the partition that `how` finds; of one bin if there is none."""
+        criterion = self._criterion(cells, moments, spread)
+        kept = how(cells.edges, moments, criterion)
+        return self._one_bin(cells, criterion, spread) if kept is None else kept
 
     def _one_bin(self, cells: Cells, criterion: Criterion, spread: Spread) -> Ints:
         of = f" of {spread.feature!r}" if spread.feature else ""
@@ -138,9 +147,7 @@ class Optimal(_Chooser):
 
     def choose(self, cells: Cells, moments: Moments, spread: Spread) -> Ints:
         """Return which edges stay."""
-        criterion = self._criterion(cells, moments, spread)
-        kept = optimal_partition(cells.edges, moments, criterion)
-        return self._one_bin(cells, criterion, spread) if kept is None else kept
+        return self._partition(optimal_partition, cells, moments, spread)
 
 
 @dataclass(frozen=True)
@@ -164,9 +171,7 @@ class Greedy(_Chooser):
 
     def choose(self, cells: Cells, moments: Moments, spread: Spread) -> Ints:
         """Return which edges stay."""
-        criterion = self._criterion(cells, moments, spread)
-        kept = merge_greedily(cells.edges, moments, criterion)
-        return self._one_bin(cells, criterion, spread) if kept is None else kept
+        return self._partition(merge_greedily, cells, moments, spread)
 
 
 @dataclass(frozen=True)
