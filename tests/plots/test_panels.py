@@ -312,11 +312,16 @@ class TestShared:
 
 
 class TestScale:
-    @pytest.mark.parametrize("low", [0.0, -3.0, 1e3, 1.7e9, -1.7e9, 1e12])
-    @pytest.mark.parametrize("span", [1e-12, 1e-9, 1e-3, 1.0, 86_400.0, 1e12])
+    @pytest.mark.parametrize(
+        ("low", "span"),
+        [
+            (low, span)
+            for low in (0.0, -3.0, 1e3, 1.7e9, -1.7e9, 1e12)
+            for span in (1e-12, 1e-9, 1e-3, 1.0, 86_400.0, 1e12)
+            if span >= 1e6 * np.spacing(abs(low))  # below that there are no numbers in between
+        ],
+    )
     def test_short_ticks_that_say_the_truth(self, low, span):
-        if span < 1e6 * np.spacing(abs(low)):
-            pytest.skip("beyond floating point")
         ticks = low + span * np.linspace(0, 1, 5)
         scale = Scale.of(ticks[0], ticks[-1])
         texts = scale.texts(ticks)

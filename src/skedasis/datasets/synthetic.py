@@ -13,6 +13,7 @@ RHALE and UALE is in `simulations`.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
@@ -26,7 +27,7 @@ Seed: TypeAlias = int | np.random.Generator
 
 
 @dataclass(frozen=True)
-class Synthetic:
+class Synthetic(ABC):
     """A distribution of rows and a function of them, with known effects.
 
     Pass ``f`` and ``slope`` on as they are: ``sd.prediction(example.f, slope=example.slope)``.
@@ -49,13 +50,13 @@ class Synthetic:
         """Return n independent rows, shape (n, d)."""
         return self._draw(n, np.random.default_rng(seed))
 
+    @abstractmethod
     def f(self, X: ArrayLike) -> Floats:
         """Return the function at the rows of X: (n, d) -> (n,)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def slope(self, X: ArrayLike) -> Floats:
         """Return all partial derivatives at the rows of X, jumps ignored: (n, d) -> (n, d)."""
-        raise NotImplementedError
 
     def true_effect(self, feature: int | str, x: ArrayLike, jumps: bool = False) -> Floats:
         """Return the true effect of a feature at the points x, 0 at x = 0.
@@ -88,14 +89,14 @@ class Synthetic:
         known = f"a position below {len(self.features)} or one of {list(self.features)}"
         raise DataError(explained("feature", repr(feature), known, "Choose one of them"))
 
-    def _draw(self, n: int, rng: np.random.Generator) -> Floats:
-        raise NotImplementedError
+    @abstractmethod
+    def _draw(self, n: int, rng: np.random.Generator) -> Floats: ...
 
-    def _effect(self, j: int, x: Floats, jumps: bool) -> Floats:
-        raise NotImplementedError
+    @abstractmethod
+    def _effect(self, j: int, x: Floats, jumps: bool) -> Floats: ...
 
-    def _std(self, j: int, x: Floats) -> Floats | float:
-        raise NotImplementedError
+    @abstractmethod
+    def _std(self, j: int, x: Floats) -> Floats | float: ...
 
 
 @dataclass(frozen=True)
