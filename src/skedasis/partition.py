@@ -51,22 +51,6 @@ class Criterion:
         cost = self.discount(bins.weight) * variance * widths
         return np.where((bins.weight >= self.least) & ~np.isnan(variance), cost, np.inf)
 
-    def discounted_variance(self, bins: Moments, enough: int) -> Floats:
-        """Return tau_k * variance_k of the first bins, which are known to hold enough rows."""
-        weight = bins.weight[:enough]
-        degrees = weight - self.ddof
-        if self.kind == "sampling":
-            degrees = weight - self.ddof * bins.weight2[:enough] / weight
-        scale = weight * (-self.alpha / self.total)
-        scale += 1.0
-        scale *= bins.m2[:enough]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            scale /= degrees
-        if self.kind == "frequency":
-            return scale
-        # One row, however heavy, has no variance.
-        return np.where(bins.count[:enough] > 1, scale, np.inf)
-
 
 def objective(edges: Floats, moments: Moments, kept: Ints, criterion: Criterion) -> float:
     """Return the cost of the partition whose edges are ``edges[kept]``."""
@@ -98,18 +82,15 @@ def optimal_partition(edges: Floats, moments: Moments, criterion: Criterion) -> 
     best = np.full(k + 1, np.inf)
     best[0] = 0.0
     back = np.zeros(k + 1, dtype=np.int64)
-    open_bins = Moments.zeros(k)
-    least = max(criterion.least, np.nextafter(1.0, 2.0))  # a bin of weight 1 has no variance
+    bins = _OpenBins(moments, criterion)
     for j in range(1, k + 1):
-        _grow(open_bins, moments, j - 1)
-        # Bins that start further left hold more: those with enough rows are the first so many.
-        enough = int(np.count_nonzero(open_bins.weight[:j] >= least))
+        enough = bins.grow(j - 1)
         if enough == 0:
             continue
-        through = criterion.discounted_variance(open_bins, enough)
+        through = bins.discounted_variance(enough)
         through *= edges[j] - edges[:enough]
         through += best[:enough]
-        back[j] = np.argmin(through)
+        back[j] = through.argmin()
         best[j] = through[back[j]] + criterion.tie
     if not np.isfinite(best[k]):
         return None
@@ -119,27 +100,60 @@ def optimal_partition(edges: Floats, moments: Moments, criterion: Criterion) -> 
     return np.array(kept[::-1])
 
 
-def _grow(open_bins: Moments, moments: Moments, cell: int) -> None:
-    """Add one cell to every open bin that starts at it or before, in place.
+class _OpenBins:
+    """The bins that end at the same cell, one for each cell to start at, while that cell moves to the right.
 
-    `Moments.merge` in place: the arrays are this module's own, and are grown K times.
+    `Moments.merge` in place: the arrays are this class's own, and are grown K times.
     """
-    added = float(moments.weight[cell])
-    if added == 0:
-        return
-    upto = slice(0, cell + 1)
-    weight, mean = open_bins.weight[upto], open_bins.mean[upto]
-    delta = moments.mean[cell] - mean
-    share = added / (weight + added)
-    step = delta * share
-    delta *= step
-    delta *= weight
-    delta += moments.m2[cell]
-    open_bins.m2[upto] += delta
-    mean += step
-    weight += added
-    open_bins.weight2[upto] += moments.weight2[cell]
-    open_bins.count[upto] += moments.count[cell]
+
+    def __init__(self, moments: Moments, criterion: Criterion) -> None:
+        self.cells, self.criterion = moments, criterion
+        self.weight, self.mean, self.m2, self.weight2, self.count = np.zeros(
+            (5, len(moments.weight))
+        )
+        # A bin of weight 1 has no variance.
+        self.least = max(criterion.least, float(np.nextafter(1.0, 2.0)))
+        self.enough = 0
+
+    def grow(self, cell: int) -> int:
+        """Add a cell to every bin that starts at it or before; return how many bins, from the left, hold enough."""
+        cells = self.cells
+        added = float(cells.weight[cell])
+        if added > 0:
+            upto = slice(0, cell + 1)
+            weight, mean = self.weight[upto], self.mean[upto]
+            weight += added
+            before = cells.mean[cell] - mean
+            step = added / weight  # exactly 1 for the bin that starts here: it takes the cell's mean as it is
+            step *= before
+            mean += step
+            # Welford's form of the pairwise merge: the deviations from the old mean and from the new.
+            step -= before
+            step *= before
+            step *= -added
+            step += cells.m2[cell]
+            self.m2[upto] += step
+            if self.criterion.kind == "sampling":  # frequencies need neither
+                self.weight2[upto] += cells.weight2[cell]
+                self.count[upto] += cells.count[cell]
+        # Bins that start further left hold more, and none ever loses any.
+        while self.enough <= cell and self.weight[self.enough] >= self.least:
+            self.enough += 1
+        return self.enough
+
+    def discounted_variance(self, enough: int) -> Floats:
+        """Return tau_k * variance_k of the first bins, which are known to hold enough."""
+        c, weight, m2 = self.criterion, self.weight[:enough], self.m2[:enough]
+        tau = weight * (-c.alpha / c.total)
+        tau += 1.0
+        tau *= m2
+        if c.kind == "frequency":
+            tau /= weight - c.ddof
+            return tau
+        degrees = weight - c.ddof * self.weight2[:enough] / weight
+        # One row, however heavy, has no variance.
+        some = (self.count[:enough] > 1) & (degrees > 0)
+        return np.where(some, tau / np.where(some, degrees, 1.0), np.inf)
 
 
 def merge_greedily(edges: Floats, moments: Moments, criterion: Criterion) -> Ints | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Number
 from typing import Any
 
@@ -120,17 +121,18 @@ class ArrayBuffer:
             self.buffer = self._fill(self.rows.dtype)
         return self.buffer[: self.n]
 
-    def swept(self, j: int, values: Floats) -> NDArray[Any]:
+    def swept(self, j: int, values: Floats | Sequence[Floats]) -> NDArray[Any]:
         """Return the rows once for each row of `values`, (sets, n) or (sets, 1), with column j replaced."""
         if self.changed != j:
             self._restore()
         dtype = self.rows.dtype if fits(values, self.rows.dtype) else np.dtype(float)
         if dtype != self.buffer.dtype:
             self.buffer = self._fill(dtype)
-        sets = len(values)
-        self.buffer[:, j].reshape(self.copies, self.n)[:sets] = values
+        column = self.buffer[:, j].reshape(self.copies, self.n)
+        for own, part in zip(column, values, strict=False):
+            own[:] = part
         self.changed = j
-        return self.buffer[: sets * self.n]
+        return self.buffer[: len(values) * self.n]
 
     def _restore(self) -> None:
         if self.changed is not None:
@@ -139,13 +141,14 @@ class ArrayBuffer:
             self.changed = None
 
 
-def fits(values: Floats, dtype: np.dtype[Any]) -> bool:
+def fits(values: Floats | Sequence[Floats], dtype: np.dtype[Any]) -> bool:
     """Return whether a column of this type can take the values unchanged.
 
     A float type always can: grids and edges were rounded to it when they were planned.
     """
     if dtype.kind in "fO":
         return True
+    values = np.asarray(values)
     # The comparison below finds what a cast would silently bend; the cast's own complaint is not needed twice.
     with np.errstate(invalid="ignore"):
         return bool(np.array_equal(values.astype(dtype).astype(float), values))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -131,7 +132,7 @@ class FrameBuffer:
         """Return a copy of the batch's rows as they are."""
         return self.block.clone().to_native()
 
-    def swept(self, j: int, values: Floats) -> Any:
+    def swept(self, j: int, values: Floats | Sequence[Floats]) -> Any:
         """Return the rows once for each row of `values`, (sets, n) or (sets, 1), with column j replaced."""
         values = np.broadcast_to(values, (len(values), self.n)).ravel()
         frame = self.tiled if len(values) == len(self.tiled) else self.tiled.head(len(values))

@@ -31,7 +31,7 @@ class Buffer(Protocol):
         """Return the rows as they are."""
         ...
 
-    def swept(self, j: int, values: Floats) -> Any:
+    def swept(self, j: int, values: Floats | Sequence[Floats]) -> Any:
         """Return the rows once for each row of `values`, (sets, n) or (sets, 1), with column j replaced."""
         ...
 

@@ -130,7 +130,7 @@ class Accumulated(Parameters):
                     )
                 )
             return effects
-        low, high = cells.edges.take(cell), cells.edges.take(cell + 1)
+        low, high = cells.edges[:-1].take(cell), cells.edges[1:].take(cell)
         rise = bound.edge_differences(column.feature.position, low, high)
         return rise / (high - low)
 

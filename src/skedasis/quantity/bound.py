@@ -135,8 +135,7 @@ class Bound:
         saved = int(np.count_nonzero(known))
         # Evaluating a part of the rows means copying them: not worth it for a few.
         if saved < len(self) and (self._own is None or saved < len(self) // 10):
-            both = self.sweep(j, np.stack([low, high]).T)
-            return both[:, 1] - both[:, 0]
+            return self._rise(j, low, high)
         own = self.at()
         other = self.sweep(j, np.where(at_high, low, high)[:, None])[:, 0]
         difference = np.where(at_high, own - other, other - own)
@@ -145,6 +144,16 @@ class Bound:
             at_low = self.some(rest).sweep(j, low[rest, None])[:, 0]
             difference[rest] = other[rest] - at_low
         return difference
+
+    def _rise(self, j: int, low: Floats, high: Floats) -> Floats:
+        """Return the difference with both edges in one call, where the buffer has room for two sets of rows."""
+        n = len(self)
+        if self.copies < 2:
+            both = self.sweep(j, np.stack([low, high]).T)
+            return both[:, 1] - both[:, 0]
+        where = f"with column {self.batch.source.features[j].name!r} replaced"
+        answer = self._call(self._buffer.swept(j, (low, high)), 2 * n, where)
+        return answer[n:] - answer[:n]
 
     @cached_property
     def _slopes(self) -> Floats:
@@ -162,7 +171,8 @@ class Bound:
                     "Return the partial derivative of every feature, in X's order",
                 )
             )
-        return slopes
+        # By columns, for they are read one by one; what is broadcast (a linear model's) has nothing to turn.
+        return slopes if 0 in slopes.strides else np.asfortranarray(slopes)
 
     def slope(self) -> Floats:
         """Return the partial derivatives of all features, shape (n, d). Costs n slope rows, once."""
