@@ -124,7 +124,9 @@ class _OpenBins:
             weight, mean = self.weight[upto], self.mean[upto]
             weight += added
             before = cells.mean[cell] - mean
-            step = added / weight  # exactly 1 for the bin that starts here: it takes the cell's mean as it is
+            step = (
+                added / weight
+            )  # exactly 1 for the bin that starts here: it takes the cell's mean as it is
             step *= before
             mean += step
             # Welford's form of the pairwise merge: the deviations from the old mean and from the new.

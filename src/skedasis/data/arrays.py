@@ -170,8 +170,8 @@ def is_missing(value: Any) -> bool:
 
 
 def to_float(values: Any) -> Floats:
-    """Return values as a contiguous float64 array; None becomes NaN."""
+    """Return values as a contiguous float64 array of its own; None becomes NaN."""
     array = np.asarray(values, dtype=object if isinstance(values, list) else None)
     if array.dtype.kind == "O":
         array = np.array([np.nan if is_missing(v) else v for v in array], dtype=float)
-    return np.ascontiguousarray(array, dtype=float)
+    return np.array(array, dtype=float)

@@ -162,6 +162,7 @@ class Source:
                 )
             ) from error
         if x.nbytes * len(self.features) <= _HOLD:
+            x.flags.writeable = False  # batches and results read it too
             self.held[j] = x
         return Column(self.features[j], x, self.weights, self.table.numeric_type(j))
 

@@ -17,6 +17,10 @@ FEW = 13
 """A feature with so few distinct values has its own values for a grid."""
 
 
+_PIECE = 16_384
+"""Rows whose deviations are summed at a time."""
+
+
 @dataclass(frozen=True)
 class Summary:
     """What is left of a column when its values are let go: a few numbers.
@@ -129,11 +133,16 @@ class Column:
         """Return the weighted standard deviation (ddof 0)."""
         if self.low == self.high:
             return 0.0  # a mean of equal numbers need not equal them
-        if self.weights is None:
-            return float(np.std(self.x))
-        deviation = self.x - self.weights @ self.x / self.weight
-        deviation -= self.weights @ deviation / self.weight
-        return float(np.sqrt(self.weights @ deviation**2 / self.weight))
+        w = self.weights
+        centre = (self.x.sum() if w is None else w @ self.x) / self.weight
+        total = squares = 0.0
+        # Piece by piece: an array of all deviations costs more to make than to sum.
+        for i in range(0, len(self.x), _PIECE):
+            deviation = self.x[i : i + _PIECE] - centre
+            weighted = deviation if w is None else w[i : i + _PIECE] * deviation
+            total += float(weighted.sum())
+            squares += float(weighted @ deviation)
+        return float(np.sqrt(max(squares - total**2 / self.weight, 0.0) / self.weight))
 
     @cached_property
     def integer(self) -> bool:

@@ -150,6 +150,10 @@ class Kept:
             return
         start, rows = self._filled[j], len(next(iter(arrays.values())))
         for name, array in arrays.items():
+            if rows == self._capacity and not array.flags.writeable:
+                # Everything in one piece that nobody will write to: there is nothing to put together.
+                self._views[j][name] = array
+                continue
             if name not in self._views[j]:
                 self._views[j][name] = self._room(name, array)[self._place[j]]
             self._views[j][name][start : start + rows] = array

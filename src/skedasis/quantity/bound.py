@@ -171,8 +171,12 @@ class Bound:
                     "Return the partial derivative of every feature, in X's order",
                 )
             )
-        # By columns, for they are read one by one; what is broadcast (a linear model's) has nothing to turn.
-        return slopes if 0 in slopes.strides else np.asfortranarray(slopes)
+        if 0 in slopes.strides:  # one row for all, as of a linear model: nothing to copy
+            return slopes
+        # By columns, for they are read one by one; our own, for results may keep them.
+        slopes = np.array(slopes, order="F")
+        slopes.flags.writeable = False
+        return slopes
 
     def slope(self) -> Floats:
         """Return the partial derivatives of all features, shape (n, d). Costs n slope rows, once."""
