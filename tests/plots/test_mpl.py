@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from dataclasses import replace
 
@@ -181,3 +182,20 @@ def test_nothing_global():
         sd.explain(model, data(30), 0, method=sd.DALE(bins=2)).plot()
     assert dict(mpl.rcParams) == before
     assert ("matplotlib.pyplot" in sys.modules) == pyplot
+
+
+def test_counts_never_touch_whatever_the_width_of_the_figure():
+    X = np.random.default_rng(0).normal(size=(400, 2))
+    e = sd.explain(lambda X: X[:, 0] ** 2, X, 0, method=sd.ALE(bins=sd.Uniform(9)))
+    for width in (4.0, 5.3, 6.8, 9.0):
+        figure = e.plot(size=(width, 5.0))
+        figure.canvas.draw()
+        boxes = [
+            text.get_window_extent()
+            for ax in figure.axes
+            for text in ax.texts
+            if text.get_text().startswith("n=")
+        ]
+        boxes.sort(key=lambda box: box.x0)
+        assert all(a.x1 < b.x0 for a, b in itertools.pairwise(boxes)), width
+    assert boxes  # at the widest there is room

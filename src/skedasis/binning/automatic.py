@@ -152,7 +152,7 @@ class Optimal(_Chooser):
 
 @dataclass(frozen=True)
 class Greedy(_Chooser):
-    """Neighbouring cells merged as long as that lowers Eq. 13: near the optimum, in O(max_bins log max_bins) merges.
+    """Neighbouring cells merged as long as that lowers Eq. 13: near the optimum, not always at it.
 
     Parameters
     ----------
@@ -161,7 +161,8 @@ class Greedy(_Chooser):
 
     Notes
     -----
-    Cells with too few rows are merged first, each with the neighbour that costs least.
+    Cells with too few rows are merged first, each with the neighbour that costs least. At most max_bins merges, each in
+    O(max_bins).
 
     Examples
     --------

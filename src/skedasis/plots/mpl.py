@@ -15,7 +15,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from skedasis.errors import DataError, explained
 from skedasis.plots.artists import INK, SMALL, Legend, clear_frame, draw_panel, head, label_below
 from skedasis.plots.marks import Panel, Picture
-from skedasis.plots.panels import Ice, View, on_shared_scales, picture, slopes
+from skedasis.plots.panels import ACROSS, Ice, View, on_shared_scales, picture, slopes
 from skedasis.plots.scale import shortened
 from skedasis.results.effect import Effect
 
@@ -28,6 +28,10 @@ class Picturable(Figure):
         buffer = io.BytesIO()
         self.savefig(buffer, format="png")
         return buffer.getvalue()
+
+
+_WIDTH, _MARGINS = 6.8, 0.8
+"""Inches across the usual figure, and those of them beside its panels."""
 
 
 def draw(
@@ -82,7 +86,9 @@ def draw(
     >>> [ax.get_ylabel() for ax in figure.axes]
     ['effect on prediction', 'slope [prediction per x0]']
     """
-    shown = picture(effect, View(ice, own, curves, level))
+    width = _WIDTH if size is None else size[0]
+    across = round(ACROSS * (width - _MARGINS) / (_WIDTH - _MARGINS))
+    shown = picture(effect, View(ice, own, curves, level, across))
     if ax is not None:
         entries = draw_panel(ax, shown.main)
         head(ax, shown.main, 80)
@@ -92,7 +98,7 @@ def draw(
         return ax.figure.canvas.figure
     panels = [p for p in (shown.main, shown.slopes, shown.counts) if p is not None]
     heights = [3.3, 2.4, 0.6][: len(panels)]
-    figure = _figure(size or (6.8, 1.0 + sum(heights)))
+    figure = _figure(size or (_WIDTH, 1.0 + sum(heights)))
     axes = figure.subplots(len(panels), 1, squeeze=False, height_ratios=heights)[:, 0]
     entries: Legend = {}
     for place, (at, panel) in enumerate(zip(axes, panels, strict=True)):

@@ -22,7 +22,7 @@ Ice = Literal["centered", "raw"] | None
 BELOW, BESIDE = 120, 60
 """Characters of a name that fit below and beside a panel, on two lines."""
 ACROSS = 92
-"""Characters of a count that fit across a panel."""
+"""Characters of a count that fit across a panel of the usual width."""
 OWN_TICKS = 7
 """Up to so many points of a grid are its ticks."""
 
@@ -42,12 +42,15 @@ class View:
         At most so many curves.
     level : float
         Of the intervals of the average.
+    across : int
+        Characters of a count that fit across the panel: where they would touch there are bars instead.
     """
 
     ice: Ice = "centered"
     own: bool = False
     curves: int = 200
     level: float = 0.95
+    across: int = ACROSS
 
     def __post_init__(self) -> None:
         if self.ice not in ("centered", "raw", None):
@@ -92,7 +95,7 @@ def picture(effect: Effect, view: View | None = None) -> Picture:
     main = _accumulated(effect, effect.bins, view)
     if len(effect.bins) == 0:
         return Picture(main)
-    panel = slopes(effect)
+    panel = slopes(effect, across=view.across)
     counts = None if panel.words else _counts(effect.bins, panel.x)
     return Picture(main, panel, counts)
 
@@ -103,7 +106,7 @@ def on_shared_scales(panels: Sequence[Panel]) -> list[Panel]:
     return [replace(p, y=p.y.spanning(axes)) for p in panels]
 
 
-def slopes(effect: Effect, *, per_sd: bool = False) -> Panel:
+def slopes(effect: Effect, *, per_sd: bool = False, across: int = ACROSS) -> Panel:
     """Say what is to be seen of an accumulated effect's bins.
 
     Parameters
@@ -112,6 +115,8 @@ def slopes(effect: Effect, *, per_sd: bool = False) -> Panel:
         With at least one bin.
     per_sd : bool
         Whether slopes are given per standard deviation of the feature: then those of different features compare.
+    across : int
+        As in `View`.
 
     Returns
     -------
@@ -155,7 +160,7 @@ def slopes(effect: Effect, *, per_sd: bool = False) -> Panel:
         violins=density.violins(*shown, weight[seen], bins.left, bins.right, enough),
         dashes=density.dashes(*shown, bins.left, bins.right, enough),
         hatches=tuple(_hatches(bins)),
-        words=_words(bins, x),
+        words=_words(bins, x, across),
     )
 
 
@@ -343,12 +348,12 @@ def _hatches(bins: BinStats) -> Iterator[Hatch]:
             yield Hatch(left, right, "empty", "no data" if room > 2 else "", upright=room < 9)
 
 
-def _words(bins: BinStats, x: Axis) -> tuple[Word, ...]:
+def _words(bins: BinStats, x: Axis, across: int) -> tuple[Word, ...]:
     """Return a count above each bin, or none where they would touch."""
     texts = [f"n={n:,}" for n in bins.count]
     low, high = x.limits
     middle = (bins.left + bins.right) / 2
-    at = (middle - low) / (high - low) * ACROSS
+    at = (middle - low) / (high - low) * across
     # They may reach over their bins' edges: it is one another that they must not touch.
     half = np.array([len(t) + 1 for t in texts]) / 2
     if np.any(np.diff(at) < half[1:] + half[:-1]):
