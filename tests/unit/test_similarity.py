@@ -1,0 +1,391 @@
+"""The order of nominal levels, against distances counted row by row and scaling computed in another way."""
+
+from __future__ import annotations
+
+import weakref
+from fractions import Fraction
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+from skedasis.data.similarity import Other, level_distances, similarity_order
+from skedasis.errors import DataError
+from tests.helpers import refused
+
+# ------------------------------------------------------------ distances, counted row by row
+
+
+def quantile(ordered, step):
+    """Return R's type 7 quantile at step/99 of sorted values, in exact fractions."""
+    h = Fraction(step * (len(ordered) - 1), 99)
+    k = h.numerator // h.denominator
+    above = ordered[min(k + 1, len(ordered) - 1)]
+    return ordered[k] + (h - k) * (above - ordered[k])
+
+
+def numeric_part(values, codes, a, b):
+    """Return the largest difference of two levels' distribution functions; rows are (value, level)."""
+    rows = [
+        (Fraction(v), c) for v, c in zip(values, codes, strict=True) if c >= 0 and not np.isnan(v)
+    ]
+    column = sorted(v for v, _ in rows)
+    mine, yours = ([v for v, c in rows if c == level] or column for level in (a, b))
+    worst = Fraction(0)
+    for step in range(100 if column else 0):
+        q = quantile(column, step)
+        shares = [Fraction(sum(v <= q for v in some), len(some)) for some in (mine, yours)]
+        worst = max(worst, abs(shares[0] - shares[1]))
+    return worst
+
+
+def categorical_part(values, codes, a, b):
+    """Return half the L1 distance of two levels' frequencies."""
+    rows = [(v, c) for v, c in zip(values, codes, strict=True) if c >= 0 and v >= 0]
+    column = [v for v, _ in rows]
+    mine, yours = ([v for v, c in rows if c == level] or column for level in (a, b))
+    gaps = [
+        abs(Fraction(mine.count(v), len(mine)) - Fraction(yours.count(v), len(yours)))
+        for v in set(column)
+    ]
+    return sum(gaps, Fraction(0)) / 2
+
+
+def counted(codes, levels, others, repeats=None):
+    """Return all distances by loops over rows, pairs of levels and quantiles."""
+    repeats = np.ones(len(codes), dtype=int) if repeats is None else repeats
+    distances = np.zeros((levels, levels))
+    for a, b in permutations(range(levels), 2):
+        total = Fraction(0)
+        for other in others:
+            part, values = (
+                (categorical_part, other.codes) if other.x is None else (numeric_part, other.x)
+            )
+            total += part(np.repeat(values, repeats), np.repeat(codes, repeats), a, b)
+        distances[a, b] = float(total)
+    return distances
+
+
+def small(seed, n=70, levels=5, width=4):
+    """Return codes and others with ties, missing values, rows left out, a level of one row and one of none."""
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(-1, levels - 2, n)
+    codes[n // 2] = levels - 2  # and no row has the last level
+    rough = np.round(rng.normal(size=n) + 0.4 * codes, 1)
+    smooth = rng.normal(size=n) ** 3
+    smooth[rng.random(n) < 0.2] = np.nan
+    smooth[codes == 0] = np.nan
+    group = rng.integers(-1, 4, n) * (width // 4)
+    group[codes == 1] = -1
+    return codes, [Other(rough, None), Other(smooth, None), Other(None, group, width)]
+
+
+@pytest.mark.parametrize("width", [4, 4000])
+@pytest.mark.parametrize("seed", range(4))
+def test_distances_are_those_counted_row_by_row(seed, width):
+    codes, others = small(seed, width=width)
+    got = level_distances(codes, 5, others, None)
+    np.testing.assert_allclose(got, counted(codes, 5, others), rtol=1e-14, atol=1e-15)
+    assert (got == got.T).all()
+    assert (np.diag(got) == 0).all()
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n", [2, 5, 99, 100, 101, 199, 298])
+def test_quantiles_lie_exactly_where_rows_are(n, weighted):
+    # (n - 1) / 99 is whole for some: a quantile that rounding moves below its row changes a share by a whole row.
+    rng = np.random.default_rng(n)
+    rows = n // 2 + 1 if weighted else n
+    repeats = np.bincount(np.append(np.arange(rows), rng.integers(0, rows, n - rows)))
+    codes = np.arange(rows) % 8
+    others = [Other(rng.permutation(rows) / 7, None)]
+    got = level_distances(codes, 8, others, repeats.astype(float) if weighted else None)
+    np.testing.assert_allclose(got, counted(codes, 8, others, repeats), rtol=1e-14)
+
+
+def test_many_rows_agree_with_numpys_quantiles():
+    rng = np.random.default_rng(3)
+    x, codes = rng.lognormal(size=20_011), rng.integers(0, 4, 20_011)
+    points = np.quantile(x, np.linspace(0, 1, 100))
+    share = np.array([[np.mean(x[codes == k] <= q) for q in points] for k in range(4)])
+    expected = np.abs(share[:, None] - share[None]).max(axis=2)
+    got = level_distances(codes, 4, [Other(x, None)], None)
+    np.testing.assert_allclose(got, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("width", [4, 4000])
+@pytest.mark.parametrize("seed", range(4))
+def test_whole_weights_are_repetitions(seed, width):
+    codes, others = small(seed, width=width)
+    repeats = np.random.default_rng(seed + 100).integers(0, 4, len(codes))
+    weighted = level_distances(codes, 5, others, repeats.astype(float))
+    np.testing.assert_allclose(weighted, counted(codes, 5, others, repeats), rtol=1e-14, atol=1e-15)
+    again = [
+        Other(np.repeat(o.x, repeats), None)
+        if o.codes is None
+        else Other(None, np.repeat(o.codes, repeats), width)
+        for o in others
+    ]
+    np.testing.assert_allclose(
+        weighted, level_distances(np.repeat(codes, repeats), 5, again, None), rtol=1e-14
+    )
+
+
+@pytest.mark.parametrize("parts", ["eighths", "tenths"])
+@pytest.mark.parametrize("seed", range(4))
+def test_fractional_weights_have_quantiles_at_positions_of_cumulated_weight(seed, parts):
+    rng = np.random.default_rng(seed)
+    n, unit = (60, 8) if parts == "eighths" else (1000, 10)
+    # 1,000 tenths: all positions (0, 1, 2, …) are where one row ends and the next begins, but for rounding.
+    parts = rng.integers(1, 30, n) if unit == 8 else np.ones(n, dtype=int)
+    x, codes = rng.normal(size=n), rng.integers(0, 8, n)
+    rows = sorted(zip(x, parts.tolist(), codes, strict=True))
+    points = set()
+    for step in range(100):
+        total = Fraction(sum(parts.tolist()), unit)
+        h, reached = Fraction(step, 99) * (total - min(1, total / n)), Fraction(0)
+        for value, part, _ in rows:
+            reached += Fraction(part, unit)
+            if reached > h:
+                points.add(value)
+                break
+    share = np.zeros((8, len(points)))
+    for k in range(8):
+        for i, q in enumerate(points):
+            share[k, i] = sum(w for v, w, c in rows if c == k and v <= q) / parts[codes == k].sum()
+    expected = np.abs(share[:, None] - share[None]).max(axis=2)
+    got = level_distances(codes, 8, [Other(x, None)], parts / unit)
+    np.testing.assert_allclose(got, expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize("share", [1e-3, 0.25, 0.7])
+def test_equal_weights_below_one_are_no_weights(share):
+    rng = np.random.default_rng(3)
+    x, codes = rng.normal(size=700), rng.integers(0, 5, 700)
+    got = level_distances(codes, 5, [Other(x, None)], np.full(700, share))
+    want = level_distances(codes, 5, [Other(x, None)], None)
+    np.testing.assert_allclose(got, want, rtol=1e-12)
+
+
+@pytest.mark.parametrize("width", [3, 3000])
+def test_fractional_weights_are_frequencies_of_categories(width):
+    codes = np.array([0, 0, 1, 1, 1])
+    group = np.array([0, 1, 0, 2, 2])
+    w = np.array([0.5, 1.5, 0.25, 0.5, 0.25])
+    # Frequencies (1/4, 3/4, 0) and (1/4, 0, 3/4).
+    got = level_distances(codes, 2, [Other(None, group, width)], w)
+    np.testing.assert_allclose(got, [[0, 0.75], [0.75, 0]], rtol=1e-15)
+
+
+@pytest.mark.parametrize("width", [4, 4000])
+def test_renaming_levels_permutes_distances(width):
+    codes, others = small(7, width=width)
+    new = np.random.default_rng(0).permutation(5)
+    renamed = np.where(codes < 0, -1, new[codes])
+    w = np.random.default_rng(1).integers(1, 4, len(codes)).astype(float)
+    for weights in (None, w):
+        before = level_distances(codes, 5, others, weights)
+        after = level_distances(renamed, 5, others, weights)
+        np.testing.assert_array_equal(after[np.ix_(new, new)], before)
+
+
+def test_increasing_functions_and_the_order_of_rows_change_nothing():
+    codes, (rough, smooth, group) = small(9)
+    before = level_distances(codes, 5, [rough, smooth, group], None)
+    mixed = np.random.default_rng(2).permutation(len(codes))
+    others = [
+        Other(1e9 + 1e-3 * rough.x[mixed], None),
+        Other(1e-200 * np.cbrt(smooth.x[mixed]), None),
+        Other(None, group.codes[mixed], 4),
+    ]
+    np.testing.assert_array_equal(level_distances(codes[mixed], 5, others, None), before)
+
+
+def test_infinite_values_are_the_largest_and_smallest():
+    codes = np.array([0, 0, 1, 1, 2, 2])
+    far = np.array([-np.inf, 1.0, 2.0, np.inf, 1.0, np.inf])
+    near = np.clip(far, -5, 5)
+    for some in (1, 1000):  # above some thousand rows, values are looked up in another way
+        np.testing.assert_array_equal(
+            level_distances(np.tile(codes, some), 3, [Other(np.tile(far, some), None)], None),
+            level_distances(np.tile(codes, some), 3, [Other(np.tile(near, some), None)], None),
+        )
+
+
+def test_a_level_without_values_is_as_far_as_the_average():
+    # Values of level 0 are 1 and 2, of level 1 are 3 and 4; level 2 has none: it counts as 1, 2, 3, 4.
+    codes = np.array([0, 0, 1, 1, 2])
+    x = np.array([1.0, 2.0, 3.0, 4.0, np.nan])
+    got = level_distances(codes, 3, [Other(x, None)], None)
+    np.testing.assert_array_equal(got, [[0, 1, 0.5], [1, 0, 0.5], [0.5, 0.5, 0]])
+
+
+def test_nothing_to_compare_gives_no_distance():
+    codes = np.array([0, 1, 2, -1])
+    nothing = np.zeros((3, 3))
+    empty = [
+        Other(np.full(4, np.nan), None),
+        Other(np.array([np.nan, np.nan, np.nan, 1.0]), None),
+        Other(np.full(4, 5.0), None),
+        Other(None, np.full(4, -1), 2),
+        Other(None, np.full(4, -1), 5000),
+        Other(None, np.zeros(4, dtype=int), 1),
+    ]
+    for weights in (None, np.ones(4), np.zeros(4), np.full(4, 0.1)):
+        np.testing.assert_array_equal(level_distances(codes, 3, [], weights), nothing)
+        np.testing.assert_array_equal(level_distances(codes, 3, empty, weights), nothing)
+    for levels in (0, 1):
+        got = level_distances(np.zeros(levels, dtype=int), levels, empty[:0], None)
+        assert got.shape == (levels, levels)
+        assert not got.any()
+
+
+def test_rows_of_weight_zero_are_not_there():
+    codes, others = small(5)
+    w = np.random.default_rng(5).integers(0, 2, len(codes)).astype(float)
+    w[codes == 2] = 0
+    there = w > 0
+    for width in (4, 4000):
+        group = others[2].codes
+        left = [Other(others[0].x[there], None), Other(None, group[there], width)]
+        np.testing.assert_array_equal(
+            level_distances(codes, 5, [others[0], Other(None, group, width)], w),
+            level_distances(codes[there], 5, left, None),
+        )
+
+
+@pytest.mark.parametrize("weight", [None, 0.1, 1 / 3, 0.7, 1.1])
+@pytest.mark.parametrize("values", [6, 7, 49, 60])
+def test_rounded_sums_are_no_distance(values, weight):
+    # Levels have the same values with the same weights, but they are added up in another order in each of them.
+    rng = np.random.default_rng(0)
+    x, codes, times = (part.ravel() for part in np.indices((values, 4, 9)))
+    mixed = rng.permutation(len(x))
+    x, codes, times = x[mixed], codes[mixed], times[mixed]
+    weights = None if weight is None else weight * (1 + times)
+    others = [Other(x * 1.0, None), Other(None, x, values), Other(None, x * 50, 3000)]
+    assert not level_distances(codes, 4, others, weights).any()
+
+
+def test_others_are_held_one_at_a_time_and_left_as_they_are():
+    codes, some = small(6)
+    fixed = [codes, *(o.codes if o.x is None else o.x for o in some)]
+    for array in fixed:
+        array.setflags(write=False)
+    copies = [array.copy() for array in fixed]
+
+    def stream():
+        while some:
+            seen = weakref.ref(some[0])
+            yield some.pop(0)
+            assert seen() is None
+
+    level_distances(codes, 5, stream(), None)
+    for array, copy in zip(fixed, copies, strict=True):
+        np.testing.assert_array_equal(array, copy)
+
+
+def test_an_other_feature_needs_values():
+    with refused(DataError, "other feature", "codes and levels"):
+        level_distances(np.array([0, 1]), 2, [Other(None, None)], None)
+
+
+# ------------------------------------------------------------ the order
+
+
+def between(places):
+    return np.abs(places[:, None] - places[None, :])
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("levels", [3, 4, 17, 200])
+def test_points_on_a_line_are_found_in_order(levels, seed):
+    places = np.random.default_rng(seed).normal(size=levels)
+    expected = np.argsort(places)
+    if places[0] > places.mean():
+        expected = expected[::-1]
+    for unit in (1.0, 1e-200, 1e200):
+        np.testing.assert_array_equal(similarity_order(unit * between(places)), expected)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_points_in_space_are_ordered_by_their_first_principal_component(seed):
+    rng = np.random.default_rng(seed)
+    points = rng.normal(size=(40, 3)) * [3.0, 2.0, 1.0]
+    centred = points - points.mean(axis=0)
+    component = centred @ np.linalg.svd(centred)[2][0]
+    expected = np.argsort(component if component[0] < 0 else -component)
+    distances = np.sqrt(((points[:, None] - points[None]) ** 2).sum(axis=2))
+    np.testing.assert_array_equal(similarity_order(distances), expected)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_distances_of_no_space_are_scaled_as_written(seed):
+    # Not Euclidean: B has negative eigenvalues, of which the largest in size must not be taken for the leading one.
+    rng = np.random.default_rng(seed)
+    upper = np.triu(rng.uniform(0.2, 2, size=(12, 12)), 1)
+    distances = upper + upper.T
+    J = np.eye(12) - 1 / 12
+    value, vector = np.linalg.eig(-0.5 * J @ distances**2 @ J)
+    place = vector[:, np.argmax(value.real)].real
+    place *= -np.sign(place[0])
+    np.testing.assert_array_equal(similarity_order(distances), np.argsort(place))
+
+
+def test_equal_places_keep_their_own_order():
+    places = np.array([3.0, 1, 3, 2, 1, 3, 2, 1])
+    expected = [0, 2, 5, 3, 6, 1, 4, 7]
+    distances = between(places)
+    np.testing.assert_array_equal(similarity_order(distances), expected)
+    noise = np.random.default_rng(0).uniform(-1e-12, 1e-12, size=distances.shape)
+    np.fill_diagonal(noise, 0)
+    noisy = np.abs(distances + noise + noise.T)
+    np.testing.assert_array_equal(similarity_order(noisy), expected)
+
+
+@pytest.mark.parametrize(
+    ("places", "expected"),
+    [
+        ([1.0, 2, 4], [0, 1, 2]),
+        ([4.0, 2, 1], [0, 1, 2]),
+        ([0.0, 1, -1], [1, 0, 2]),  # level 0 in the middle: level 1 decides
+        ([0.0, -1, 1], [1, 0, 2]),
+        ([1.0, 5, 0], [2, 0, 1]),
+    ],
+)
+def test_the_first_level_lies_on_the_lower_side(places, expected):
+    np.testing.assert_array_equal(similarity_order(between(np.array(places))), expected)
+
+
+@pytest.mark.parametrize("levels", [0, 1, 2, 3, 8])
+def test_without_distances_the_order_is_the_own(levels):
+    own = np.arange(levels)
+    np.testing.assert_array_equal(similarity_order(np.zeros((levels, levels))), own)
+    if levels == 2:
+        np.testing.assert_array_equal(similarity_order(np.array([[0.0, 1], [1, 0]])), own)
+
+
+def test_levels_all_equally_far_have_some_order_and_always_the_same():
+    distances = 1.0 - np.eye(6)
+    distances.setflags(write=False)
+    first = similarity_order(distances)
+    assert sorted(first) == list(range(6))
+    np.testing.assert_array_equal(similarity_order(distances.copy()), first)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_planted_order_of_thirty_levels_is_found(weighted):
+    rng = np.random.default_rng(12)
+    place = rng.permutation(30)
+    codes = rng.integers(0, 30, 30_000)
+    latent = place[codes] / 30
+    others = [
+        Other(latent + 0.2 * rng.normal(size=len(codes)), None),
+        Other(np.exp(-latent + 0.3 * rng.normal(size=len(codes))), None),
+        Other(None, (rng.random(len(codes)) < latent).astype(int), 2),
+        Other(rng.normal(size=len(codes)), None),
+    ]
+    weights = rng.uniform(0.5, 1.5, len(codes)) if weighted else None
+    found = place[similarity_order(level_distances(codes, 30, others, weights))]
+    expected = np.arange(30) if place[0] < 15 else np.arange(30)[::-1]
+    np.testing.assert_array_equal(found, expected)
