@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import skedasis as sd
@@ -51,6 +52,25 @@ def bent_slope(X: np.ndarray) -> np.ndarray:
     slope[:, 1] = np.sin(2.0 * X[:, 0]) * 2.0 * X[:, 1]
     slope[:, 2] = 1.0
     return slope
+
+
+def frame(n: int = 120, seed: int = 0) -> pd.DataFrame:
+    """Return two numbers and two texts."""
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "a": rng.normal(size=n),
+            "b": rng.uniform(size=n),
+            "c": rng.choice(list("uvwx"), size=n),
+            "d": rng.choice(["p", "q"], size=n),
+        }
+    )
+
+
+def of_frame(X: Any) -> Any:
+    """Return a function of all four columns of `frame`, in which c changes what a does."""
+    code = X["c"].map({"u": 0.0, "v": 1.0, "w": 3.0, "x": 6.0}).fillna(9.0).astype(float)
+    return X["a"] * code + 2 * X["b"] + code + 0.5 * (X["d"] == "p")
 
 
 class Remembers:

@@ -33,14 +33,17 @@ _PUBLIC = {
     "Greedy": "binning",
     "ICE": "methods.pdp",
     "LeftOutWarning": "errors",
+    "MPlot": "methods.mplot",
     "ModelOutputError": "errors",
     "Optimal": "binning",
     "PDP": "methods.pdp",
     "Quantile": "binning",
     "RHALE": "methods.rhale",
+    "Surface": "results.surface",
     "UALE": "methods.rhale",
     "Uniform": "binning",
     "UnsupportedError": "errors",
+    "compare": "plots.compare",
     "datasets": "",
     "explain": "engine",
     "load": "results.io",
@@ -67,12 +70,15 @@ __all__ = [
     "Feature",
     "Greedy",
     "LeftOutWarning",
+    "MPlot",
     "ModelOutputError",
     "Optimal",
     "Quantile",
+    "Surface",
     "Uniform",
     "UnsupportedError",
     "__version__",
+    "compare",
     "datasets",
     "explain",
     "load",
@@ -96,13 +102,16 @@ if TYPE_CHECKING:
     )
     from skedasis.methods.ale import ALE
     from skedasis.methods.dale import DALE
+    from skedasis.methods.mplot import MPlot
     from skedasis.methods.pdp import ICE, PDP
     from skedasis.methods.rhale import RHALE, UALE
+    from skedasis.plots.compare import compare
     from skedasis.quantity.outputs import logit, prediction, probability
     from skedasis.report.build import report
     from skedasis.results.effect import Effect
     from skedasis.results.effects import Effects
     from skedasis.results.io import load
+    from skedasis.results.surface import Surface
 
 
 def __getattr__(name: str) -> Any:

@@ -148,6 +148,10 @@ class Moments:
         """Return the moments of some of the cells."""
         return Moments(*(getattr(self, f.name)[index] for f in fields(self)))
 
+    def reshape(self, *shape: int) -> Moments:
+        """Return the moments of the same cells, laid out otherwise."""
+        return Moments(*(getattr(self, f.name).reshape(shape) for f in fields(self)))
+
     def degrees(self, ddof: int = 1, kind: WeightKind = "frequency") -> Floats:
         """Return what `m2` is divided by: n - ddof.
 

@@ -62,7 +62,11 @@ def bootstrap_interval(
         drawn, share, worth = rows, np.full(rows, 1 / rows), source.weight
     else:
         drawn, share, worth = max(1, round(total)), source.weight / total, np.ones(rows)
-    draws = [source.value(worth * rng.multinomial(drawn, share)) for _ in range(replicates)]
+    draws = np.array(
+        [source.value(worth * rng.multinomial(drawn, share)) for _ in range(replicates)]
+    )
     tail = (1 - level) / 2
-    low, high = np.nanquantile(np.array(draws), [tail, 1 - tail], axis=0)
-    return low, high
+    ends = np.full((2, draws.shape[1]), np.nan)
+    there = ~np.isnan(draws).all(axis=0)  # beyond the data there is no value in any draw
+    ends[:, there] = np.nanquantile(draws[:, there], [tail, 1 - tail], axis=0)
+    return ends[0], ends[1]

@@ -187,10 +187,16 @@ class Way:
     local: str = "edges"
     fixed: bool = False
     """Whether the bins do not depend on the local effects."""
+    derivative: bool = False
+    """Whether values are slopes."""
 
     @property
     def accumulates(self):
-        return self.local != "none"
+        return self.local not in ("none", "values")
+
+    @property
+    def sloped(self):
+        return self.local == "slopes" or self.derivative
 
 
 WAYS = {
@@ -225,6 +231,15 @@ WAYS = {
     ),
     "pdp-quantiles": Way(lambda x: sd.PDP(grid=6, spacing="quantile"), "none", fixed=True),
     "ice-start": Way(lambda x: sd.ICE(grid=5, center="start"), "none", fixed=True),
+    "ice-anchor": Way(
+        lambda x: sd.ICE(grid=5, anchor=float(np.sort(x)[len(x) // 3])), "none", fixed=True
+    ),
+    "pdp-slopes": Way(lambda x: sd.PDP(grid=6, derivative=True), "none", True, derivative=True),
+    "mplot": Way(lambda x: sd.MPlot(bins=6), "values", fixed=True),
+    "mplot-uniform": Way(
+        lambda x: sd.MPlot(bins=sd.Uniform(4), center="mean", ddof=0), "values", fixed=True
+    ),
+    "mplot-optimal": Way(lambda x: sd.MPlot(bins=sd.Optimal(max_bins=9)), "values"),
 }
 """Every method, with bins of every kind."""
 
@@ -241,7 +256,7 @@ ACCUMULATED_WAYS = pytest.mark.parametrize(
 
 def quantity_of(model, way):
     """Return the quantity, with derivatives where the way is to have them."""
-    return sd.prediction(model, slope=model.slope if way.local == "slopes" else None)
+    return sd.prediction(model, slope=model.slope if way.sloped else None)
 
 
 def effects_of(case, way, method=None, features=None, **options):
@@ -274,6 +289,9 @@ def tolerance(way):
 
 def sizes(e):
     """Return what rounding errors are proportional to: of the slopes, and of the curve."""
+    if e.spec.local == "values":  # of an M-plot the bins hold the quantity itself
+        size = np.abs(e.rows.effect).max()
+        return size, size
     if e.rows is not None and e.rows.effect is not None and len(e.rows):
         slope = np.abs(e.rows.effect).max()
         return slope, slope * (e.x[-1] - e.x[0])
@@ -283,6 +301,11 @@ def sizes(e):
     return 0.0, max(parts)
 
 
+def means_of_x(e):
+    """Return how exactly an effect's points are known: edges and grids to the last bit, means of rows not quite."""
+    return EXACT if e.spec.local == "values" else 0.0
+
+
 def near(got, want, size, what):
     np.testing.assert_allclose(got, want, rtol=0, atol=size, err_msg=what)
 
@@ -290,6 +313,8 @@ def near(got, want, size, what):
 def assert_same(got, want, tol=EXACT, *, counts=True, x_tol=0.0):
     """Assert that two effects are the same up to rounding that is proportional to the local effects' size."""
     slope, size = sizes(want)
+    # The points of an M-plot are means of the rows, and round as these do.
+    x_tol = max(x_tol, means_of_x(want))
     near(got.x, want.x, x_tol * np.abs(want.x).max(), "x")
     for name in ("value", "heterogeneity", "std_error"):
         near(getattr(got, name), getattr(want, name), tol * size, name)

@@ -18,6 +18,7 @@ import skedasis as sd
 from skedasis.report.build import write
 from skedasis.report.pictures import file_name
 from skedasis.report.story import gather
+from tests.helpers import refused
 
 EVIL = '<script>alert("1")</script>'
 VOID = {"meta", "img", "br", "hr", "link", "input"}
@@ -115,7 +116,7 @@ def test_headings_go_down_one_at_a_time(page):
 
 def test_every_picture_is_one_and_has_words(page):
     pictures = page.all("img")
-    assert len(pictures) == 2 + 2 * 3 * 2  # overviews; the constant has no figures
+    assert len(pictures) == 2 + 2 * 4 * 2  # overviews; the constant has no figures
     for picture in pictures:
         assert len(picture["alt"]) > 40
         png = base64.b64decode(picture["src"].partition(",")[2])
@@ -133,7 +134,8 @@ def test_links_lead_somewhere(page):
 
 
 def test_it_says_what_to_mind(page):
-    assert "Left out, having no numeric values: city" in page.words
+    assert "Left out" not in page.words
+    assert "Its 2 levels do not differ: the average effect is flat." in page.words
     assert "without a value: left out of the curve" in page.words
     assert "Secants were used for" in page.words or "Secants were used:" in page.words
     assert "It takes a single value" in page.words
@@ -182,8 +184,13 @@ def test_bad_requests_are_refused(frame, tmp_path):
         sd.report(f, frame, path=tmp_path)
     with pytest.raises(sd.DataError, match="Did you mean"):
         sd.report(f, frame, features=["hols"])
-    with pytest.raises(sd.UnsupportedError, match="no numeric feature"):
-        sd.report(f, frame[["city"]])
+    with refused(sd.UnsupportedError, "report(features)", "the pair ['b', 'city']"):
+        sd.report(f, frame, features=[("b", "city")])
+    names = pd.DataFrame({"id": [f"k{i}" for i in range(2001)]})
+    with refused(sd.UnsupportedError, "no feature with at most 2,000 levels"):
+        sd.report(lambda X: np.zeros(len(X)), names)
+    with refused(sd.DataError, "2,001 levels", "identifier"):
+        sd.report(lambda X: np.zeros(len(X)), names, features=["id"], path=tmp_path / "r.html")
 
 
 def test_complaints_of_binning_are_on_the_page(tmp_path):

@@ -75,7 +75,21 @@ def test_missing_values_of_other_features_change_nothing(method):
 @every_method
 def test_a_model_that_cannot_take_missing_values_is_told_so(method):
     with refused(sd.ModelOutputError, "NaN", "of 64 rows", "finite", "impute"):
-        sd.explain(linear, with_holes(), 0, method=method)
+        sd.explain(linear, with_holes(), 1, method=method)
+    with refused(sd.ModelOutputError, "NaN", "of 64 rows", "finite", "impute"):
+        sd.explain(linear, with_holes(), method=method)
+
+
+@every_method
+def test_it_need_not_take_them_in_the_one_feature_that_is_explained(method):
+    X = with_holes()
+    e = sd.explain(linear, X, 0, method=method)
+    same = sd.explain(linear, X[~np.isnan(X[:, 0])], 0, method=method)
+    assert e.missing == int(np.isnan(X[:, 0]).sum()) > 0
+    assert e.missing_point is None
+    assert "NaN or infinity" in e.provenance["missing"]
+    if method not in ("pdp", "ice"):  # there rows without a value are given one
+        np.testing.assert_allclose(e.value, same.value, rtol=1e-12, atol=1e-12)
 
 
 @every_method
@@ -247,25 +261,60 @@ def test_single_precision_costs_digits_but_no_meaning(method):
 @every_method
 def test_a_boolean_column_is_nominal_unless_declared(method):
     X = table() > 0
-    with refused(sd.UnsupportedError, "'x0'", "nominal", "numeric", "schema={'x0'"):
-        sd.explain(lambda X: 3.0 * X[:, 0], X, 0, method=method)
-    e = sd.explain(lambda X: 3.0 * X[:, 0], X, 0, method=method, schema={"x0": "ordinal"})
-    np.testing.assert_array_equal(e.x[[0, -1]], [0, 1])
+
+    def model(X):
+        return 3.0 * X[:, 0]
+
+    if method in SLOPED:
+        with refused(sd.UnsupportedError, "'x0'", "nominal", "numeric", "schema={'x0'"):
+            sd.explain(model, X, 0, method=method)
+    else:
+        e = sd.explain(model, X, 0, method=method)
+        assert e.levels.values == (False, True)
+        assert rise(e) == pytest.approx(3.0, rel=1e-9)
+    as_numbers = sd.explain(model, X, 0, method=method, schema={"x0": "continuous"})
+    assert as_numbers.levels is None
+    np.testing.assert_array_equal(as_numbers.x[[0, -1]], [0, 1])
+    assert rise(as_numbers) == pytest.approx(3.0, rel=1e-9)
+
+
+@every_method
+def test_an_ordinal_boolean_has_steps_but_no_slopes(method):
+    X = table() > 0
+    options = {"method": method, "schema": {"x0": "ordinal"}}
+    if method == "dale":
+        with refused(sd.UnsupportedError, "DALE of 'x0'", "ordinal", "numeric"):
+            sd.explain(lambda X: 3.0 * X[:, 0], X, 0, **options)
+        return
+    e = sd.explain(lambda X: 3.0 * X[:, 0], X, 0, **options)
+    assert e.levels.values == (False, True)
     assert rise(e) == pytest.approx(3.0, rel=1e-9)
 
 
 @every_method
-def test_columns_that_are_no_numbers_are_left_out_aloud(method):
+def test_columns_that_are_no_numbers_have_levels(method):
+    """Where all features are explained, methods of slopes give way to the categorical ALE, and say so."""
     X = pd.DataFrame({"a": np.arange(30.0), "city": ["x", "y"] * 15, "yes": [True] * 30})
-    with pytest.warns(sd.LeftOutWarning, match="city, yes"):
-        es = sd.explain(lambda X: 2 * X["a"], X, method=method)
-    assert list(es) == ["a"]
-    with refused(sd.UnsupportedError, "'city'", "nominal", "numeric"):
+    es = sd.explain(lambda X: 2 * X["a"] + 5.0 * (X["city"] == "y"), X, method=method)
+    assert list(es) == ["a", "city", "yes"]
+    assert sorted(es["city"].levels.values) == ["x", "y"]
+    assert es["city"](["y"]) - es["city"](["x"]) == pytest.approx(5.0)
+    assert es["yes"].levels.values == (True,)
+    kind = type(sd.ALE() if method in SLOPED else METHODS[method]()).__name__
+    assert {es[name].spec.method for name in ("city", "yes")} == {kind}
+    told = es["city"].provenance.get("instead_of", "")
+    assert told.startswith(METHODS[method].__name__) == (method in SLOPED)
+    only = sd.explain(lambda X: np.zeros(len(X)), X[["city", "yes"]], method=method)
+    assert list(only) == ["city", "yes"]
+
+
+@sloped
+def test_methods_of_slopes_refuse_a_nominal_feature_by_name(method):
+    X = pd.DataFrame({"a": np.arange(30.0), "city": ["x", "y"] * 15})
+    with refused(sd.UnsupportedError, "'city'", "nominal", "numeric", "sd.ALE()"):
         sd.explain(lambda X: X["a"], X, "city", method=method)
-    with refused(sd.DataError, "'city'", "no numbers"):
-        sd.explain(lambda X: X["a"], X, "city", method=method, schema={"city": "ordinal"})
-    with refused(sd.UnsupportedError, "no numeric feature among 2"):
-        sd.explain(lambda X: np.zeros(len(X)), X[["city", "yes"]], method=method)
+    with refused(sd.UnsupportedError, "'city'", "nominal"):
+        sd.explain(lambda X: X["a"], X, ["a", "city"], method=method)
 
 
 @every_method
@@ -276,10 +325,14 @@ def test_objects_that_are_numbers_are_numbers(method):
     same_effect(e, sd.explain(bent, X, 0, method=method))
 
 
-def test_objects_with_text_among_them_are_not_numbers():
+def test_objects_with_text_among_them_are_levels():
     frame = pd.DataFrame({"a": np.array([1, 2.5, "three"], dtype=object), "b": [1.0, 2.0, 3.0]})
+    e = sd.explain(lambda X: (X["a"] == "three") * 2.0 + X["b"], frame, "a", method="ale")
+    assert set(e.levels.values) == {1, 2.5, "three"}
+    assert e(["three"]) - e([1]) == pytest.approx(2.0)
+    assert e([2.5]) == pytest.approx(e([1]))
     with refused(sd.UnsupportedError, "'a'", "nominal"):
-        sd.explain(lambda X: X["b"], frame, "a", method="ale")
+        sd.explain(lambda X: X["b"], frame, "a", method="rhale")
 
 
 # ----------------------------------------------------------------------------------- scales
@@ -426,8 +479,14 @@ def test_positions_that_are_none_are_refused(method):
             sd.explain(linear, table(), wanted, method=method)
     with refused(sd.DataError, "empty list"):
         sd.explain(linear, table(), [], method=method)
-    with refused(sd.UnsupportedError, "a tuple of 2", "list"):
-        sd.explain(linear, table(), (0, 1), method=method)
+    for wanted in ((0,), (0, 1, 2), ()):
+        with refused(sd.UnsupportedError, f"a tuple of {len(wanted)}", "list"):
+            sd.explain(linear, table(), wanted, method=method)
+    with refused(sd.DataError, "'x1'", "with itself"):
+        sd.explain(linear, table(), (1, "x1"), method=method)
+    for pair in ((0, 3), ("x0", 1.5)):
+        with refused(sd.DataError, "feature"):
+            sd.explain(linear, table(), pair, method=method)
 
 
 def test_positions_may_be_negative_or_numpys_own():

@@ -110,7 +110,7 @@ def test_memory_mapped_arrays_are_enough(method, tmp_path):
 def test_a_model_gets_arrays_of_the_type_of_x(method, dtype):
     model = Remembers(lambda X: X[:, 0].astype(float) * 2 + X[:, 1].astype(float))
     X = (whole() % 2).astype(dtype)
-    schema = {"x0": "ordinal"} if dtype is bool else None
+    schema = {"x0": "continuous"} if dtype is bool else None
     e = sd.explain(model, X, 0, method=method, schema=schema)
     assert {(type(s), s.dtype, s.shape[1]) for s in model.seen} == {(np.ndarray, X.dtype, 3)}
     assert all(s.flags.writeable for s in model.seen)
@@ -340,8 +340,11 @@ def test_text_and_unordered_categories_are_nominal_and_order_is_kept():
     }
     levels = {f.name: f.levels for f in as_source(frame).features}
     assert levels["ranked"] == ("lo", "hi")
-    with refused(sd.UnsupportedError, "'ranked'", "ordinal", "numeric"):
-        sd.explain(lambda X: np.zeros(len(X)), frame, "ranked", method="ale")
+    model = Remembers(lambda X: np.where(X["ranked"] == "hi", 2.0, 0.0))
+    e = sd.explain(model, frame, "ranked", method="ale")
+    assert e.levels.values == ("lo", "hi")
+    assert rise(e) == 2.0
+    assert all(list(s.dtypes) == list(frame.dtypes) for s in model.seen)
 
 
 # ----------------------------------------------------------------- estimators get what they know
@@ -427,9 +430,10 @@ def test_a_column_transformer_with_categories_gets_its_frame():
         [("city", OneHotEncoder(), ["city"]), ("rest", StandardScaler(), NAMES)]
     )
     model = make_pipeline(pre, LogisticRegression()).fit(X, X["a"] + (X["city"] == "x") > 0)
-    with pytest.warns(sd.LeftOutWarning, match="city"):
-        es = sd.explain(model, X, method="ale")
-    assert list(es) == NAMES
+    es = sd.explain(model, X, method="ale")
+    assert list(es) == [*NAMES, "city"]
+    value = dict(zip(es["city"].levels.values, es["city"].value, strict=True))
+    assert value["x"] > max(value["y"], value["z"])
     assert rise(es["a"]) > 0
     assert rise(sd.explain(model, X, "a", method="rhale")) > 0
 
@@ -540,12 +544,15 @@ def test_units_and_kinds_of_a_schema_reach_the_result(method):
 
 
 @every_method
-def test_a_nominal_feature_is_left_out_when_declared_so(method):
-    with pytest.warns(sd.LeftOutWarning, match="x1"):
-        es = sd.explain(bent, table(), method=method, schema={"x1": "nominal"})
-    assert list(es) == ["x0", "x2"]
-    with refused(sd.UnsupportedError, "'x1'", "nominal"):
-        sd.explain(bent, table(), "x1", method=method, schema={"x1": "nominal"})
+def test_a_feature_declared_nominal_has_levels(method):
+    X = table()
+    X[:, 1] = np.arange(80) % 3
+    es = sd.explain(bent, X, method=method, schema={"x1": "nominal"})
+    assert list(es) == ["x0", "x1", "x2"]
+    assert sorted(es["x1"].levels.values) == [0, 1, 2]
+    assert es["x0"].levels is None
+    plain = sd.explain(bent, X, "x0", method=method)
+    same_effect(es["x0"], plain)
 
 
 def test_an_ordinal_feature_has_its_own_values_for_a_grid():

@@ -131,7 +131,7 @@ def test_classes(save, frame, labels, class_, expected):
         (lambda d: d.assign(size=np.where(d.age > 40, np.inf, 1)), None, "'size': got infinite"),
         (lambda d: d[:1], None, "got rows with a value of 'price': 1, expected at least 20"),
         (lambda d: d[["price"]], None, "no usable feature"),
-        (lambda d: d[["price", "town"]], None, "no usable feature"),
+        (lambda d: d[["price"]].assign(date="2020-01-01"), None, "no usable feature.*dates"),
         (lambda d: d.assign(price=np.nan), None, "got rows with a value of 'price': 0"),
     ],
 )
@@ -224,9 +224,12 @@ def test_a_users_file_from_end_to_end(save, frame, tmp_path):
     assert done.path == tmp_path / "out" / "report.html"
     page = done.path.read_text("utf-8")
     assert "Explained on a seeded sample of 60 of 120 rows." in page
-    assert "town and garden" in page
+    assert "Left out" not in page
+    for name in ("town", "garden"):
+        assert f">{name}</h3>" in page
     assert "held out" in page
-    assert len(done.figures) == 2 * (1 + 2 * 2)
+    assert len(done.figures) == 2 * (1 + 2 * 4)
+    assert "ALE where levels have no order" in text
     assert all(p.read_bytes().startswith(b"\x89PNG") for p in done.figures)
     for word in (
         "gradient boosting",
@@ -236,6 +239,25 @@ def test_a_users_file_from_end_to_end(save, frame, tmp_path):
         "report.html",
     ):
         assert word in text
+
+
+def test_text_is_explained_as_it_stands_in_the_file(save, frame, tmp_path):
+    frame.loc[::10, "town"] = None
+    done, _ = run(save(frame), "price", tmp_path / "out")
+    for effects in done.effects.values():
+        town = effects["RHALE"]["town"]
+        assert town.spec.method == "ALE"
+        assert set(town.levels.labels) == {"A", "B", "C", "missing"}
+        # A is worth 50,000 more than B and C, which are worth the same; both models see most of that.
+        apart = town("A") - (town("B") + town("C")) / 2
+        assert apart == pytest.approx(50_000, rel=0.5)
+
+
+def test_a_file_without_numbers_is_learnt_too(save, frame, tmp_path):
+    done, text = run(save(frame[["town", "garden", "price"]]), "price", tmp_path / "out")
+    assert "2 features" in text
+    assert list(done.effects["neural network"]["RHALE"]) == ["town", "garden"]
+    assert "neural network: ALE, in units of" in text
 
 
 def test_it_works_without_a_data_frame_library(save, frame, tmp_path, monkeypatch):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from numbers import Number
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from skedasis.data.coding import coded_array, is_missing
+from skedasis.data.levels import Coded, Values
 from skedasis.data.schema import Feature
 from skedasis.errors import DataError, explained
 from skedasis.typing import Floats, Ints
@@ -75,9 +77,19 @@ class ArrayTable:
         values = self.X[:, j] if rows is None else self.X[rows, j]
         return to_float(values)
 
+    def coded(self, j: int, rows: Rows | None = None) -> tuple[Ints, list[Any]]:
+        """Return each row's place among column j's distinct values, -1 where missing, and these values."""
+        values = self.X[:, j] if rows is None else self.X[rows, j]
+        return coded_array(values, what=f"column {j} of X")
+
     def numeric_type(self, j: int) -> np.dtype[Any]:
         """Return the NumPy type that a swept value of column j has to fit into."""
         return np.dtype(float) if self.X.dtype.kind == "O" else self.X.dtype
+
+    def value(self, j: int, row: int) -> Any:
+        """Return one value of column j as a plain object."""
+        value = self.X[row, j]
+        return value.item() if isinstance(value, np.generic) else value
 
     def to_array(self) -> NDArray[Any]:
         """Return the array itself."""
@@ -89,7 +101,7 @@ class ArrayTable:
         The memory of a buffer that is no longer `used` is taken over if it fits.
         """
         memory = used.memory if isinstance(used, ArrayBuffer) else None
-        return ArrayBuffer(self.X[rows], copies, memory)
+        return ArrayBuffer(self.X, self.X[rows], copies, memory)
 
 
 class ArrayBuffer:
@@ -99,56 +111,72 @@ class ArrayBuffer:
     single columns find them contiguous.
     """
 
-    def __init__(self, rows: NDArray[Any], copies: int, memory: NDArray[Any] | None = None) -> None:
+    def __init__(
+        self, X: NDArray[Any], rows: NDArray[Any], copies: int, memory: NDArray[Any] | None = None
+    ) -> None:
         self.n, self.copies = len(rows), copies
-        self.rows = rows
-        self.changed: int | None = None
+        self.X, self.rows = X, rows
+        self.changed: set[int] = set()
         self.memory = memory
-        self.buffer = self._fill(rows.dtype)
+        self.buffer = self._room(rows.dtype)
 
-    def _fill(self, dtype: np.dtype[Any]) -> NDArray[Any]:
-        self.changed = None
+    def _room(self, dtype: np.dtype[Any]) -> NDArray[Any]:
+        """Return the array, not yet filled: columns that are swept first need not be."""
         shape = (self.rows.shape[1], self.copies, self.n)
+        self.changed = set(range(shape[0]))
         if self.memory is None or self.memory.shape != shape or self.memory.dtype != dtype:
             self.memory = np.empty(shape, dtype=dtype)
-        self.memory[:] = self.rows.T[:, None, :]
         return self.memory.reshape(shape[0], -1).T
 
     def own(self) -> NDArray[Any]:
         """Return the batch's rows as they are."""
-        self._restore()
         if self.buffer.dtype != self.rows.dtype:
-            self.buffer = self._fill(self.rows.dtype)
+            self.buffer = self._room(self.rows.dtype)
+        self._restore(self.changed)
         return self.buffer[: self.n]
 
-    def swept(self, j: int, values: Floats | Sequence[Floats]) -> NDArray[Any]:
-        """Return the rows once for each row of `values`, (sets, n) or (sets, 1), with column j replaced."""
-        if self.changed != j:
-            self._restore()
-        dtype = self.rows.dtype if fits(values, self.rows.dtype) else np.dtype(float)
+    def swept(self, changes: Mapping[int, Values], sets: int) -> NDArray[Any]:
+        """Return the rows `sets` times, one set after the other, with the columns that are keys replaced."""
+        own = self.rows.dtype
+        kept = all(isinstance(v, Coded) or fits(v, own) for v in changes.values())
+        dtype = own if kept else np.dtype(float)
         if dtype != self.buffer.dtype:
-            self.buffer = self._fill(dtype)
-        column = self.buffer[:, j].reshape(self.copies, self.n)
-        for own, part in zip(column, values, strict=False):
-            own[:] = part
-        self.changed = j
-        return self.buffer[: len(values) * self.n]
+            self.buffer = self._room(dtype)
+        self._restore(self.changed - changes.keys())
+        for j, values in changes.items():
+            self._write(j, values, sets)
+        self.changed = set(changes)
+        return self.buffer[: sets * self.n]
 
-    def _restore(self) -> None:
-        if self.changed is not None:
-            column = self.buffer[:, self.changed].reshape(self.copies, self.n)
-            column[:] = self.rows[:, self.changed]
-            self.changed = None
+    def _write(self, j: int, values: Values, sets: int) -> None:
+        column = self._column(j)[:sets]
+        if not isinstance(values, Coded):
+            for part, given in zip(column, values, strict=True):
+                part[:] = given
+            return
+        held = self.X[values.rows, j]
+        for part, codes in zip(column, values.codes, strict=True):
+            part[:] = held.take(codes)
+
+    def _column(self, j: int) -> NDArray[Any]:
+        return self.buffer[:, j].reshape(self.copies, self.n)
+
+    def _restore(self, places: set[int]) -> None:
+        for j in places:
+            # Gathered once: rows of X lie apart, and each set would gather them anew.
+            self._column(j)[:] = np.ascontiguousarray(self.rows[:, j])
+        self.changed = self.changed - places
 
 
-def fits(values: Floats | Sequence[Floats], dtype: np.dtype[Any]) -> bool:
-    """Return whether a column of this type can take the values unchanged.
+def fits(values: Any, dtype: np.dtype[Any]) -> bool:
+    """Return whether a column of this type can take the values unchanged: an array, or a sequence of arrays.
 
     A float type always can: grids and edges were rounded to it when they were planned.
     """
     if dtype.kind in "fO":
         return True
-    values = np.asarray(values)
+    if not isinstance(values, np.ndarray):
+        return all(fits(part, dtype) for part in values)
     # The comparison below finds what a cast would silently bend; the cast's own complaint is not needed twice.
     with np.errstate(invalid="ignore"):
         return bool(np.array_equal(values.astype(dtype).astype(float), values))
@@ -162,11 +190,6 @@ def object_kind(values: Any) -> str:
         if isinstance(value, (bool, np.bool_, complex)) or not isinstance(value, Number):
             return "nominal"
     return "continuous"
-
-
-def is_missing(value: Any) -> bool:
-    """Return whether an object stands for a missing value: None, or the NA of pandas. NaN is a number."""
-    return value is None or type(value).__name__ == "NAType"
 
 
 def to_float(values: Any) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skedasis.data.arrays import Rows, fits, object_kind, to_float
+from skedasis.data.coding import coded_array, coded_objects, dense
+from skedasis.data.levels import Coded, Values
 from skedasis.data.schema import Feature
 from skedasis.errors import DataError, explained
-from skedasis.typing import Floats
+from skedasis.typing import Floats, Ints
 
 _NUMPY: dict[str, np.dtype[Any]] = {
     "Boolean": np.dtype(bool),
@@ -100,9 +102,31 @@ class FrameTable:
         except Exception as error:  # each library has its own for text that is no number
             raise ValueError(str(error)) from error
 
+    def coded(self, j: int, rows: Rows | None = None) -> tuple[Ints, list[Any]]:
+        """Return each row's place among column j's distinct values, -1 where missing, and these values."""
+        series = self.series(j) if rows is None else self.series(j)[rows]
+        what, dtype = f"column {self.columns[j]!r}", series.dtype
+        if dtype.is_float():
+            values = series.to_numpy()
+            return coded_array(to_float(values) if values.dtype.kind == "O" else values)
+        if dtype.is_integer() or dtype == nw.Boolean:
+            null = series.is_null().to_numpy()
+            filled = series.fill_null(0 if dtype.is_integer() else False) if null.any() else series
+            return coded_array(np.asarray(filled.to_numpy(), dtype=_NUMPY.get(str(dtype))), null)
+        keys = _keys(series)
+        if keys is None:
+            return coded_objects(series.to_list(), what)
+        codes, first = dense(keys, keys >= 0)
+        return codes, coded_objects(series[first].to_list(), what)[1]
+
     def numeric_type(self, j: int) -> np.dtype[Any]:
         """Return the NumPy type that a swept value of column j has to fit into."""
         return _NUMPY.get(str(self.dtypes[j]), np.dtype(float))
+
+    def value(self, j: int, row: int) -> Any:
+        """Return one value of column j as a plain object."""
+        value = self.series(j)[np.array([row])].to_list()[0]
+        return value.item() if isinstance(value, np.generic) else value
 
     def to_array(self) -> NDArray[Any]:
         """Return all columns as one array: of floats if each is numbers or booleans."""
@@ -111,7 +135,7 @@ class FrameTable:
             if array.dtype.kind != "O":  # pandas mixes numbers and booleans as objects
                 return array
             return np.stack([self.column(j) for j in range(len(self.columns))], axis=1)
-        return self.frame.to_numpy()
+        return decoded(self.frame).to_numpy()
 
     def tile(self, rows: Rows, copies: int, used: Any = None) -> FrameBuffer:
         """Return the rows `copies` times, one set after the other, ready to have a column replaced."""
@@ -132,11 +156,18 @@ class FrameBuffer:
         """Return a copy of the batch's rows as they are."""
         return self.block.clone().to_native()
 
-    def swept(self, j: int, values: Floats | Sequence[Floats]) -> Any:
-        """Return the rows once for each row of `values`, (sets, n) or (sets, 1), with column j replaced."""
-        values = np.broadcast_to(values, (len(values), self.n)).ravel()
-        frame = self.tiled if len(values) == len(self.tiled) else self.tiled.head(len(values))
-        return frame.with_columns(self._series(j, values)).to_native()
+    def swept(self, changes: Mapping[int, Values], sets: int) -> Any:
+        """Return the rows `sets` times, one set after the other, with the columns that are keys replaced."""
+        size = sets * self.n
+        frame = self.tiled if size == len(self.tiled) else self.tiled.head(size)
+        return frame.with_columns(*(self._new(j, v) for j, v in changes.items())).to_native()
+
+    def _new(self, j: int, values: Values) -> nw.Series[Any]:
+        if isinstance(values, Coded):
+            codes = np.broadcast_to(values.codes, (len(values.codes), self.n)).ravel()
+            # Twice by place, never by value: the library's own types stay what they are.
+            return self.table.series(j)[values.rows][codes]
+        return self._series(j, np.stack([np.broadcast_to(v, self.n) for v in values]).ravel())
 
     def _series(self, j: int, values: Floats) -> nw.Series[Any]:
         """Return values as a column, of the type that column j has if they fit."""
@@ -153,3 +184,40 @@ class FrameBuffer:
         # pandas has several types for the same numbers: nullable ones, those of Arrow.
         own: Any = self.table.series(j).to_native().dtype
         return nw.from_native(series.to_native().astype(own), series_only=True)
+
+
+def decoded(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
+    """Return a frame without Arrow's dictionaries: as NumPy arrays these have a wrong value where one is missing."""
+    if not frame.implementation.is_pyarrow():
+        return frame
+    new: list[Any] = []
+    for label, dtype in frame.schema.items():
+        if dtype == nw.Categorical:
+            native: Any = frame.get_column(label).to_native()
+            plain = native.cast(native.type.value_type)
+            new.append(nw.from_native(plain, series_only=True).alias(label))
+    return frame.with_columns(*new)
+
+
+def _keys(series: nw.Series[Any]) -> Ints | None:
+    """Return whole numbers that are equal where values are, -1 where missing; None if the library has none at hand."""
+    library, native = series.implementation, series.to_native()
+    if library.is_pandas_like():
+        if native.dtype == object:  # 1 and True are the same to pandas
+            return None
+        categories = series.dtype in (nw.Categorical, nw.Enum)
+        return np.asarray(native.cat.codes if categories else native.factorize()[0], dtype=np.int64)
+    text = series.dtype == nw.String
+    if library.is_polars() and (text or series.dtype in (nw.Categorical, nw.Enum)):
+        return _polars_keys(series.cast(nw.Categorical) if text else series)
+    if library.is_pyarrow() and (text or series.dtype in (nw.Categorical, nw.Enum)):
+        # Chunks have their own dictionaries until these are made one.
+        encoded = native.dictionary_encode().unify_dictionaries()
+        parts = [part.indices.fill_null(-1).to_numpy() for part in encoded.chunks]
+        return np.concatenate([np.zeros(0, dtype=np.int64), *parts]).astype(np.int64)
+    return None
+
+
+def _polars_keys(series: nw.Series[Any]) -> Ints:
+    physical = nw.from_native(series.to_native().to_physical(), series_only=True)
+    return physical.cast(nw.Int64).fill_null(-1).to_numpy()

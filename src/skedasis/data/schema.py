@@ -17,7 +17,7 @@ Kind = Literal["continuous", "ordinal", "nominal"]
 
 @dataclass(frozen=True)
 class Feature:
-    """One column of the data.
+    """One column of the data, or several that move together.
 
     Parameters
     ----------
@@ -28,13 +28,15 @@ class Feature:
     unit : str, optional
         Shown on axes.
     levels : tuple, optional
-        The values of an ordinal or nominal feature, in order.
+        The values of an ordinal or nominal feature, in order: any hashable objects.
     position : int
         The column's place in X.
     label : hashable
         The label as X has it (pandas allows any hashable).
     dtype : str
-        The column's type, as its library names it.
+        The column's type, as its library names it; ``"group"`` for several columns.
+    members : tuple of int
+        Places of the columns of a group; empty for a single column.
 
     Examples
     --------
@@ -49,6 +51,17 @@ class Feature:
     position: int = 0
     label: Hashable = None
     dtype: str = "float64"
+    members: tuple[int, ...] = ()
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """Return the places of all columns that the feature consists of."""
+        return self.members or (self.position,)
+
+    @property
+    def categorical(self) -> bool:
+        """Return whether the feature has levels: whether it is declared, or inferred, to be anything but continuous."""
+        return self.kind != "continuous"
 
     @property
     def numeric(self) -> bool:

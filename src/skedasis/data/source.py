@@ -6,65 +6,24 @@ import importlib.util
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from functools import cached_property
+from numbers import Integral
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skedasis.data.arrays import ArrayTable, Rows
+from skedasis.data.groups import observed_group
+from skedasis.data.levels import MOST, LevelColumn, few_enough, in_order, level_column
 from skedasis.data.schema import Feature, check_names, declare
 from skedasis.data.summary import Column
+from skedasis.data.table import Buffer, Table
 from skedasis.errors import DataError, explained
 from skedasis.typing import Floats, Ints
 
 _HOLD = 16_000_000
 """Bytes of columns that are held, so that batches need not read them out of X again."""
-
-
-class Buffer(Protocol):
-    """A batch's rows in the container of X, repeated, with at most one column replaced at a time."""
-
-    n: int
-    copies: int
-
-    def own(self) -> Any:
-        """Return the rows as they are."""
-        ...
-
-    def swept(self, j: int, values: Floats | Sequence[Floats]) -> Any:
-        """Return the rows once for each row of `values`, (sets, n) or (sets, 1), with column j replaced."""
-        ...
-
-
-class Table(Protocol):
-    """What a container of rows must offer."""
-
-    @property
-    def library(self) -> str | None:
-        """Return the data frame library, None for arrays."""
-        ...
-
-    def __len__(self) -> int: ...
-
-    def features(self) -> tuple[Feature, ...]:
-        """Return the columns, with inferred kinds."""
-        ...
-
-    def column(self, j: int, rows: Rows | None = None) -> Floats:
-        """Return a column as float64."""
-        ...
-
-    def numeric_type(self, j: int) -> np.dtype[Any]:
-        """Return the type that swept values must fit into."""
-        ...
-
-    def to_array(self) -> NDArray[Any]:
-        """Return all rows as an array."""
-        ...
-
-    def tile(self, rows: Rows, copies: int, used: Any = None) -> Buffer:
-        """Return a buffer of the rows, repeated, in the memory of a `used` one where that is possible."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,6 +71,21 @@ class Batch:
             return held[self.start : self.start + self.size]
         return self.source.table.column(j, self.rows)
 
+    def codes(self, column: LevelColumn) -> Ints:
+        """Return the rows' places in a categorical feature's levels, shape (size,), -1 where there is none."""
+        return self._of_source(column.codes)
+
+    def labels(self) -> Floats:
+        """Return the rows' labels as numbers, shape (size,)."""
+        return self._of_source(self.source.labels)
+
+    def _of_source(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return what belongs to these rows of an array over all of the source's rows."""
+        if self.start is not None:
+            return values[self.start : self.start + self.size]
+        ids = self.source.row_id
+        return values[self.row_id if ids is None else np.searchsorted(ids, self.row_id)]
+
     def tile(self, copies: int, used: Any = None) -> Buffer:
         """Return the batch's buffer."""
         return self.source.table.tile(self.rows, copies, used)
@@ -147,6 +121,30 @@ class Source:
     def __len__(self) -> int:
         return len(self.table) if self.row_id is None else len(self.row_id)
 
+    @cached_property
+    def labels(self) -> Floats:
+        """Return the labels as numbers.
+
+        Raises
+        ------
+        DataError
+            Where there are none, or they are no finite numbers.
+        """
+        try:
+            labels = np.asarray(self.y, dtype=float)
+        except (TypeError, ValueError):
+            labels = np.array(np.nan)
+        if labels.shape != (len(self),) or not np.isfinite(labels).all():
+            raise DataError(
+                explained(
+                    "y",
+                    "labels that are no finite numbers" if self.y is not None else "no labels",
+                    "one finite number a row",
+                    "Encode classes as numbers, for example y == 'yes'",
+                )
+            )
+        return labels
+
     def column(self, j: int) -> Column:
         """Return the summary of a feature's column."""
         try:
@@ -166,6 +164,69 @@ class Source:
             self.held[j] = x
         return Column(self.features[j], x, self.weights, self.table.numeric_type(j))
 
+    def levels(self, feature: Feature, top: int | None = None, most: int = MOST) -> LevelColumn:
+        """Return a categorical feature's levels, and which row has which.
+
+        Parameters
+        ----------
+        feature : Feature
+            A column, or a group of columns.
+        top : int, optional
+            Only so many levels, those of the largest weight (of equal ones the first), are kept; the rows of the others
+            have the code -1.
+        most : int
+            More levels than this are refused unless `top` is given.
+
+        Raises
+        ------
+        DataError
+            For too many levels, none at all, infinite numbers, a declared order that misses an observed level or names
+            one twice, and groups that are neither one-hot blocks nor columns of few combinations.
+
+        Notes
+        -----
+        No model rows. Time grows as the rows; the column is read once, and X is not copied.
+        """
+        whole = isinstance(top, Integral) and not isinstance(top, bool)
+        if top is not None and (not whole or top < 1):
+            raise DataError(
+                explained("top_levels", repr(top), "a whole number from 1", "Leave it out for all")
+            )
+        limit = len(self) + 1 if top is not None else most
+        if feature.members:
+            seen = observed_group(self, feature)
+            blank = bool((seen.codes < 0).any())
+            few_enough(feature, len(seen.values) + blank, limit)
+        else:
+            codes, values = self.table.coded(feature.position, self.row_id)
+            blank = feature.kind == "nominal" and bool((codes < 0).any())
+            few_enough(feature, len(values) + blank, limit)
+            seen = in_order(feature, codes, values)
+        return level_column(self, feature, seen, top)
+
+    def numbers(self, feature: Feature) -> Floats | None:
+        """Return a feature's values as floats, NaN where missing; None if its values have no distances."""
+        if feature.members or not feature.numeric:
+            return None
+        held = self.held.get(feature.position)
+        if held is not None:
+            return held
+        try:
+            return self.table.column(feature.position, self.row_id)
+        except (ValueError, TypeError):  # declared to have an order, but no numbers
+            return None
+
+    def missing_row(self, feature: Feature) -> int | None:
+        """Return the first place in X where a numeric feature is missing, None if it nowhere is."""
+        x = self.numbers(feature)
+        if x is None:
+            return None
+        missing = np.isnan(x)
+        if not missing.any():
+            return None
+        place = int(missing.argmax())
+        return place if self.row_id is None else int(self.row_id[place])
+
     def batches(self, size: int) -> Iterator[Batch]:
         """Yield the rows in order, `size` at a time."""
         for start in range(0, len(self), size):
@@ -174,9 +235,11 @@ class Source:
             weights = None if self.weights is None else self.weights[part]
             yield Batch(self, rows, weights, part.stop - part.start, start)
 
-    def some(self, count: int) -> Batch:
-        """Return a batch of up to `count` rows, spread evenly."""
-        picked = np.unique(np.linspace(0, len(self) - 1, min(count, len(self))).astype(int))
+    def some(self, count: int, among: Ints | None = None) -> Batch:
+        """Return a batch of up to `count` rows, spread evenly over all, or over those whose places are `among`."""
+        size = len(self) if among is None else len(among)
+        picked = np.unique(np.linspace(0, size - 1, min(count, size)).astype(int))
+        picked = picked if among is None else among[picked]
         rows = picked if self.row_id is None else self.row_id[picked]
         weights = None if self.weights is None else self.weights[picked]
         return Batch(self, rows, weights, len(picked))
@@ -213,7 +276,9 @@ def to_array(X: Any) -> NDArray[Any]:
         return X
     import narwhals.stable.v2 as nw
 
-    return nw.from_native(X, eager_only=True).to_numpy()
+    from skedasis.data.frames import decoded
+
+    return decoded(nw.from_native(X, eager_only=True)).to_numpy()
 
 
 def as_table(X: Any) -> Table:

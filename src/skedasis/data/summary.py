@@ -83,6 +83,7 @@ class Column:
     ) -> None:
         present = ~np.isnan(x)
         self.missing = int(len(x) - present.sum())
+        self.present: Ints | None = np.flatnonzero(present) if self.missing else None
         self.feature, self.dtype = feature, np.dtype(dtype)
         self.x = x[present] if self.missing else x
         self.weights = weights[present] if weights is not None and self.missing else weights

@@ -112,7 +112,8 @@ def _encoders(problem: Problem) -> tuple[Any, list[Any]]:
     codes = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=np.nan)
     levels = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
     coded = make_column_transformer((codes, nominal), remainder="passthrough")
-    return coded, [make_column_transformer((make_pipeline(*scale), numeric), (levels, nominal))]
+    parts = [(make_pipeline(*scale), numeric), (levels, nominal)]
+    return coded, [make_column_transformer(*parts[not numeric :])]
 
 
 def _fit_in_units(model: Any, X: Any, y: NDArray[Any]) -> None:

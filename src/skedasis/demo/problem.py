@@ -96,7 +96,7 @@ def own(path: str | Path, target: str | None, class_: str | None) -> Problem:
             explained(
                 str(path),
                 f"no usable feature ({'; '.join(reasons) or 'the target is the only column'})",
-                "at least one column of numbers beside the target",
+                f"at least one column of numbers or of at most {MOST_LEVELS} texts beside the target",
                 "Check that the file's columns were told apart",
             )
         )
@@ -170,7 +170,7 @@ def _usable(table: Table, target: str) -> tuple[list[str], list[str], list[str]]
         kept.append(name)
         if not numeric:
             nominal.append(name)
-    return ([], [], reasons) if len(kept) == len(nominal) else (kept, nominal, reasons)
+    return kept, nominal, reasons
 
 
 def _numeric_trouble(name: str, present: NDArray[Any]) -> str:

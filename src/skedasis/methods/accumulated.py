@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from skedasis.binning import EXACT, Binning, Spread, Uniform, as_binning, fitting
+from skedasis.binning import (
+    EXACT,
+    Binning,
+    Edges,
+    Quantile,
+    Spread,
+    Uniform,
+    as_binning,
+    fitting,
+)
 from skedasis.cells import Cells, distinct, uniform_edges
 from skedasis.curves import Accumulate
+from skedasis.data.schema import Feature, find
 from skedasis.data.summary import Column
 from skedasis.errors import ModelOutputError, explained
-from skedasis.methods.base import Bound, Local, Parameters, Plan, chosen, one_of
+from skedasis.methods.base import Bound, Local, Parameters, Plan, chosen, given_for, one_of
 from skedasis.moments import Moments, WeightKind
 from skedasis.quantity.base import Traits
 from skedasis.results.accumulated import ACROSS, AXIS, LOCAL, accumulate
@@ -31,8 +41,8 @@ class Accumulated(Parameters):
 
     Parameters
     ----------
-    bins : int or Binning
-        The scheme, or a number of bins of the method's usual kind.
+    bins : int, Binning or mapping
+        The scheme, or a number of bins of the method's usual kind; ``{"feature": bins}`` says it for each feature.
     center : {"mean", "start", None}
         What is subtracted: the mean over bins of the mid-values, weighted by their rows; or nothing (the curve starts
         at zero then).
@@ -42,15 +52,20 @@ class Accumulated(Parameters):
         What n_k is lowered by in bin variances.
     accumulate_se : {"quadrature", "sum"}
         How standard errors are accumulated; "sum" is the draft's Eq. 5, conservative.
+    top_levels : int, optional
+        Of a categorical feature: only so many of the most frequent levels.
     """
 
-    bins: Binning | int = 20
+    bins: Binning | int | Mapping[Any, Any] = 20
     center: Center = "mean"
     accumulate: Accumulate = "variance"
     ddof: int = 1
     accumulate_se: Literal["quadrature", "sum"] = "quadrature"
+    top_levels: int | None = None
 
     uses_slopes = True
+    usual: ClassVar[Any] = 20
+    """Bins of features that a mapping does not name."""
 
     def __post_init__(self) -> None:
         one_of(f"{self.name}(center)", self.center, ("mean", "start", None))
@@ -59,21 +74,43 @@ class Accumulated(Parameters):
         one_of(f"{self.name}(accumulate_se)", self.accumulate_se, ("quadrature", "sum"))
         self.binning()
 
+    def scheme(self, bins: Any) -> Binning:
+        """Return the scheme that bins stand for."""
+        return as_binning(bins, Uniform)
+
     def binning(self) -> Binning:
-        """Return the scheme that `bins` stands for."""
-        return as_binning(self.bins, Uniform)
+        """Return the scheme, for features of which nothing else is said."""
+        return self.scheme(self.usual if isinstance(self.bins, Mapping) else self.bins)
+
+    def check(self, features: Sequence[Feature]) -> None:
+        """Refuse bins for a feature that is not there."""
+        for name in self.bins if isinstance(self.bins, Mapping) else ():
+            find(features, name)
+
+    def for_feature(self, feature: Feature) -> Any:
+        """Return the method as it is for a feature, with its bins.
+
+        An ordinal feature of numbers is numeric where edges on its axis are asked for by name: they win.
+        """
+        bins = given_for(self.bins, feature, self.usual)
+        explicit = feature.kind == "ordinal" and feature.numeric
+        if feature.categorical and not (explicit and isinstance(bins, (Uniform, Quantile, Edges))):
+            return self.for_levels(feature)
+        return replace(self, bins=bins) if isinstance(self.bins, Mapping) else self
 
     def plan(self, column: Column, traits: Traits) -> Plan:
         """Choose the fine cells: they depend on the column alone."""
-        cells = fitting(self.bins, self.binning(), column, traits.local)
+        scheme = self.binning()
+        bins = scheme if isinstance(self.bins, Mapping) else self.bins
+        cells = fitting(bins, scheme, column, traits.local)
         if traits.local != "secants" or len(cells) == 0:
             return Plan(column.summary(), traits, cells)
         cells = without_empty_runs(cells, column)
         return Plan(column.summary(), traits, cells, empty=_without_rows(cells, column))
 
-    def sets(self, plans: Mapping[int, Plan]) -> int:
+    def sets(self, plans: Sequence[Plan]) -> int:
         """Return 2, for a row is evaluated at two edges or on either side of itself; 1 where there are slopes."""
-        return 1 if all(p.traits.local == "slopes" for p in plans.values()) else 2
+        return 1 if all(p.traits.local == "slopes" for p in plans) else 2
 
     def row_bytes(self, plan: Plan) -> int:
         """Return the size of a value, a local effect and perhaps a weight."""

@@ -15,13 +15,12 @@ import numpy as np
 
 from skedasis.binning import Binning
 from skedasis.cells import Cells, Grid
+from skedasis.data.levels import LevelColumn
 from skedasis.data.schema import Feature
-from skedasis.data.summary import Column, Summary
-from skedasis.errors import DataError, explained
+from skedasis.data.summary import Summary
+from skedasis.errors import DataError, UnsupportedError, explained
 from skedasis.moments import Moments, WeightKind
 from skedasis.quantity.base import Traits
-from skedasis.results.effect import Effect
-from skedasis.results.spec import About
 from skedasis.typing import Bools, Floats, Ints, Json
 
 
@@ -44,12 +43,42 @@ class Bound(Protocol):
         """Return the rows' values of a feature."""
         ...
 
+    def codes(self, column: LevelColumn) -> Ints:
+        """Return the rows' places in a categorical feature's levels, -1 for none."""
+        ...
+
+    def labels(self) -> Floats:
+        """Return the rows' labels as numbers."""
+        ...
+
+    def at(self) -> Floats:
+        """Return the quantity at the rows, (n,)."""
+        ...
+
     def some(self, rows: Ints) -> Bound:
         """Return the same for some of the rows."""
         ...
 
     def sweep(self, j: int, values: Floats) -> Floats:
         """Return the quantity, (n, m), with a column replaced."""
+        ...
+
+    def sweep_together(self, changes: Mapping[int, Any], m: int) -> Floats:
+        """Return the quantity, (n, m), with several columns replaced at once."""
+        ...
+
+    def slope_sweep(self, j: int, values: Floats) -> Floats:
+        """Return the partial derivative by a column, (n, m), with that column replaced."""
+        ...
+
+    def slope(self) -> Floats:
+        """Return the partial derivatives by all columns, (n, d)."""
+        ...
+
+    def mixed_slopes(
+        self, columns: tuple[Summary, Summary], traits: tuple[Traits, Traits]
+    ) -> tuple[Floats, Floats | None, Floats | None]:
+        """Return the mixed second derivative by two features, and the slope by each where there is one, (n,)."""
         ...
 
     def edge_differences(self, j: int, low: Floats, high: Floats) -> Floats:
@@ -110,18 +139,22 @@ class Local:
         Largest absolute local effect.
     outside : int
         Rows beyond the edges.
+    notes : dict
+        What the provenance is to say.
     """
 
     moments: dict[str, Moments]
     kept: dict[str, Any] = field(default_factory=dict)
     largest: float = 0.0
     outside: int = 0
+    notes: Json = field(default_factory=dict)
 
     def merge(self, other: Local) -> Local:
         """Return what both batches give together, but for the rows."""
         moments = {k: m.merge(other.moments[k]) for k, m in self.moments.items()}
         largest = max(self.largest, other.largest)
-        return Local(moments, {}, largest, self.outside + other.outside)
+        notes = {**other.notes, **self.notes}
+        return Local(moments, {}, largest, self.outside + other.outside, notes)
 
 
 class Kept:
@@ -132,19 +165,20 @@ class Kept:
 
     Parameters
     ----------
-    features : sequence of int
+    features : sequence
+        What each is known by.
     capacity : int
         Rows of each feature at most.
     """
 
-    def __init__(self, features: Sequence[int], capacity: int) -> None:
+    def __init__(self, features: Sequence[Any], capacity: int) -> None:
         self._place = {j: i for i, j in enumerate(features)}
         self._filled = dict.fromkeys(features, 0)
         self._capacity = capacity
         self._blocks: dict[tuple[str, Any, Any], Any] = {}
-        self._views: dict[int, dict[str, Any]] = {j: {} for j in features}
+        self._views: dict[Any, dict[str, Any]] = {j: {} for j in features}
 
-    def add(self, j: int, arrays: Mapping[str, Any]) -> None:
+    def add(self, j: Any, arrays: Mapping[str, Any]) -> None:
         """Write a batch's arrays of feature j behind those of the batches before."""
         if not arrays:
             return
@@ -166,13 +200,17 @@ class Kept:
             self._blocks[kind] = np.empty(shape, dtype=array.dtype)
         return self._blocks[kind]
 
-    def of(self, j: int) -> dict[str, Any]:
+    def of(self, j: Any) -> dict[str, Any]:
         """Return the arrays of feature j."""
         return {name: view[: self._filled[j]] for name, view in self._views[j].items()}
 
 
 class Method(Protocol):
-    """A method: its parameters, and three steps."""
+    """A method for one kind of feature, or for two features: its parameters, and three steps.
+
+    What users write (`ALE`, `PDP`, …) is the method for a numeric feature; its `for_levels` and `for_pair` give the
+    same for a categorical feature and for two.
+    """
 
     @property
     def name(self) -> str:
@@ -184,11 +222,16 @@ class Method(Protocol):
         """Whether it asks for derivatives, so that it matters whether there are any."""
         ...
 
-    def plan(self, column: Column, traits: Traits) -> Plan:
-        """Choose the cells from a summary of the column."""
+    @property
+    def compares_missing(self) -> bool:
+        """Whether rows without a value are compared with observed values of the feature (see `methods/missing.py`)."""
         ...
 
-    def sets(self, plans: Mapping[int, Plan]) -> int:
+    def plan(self, column: Any, traits: Any) -> Any:
+        """Choose the cells from a summary of the column (of both columns, for a pair)."""
+        ...
+
+    def sets(self, plans: Sequence[Any]) -> int:
         """Return how many values a row is evaluated at in one call, at most: batches are sized by it."""
         ...
 
@@ -196,29 +239,23 @@ class Method(Protocol):
         """Return how many of the rows are to be kept, if there is room."""
         ...
 
-    def row_bytes(self, plan: Plan) -> int:
+    def row_bytes(self, plan: Any) -> int:
         """Return what keeping one row costs."""
         ...
 
-    def refined(self, plan: Plan) -> Plan:
+    def refined(self, plan: Any) -> Any:
         """Return a plan whose moments allow other bins later, for when the rows cannot all be kept."""
-        ...
-
-    def check(self, features: Sequence[Feature]) -> None:
-        """Refuse parameters that name features which are not there."""
         ...
 
     def describe(self) -> Json:
         """Return the parameters as plain values."""
         ...
 
-    def local(self, bound: Bound, plan: Plan, keep: Bools | None) -> Local:
+    def local(self, bound: Bound, plan: Any, keep: Bools | None) -> Local:
         """Call the model for one batch; keep the rows that `keep` marks (None: all)."""
         ...
 
-    def read(
-        self, plan: Plan, local: Local, about: About, *, exact: bool, kind: WeightKind
-    ) -> Effect:
+    def read(self, plan: Any, local: Local, about: Any, *, exact: bool, kind: WeightKind) -> Any:
         """Make the result."""
         ...
 
@@ -227,6 +264,8 @@ class Method(Protocol):
 class Parameters:
     """A method's parameters can be written down."""
 
+    compares_missing = True
+
     @property
     def name(self) -> str:
         """Return the method's name."""
@@ -234,6 +273,46 @@ class Parameters:
 
     def check(self, features: Sequence[Feature]) -> None:
         """Refuse parameters that name features which are not there. Most name none."""
+
+    def for_feature(self, feature: Feature) -> Any:
+        """Return the method as it is for a feature: itself for a numeric one."""
+        return self.for_levels(feature) if feature.categorical else self
+
+    def for_levels(self, feature: Feature) -> Any:
+        """Return the method for a categorical feature.
+
+        Raises
+        ------
+        UnsupportedError
+            Where there is none.
+        """
+        raise UnsupportedError(
+            explained(
+                f"{self.name} of {feature.name!r}",
+                f"a{'n' * (feature.kind == 'ordinal')} {feature.kind} feature ({feature.dtype})",
+                "a numeric feature",
+                "Use sd.ALE() or sd.PDP(); or, if its values are numbers, declare them: "
+                f'schema={{{feature.name!r}: "continuous"}}',
+            )
+        )
+
+    def for_pair(self, features: tuple[Feature, Feature]) -> Any:
+        """Return the method for two features.
+
+        Raises
+        ------
+        UnsupportedError
+            Where there is none.
+        """
+        names = ", ".join(repr(f.name) for f in features)
+        raise UnsupportedError(
+            explained(
+                f"{self.name} of ({names})",
+                "two features",
+                "a method of pairs: ALE, DALE or PDP",
+                "Use method=sd.ALE()",
+            )
+        )
 
     def rows_wanted(self, rows: int) -> int:
         """Return how many of the rows are to be kept, if there is room: all of them."""
@@ -257,8 +336,11 @@ def plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, np.generic):
-        return value.item()
-    return list(value) if isinstance(value, tuple) else value
+        return plain(value.item())
+    if isinstance(value, (list, tuple)):
+        return [plain(v) for v in value]
+    # Levels may be anything, dates for example.
+    return value if value is None or isinstance(value, (str, int, float)) else str(value)
 
 
 def chosen(arrays: Mapping[str, Any], keep: Bools | None) -> dict[str, Any]:
@@ -267,6 +349,14 @@ def chosen(arrays: Mapping[str, Any], keep: Bools | None) -> dict[str, Any]:
         return {}
     there = {name: a for name, a in arrays.items() if a is not None}
     return there if keep is None else {name: a[keep] for name, a in there.items()}
+
+
+def given_for(value: Any, feature: Feature, usual: Any) -> Any:
+    """Return what a parameter says for a feature, where it is a mapping by features; else the parameter itself."""
+    if not isinstance(value, Mapping):
+        return value
+    names = (feature.label, feature.name, feature.position)
+    return next((value[n] for n in names if n in value), usual)
 
 
 def one_of(what: str, value: Any, known: tuple[Any, ...]) -> None:

@@ -7,24 +7,32 @@ may be chosen again without the model.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
+from skedasis.binning import Binning
+from skedasis.data.schema import Feature
 from skedasis.data.summary import Column
 from skedasis.errors import UnsupportedError
 from skedasis.methods.accumulated import Accumulated, no_derivatives
-from skedasis.methods.base import Plan
+from skedasis.methods.base import Plan, given_for, one_of
+from skedasis.methods.levels import LevelSteps
+from skedasis.methods.pairs import PairDALE
+from skedasis.methods.pairs_base import fixed
 from skedasis.quantity.base import Traits
 
 
 @dataclass(frozen=True)
 class DALE(Accumulated):
-    """Differential accumulated local effects, on bins of your choice.
+    """Differential accumulated local effects, on bins of your choice, of a feature or of two.
 
     Parameters
     ----------
-    bins : int or Binning
-        An integer means `Uniform` bins.
-    center, accumulate, ddof, accumulate_se
+    bins : int, Binning or mapping
+        An integer means `Uniform` bins; ``{"feature": bins}`` says it for each feature (others then get 20).
+    center, accumulate, ddof, accumulate_se, top_levels
         As in `RHALE`.
+    empty : {"nearest", None}
+        Of two features: as in `ALE`.
 
     Raises
     ------
@@ -33,7 +41,9 @@ class DALE(Accumulated):
 
     Notes
     -----
-    N slope rows for all features together where the model has slopes, else 2 N model rows a feature.
+    N slope rows for all features together where the model has slopes, else 2 N model rows a feature. Of two features
+    the local effect is the mixed second derivative: N rows of the model's own, else 2 N slope rows, else 4 N model
+    rows.
 
     References
     ----------
@@ -49,6 +59,24 @@ class DALE(Accumulated):
     >>> e.bins.effect.round(1)
     array([0.2, 0.6, 1. , 1.4, 1.8])
     """
+
+    empty: Literal["nearest"] | None = "nearest"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        one_of("DALE(empty)", self.empty, ("nearest", None))
+
+    def in_place_of(self, feature: Feature) -> LevelSteps:
+        """Return what takes this method's place for a categorical feature: between levels there are no slopes."""
+        return LevelSteps(self, instead_of=self.name)
+
+    def for_pair(self, features: tuple[Feature, Feature]) -> PairDALE:
+        """Return the same for two features."""
+        return PairDALE(self)
+
+    def fixed_binning(self, feature: Feature) -> Binning:
+        """Return the scheme for one of two features."""
+        return fixed(self.scheme(given_for(self.bins, feature, self.usual)), self.name)
 
     def plan(self, column: Column, traits: Traits) -> Plan:
         """Choose the bins; refuse a model without derivatives."""

@@ -17,7 +17,10 @@ from skedasis.cells import Grid, distinct, uniform_edges
 from skedasis.data.schema import Feature, find
 from skedasis.data.summary import FEW, Column
 from skedasis.errors import DataError, UnsupportedError, explained
-from skedasis.methods.base import Bound, Local, Parameters, Plan, chosen, one_of
+from skedasis.methods.base import Bound, Local, Parameters, Plan, chosen, given_for, one_of
+from skedasis.methods.curves import ANCHORED, AXIS, RAW, curve_moments
+from skedasis.methods.pdp_levels import LevelPDP
+from skedasis.methods.pdp_pairs import PairPDP
 from skedasis.moments import Moments, WeightKind
 from skedasis.quantity.base import Traits
 from skedasis.results.dependence import depend
@@ -25,7 +28,8 @@ from skedasis.results.effect import Curves, Effect, Rows
 from skedasis.results.spec import About, Spec
 from skedasis.typing import Bools, Center, Floats
 
-RAW, ANCHORED, AXIS = "raw", "anchored", "axis"
+POINTS = 50
+"""Points of a grid where nothing is said."""
 
 
 @dataclass(frozen=True)
@@ -34,9 +38,10 @@ class PDP(Parameters):
 
     Parameters
     ----------
-    grid : int, array_like or mapping
-        A number of points; the points themselves, for all features or as ``{"feature": array}`` (others then get 50). A
-        feature with 13 distinct values or fewer, or declared ordinal, has its own values unless points are given.
+    grid : int, array_like, mapping or None
+        A number of points (None: 50, for each of two features 20); the points themselves, for all features or as
+        ``{"feature": array}`` (others then get the usual number). A feature with 13 distinct values or fewer has its
+        own values unless points are given; a categorical one its observed levels, unless some of them are.
     ice : int or "all"
         How many individual curves to keep with the result: a seeded sample of the rows. The mean is over all rows.
     center : {"mean", "start", None}
@@ -45,12 +50,20 @@ class PDP(Parameters):
         Between which of the feature's percentiles a grid of so many points lies.
     spacing : {"uniform", "quantile"}
         Equidistant points, or quantiles.
+    anchor : value or mapping, optional
+        c-ICE: subtract from each curve its value at this value of the feature (``{"feature": value}`` for several).
+    derivative : bool
+        d-ICE and its mean: the slopes of the curves. Exact where the model has slopes (m N slope rows instead of m N
+        model rows), else second-order differences along the grid.
+    top_levels : int, optional
+        Of a categorical feature: only so many of the most frequent levels.
 
     Notes
     -----
-    m N model rows a feature for m points. Memory does not grow with N. `heterogeneity` is the standard deviation over
-    rows (ddof 1) of the curves minus their own anchor: the value at the left end for ``center="start"``, else their
-    mean over the grid.
+    m N model rows a feature for m points (one more for an anchor), m0 m1 N for two features. Memory does not grow with
+    N. `heterogeneity` is the standard deviation over rows (ddof 1) of the curves minus their own anchor: the value at
+    the left end for ``center="start"``, at `anchor` where one is given, else their mean over the grid. Slopes have no
+    level that would have to be taken off: theirs is the standard deviation of the slopes themselves.
 
     References
     ----------
@@ -66,15 +79,30 @@ class PDP(Parameters):
     array([0. , 1.5, 3. ])
     """
 
-    grid: Any = 50
+    grid: Any = None
     ice: int | Literal["all"] = 200
     center: Center = None
     percentiles: tuple[float, float] = (5.0, 95.0)
     spacing: Literal["uniform", "quantile"] = "uniform"
+    anchor: Any = None
+    derivative: bool = False
+    top_levels: int | None = None
 
-    uses_slopes = False
+    @property
+    def uses_slopes(self) -> bool:
+        """Return whether derivatives are asked for."""
+        return self.derivative
 
     def __post_init__(self) -> None:
+        if self.anchor is not None and (self.center is not None or self.derivative):
+            raise DataError(
+                explained(
+                    f"{self.name}(anchor)",
+                    f"center={self.center!r} and derivative={self.derivative} besides",
+                    "an anchor alone",
+                    "Leave the others out",
+                )
+            )
         one_of(f"{self.name}(center)", self.center, ("mean", "start", None))
         one_of(f"{self.name}(spacing)", self.spacing, ("uniform", "quantile"))
         if not (self.ice == "all" or (isinstance(self.ice, int) and self.ice >= 0)):
@@ -107,17 +135,7 @@ class PDP(Parameters):
             )
         grids = self.grid.values() if isinstance(self.grid, Mapping) else [self.grid]
         for grid in grids:
-            if isinstance(grid, (int, np.integer)) and not isinstance(grid, bool):
-                valid = grid >= 1
-            else:
-                points = _points(grid)
-                valid = (
-                    points is not None
-                    and points.ndim == 1
-                    and len(points) > 0
-                    and bool(np.isfinite(points).all())
-                )
-            if not valid:
+            if grid is not None and not _is_grid(grid):
                 raise DataError(
                     explained(
                         f"{self.name}(grid)",
@@ -128,22 +146,60 @@ class PDP(Parameters):
                 )
 
     def check(self, features: Sequence[Feature]) -> None:
-        """Refuse a grid for a feature that is not there."""
-        if isinstance(self.grid, Mapping):
-            for name in self.grid:
+        """Refuse a grid, or an anchor, for a feature that is not there."""
+        for given in (self.grid, self.anchor):
+            for name in given if isinstance(given, Mapping) else ():
                 find(features, name)
+
+    def for_feature(self, feature: Feature) -> Any:
+        """Return the method as it is for a feature; points on the axis of an ordinal one win."""
+        grid = given_for(self.grid, feature, None)
+        counted = grid is None or isinstance(grid, (int, np.integer))
+        if (
+            feature.kind == "ordinal"
+            and feature.numeric
+            and not counted
+            and _points(grid) is not None
+        ):
+            return self
+        return super().for_feature(feature)
+
+    def for_levels(self, feature: Feature) -> LevelPDP:
+        """Return the same for a categorical feature."""
+        return LevelPDP(self)
+
+    def for_pair(self, features: tuple[Feature, Feature]) -> PairPDP:
+        """Return the same for two features."""
+        return PairPDP(self)
 
     def plan(self, column: Column, traits: Traits) -> Plan:
         """Choose the grid."""
-        return Plan(column.summary(), traits, self._grid(column))
+        grid = self.grid_of(column, POINTS)
+        notes = {"derivative": _way(traits, len(grid))} if self.derivative else {}
+        return Plan(column.summary(), traits, grid, notes)
 
-    def _grid(self, column: Column) -> Grid:
-        wanted: Any = self.grid
-        if isinstance(wanted, Mapping):
-            names = (column.feature.label, column.feature.name)
-            wanted = next((wanted[n] for n in names if n in wanted), 50)
+    def grid_of(self, column: Column, usual: int) -> Grid:
+        """Return the points for a column: `usual` of them, where nothing is said.
+
+        Raises
+        ------
+        DataError
+            For points that are no numbers.
+        """
+        wanted = given_for(self.grid, column.feature, usual)
+        wanted = usual if wanted is None else wanted
         if not isinstance(wanted, (int, np.integer)):
-            return Grid(distinct(column.snap(np.asarray(wanted, dtype=float))), "given")
+            points = _points(wanted)
+            if points is None:
+                raise DataError(
+                    explained(
+                        f"{self.name}(grid) of {column.feature.name!r}",
+                        f"{wanted!r}"[:60],
+                        "numbers",
+                        'Give grids by feature: grid={"age": [20, 40], "sex": ["f"]}',
+                    )
+                )
+            return Grid(distinct(column.snap(points)), "given")
         values = column.distinct(None if column.feature.kind == "ordinal" else FEW)
         if values is not None:
             return Grid(values, "the feature's own values")
@@ -159,13 +215,13 @@ class PDP(Parameters):
         points = uniform_edges(z[0], z[1], int(wanted) - 1) if wanted > 1 else z[:1]
         return Grid(distinct(column.snap(points)), said)
 
-    def sets(self, plans: Mapping[int, Plan]) -> int:
+    def sets(self, plans: Sequence[Plan]) -> int:
         """Return about ten, a divisor of the largest grid where there is one.
 
         Batches are then some 10,000 rows: few enough that their curves stay in the cache while they are averaged, and
         many enough that setting up a batch costs nothing beside it.
         """
-        points = max(len(p.grid) for p in plans.values())
+        points = max(len(p.grid) for p in plans)
         return -(-points // max(1, round(points / 10)))
 
     def rows_wanted(self, rows: int) -> int:
@@ -179,33 +235,51 @@ class PDP(Parameters):
     def local(self, bound: Bound, plan: Plan, keep: Bools | None) -> Local:
         """Sweep the grid, and gather the curves point by point."""
         grid, j = plan.grid, plan.column.feature.position
-        curves = bound.sweep(j, grid.points).T
-        # By way of the left end: a curve that does not move then has a mean, and deviations, of exactly zero.
-        anchored = curves - curves[0]
-        if self.center != "start":
-            anchored -= np.full(len(grid), 1 / len(grid)) @ anchored
+        curves, anchor = self._curves(bound, plan)
         weights = bound.weights
         x = bound.column(j)
         there, w = x, weights
         if plan.column.missing:
             present = ~np.isnan(x)
             there, w = x[present], None if weights is None else weights[present]
-        anchored_moments = Moments.of_curves(anchored, weights)
-        moments = {
-            ANCHORED: anchored_moments,
-            # Without centring the curves' own scatter gives the error of their mean.
-            RAW: Moments.of_curves(curves, weights) if self.center is None else anchored_moments,
-            AXIS: Moments.of(there, grid.locate(there), len(grid) + 1, w),
-        }
-        shown = curves if self.center is None else anchored
+        moments, shown = curve_moments(curves, weights, self.center, anchor)
+        if anchor is not None:  # it was one more point, and is none of the grid
+            moments = {k: m.take(slice(0, len(grid))) for k, m in moments.items()}
+            shown = shown[: len(grid)]
+        if self.derivative and self.center is None:
+            moments[ANCHORED] = moments[RAW]  # slopes have no level that would have to be taken off
+        moments[AXIS] = Moments.of(there, grid.locate(there), len(grid) + 1, w)
         kept = {"x": x, "row": bound.row_id, "curve": shown.T, "weight": weights}
         return Local(moments, chosen(kept, keep))
+
+    def _curves(self, bound: Bound, plan: Plan) -> tuple[Floats, int | None]:
+        """Return the rows' curves (m, n), or their slopes, and the place of the anchor behind the grid's points."""
+        points, j = plan.grid.points, plan.column.feature.position
+        anchor = given_for(self.anchor, plan.column.feature, None)
+        if anchor is not None:
+            points = np.append(points, plan.column.snap(np.array([_number(anchor, self.name)])))
+        if not self.derivative:
+            return bound.sweep(j, points).T, None if anchor is None else len(points) - 1
+        if plan.traits.local == "slopes":
+            return bound.slope_sweep(j, points).T, None
+        if len(points) == 1:
+            return np.zeros((1, len(bound))), None
+        curves = bound.sweep(j, points).T
+        return np.gradient(curves, points, axis=0, edge_order=2 if len(points) > 2 else 1), None
 
     def read(
         self, plan: Plan, local: Local, about: About, *, exact: bool, kind: WeightKind
     ) -> Effect:
         """Average."""
-        spec = Spec(self.name, self.center, "none", weight_kind=kind, parameters=self.describe())
+        anchored = given_for(self.anchor, plan.column.feature, None) is not None
+        spec = Spec(
+            self.name,
+            "anchor" if anchored else self.center,
+            "none",
+            weight_kind=kind,
+            derivative=self.derivative,
+            parameters=self.describe(),
+        )
         m = local.moments
         r = local.kept
         rows = Rows(r["x"], None, r.get("weight"), exact) if r else None
@@ -232,6 +306,36 @@ class ICE(PDP):
     """
 
     ice: int | Literal["all"] = "all"
+
+
+def _way(traits: Traits, points: int) -> str:
+    """Return how the curves' slopes are got, in words."""
+    if traits.local == "slopes":
+        return traits.source
+    return "differences along the grid" if points > 1 else "none: there is one point only"
+
+
+def _number(anchor: Any, method: str) -> float:
+    points = _points(anchor)
+    if points is None or points.ndim or not np.isfinite(points):
+        raise DataError(
+            explained(
+                f"{method}(anchor)", repr(anchor)[:60], "a finite number", "Name a value of x"
+            )
+        )
+    return float(points)
+
+
+def _is_grid(grid: Any) -> bool:
+    """Return whether something is a number of points, some finite points, or some levels."""
+    if isinstance(grid, (int, np.integer)) and not isinstance(grid, bool):
+        return bool(grid >= 1)
+    if isinstance(grid, (str, bool)):
+        return False
+    points = _points(grid)
+    if points is None:  # levels, which are known when the feature is
+        return isinstance(grid, Sequence | np.ndarray) and len(grid) > 0
+    return points.ndim == 1 and len(points) > 0 and bool(np.isfinite(points).all())
 
 
 def _points(grid: Any) -> Floats | None:

@@ -7,15 +7,18 @@ secants, take their place (DESIGN 4.5).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, ClassVar, Literal
 
-from skedasis.binning import Binning, Optimal
+from skedasis.binning import Binning, Greedy, Optimal
 from skedasis.curves import Accumulate
+from skedasis.data.schema import Feature
 from skedasis.data.summary import Column
-from skedasis.errors import UnsupportedError
+from skedasis.errors import UnsupportedError, explained
 from skedasis.methods.accumulated import Accumulated, no_derivatives
 from skedasis.methods.base import Plan, one_of
+from skedasis.methods.levels import LevelSteps
 from skedasis.quantity.base import Traits
 
 
@@ -25,7 +28,7 @@ class RHALE(Accumulated):
 
     Parameters
     ----------
-    bins : int or Binning
+    bins : int, Binning or mapping
         By default `Optimal()`; an integer means `Uniform` bins.
     center : {"mean", "start", None}
         "mean" subtracts the mean over bins of the mid-values, weighted by their rows; "start" and None leave zero at
@@ -36,6 +39,8 @@ class RHALE(Accumulated):
         1 divides bin variances by n - 1 (Eq. 11), 0 by n (UALE Eq. 11, the draft's Eq. 4).
     accumulate_se : {"quadrature", "sum"}
         Standard errors by DESIGN 4.3, or the draft's Eq. 5: conservative.
+    top_levels : int, optional
+        Of a categorical feature: only so many of the most frequent levels.
     local_effects : {"auto", "slopes", "secants"}
         "auto" takes slopes unless the model is, or turns out to be, piecewise constant. "slopes" overrules what a look
         at the model suggested, not what is known of it.
@@ -44,6 +49,10 @@ class RHALE(Accumulated):
     -----
     N slope rows for all features together where the model has slopes; else 2 N model rows a feature, and for secants up
     to 2 N more for each side on which a row's cell has a neighbour without rows. The number of bins costs nothing.
+
+    Of an ordinal feature the local effects are the steps between neighbouring levels, each row at most twice plus once
+    itself; the same dynamic program groups runs of steps that are alike. A nominal feature has no axis: explained by
+    name it is refused, and with ``features=None`` it gets its categorical `ALE`.
 
     References
     ----------
@@ -59,12 +68,42 @@ class RHALE(Accumulated):
     (True, True)
     """
 
-    bins: Binning | int = field(default_factory=Optimal)
+    bins: Binning | int | Mapping[Any, Any] = field(default_factory=Optimal)
     local_effects: Literal["auto", "slopes", "secants"] = "auto"
+
+    usual: ClassVar[Any] = Optimal()
 
     def __post_init__(self) -> None:
         super().__post_init__()
         one_of(f"{self.name}(local_effects)", self.local_effects, ("auto", "slopes", "secants"))
+
+    def for_levels(self, feature: Feature) -> Any:
+        """Return the same for an ordinal feature: steps between its levels, in runs that the scheme chooses.
+
+        Raises
+        ------
+        UnsupportedError
+            For a nominal feature, and for bins that do not choose.
+        """
+        chooses = isinstance(self.binning(), (Optimal, Greedy))
+        if feature.kind == "ordinal" and chooses:
+            return LevelSteps(self, grouped=True)
+        if feature.kind == "ordinal":
+            raise UnsupportedError(
+                explained(
+                    f"{self.name}(bins={type(self.binning()).__name__}) of {feature.name!r}",
+                    "bins on an axis",
+                    "Optimal or Greedy, which group levels",
+                    "Use sd.RHALE(); or, if its values are numbers, declare them continuous",
+                )
+            )
+        return super().for_levels(feature)
+
+    def in_place_of(self, feature: Feature) -> LevelSteps:
+        """Return what takes this method's place for a categorical feature, where all features are explained."""
+        if feature.kind == "ordinal" and isinstance(self.binning(), (Optimal, Greedy)):
+            return LevelSteps(self, grouped=True)
+        return LevelSteps(self, instead_of=self.name)
 
     def plan(self, column: Column, traits: Traits) -> Plan:
         """Choose the fine cells; the bins are chosen when the slopes are known."""

@@ -11,62 +11,102 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from matplotlib.patheffects import withStroke
 from matplotlib.text import Text
 from matplotlib.ticker import FixedLocator, Formatter, MaxNLocator
 
-from skedasis.plots.marks import Band, Bundle, Hatch, Panel, Rug, Steps, Violin
-from skedasis.plots.scale import Axis, Scale, flowed, wrapped
-from skedasis.results.effect import TRUSTED_ROWS
-
-# Blue is the average and its error, amber is how rows differ from it. Their luminances differ, so that they do without
-# colour, and no reader mistakes blue for orange.
-INK, FAINT, GRID = "#262626", "#6b6b6b", "#e9e9e9"
-AVERAGE, ERROR = "#0a4a7d", "#79aad2"
-SPREAD, SPREAD_EDGE = "#f8e3c0", "#b9791f"
-BODY, BODY_EDGE = "#f0c987", "#a66a15"
-HATCHES = {"few": ("////", "#bdbdbd"), "empty": ("xxxx", "#cfcfcf")}
-DOUBTS = {"few": f"fewer than {TRUSTED_ROWS} rows", "empty": "no data"}
-SIZE, SMALL = 9.0, 8.0
-Legend = dict[str, Artist | tuple[Artist, ...]]
+from skedasis.plots.marks import Apart, Band, Hatch, Line, Panel, Rug, Steps, Violin
+from skedasis.plots.scale import Axis, flowed, shortened, wrapped
+from skedasis.plots.strands import bundle, mappable
+from skedasis.plots.style import (
+    ASIDE,
+    AVERAGE,
+    BODY,
+    BODY_EDGE,
+    DOUBTS,
+    ERROR,
+    FAINT,
+    GRID,
+    HATCHES,
+    INK,
+    SIZE,
+    SMALL,
+    SPREAD,
+    SPREAD_EDGE,
+    Legend,
+)
 
 
 def draw_panel(ax: Axes, panel: Panel, *, small: bool = False) -> Legend:
     """Draw all that stands in a panel, and return what explains it."""
-    _axis(ax, "x", panel.x, 4 if small else 7)
-    _axis(ax, "y", panel.y, 2 if panel.bars else 4 if small else 6)
-    size = SMALL if small else SIZE
-    _write(ax.yaxis.label, wrapped(panel.y.label, _room(ax.bbox.height, ax, size)), size, INK)
+    axis_of(ax, "x", panel.x, 4 if small else 7)
+    axis_of(ax, "y", panel.y, 2 if panel.bars else 4 if small else 6)
+    label_beside(ax, panel.y, SMALL if small else SIZE)
     if panel.zero:
         ax.axhline(0, color=FAINT, lw=0.7, zorder=1.4)
     entries: Legend = {}
+    coloured = panel.bundle is not None and panel.bundle.tint is not None
     for line in panel.lines:
-        few = len(line.x) <= 30
-        (entries[line.label],) = ax.plot(
-            line.x,
-            line.y,
-            color=AVERAGE,
-            lw=1.5 if small else 2.0,
-            marker="o" if line.vertices else None,
-            ms=(2.5 if small else 4.0) if few else 1.5,
-            mfc="white" if few else AVERAGE,
-            mew=1.0 if small else 1.3,
-            zorder=3,
-        )
+        entries[line.label] = _line(ax, line, INK if coloured else AVERAGE, small=small)
     for band in panel.bands:
         entries[band.label] = _band(ax, band)
     if panel.bundle is not None:
-        entries |= _bundle(ax, panel.bundle)
+        entries |= bundle(ax, panel.bundle)
     if panel.steps is not None:
         entries |= _steps(ax, panel.steps, fine=small or len(panel.steps.y) > 20)
-        entries["local effects"] = _violins(ax, panel)
+        if panel.violins or panel.dashes is not None:
+            entries[panel.steps.bodies] = _violins(ax, panel)
     if panel.bars is not None:
         b = panel.bars
         ax.bar(b.left, b.height, b.right - b.left, align="edge", fc="#9a9a9a", ec="white", lw=0.5)
     for word in panel.words:
         _annotate(ax, word.text, word.x, 1.0, (0, 3), ha="center")
+    return entries | _aside(ax, panel, small=small)
+
+
+def _aside(ax: Axes, panel: Panel, *, small: bool) -> Legend:
+    """Draw what lies at the edges, beside the axis, or under all else."""
+    entries: Legend = {}
     if panel.rug is not None:
-        entries[panel.rug.label] = _rug(ax, panel.rug)
+        entries[panel.rug.label] = rug_of(ax, panel.rug)
+    if panel.x.apart:
+        ax.axvspan(*panel.x.gap, fc=ASIDE, ec="none", zorder=0.5)
+    if panel.apart is not None:
+        entries[panel.apart.label] = _apart(ax, panel.apart, panel.x.beside, small=small)
     return entries | _doubts(ax, panel.hatches, SMALL - 1 if small else SMALL)
+
+
+def _line(ax: Axes, line: Line, color: str, *, small: bool) -> Artist:
+    """Draw a curve; of levels the points, and a thin line where one leads to the next."""
+    few, width = len(line.x) <= 30, 1.5 if small else 2.0
+    joined = "none" if line.joined is None else "-"
+    boxes = line.joined != "line" and len(line.x) <= 60
+    size = ((2.5 if small else 4.0) if few else 1.5) + (1.0 if boxes else 0.0)
+    (drawn,) = ax.plot(
+        line.x,
+        line.y,
+        color=color,
+        ls=joined,
+        lw=0.8 if line.joined == "thin" else width,
+        marker="o" if line.vertices else None,
+        ms=size,
+        mfc="white" if few or boxes else color,
+        mew=1.0 if small else 1.3,
+        zorder=3,
+    )
+    if color == INK:  # it crosses curves of all colours
+        drawn.set_path_effects([withStroke(linewidth=width + 2, foreground="white")])
+    return drawn
+
+
+def _apart(ax: Axes, point: Apart, x: float, *, small: bool) -> Artist:
+    """Draw a point that lies nowhere on the axis, with its interval."""
+    size = 4.0 if small else 6.0
+    ax.vlines(x, point.lower, point.upper, color=ERROR, lw=size - 1, zorder=2)
+    (drawn,) = ax.plot(
+        [x], [point.y], "D", ms=size, mfc="white", mec=AVERAGE, mew=1.3, ls="none", zorder=3
+    )
+    return drawn
 
 
 def _band(ax: Axes, band: Band) -> Artist:
@@ -74,31 +114,23 @@ def _band(ax: Axes, band: Band) -> Artist:
     fill, edge, style, z = (
         (ERROR, AVERAGE, "-", 2.0) if error else (SPREAD, SPREAD_EDGE, (0, (4, 2)), 1.0)
     )
-    if len(band.x) == 1:  # no area above one point: a bar instead
+    if band.reach is not None:
+        boxes = [
+            [(x - band.reach, a), (x + band.reach, a), (x + band.reach, b), (x - band.reach, b)]
+            for x, a, b in zip(band.x, band.lower, band.upper, strict=True)
+            if np.isfinite(a) and np.isfinite(b)
+        ]
+        look: dict[str, Any] = {"facecolor": fill, "edgecolor": edge, "linewidth": 0.6}
+        ax.add_collection(
+            PolyCollection(boxes, ls=style, zorder=z if error else 1.35, **look), autolim=False
+        )
+    elif len(band.x) == 1:  # no area above one point: a bar instead
         ax.vlines(band.x, band.lower, band.upper, color=fill, lw=7 if error else 16, zorder=z)
     else:
         ax.fill_between(band.x, band.lower, band.upper, color=fill, lw=0, zorder=z)
         for side in (band.lower, band.upper):
             ax.plot(band.x, side, color=edge, lw=0.6, ls=style, zorder=z + 0.1)
     return Patch(fc=fill, ec=edge, lw=0.6, ls=style)
-
-
-def _bundle(ax: Axes, bundle: Bundle) -> Legend:
-    alpha = float(np.clip(30 / len(bundle.y), 0.15, 0.5))
-    look: dict[str, Any] = {"color": "#555555", "lw": 0.6}
-    if len(bundle.x) == 1:
-        ax.plot(np.repeat(bundle.x, len(bundle.y)), bundle.y[:, 0], "_", alpha=alpha, **look)
-    else:
-        paths = np.stack([np.broadcast_to(bundle.x, bundle.y.shape), bundle.y], axis=-1)
-        ax.add_collection(
-            LineCollection(list(paths), alpha=alpha, zorder=1.6, **look), autolim=False
-        )
-    entries: Legend = {bundle.label: Line2D([], [], **look)}
-    if len(bundle.own_x):
-        (entries["each row's own value"],) = ax.plot(
-            bundle.own_x, bundle.own_y, "o", ms=2.2, color=INK, mew=0, alpha=0.6, zorder=1.8
-        )
-    return entries
 
 
 def _steps(ax: Axes, steps: Steps, *, fine: bool) -> Legend:
@@ -132,7 +164,8 @@ def _outline(violin: Violin) -> Any:
     return np.concatenate([right, left[::-1]])
 
 
-def _rug(ax: Axes, rug: Rug) -> Artist:
+def rug_of(ax: Axes, rug: Rug) -> Artist:
+    """Draw ticks where rows lie."""
     alpha = 0.7 if len(rug.x) <= 150 else 0.4
     where = ax.get_xaxis_transform()
     ax.vlines(rug.x, 0, 0.03, color=INK, lw=0.6, alpha=alpha, transform=where, zorder=4)
@@ -149,7 +182,7 @@ def _doubts(ax: Axes, hatches: Sequence[Hatch], size: float) -> Legend:
         if h.text:
             turn = 90 if h.upright else 0
             at = ax.text((h.left + h.right) / 2, 0.5, "", transform=ax.get_xaxis_transform())
-            _write(at, h.text, size, FAINT, ha="center", va="center", rotation=turn)
+            write(at, h.text, size, FAINT, ha="center", va="center", rotation=turn)
             at.set_bbox({"fc": "white", "ec": "none", "pad": 1.5})
     return entries
 
@@ -158,10 +191,13 @@ def _doubts(ax: Axes, hatches: Sequence[Hatch], size: float) -> Legend:
 
 
 class Ticks(Formatter):
-    """Numbers at ticks, less what the axis label says of all of them."""
+    """Numbers at ticks, less what the axis label says of all of them; or names."""
 
-    def __init__(self, scale: Scale) -> None:
-        self.scale = scale
+    def __init__(self, axis: Axis) -> None:
+        self.scale = axis.scale
+        self.names = dict(zip(axis.ticks, axis.labels, strict=False))
+        if axis.apart:
+            self.names[axis.beside] = axis.apart
 
     def __call__(self, x: float, pos: int | None = None) -> str:
         """Write one number: a cursor's."""
@@ -169,18 +205,37 @@ class Ticks(Formatter):
 
     def format_ticks(self, values: Sequence[float]) -> list[str]:
         """Write those of all ticks with the same number of decimals."""
-        return self.scale.texts(values)
+        numbers = [v for v in values if v not in self.names]
+        texts = iter(self.scale.texts(numbers))
+        return [self.names[v] if v in self.names else next(texts) for v in values]
 
 
-def _axis(ax: Axes, which: Literal["x", "y"], axis: Axis, most: int) -> None:
+def axis_of(ax: Axes, which: Literal["x", "y"], axis: Axis, most: int) -> None:
+    """Give axes their range, and ticks that can be read."""
     (ax.set_xlim if which == "x" else ax.set_ylim)(*axis.limits)
     it = ax.xaxis if which == "x" else ax.yaxis
-    it.set_major_locator(
-        FixedLocator(axis.ticks)
-        if axis.ticks
-        else MaxNLocator(most, steps=[1, 2, 2.5, 5, 10], min_n_ticks=2)
-    )
-    it.set_major_formatter(Ticks(axis.scale))
+    chosen = MaxNLocator(most, steps=[1, 2, 2.5, 5, 10], min_n_ticks=2)
+    ticks = axis.ticks
+    if axis.apart:
+        low, high = axis.range
+        ticks = ticks or tuple(float(t) for t in chosen.tick_values(low, high))
+        # Its name must not touch that of the last number.
+        points = ax.bbox.width * 72 / ax.figure.dpi
+        room = 0.0 if axis.labels else 29 / points * (axis.limits[1] - low)
+        ticks = (*(t for t in ticks if low <= t <= min(high, axis.beside - room)), axis.beside)
+    it.set_major_locator(FixedLocator(ticks) if ticks else chosen)
+    it.set_major_formatter(Ticks(axis))
+    if axis.labels:
+        turned(ax, which, axis.turn)
+
+
+def turned(ax: Axes, which: Literal["x", "y"], turn: int) -> None:
+    """Turn names at ticks, and take them as they are: they are no formulas."""
+    ax.tick_params(axis=which, labelrotation=turn)
+    for text in ax.get_xticklabels() if which == "x" else ax.get_yticklabels():
+        text.set(parse_math=False, usetex=False)
+        if turn == 40:
+            text.set(ha="right", va="top", rotation_mode="anchor")
 
 
 def clear_frame(ax: Axes) -> None:
@@ -194,7 +249,7 @@ def clear_frame(ax: Axes) -> None:
         spine.set(visible=side in ("left", "bottom"), color=FAINT, linewidth=0.7)
 
 
-def _write(text: Text, words: str, size: float, color: str, **look: Any) -> None:
+def write(text: Text, words: str, size: float, color: str, **look: Any) -> None:
     """Set a text as it is: names hold dollars and underscores, and are no formulas."""
     text.set(text=words, fontsize=size, color=color, parse_math=False, usetex=False, **look)
 
@@ -204,27 +259,55 @@ def _annotate(
 ) -> None:
     where = ax.get_xaxis_transform()
     at = ax.annotate("", (x, y), xytext=shift, xycoords=where, textcoords="offset points")
-    _write(at, words, SMALL - 0.5, FAINT, **look)
+    write(at, words, SMALL - 0.5, FAINT, **look)
 
 
 def head(ax: Axes, panel: Panel, width: int) -> None:
     """Write title and notes above a panel, flush left; above its words, if it has any."""
-    notes = flowed(panel.notes, width)
-    low = 14 if panel.words else 4
+    headed(ax, panel.title, panel.notes, width, 14 if panel.words else 4)
+
+
+def headed(ax: Axes, words: str, remarks: Sequence[str], width: int, low: float = 4) -> None:
+    """Write a title and remarks above axes, flush left, `low` points above them."""
+    notes = flowed(remarks, width)
     at = ax.annotate(
         "", (0, 1), xytext=(0, low), xycoords="axes fraction", textcoords="offset points"
     )
-    _write(at, notes, SMALL - 0.5, FAINT, va="bottom")
+    write(at, notes, SMALL - 0.5, FAINT, va="bottom")
     # A title makes room for it, too; without one it must do so itself, though its length may push axes apart.
-    at.set_in_layout(not panel.title)
+    at.set_in_layout(not words)
     lines = notes.count("\n") + 1 if notes else 0
     title = ax.set_title("", loc="left", pad=low + 1 + 10.5 * lines)
-    _write(title, panel.title, SIZE + 0.5, INK, weight="bold")
+    write(title, words, SIZE + 0.5, INK, weight="bold")
 
 
-def label_below(ax: Axes, axis: Axis, size: float = SIZE) -> None:
-    """Write the label of the horizontal axis."""
-    _write(ax.xaxis.label, wrapped(axis.label, _room(ax.bbox.width, ax, size)), size, INK)
+def scaled(ax: Axes, panel: Panel) -> None:
+    """Put the scale of coloured curves beside the panel."""
+    tint = None if panel.bundle is None else panel.bundle.tint
+    if tint is None or tint.groups or not np.isfinite(tint.value).any():
+        return
+    scale = mappable(tint)
+    bar = ax.figure.colorbar(scale, ax=ax, pad=0.02, fraction=0.05, aspect=30)
+    beside(bar.ax, Axis(shortened(tint.name, 40), None, *scale.get_clim(), 0.0))
+
+
+def beside(ax: Axes, axis: Axis) -> None:
+    """Write the scale of colours: its axis has numbers as all others have."""
+    ax.yaxis.set_major_formatter(Ticks(axis))
+    ax.tick_params(labelsize=SMALL, colors=INK, color=FAINT, width=0.7, length=3)
+    for spine in ax.spines.values():
+        spine.set(linewidth=0.5, color=FAINT)
+    label_beside(ax, axis)
+
+
+def label_beside(ax: Axes, axis: Axis, size: float = SIZE) -> None:
+    """Write the label of the vertical axis."""
+    write(ax.yaxis.label, wrapped(axis.label, _room(ax.bbox.height, ax, size)), size, INK)
+
+
+def label_below(ax: Axes, axis: Axis, size: float = SIZE, share: float = 1.0) -> None:
+    """Write the label of the horizontal axis, which will have this share of the width that it has now."""
+    write(ax.xaxis.label, wrapped(axis.label, _room(share * ax.bbox.width, ax, size)), size, INK)
 
 
 def _room(pixels: float, ax: Axes, size: float) -> int:

@@ -23,12 +23,15 @@ class Line:
         For the legend.
     vertices : bool
         Whether the points themselves are marked.
+    joined : {"line", "thin", None}
+        How one point leads to the next. Between levels without an order there is nothing: None.
     """
 
     x: Floats
     y: Floats
     label: str
     vertices: bool = False
+    joined: Literal["line", "thin"] | None = "line"
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +44,8 @@ class Band:
     role : {"heterogeneity", "error"}
         How the rows differ, or how sure the average is.
     label : str
+    reach : float, optional
+        Levels have no area between them: a box at each, so far to either side.
     """
 
     x: Floats
@@ -48,6 +53,25 @@ class Band:
     upper: Floats
     role: Literal["heterogeneity", "error"]
     label: str
+    reach: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Tint:
+    """What curves are coloured by, one value a curve.
+
+    Parameters
+    ----------
+    name : str
+    value : ndarray of float, shape (r,)
+        A number; or the place of a group. NaN where there is none.
+    groups : tuple of str
+        The groups' names; empty for numbers.
+    """
+
+    name: str
+    value: Floats
+    groups: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +85,11 @@ class Bundle:
     label : str
     own_x, own_y : ndarray of float, shape (s,)
         Where rows lie on their curves. Empty where this is not asked for; rows beyond the grid lie on none.
+    own : ndarray of int, shape (s,)
+        Whose curves these are.
+    tint : Tint or None
+    shift : ndarray of float, shape (r,), or None
+        Levels without an order have no curve between them: each row is a dash at each level, so far beside its place.
     """
 
     x: Floats
@@ -68,6 +97,9 @@ class Bundle:
     label: str
     own_x: Floats
     own_y: Floats
+    own: Ints
+    tint: Tint | None = None
+    shift: Floats | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,8 +110,8 @@ class Steps:
     ----------
     left, right, y, lower, upper : ndarray of float, shape (K,)
         NaN in `y` where there is no row, in `lower` and `upper` where there is no spread.
-    label, whiskers : str
-        Of the values and of what the whiskers reach.
+    label, whiskers, bodies : str
+        Of the values, of what the whiskers reach, and of what the violins are of.
     """
 
     left: Floats
@@ -89,6 +121,7 @@ class Steps:
     upper: Floats
     label: str
     whiskers: str
+    bodies: str = "local effects"
 
     @property
     def middle(self) -> Floats:
@@ -174,6 +207,24 @@ class Hatch:
 
 
 @dataclass(frozen=True)
+class Apart:
+    """A point that lies nowhere on the axis: it stands beside it.
+
+    Parameters
+    ----------
+    y, lower, upper : float
+        The ends of the interval are NaN where there is none.
+    label : str
+        For the legend. What stands at its tick is the axis' own.
+    """
+
+    y: float
+    lower: float
+    upper: float
+    label: str
+
+
+@dataclass(frozen=True)
 class Word:
     """A short text above the panel, centred at `x`."""
 
@@ -226,6 +277,7 @@ class Panel:
     hatches: tuple[Hatch, ...] = ()
     words: tuple[Word, ...] = ()
     rug: Rug | None = None
+    apart: Apart | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,9 +289,9 @@ class Picture:
     main : Panel
         The average effect and how it scatters.
     slopes : Panel or None
-        The bins: None for PDP and ICE, and for a feature that takes one value.
+        The bins, or the steps between levels: None for PDP and ICE, and for a feature that takes one value.
     counts : Panel or None
-        Rows per bin, where there are too many bins to write a number above each.
+        Rows per bin or level, where there are too many of them to write a number above each.
     """
 
     main: Panel

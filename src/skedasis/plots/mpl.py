@@ -13,10 +13,14 @@ from matplotlib.gridspec import SubplotSpec
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from skedasis.errors import DataError, explained
-from skedasis.plots.artists import INK, SMALL, Legend, clear_frame, draw_panel, head, label_below
+from skedasis.plots import common
+from skedasis.plots.artists import clear_frame, draw_panel, head, label_below, scaled
+from skedasis.plots.levels import steps, values
 from skedasis.plots.marks import Panel, Picture
-from skedasis.plots.panels import ACROSS, Ice, View, on_shared_scales, picture, slopes
-from skedasis.plots.scale import shortened
+from skedasis.plots.panels import has_bins, on_shared_scales, picture, slopes
+from skedasis.plots.scale import Axis, shortened
+from skedasis.plots.style import INK, SMALL, Legend
+from skedasis.plots.view import ACROSS, Ice, View
 from skedasis.results.effect import Effect
 
 
@@ -42,6 +46,8 @@ def draw(
     own: bool = False,
     curves: int = 200,
     level: float = 0.95,
+    color: Any = None,
+    color_name: str | None = None,
     legend: bool = True,
     size: tuple[float, float] | None = None,
 ) -> Figure:
@@ -61,6 +67,11 @@ def draw(
         At most so many curves.
     level : float
         Of the intervals of the average.
+    color : array_like, shape (n,), optional
+        One value for each row of X, to colour its individual curve by. Numbers get a scale; text, booleans and whole
+        numbers of at most 8 different values get a colour and a line style each.
+    color_name : str, optional
+        What these values are; by default the name of the series.
     legend : bool
     size : (float, float), optional
         Width and height of the figure in inches.
@@ -73,9 +84,14 @@ def draw(
     Raises
     ------
     DataError
-        For an `ice` that does not exist, or a level outside (0, 1).
+        For an `ice` that does not exist, a level outside (0, 1), or colours that are not one for each row.
     UnsupportedError
-        For raw curves of an effect that was centred.
+        For raw curves of an effect that was centred, and for colours where there are no curves.
+
+    Notes
+    -----
+    Levels of a categorical feature stand at places 0, 1, … in the order of the effect. Of more than 40 levels without
+    an order of their own (fewer in a narrow figure) those with most rows are shown, and the notes say so.
 
     Examples
     --------
@@ -88,30 +104,44 @@ def draw(
     """
     width = _WIDTH if size is None else size[0]
     across = round(ACROSS * (width - _MARGINS) / (_WIDTH - _MARGINS))
-    shown = picture(effect, View(ice, own, curves, level, across))
+    shown = picture(effect, View(ice, own, curves, level, across, color, color_name))
     if ax is not None:
         entries = draw_panel(ax, shown.main)
         head(ax, shown.main, 80)
         label_below(ax, shown.main.x)
+        scaled(ax, shown.main)
         if legend:
-            _legend_in(ax, entries)
+            legend_in(ax, entries)
         return ax.figure.canvas.figure
-    panels = [p for p in (shown.main, shown.slopes, shown.counts) if p is not None]
-    heights = [3.3, 2.4, 0.6][: len(panels)]
-    figure = _figure(size or (_WIDTH, 1.0 + sum(heights)))
-    axes = figure.subplots(len(panels), 1, squeeze=False, height_ratios=heights)[:, 0]
+    return _stacked(shown, (width, None if size is None else size[1]), legend=legend)
+
+
+def _stacked(shown: Picture, size: tuple[float, float | None], *, legend: bool) -> Figure:
+    """Draw an effect's panels one above the other."""
+    parts = ((shown.main, 3.3), (shown.slopes, 2.4), (shown.counts, 0.6))
+    there = [(panel, high) for panel, high in parts if panel is not None]
+    heights = [high for _, high in there]
+    figure = blank_figure((size[0], size[1] or 1.0 + sum(heights) + depth(shown.main.x)))
+    axes = figure.subplots(len(there), 1, squeeze=False, height_ratios=heights)[:, 0]
     entries: Legend = {}
-    for place, (at, panel) in enumerate(zip(axes, panels, strict=True)):
+    for place, (at, (panel, _)) in enumerate(zip(axes, there, strict=True)):
         clear_frame(at)
         entries |= draw_panel(at, panel)
         at.tick_params(labelbottom=at is axes[-1])
         if place == 0 or panel.notes:
-            head(at, panel, 100)
+            head(at, panel, round(100 * size[0] / _WIDTH))
     label_below(axes[-1], shown.main.x)
+    scaled(axes[0], shown.main)
     if legend:
-        _legend_below(figure, entries)
+        legend_below(figure, entries)
     figure.align_ylabels(axes)
     return figure
+
+
+def depth(axis: Axis) -> float:
+    """Return how many inches names of levels reach down, beyond a line of numbers."""
+    longest = max((len(label) for label in axis.labels), default=0)
+    return 0.55 * SMALL / 72 * longest * {0: 0.0, 40: 0.64, 90: 1.0}[axis.turn]
 
 
 def draw_all(
@@ -156,12 +186,19 @@ def draw_all(
         Where there is nothing to draw, for a `by` that does not exist, and as `draw` does.
     """
     chosen = _ordered(effects, by, top)
-    shown = _comparable(chosen, View(ice, False, curves, level), lower)
-    columns = columns or _columns(len(shown))
+    columns = columns or _columns(len(chosen))
+    width = 2.75 if size is None else (size[0] - 0.5) / columns
+    # The letters are smaller here, and the numbers beside stand on the left only.
+    view = View(ice, False, curves, level, round(ACROSS * (width - 0.3) / (_WIDTH - _MARGINS)))
+    shown = _comparable(chosen, view, lower)
     rows = -(-len(shown) // columns)
     deep = any(p.slopes is not None for p in shown)
     high = (3.5 if deep else 2.2) * rows + 0.9
-    figure = _figure(size or (2.75 * columns + 0.5, high))
+    high += sum(
+        max(depth(p.main.x) for p in shown[first : first + columns])
+        for first in range(0, len(shown), columns)
+    )
+    figure = blank_figure(size or (2.75 * columns + 0.5, high))
     parts = [3, 2] if deep else [1]
     # One grid for all panels, so that all come out equally wide.
     grid = figure.add_gridspec(rows * len(parts), columns, height_ratios=parts * rows)
@@ -171,7 +208,7 @@ def draw_all(
         cells = [grid[row * len(parts) + k, column] for k in range(len(parts))]
         entries |= _small(figure, cells, pic)
     if legend:
-        _legend_below(figure, entries)
+        legend_below(figure, entries)
     return figure
 
 
@@ -190,24 +227,40 @@ def _ordered(effects: Mapping[str, Effect], by: str, top: int | None) -> list[Ef
 def _comparable(effects: Sequence[Effect], view: View, lower: bool) -> list[Picture]:
     """Return the effects' panels on shared scales."""
     mains = on_shared_scales([picture(e, view).main for e in effects])
-    binned = [i for i, e in enumerate(effects) if lower and e.bins is not None and len(e.bins)]
-    below = on_shared_scales([slopes(effects[i], per_sd=True) for i in binned])
-    beneath = dict(zip(binned, below, strict=True))
+    below = {i: _below(e, view) for i, e in enumerate(effects)} if lower else {}
+    there = {i: panel for i, panel in below.items() if panel is not None}
+    shared = on_shared_scales(list(there.values()))
+    names = sorted({p.y.name for p in shared})
+    if names:  # a slope per sd and a step between levels are of one unit, and may be compared
+        shared = [replace(p, y=replace(p.y, name=", ".join(names))) for p in shared]
+    beneath = dict(zip(there, shared, strict=True))
     return [
         Picture(_headed(main, e, i), beneath.get(i))
         for i, (main, e) in enumerate(zip(mains, effects, strict=True))
     ]
 
 
+def _below(effect: Effect, view: View) -> Panel | None:
+    """Return the panel of an effect's bins, or of the steps between its levels."""
+    if effect.levels is not None:
+        return steps(effect, view) if effect.bins is not None else values(effect, view)
+    return slopes(effect, per_sd=True) if has_bins(effect) else None
+
+
 def _headed(panel: Panel, effect: Effect, place: int) -> Panel:
     """Return a panel headed by its feature and the two numbers that rank it."""
     name = f"{place + 1}. {shortened(effect.feature, 24)}"
     figures = f"importance {effect.importance:.3g}, heterogeneity {effect.score:.3g}"
-    missing = (f"{effect.missing:,} rows missing",) if effect.missing else ()
+    missing = common.missing(effect)
+    if panel.x.labels and effect.levels is not None and len(effect.levels) > len(panel.lines[0].x):
+        missing = (f"{len(panel.lines[0].x)} of {len(effect.levels):,} levels", *missing)
     # One entry in the legend for all, however many rows each has.
     rug = None if panel.rug is None else replace(panel.rug, label="rows, or their quantiles")
     y = replace(panel.y, name=shortened(panel.y.name, 36))
-    return replace(panel, title=name, notes=(figures, *missing), rug=rug, y=y)
+    apart = None if panel.apart is None else replace(panel.apart, label="value missing")
+    return replace(
+        panel, title=name, notes=(figures, *missing), rug=rug, y=y, words=(), apart=apart
+    )
 
 
 def _columns(n: int) -> int:
@@ -232,7 +285,8 @@ def _small(figure: Figure, cells: Sequence[SubplotSpec], shown: Picture) -> Lege
     return entries
 
 
-def _figure(size: tuple[float, float]) -> Picturable:
+def blank_figure(size: tuple[float, float]) -> Picturable:
+    """Return a figure with nothing in it, which makes room for its own words."""
     layout = ConstrainedLayoutEngine(w_pad=0.09, h_pad=0.07, hspace=0.02)
     return Picturable(figsize=size, dpi=120, layout=layout, facecolor="white")
 
@@ -242,7 +296,8 @@ def _legend(entries: Legend) -> dict[str, Any]:
     return {"handles": list(entries.values()), "labels": list(entries), **look}
 
 
-def _legend_below(figure: Figure, entries: Legend) -> None:
+def legend_below(figure: Any, entries: Legend) -> None:
+    """Explain what is drawn, below all axes."""
     columns = max(1, int(figure.get_figwidth() / 2.2))
     look: dict[str, Any] = {
         "frameon": False,
@@ -252,5 +307,6 @@ def _legend_below(figure: Figure, entries: Legend) -> None:
     figure.legend(loc="outside lower center", **look, **_legend(entries))
 
 
-def _legend_in(ax: Axes, entries: Legend) -> None:
+def legend_in(ax: Axes, entries: Legend) -> None:
+    """Explain what is drawn, inside the axes."""
     ax.legend(loc="best", framealpha=0.85, edgecolor="none", **_legend(entries))

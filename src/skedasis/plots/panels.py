@@ -2,61 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from skedasis.cells import Cells
-from skedasis.errors import DataError, UnsupportedError, explained
-from skedasis.plots import density
-from skedasis.plots.marks import Band, Bars, Bundle, Hatch, Line, Panel, Picture, Steps, Word
-from skedasis.plots.scale import Axis, extent, shortened
-from skedasis.results.accumulated import AXIS, LOCAL
-from skedasis.results.effect import TRUSTED_ROWS, BinStats, Curves, Effect
+from skedasis.errors import UnsupportedError, explained
+from skedasis.plots import common, levels
+from skedasis.plots.dependence import dependence
+from skedasis.plots.marks import Band, Bars, Line, Panel, Picture
+from skedasis.plots.scale import Axis, shortened
+from skedasis.plots.view import ACROSS, Ice, View
+from skedasis.results.accumulated import LOCAL
+from skedasis.results.effect import BinStats, Effect
 from skedasis.typing import Floats, Ints
 
-Ice = Literal["centered", "raw"] | None
-
-BELOW, BESIDE = 120, 60
-"""Characters of a name that fit below and beside a panel, on two lines."""
-ACROSS = 92
-"""Characters of a count that fit across a panel of the usual width."""
-OWN_TICKS = 7
-"""Up to so many points of a grid are its ticks."""
-
-
-@dataclass(frozen=True)
-class View:
-    """What of an effect is to be seen.
-
-    Parameters
-    ----------
-    ice : {"centered", "raw", None}
-        Individual curves of PDP and ICE: minus their own anchor (the left end for ``center="start"``, else their mean
-        over the grid), in which case the average is centred, too; as they are; or none.
-    own : bool
-        Whether each row's own value is marked on its curve.
-    curves : int
-        At most so many curves.
-    level : float
-        Of the intervals of the average.
-    across : int
-        Characters of a count that fit across the panel: where they would touch there are bars instead.
-    """
-
-    ice: Ice = "centered"
-    own: bool = False
-    curves: int = 200
-    level: float = 0.95
-    across: int = ACROSS
-
-    def __post_init__(self) -> None:
-        if self.ice not in ("centered", "raw", None):
-            raise DataError(
-                explained("plot(ice)", repr(self.ice), "'centered', 'raw' or None", "Name one")
-            )
+__all__ = ["ACROSS", "Ice", "View", "has_bins", "on_shared_scales", "picture", "slopes"]
 
 
 def picture(effect: Effect, view: View | None = None) -> Picture:
@@ -74,9 +36,9 @@ def picture(effect: Effect, view: View | None = None) -> Picture:
     Raises
     ------
     DataError
-        For a `level` outside (0, 1).
+        For a `level` outside (0, 1), or values to colour curves by that are not one for each row.
     UnsupportedError
-        For raw curves of an effect that was centred.
+        For raw curves of an effect that was centred, and for colours where there are no curves.
 
     Examples
     --------
@@ -90,14 +52,32 @@ def picture(effect: Effect, view: View | None = None) -> Picture:
     'effect on prediction'
     """
     view = View() if view is None else view
+    if view.color is not None and effect.curves is None:
+        raise UnsupportedError(
+            explained(
+                "plot(color)",
+                f"a {effect.spec.method} without individual curves",
+                "a PDP or ICE that keeps some",
+                "Use sd.ICE(), or leave color out",
+            )
+        )
+    if effect.levels is not None:
+        return levels.picture(effect, effect.levels, view)
     if effect.bins is None:
-        return Picture(_dependence(effect, view))
-    main = _accumulated(effect, effect.bins, view)
-    if len(effect.bins) == 0:
+        return Picture(dependence(effect, view))
+    draw = _marginal if effect.spec.local == "values" else _accumulated
+    main = draw(effect, effect.bins, view)
+    if not has_bins(effect):
         return Picture(main)
     panel = slopes(effect, across=view.across)
     counts = None if panel.words else _counts(effect.bins, panel.x)
     return Picture(main, panel, counts)
+
+
+def has_bins(effect: Effect) -> bool:
+    """Return whether there are bins to be seen: of a constant feature they have no width."""
+    bins = effect.bins
+    return bins is not None and len(bins) > 0 and bool(bins.right[-1] > bins.left[0])
 
 
 def on_shared_scales(panels: Sequence[Panel]) -> list[Panel]:
@@ -107,12 +87,12 @@ def on_shared_scales(panels: Sequence[Panel]) -> list[Panel]:
 
 
 def slopes(effect: Effect, *, per_sd: bool = False, across: int = ACROSS) -> Panel:
-    """Say what is to be seen of an accumulated effect's bins.
+    """Say what is to be seen of an effect's bins.
 
     Parameters
     ----------
     effect : Effect
-        With at least one bin.
+        Of a numeric feature, with at least one bin.
     per_sd : bool
         Whether slopes are given per standard deviation of the feature: then those of different features compare.
     across : int
@@ -124,200 +104,96 @@ def slopes(effect: Effect, *, per_sd: bool = False, across: int = ACROSS) -> Pan
 
     Notes
     -----
-    A violin shows the local effects that the bin's std is the spread of. Where these are differences across fine cells,
-    each is shown about its cell's mean, moved to the bin's: how the slope changes from cell to cell is the curve's own
-    shape, not heterogeneity (DESIGN 4.5).
+    A violin shows the local effects that the bin's std is the spread of: slopes, or in an M-plot the quantity itself.
+    Where slopes are differences across fine cells, each is shown about its cell's mean, moved to the bin's: how the
+    slope changes from cell to cell is the curve's own shape, not heterogeneity (DESIGN 4.5).
     """
     bins, about = effect.bins, effect.about
-    if bins is None or len(bins) == 0:
+    if bins is None or not has_bins(effect):
         raise UnsupportedError(
             explained("slopes", "an effect without bins", "one with bins", "Use ALE or RHALE")
         )
-    factor = about.spread if per_sd else 1.0
-    mean, std = factor * bins.effect, factor * bins.std
+    means = effect.spec.local == "values"
+    factor = about.spread if per_sd and not means else 1.0
     y, cell, weight = _local(effect, bins)
-    y = factor * y
-    lower, upper = mean - std, mean + std
-    # A spread over two rows may be anything: it may not set the scale.
-    needed = extent([mean, lower[bins.trusted], upper[bins.trusted]])
-    low, high = density.visible(y, *needed)
-    # With "no effect" in sight, what is mere rounding looks like it.
-    low, high = float(np.fmin(low, 0.0)), float(np.fmax(high, 0.0))
-    seen = (y >= low) & (y <= high)
-    enough = np.bincount(cell[seen], minlength=len(bins)) >= TRUSTED_ROWS
-    shown = (y[seen], cell[seen])
-    x = _horizontal(effect)
-    beyond = len(y) - int(seen.sum())
-    per = about.feature.unit or shortened(about.feature.name, 24)
-    unit = f"{about.unit or shortened(about.quantity, 24)} per {per}"
-    y_axis = ("slope per sd", about.unit) if per_sd else ("slope", unit)
-    return Panel(
-        x,
-        Axis(*y_axis, low, high, 0.06),
-        zero=True,
-        notes=(f"{beyond:,} of {len(y):,} local effects beyond the panel",) if beyond else (),
-        steps=Steps(bins.left, bins.right, mean, lower, upper, "mean slope", "± std of slopes"),
-        violins=density.violins(*shown, weight[seen], bins.left, bins.right, enough),
-        dashes=density.dashes(*shown, bins.left, bins.right, enough),
-        hatches=tuple(_hatches(bins)),
-        words=_words(bins, x, across),
+    s = common.Spread(
+        bins.left,
+        bins.right,
+        factor * bins.effect,
+        factor * bins.std,
+        bins.trusted,
+        factor * y,
+        cell,
+        weight,
     )
+    x = common.horizontal(effect)
+    if means:
+        named = (shortened(about.quantity, 40), about.unit)
+        panel = common.spread_panel(x, named, s, common.MEANS_OF["bin"], zero=False)
+    else:
+        per = about.feature.unit or shortened(about.feature.name, 24)
+        unit = f"{about.unit or shortened(about.quantity, 24)} per {per}"
+        named = ("slope per sd", about.unit) if per_sd else ("slope", unit)
+        texts = ("mean slope", "± std of slopes", "local effects")
+        panel = common.spread_panel(x, named, s, texts, zero=True)
+    words = common.words(bins.count, (bins.left + bins.right) / 2, x, across)
+    return replace(panel, hatches=tuple(common.hatches(bins)), words=words)
 
 
 def _accumulated(effect: Effect, bins: BinStats, view: View) -> Panel:
-    x, value, spread = effect.x, effect.value, effect.heterogeneity
-    bands = (
-        Band(x, value - spread, value + spread, "heterogeneity", "± heterogeneity (STD)"),
-        _interval(effect, view.level),
+    notes = _notes(effect, bins)
+    if effect.spec.local == "secants":
+        notes = (*notes, "slopes are secants")
+    return _curve(
+        effect, view, "± heterogeneity (STD)", "average effect", notes, ("effect on ", "")
     )
-    k = len(bins)
+
+
+def _marginal(effect: Effect, bins: BinStats, view: View) -> Panel:
+    """Return the panel of an M-plot: means of rows as they are, which are no effect."""
+    after = " minus its mean" if effect.spec.center == "mean" else ""
+    label = f"mean {shortened(effect.about.quantity, 24)} in the bin"
+    return _curve(effect, view, "± std within the bin", label, _notes(effect, bins), ("", after))
+
+
+def _notes(effect: Effect, bins: BinStats) -> tuple[str, ...]:
+    k = len(bins) if has_bins(effect) else 0
     n = int(bins.count.sum()) if k else effect.provenance.get("rows", 0) - effect.missing
-    notes = [f"{n:,} row{'s' if n != 1 else ''}"]
-    notes.append(f"{k} bin{'s' if k != 1 else ''}" if k else "the feature takes one value")
+    notes = [common.counted(n, "row")]
+    notes.append(common.counted(k, "bin") if k else "the feature takes one value")
     outside = effect.provenance.get("rows_outside", 0)
     if outside:
         notes.append(f"{outside:,} rows outside the bins")
-    if effect.spec.local == "secants":
-        notes.append("slopes are secants")
-    return Panel(
-        _horizontal(effect),
-        _vertical(effect, bands, (value,), "effect on "),
-        zero=True,
-        title=effect.spec.method,
-        notes=(*notes, *_missing(effect)),
-        lines=(Line(x, value, "average effect", vertices=True),),
-        bands=bands,
-        hatches=tuple(_hatches(bins)),
-        rug=_rug(effect),
-    )
+    return tuple(notes)
 
 
-def _dependence(effect: Effect, view: View) -> Panel:
-    if view.ice == "raw" and effect.spec.center is not None:
-        raise UnsupportedError(
-            explained(
-                "plot(ice='raw')",
-                f"a {effect.spec.method} centred by its {effect.spec.center}",
-                "curves that were not centred",
-                "Explain with center=None, or use ice='centered'",
-            )
-        )
-    centring = view.ice == "centered" and effect.spec.center is None
-    level = float(effect.value.mean()) if len(effect.value) else 0.0
-    shown = _centred(effect) if centring else effect
-    x, value, spread = shown.x, shown.value, shown.heterogeneity
+def _curve(
+    effect: Effect,
+    view: View,
+    spread: str,
+    label: str,
+    notes: tuple[str, ...],
+    around: tuple[str, str],
+) -> Panel:
+    """Return the panel of a curve with its bands."""
+    x, value, std = effect.x, effect.value, effect.heterogeneity
     bands = (
-        Band(x, value - spread, value + spread, "heterogeneity", "± std of centred curves"),
-        _interval(shown, view.level),
+        Band(x, value - std, value + std, "heterogeneity", spread),
+        common.interval(effect, view.level),
     )
-    bundle = _bundle(shown.x, shown.curves, view) if view.ice else None
-    moves = centring or effect.spec.center is not None
-    notes = [f"{round(float(effect.moments[AXIS].count.sum())) + effect.missing:,} rows"]
-    if bundle is not None:
-        notes.append(f"{len(bundle.y):,} curves")
-    if centring:
-        notes.append(f"0 is {level:.4g}, the mean over the grid".replace("-", "\N{MINUS SIGN}"))
-    individual = () if bundle is None else (bundle.y,)
+    point = common.aside(effect, view.level)
     return Panel(
-        _horizontal(effect),
-        _vertical(effect, bands, (value, *individual), "effect on " if moves else ""),
-        zero=moves,
+        common.horizontal(effect),
+        common.vertical(effect, bands, (value,), around, point),
+        zero=any(around),
         title=effect.spec.method,
-        notes=(*notes, *_beyond(effect), *_missing(effect)),
-        lines=(Line(x, value, "average", vertices=len(x) <= 13),),
+        notes=(*notes, *common.missing(effect)),
+        lines=(Line(x, value, label, vertices=True),),
         bands=bands,
-        bundle=bundle,
-        rug=_rug(effect),
+        hatches=tuple(common.hatches(effect.bins)) if effect.bins and has_bins(effect) else (),
+        rug=common.rug(effect),
+        apart=point,
     )
-
-
-def _centred(effect: Effect) -> Effect:
-    """Return an effect, and its curves, minus their means over the grid.
-
-    The error of the centred average follows from the scatter of the centred curves, which is `heterogeneity`.
-    """
-    if effect.spec.weight_kind == "frequency":
-        size = effect.freedom + 1
-    else:
-        size = effect.moments[AXIS].pool(np.array([0])).effective("sampling")
-    curves = effect.curves
-    if curves is not None:
-        curves = replace(curves, value=curves.value - curves.value.mean(axis=1, keepdims=True))
-    return replace(
-        effect,
-        value=effect.value - effect.value.mean(),
-        std_error=effect.heterogeneity / np.sqrt(np.maximum(size, 1.0)),
-        curves=curves,
-    )
-
-
-def _bundle(x: Floats, curves: Curves | None, view: View) -> Bundle | None:
-    if curves is None or len(curves) == 0 or view.curves < 1:
-        return None
-    rows = np.arange(len(curves)) if curves.weight is None else np.flatnonzero(curves.weight > 0)
-    if len(rows) > view.curves:
-        # Rows may be sorted: neither the first ones nor every k-th would stand for all.
-        rows = np.sort(np.random.default_rng(0).choice(rows, view.curves, replace=False))
-    y, own = curves.value[rows], curves.x[rows]
-    there = np.flatnonzero((own >= x[0]) & (own <= x[-1])) if view.own else np.zeros(0, dtype=int)
-    own_y = np.array([np.interp(own[i], x, y[i]) for i in there])
-    return Bundle(x, y, "individual rows (ICE)", own[there], own_y)
-
-
-def _interval(effect: Effect, level: float) -> Band:
-    lower, upper = effect.interval(level)
-    return Band(effect.x, lower, upper, "error", f"{100 * level:g} % interval of the average")
-
-
-def _horizontal(effect: Effect) -> Axis:
-    """Return the feature's axis; a few points of a grid are themselves its ticks."""
-    x, feature = effect.x, effect.about.feature
-    low, high = extent([x])
-    few = len(x) == 1 or (effect.bins is None and len(x) <= OWN_TICKS)
-    if few and len(x) > 1:
-        few = float(np.diff(x).min()) > (high - low) / 9
-    ticks = tuple(float(v) for v in x) if few else ()
-    return Axis(shortened(feature.name, BELOW), feature.unit, low, high, 0.03, ticks)
-
-
-def _vertical(effect: Effect, bands: Sequence[Band], curves: Sequence[Floats], what: str) -> Axis:
-    spread, error = bands
-    low, high = extent([spread.lower, spread.upper, *curves])
-    span = high - low
-    if span > 0:
-        # The interval of a bin of two rows may be twelve times its error: it may not set the scale alone.
-        lower, upper = extent([error.lower, error.upper])
-        low, high = (
-            np.fmin(low, max(lower, low - span / 2)),
-            np.fmax(high, min(upper, high + span / 2)),
-        )
-    else:
-        low, high = extent([error.lower, error.upper, *curves])
-    name = f"{what}{shortened(effect.about.quantity, BESIDE - len(what))}"
-    return Axis(name, effect.about.unit, float(low), float(high), 0.06)
-
-
-def _missing(effect: Effect) -> tuple[str, ...]:
-    n = effect.missing
-    return (f"{n:,} row{'s' if n != 1 else ''} missing",) if n else ()
-
-
-def _beyond(effect: Effect) -> tuple[str, ...]:
-    """Say how many rows lie beyond the grid: by default a tenth does."""
-    if effect.rows is None or len(effect.rows) == 0:
-        return ()
-    x, weight = effect.rows.x, effect.rows.weight
-    outside = (x < effect.x[0]) | (x > effect.x[-1])
-    share = np.average(outside, weights=weight)
-    about = "" if effect.rows.exact else "about "
-    return (f"{about}{100 * share:.2g} % of rows beyond the grid",) if share > 0 else ()
-
-
-def _rug(effect: Effect) -> density.Rug | None:
-    rows = effect.rows
-    if rows is None or len(rows) == 0:
-        return None
-    return density.rug(rows.x, rows.weight, exact=rows.exact)
 
 
 def _local(effect: Effect, bins: BinStats) -> tuple[Floats, Ints, Floats]:
@@ -333,32 +209,6 @@ def _local(effect: Effect, bins: BinStats) -> tuple[Floats, Ints, Floats]:
         own = effect.moments[LOCAL].mean[cells.locate(rows.x[there])]
         y = y - own + bins.effect[cell]
     return y, cell, weight[there]
-
-
-def _hatches(bins: BinStats) -> Iterator[Hatch]:
-    """Mark stretches of the axis without rows, and with too few."""
-    doubt = np.where(bins.empty, 2, np.where(bins.trusted, 0, 1))
-    ends = np.flatnonzero(np.diff(doubt, append=-1)) + 1
-    for first, end in zip(np.concatenate([[0], ends]), ends, strict=False):
-        left, right = float(bins.left[first]), float(bins.right[end - 1])
-        if doubt[first] == 1:
-            yield Hatch(left, right, "few")
-        elif doubt[first] == 2:
-            room = ACROSS * (right - left) / (bins.right[-1] - bins.left[0])
-            yield Hatch(left, right, "empty", "no data" if room > 2 else "", upright=room < 9)
-
-
-def _words(bins: BinStats, x: Axis, across: int) -> tuple[Word, ...]:
-    """Return a count above each bin, or none where they would touch."""
-    texts = [f"n={n:,}" for n in bins.count]
-    low, high = x.limits
-    middle = (bins.left + bins.right) / 2
-    at = (middle - low) / (high - low) * across
-    # They may reach over their bins' edges: it is one another that they must not touch.
-    half = np.array([len(t) + 1 for t in texts]) / 2
-    if np.any(np.diff(at) < half[1:] + half[:-1]):
-        return ()
-    return tuple(Word(float(m), t) for m, t in zip(middle, texts, strict=True))
 
 
 def _counts(bins: BinStats, x: Axis) -> Panel:

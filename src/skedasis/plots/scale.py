@@ -12,6 +12,8 @@ import numpy as np
 from skedasis.typing import Floats
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+ASIDE = 0.12
+"""Share of an axis that a place beside it takes."""
 _MINUS, _TIMES = "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}"
 
 
@@ -106,6 +108,12 @@ class Axis:
         Share of the range that is added on either side.
     ticks : tuple of float
         Where ticks stand; empty leaves the choice to who draws.
+    labels : tuple of str
+        Of levels, one a tick; empty where ticks are numbers.
+    turn : {0, 40, 90}
+        Degrees by which these labels are turned, so that they do not touch.
+    apart : str
+        What stands at the tick of a place beside the axis, at `beside`; empty where there is none.
     """
 
     name: str
@@ -114,16 +122,37 @@ class Axis:
     most: float
     margin: float = 0.03
     ticks: tuple[float, ...] = ()
+    labels: tuple[str, ...] = ()
+    turn: int = 0
+    apart: str = ""
 
     @property
-    def limits(self) -> tuple[float, float]:
-        """Return the ends of the axis, the first less than the second."""
+    def range(self) -> tuple[float, float]:
+        """Return the ends of what is on the axis, the first less than the second."""
         return padded(self.least, self.most, self.margin)
 
     @property
+    def limits(self) -> tuple[float, float]:
+        """Return the ends of the axis, with the place beside it if there is one."""
+        low, high = self.range
+        return low, high + (ASIDE * (high - low) if self.apart else 0.0)
+
+    @property
+    def beside(self) -> float:
+        """Return where what lies nowhere on the axis stands."""
+        low, high = self.range
+        return high + 0.6 * ASIDE * (high - low)
+
+    @property
+    def gap(self) -> tuple[float, float]:
+        """Return the ends of the place beside the axis."""
+        low, high = self.range
+        return high + 0.2 * ASIDE * (high - low), self.limits[1]
+
+    @property
     def scale(self) -> Scale:
-        """Return the scale of its ticks."""
-        return Scale.of(*self.limits)
+        """Return the scale of its ticks; names have none."""
+        return Scale() if self.labels else Scale.of(*self.range)
 
     @property
     def label(self) -> str:

@@ -15,13 +15,14 @@ from skedasis.typing import Floats
 
 if TYPE_CHECKING:
     from skedasis.quantity.bound import Bound
+    from skedasis.quantity.tape import Tape
 
 CALL_ROWS = 100_000
 """Rows that one call of the model carries: enough to hide what a call costs, few enough to stay in memory."""
 
 _EPS = float(np.finfo(float).eps)
 
-LocalEffects = Literal["slopes", "differences", "secants", "edges", "none"]
+LocalEffects = Literal["slopes", "differences", "secants", "edges", "levels", "values", "none"]
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,36 @@ class Quantity(ABC):
     def values(self, X: Any) -> Any:
         """Call the model on rows in X's container, and return the raw values: (n,) numbers, if all is well."""
 
+    def raw(self, X: Any) -> Any:
+        """Call the model on rows in X's container, and return all that it answers.
+
+        Together with `read` this is `values`. A quantity whose model answers with several outputs at once keeps the two
+        apart, so that one call serves them all.
+        """
+        return self.values(X)
+
+    def read(self, raw: Any) -> Any:
+        """Return the quantity's values from what `raw` returned."""
+        return raw
+
+    def outputs(self, source: Source, meter: Meter | None = None) -> dict[Any, Quantity] | None:
+        """Return the quantities of the single outputs, by their labels; None for a quantity that is one itself.
+
+        Where the model has to be asked how many there are, `meter` counts the rows.
+        """
+        return None
+
+    @property
+    def has_mixed(self) -> bool:
+        """Return whether there are mixed second derivatives of its own."""
+        return False
+
+    def mixed(self, X: Any, j: int, k: int) -> Any:
+        """Return the mixed second derivative by columns j and k at each row, (n,). Only where `has_mixed`."""
+        raise UnsupportedError(
+            explained(self.describe(), "no mixed derivative", "one of its own", "Give mixed=")
+        )
+
     def slopes(self, X: Any) -> Any:
         """Call the model's derivative: (n, d). Only where `traits` says that there is one."""
         raise UnsupportedError(
@@ -105,7 +136,12 @@ class Quantity(ABC):
         return f"{self.name} [{self.unit}]" if self.unit else self.name
 
     def on(
-        self, batch: Batch, copies: int = 1, eps: float = _EPS, used: Bound | None = None
+        self,
+        batch: Batch,
+        copies: int = 1,
+        eps: float = _EPS,
+        used: Bound | None = None,
+        tape: Tape | None = None,
     ) -> Bound:
         """Bind the quantity to a batch of rows.
 
@@ -118,10 +154,12 @@ class Quantity(ABC):
             Unit round-off of the numbers that the model computes in.
         used : Bound, optional
             A bound of the same worker that is done: its buffer's memory is used again.
+        tape : Tape, optional
+            Answers that are shared with the model's other outputs.
         """
         from skedasis.quantity.bound import Bound
 
-        return Bound(self, batch, copies, eps, used)
+        return Bound(self, batch, copies, eps, used, tape)
 
     def at(self, X: Any, y: Any = None) -> Floats:
         """Return the quantity at each row of X.
@@ -135,6 +173,7 @@ class Quantity(ABC):
         Returns
         -------
         ndarray of float, shape (n,)
+            Of a quantity with several outputs a dictionary of these.
 
         Raises
         ------
@@ -155,4 +194,7 @@ class Quantity(ABC):
         array([2., 8.])
         """
         source = self.prepare(as_source(X, y))
+        several = self.outputs(source)
+        if several is not None:
+            return {k: q.at(X, y) for k, q in several.items()}  # type: ignore[return-value]
         return np.concatenate([self.on(b).at() for b in source.batches(CALL_ROWS)])

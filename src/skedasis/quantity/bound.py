@@ -7,19 +7,26 @@ that its inputs are written to lives here.
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from skedasis.data.arrays import to_float
+from skedasis.data.levels import Coded, LevelColumn
 from skedasis.data.source import Batch
 from skedasis.data.summary import Summary
 from skedasis.errors import ModelOutputError, explained
+from skedasis.quantity.answers import as_array, as_numbers, checked
 from skedasis.quantity.base import Meter, Quantity, Traits
+from skedasis.quantity.blame import blamed
 from skedasis.quantity.gradients import differences
+from skedasis.quantity.mixed import mixed_differences
+from skedasis.quantity.tape import Tape
 from skedasis.typing import Floats, Ints
+
+Changes = Mapping[int, Any]
+"""By column: m values for all rows (m,), each row's own (n, m) or a tuple of m arrays (n,); or `Coded` likewise."""
 
 
 class Bound:
@@ -35,10 +42,18 @@ class Bound:
         Unit round-off of the numbers that the model computes in.
     used : Bound, optional
         A bound that is done: its buffer's memory is used again.
+    tape : Tape, optional
+        Answers of the model that several outputs share: what one has asked, the others do not ask again.
     """
 
     def __init__(
-        self, quantity: Quantity, batch: Batch, copies: int, eps: float, used: Bound | None = None
+        self,
+        quantity: Quantity,
+        batch: Batch,
+        copies: int,
+        eps: float,
+        used: Bound | None = None,
+        tape: Tape | None = None,
     ) -> None:
         self.quantity, self.batch, self.eps = quantity, batch, eps
         self.copies = max(copies, 1)
@@ -48,6 +63,7 @@ class Bound:
         self._columns: dict[int, Floats] = {}
         self._used = None if used is None else used.__dict__.get("_buffer")
         self._whole: tuple[Bound, Ints] | None = None
+        self._tape = tape
 
     def __len__(self) -> int:
         return len(self.batch)
@@ -73,10 +89,19 @@ class Bound:
             self._columns = {j: self.batch.column(j)}
         return self._columns[j]
 
+    def codes(self, column: LevelColumn) -> Ints:
+        """Return the batch's places in a categorical feature's levels, shape (n,), -1 where there is none."""
+        return self.batch.codes(column)
+
+    def labels(self) -> Floats:
+        """Return the rows' labels as numbers, shape (n,)."""
+        return self.batch.labels()
+
     def some(self, rows: Ints) -> Bound:
         """Return the same for some of the batch's rows; what they cost counts here."""
         part = Bound(self.quantity, self.batch.take(rows), self.copies, self.eps)
         part.meter, part._whole = self.meter, (self, rows)
+        part._tape = None if self._tape is None else self._tape.part(rows)
         if self._own is not None:
             part._own = self._own[rows]
         return part
@@ -89,7 +114,7 @@ class Bound:
         """Return the quantity at the rows, shape (n,). Costs n model rows, once."""
         if self._own is None:
             # A copy: a model may answer with a part of its input, which is written to later.
-            self._own = self._call(self._buffer.own(), len(self), "at the rows of X").copy()
+            self._own = self._call({}, 1, "at the rows of X").copy()
         return self._own
 
     def sweep(self, j: int, values: Floats) -> Floats:
@@ -111,14 +136,17 @@ class Bound:
         -----
         Costs n * m model rows, in calls of up to `copies` sets of rows.
         """
-        n, m = len(self), values.shape[-1]
+        return self.sweep_together({j: values}, values.shape[-1])
+
+    def sweep_together(self, changes: Changes, m: int) -> Floats:
+        """Return the quantity with several columns replaced at once, (n, m); for the rest as `sweep`."""
+        n = len(self)
         out = np.empty((m, n))
-        where = f"with column {self.batch.source.features[j].name!r} replaced"
+        where = f"with {self._named(changes)} replaced"
         for first in range(0, m, self.copies):
             last = min(first + self.copies, m)
-            part = values[first:last, None] if values.ndim == 1 else values[:, first:last].T
-            answer = self._call(self._buffer.swept(j, part), (last - first) * n, where)
-            out[first:last] = answer.reshape(last - first, n)
+            part = {j: _sets(values, first, last) for j, values in changes.items()}
+            out[first:last] = self._call(part, last - first, where).reshape(last - first, n)
         return out.T
 
     def edge_differences(self, j: int, low: Floats, high: Floats) -> Floats:
@@ -151,14 +179,23 @@ class Bound:
         if self.copies < 2:
             both = self.sweep(j, np.stack([low, high]).T)
             return both[:, 1] - both[:, 0]
-        where = f"with column {self.batch.source.features[j].name!r} replaced"
-        answer = self._call(self._buffer.swept(j, (low, high)), 2 * n, where)
+        answer = self._call({j: (low, high)}, 2, f"with {self._named({j: low})} replaced")
         return answer[n:] - answer[:n]
 
     @cached_property
     def _slopes(self) -> Floats:
-        n, d = len(self), len(self.batch.source.features)
-        raw = self._timed(self.quantity.slopes, self._buffer.own(), f"slopes of {n} rows")
+        slopes = self._ask_slopes(self._buffer.own(), len(self))
+        if 0 in slopes.strides:  # one row for all, as of a linear model: nothing to copy
+            return slopes
+        # By columns, for they are read one by one; our own, for results may keep them.
+        slopes = np.array(slopes, order="F")
+        slopes.flags.writeable = False
+        return slopes
+
+    def _ask_slopes(self, rows: Any, n: int) -> Floats:
+        """Call the derivative for rows in X's container, and check what comes back, (n, d)."""
+        d = len(self.batch.source.features)
+        raw = self._timed(self.quantity.slopes, rows, f"slopes of {n} rows")
         self.meter.slope_rows += n
         self.meter.slope_calls += 1
         slopes = as_numbers(raw, f"{self.quantity.describe()}: slope")
@@ -171,11 +208,6 @@ class Bound:
                     "Return the partial derivative of every feature, in X's order",
                 )
             )
-        if 0 in slopes.strides:  # one row for all, as of a linear model: nothing to copy
-            return slopes
-        # By columns, for they are read one by one; our own, for results may keep them.
-        slopes = np.array(slopes, order="F")
-        slopes.flags.writeable = False
         return slopes
 
     def slope(self) -> Floats:
@@ -185,6 +217,31 @@ class Bound:
             return whole.slope()[rows]
         return self._slopes
 
+    def slope_sweep(self, j: int, values: Floats) -> Floats:
+        """Return the partial derivative by column j with that column replaced, (n, m). Costs n * m slope rows."""
+        return self.slopes_at(j, j, values)
+
+    def slopes_at(self, j: int, moved: int, values: Any) -> Floats:
+        """Return the partial derivative by column j with column `moved` replaced, (n, m). Costs n * m slope rows."""
+        n = len(self)
+        m = len(values) if isinstance(values, tuple) else values.shape[-1]
+        out = np.empty((m, n))
+        for first in range(0, m, self.copies):
+            last = min(first + self.copies, m)
+            rows = self._buffer.swept({moved: _sets(values, first, last)}, last - first)
+            slopes = self._ask_slopes(rows, (last - first) * n)[:, j]
+            if not np.isfinite(slopes).all():
+                raise ModelOutputError(
+                    explained(
+                        f"{self.quantity.describe()}: slope",
+                        f"NaN or infinity with {self._named({moved: values})} replaced",
+                        "finite numbers",
+                        "Check the slope function at the points of the grid",
+                    )
+                )
+            out[first:last] = slopes.reshape(last - first, n)
+        return out.T
+
     def local_slopes(self, column: Summary, traits: Traits) -> Floats:
         """Return the partial derivative by one feature, shape (n,): the quantity's own, or central differences."""
         if traits.local != "slopes":
@@ -193,6 +250,40 @@ class Bound:
             whole, rows = self._whole
             return whole.slope()[rows, column.feature.position]
         return np.ascontiguousarray(self.slope()[:, column.feature.position])
+
+    def mixed_slopes(
+        self, columns: tuple[Summary, Summary], traits: tuple[Traits, Traits]
+    ) -> tuple[Floats, Floats | None, Floats | None]:
+        """Return the mixed second derivative by two features, and the slope by each where it comes with it, (n,).
+
+        Notes
+        -----
+        n rows of the quantity's own mixed derivative; else central differences of its slopes (2 n slope rows); else of
+        the quantity itself (4 n model rows); twice as many where an offset dwarfs the spread. Its slopes, where it has
+        them, are n slope rows for all features.
+        """
+        places = columns[0].feature.position, columns[1].feature.position
+        sloped = all(t.local == "slopes" for t in traits)
+        first, second = (self.slope()[:, j] if sloped else None for j in places)
+        if not self.quantity.has_mixed:
+            mixed, first_too, second_too = mixed_differences(self, columns, sloped=sloped)
+            return (mixed, first, second) if sloped else (mixed, first_too, second_too)
+        n = len(self)
+        raw = self._timed(
+            lambda rows: self.quantity.mixed(rows, *places),
+            self._buffer.own(),
+            f"mixed derivatives of {n} rows",
+        )
+        self.meter.slope_rows += n
+        self.meter.slope_calls += 1
+        what = f"{self.quantity.describe()}: mixed"
+        return checked(as_numbers(raw, what), n, what, "mixed derivatives"), first, second
+
+    def _named(self, changes: Changes) -> str:
+        features = self.batch.source.features
+        names = [repr(features[j].name) for j in changes]
+        kind = "column" if len(names) == 1 else "columns"
+        return f"{kind} {', '.join(names[:4])}{', …' if len(names) > 4 else ''}"
 
     def _timed(self, function: Any, rows: Any, where: str) -> Any:
         started = time.perf_counter()
@@ -204,79 +295,39 @@ class Bound:
         finally:
             self.meter.seconds += time.perf_counter() - started
 
-    def _call(self, rows: Any, n: int, where: str) -> Floats:
-        raw = self._timed(self.quantity.values, rows, f"{n} rows {where}")
-        self.meter.rows += n
-        self.meter.calls += 1
-        answer = as_array(raw, self.quantity.describe())
+    def _call(self, changes: Changes, sets: int, where: str) -> Floats:
+        """Return the quantity for `sets` sets of the batch's rows, shape (sets * n,)."""
+        n = sets * len(self)
+        key = None if self._tape is None else self._tape.key(changes)
+        if self._tape is not None and key in self._tape:
+            raw = self._tape[key]
+        else:
+            raw = self._ask(changes, sets, f"{n} rows {where}")
+            if self._tape is not None:
+                self._tape[key] = raw
+        answer = as_array(self.quantity.read(raw), self.quantity.describe())
         self.output = answer.dtype
         return checked(answer, n, self.quantity.describe(), where)
 
-
-def as_array(raw: Any, what: str) -> NDArray[Any]:
-    """Return whatever a model answered as an array, or say why it cannot be one."""
-    if isinstance(raw, np.ma.MaskedArray):
-        return np.ma.filled(raw.astype(float), np.nan)
-    try:
-        return np.asarray(raw)
-    except ValueError as error:
-        raise ModelOutputError(
-            explained(
-                what,
-                f"a {type(raw).__name__} of parts that differ in length",
-                "one number for each row",
-                "Return an array of shape (n,)",
-            )
-        ) from error
+    def _ask(self, changes: Changes, sets: int, where: str) -> Any:
+        """Call the model."""
+        rows = self._buffer.swept(changes, sets) if changes else self._buffer.own()
+        try:
+            raw = self._timed(self.quantity.raw, rows, where)
+        except Exception as error:
+            blamed(error, self.quantity, self.batch, changes)
+            raise
+        self.meter.rows += sets * len(self)
+        self.meter.calls += 1
+        return raw
 
 
-def as_numbers(raw: Any, what: str) -> Floats:
-    """Return whatever a model answered as an array of float64, or say why it cannot be one."""
-    answer = as_array(raw, what)
-    try:
-        # Text that reads as a number is still a label.
-        objects = list(answer.flat) if answer.dtype.kind == "O" else []
-        if answer.dtype.kind not in "fiubO" or any(isinstance(v, (str, bytes)) for v in objects):
-            raise TypeError
-        if objects:
-            return to_float(objects).reshape(answer.shape)
-        return answer.astype(float, copy=False)
-    except (TypeError, ValueError) as error:
-        raise ModelOutputError(
-            explained(
-                what,
-                f"output of type {answer.dtype}",
-                "numbers",
-                "Wrap the model in a function that returns numbers; "
-                "for a classifier use sd.probability(model, class_=...)",
-            )
-        ) from error
-
-
-def checked(raw: Any, n: int, what: str, where: str) -> Floats:
-    """Return a model's answer as finite floats of shape (n,), or raise `ModelOutputError`."""
-    answer = as_numbers(raw, what)
-    if answer.shape == (n, 1):
-        answer = answer[:, 0]
-    if answer.shape != (n,):
-        several = answer.ndim == 2 and len(answer) == n
-        fix = (
-            "Choose one output: sd.prediction(lambda X: f(X)[:, 0]), or sd.probability(model, class_=...)"
-            if several
-            else "Return one number for each row, in the rows' order"
-        )
-        raise ModelOutputError(explained(what, f"output of shape {answer.shape}", f"({n},)", fix))
-    # A sum is finite only if every term is (or, rarely, if it overflows): one cheap pass in the usual case.
-    with np.errstate(over="ignore", invalid="ignore"):
-        total = answer.sum()
-    if not np.isfinite(total) and not np.isfinite(answer).all():
-        bad = int((~np.isfinite(answer)).sum())
-        raise ModelOutputError(
-            explained(
-                what,
-                f"NaN or infinity for {bad} of {n} rows ({where})",
-                "finite numbers",
-                "If X has missing values that the model cannot take, impute them or drop those rows",
-            )
-        )
-    return answer
+def _sets(values: Any, first: int, last: int) -> Any:
+    """Return some of the m values, as buffers take them: set by set."""
+    if isinstance(values, tuple):
+        return values[first:last]
+    if isinstance(values, Coded):
+        codes = values.codes
+        part = codes[first:last, None] if codes.ndim == 1 else codes[:, first:last].T
+        return Coded(part, values.rows)
+    return values[first:last, None] if values.ndim == 1 else values[:, first:last].T

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,8 @@ from skedasis.data.summary import Summary
 from skedasis.errors import ModelOutputError, explained
 from skedasis.quantity.base import Meter, Quantity, Traits
 from skedasis.quantity.gradients import look
-from skedasis.typing import Floats
+from skedasis.quantity.tape import Tape
+from skedasis.typing import Floats, Ints
 
 _ROWS = 64
 _LOOKED_AT = 128
@@ -29,14 +31,25 @@ class Checked:
         Unit round-off of the model's numbers.
     meter : Meter
         What the look cost. It is counted apart from the explanation's own rows.
+    among : ndarray of int, optional
+        Places of the rows that were looked among; None means all.
     """
 
     eps: float
     meter: Meter
+    among: Ints | None = None
 
 
-def check(quantity: Quantity, source: Source) -> Checked:
+def check(quantities: Sequence[Quantity], source: Source, among: Ints | None = None) -> Checked:
     """Call the model twice on a few rows.
+
+    Parameters
+    ----------
+    quantities : sequence of Quantity
+        One, or one for each output of the same model.
+    source : Source
+    among : ndarray of int, optional
+        Places of the rows that the model will be asked for; None means all.
 
     Raises
     ------
@@ -45,27 +58,36 @@ def check(quantity: Quantity, source: Source) -> Checked:
 
     Notes
     -----
-    Costs at most 128 model rows in two calls, whatever the size of X.
+    Costs at most 128 model rows in two calls, whatever the size of X and the number of outputs.
     """
-    batch = source.some(_ROWS)
+    batch = source.some(_ROWS, among)
     meter = Meter()
-    answers: list[Floats] = []
+    rounds: list[list[Floats]] = []
     eps = float(np.finfo(float).eps)
     for _ in range(2):
-        bound = quantity.on(batch)
-        answers.append(bound.at())
-        meter.add(bound.meter)
-        eps = _unit_round_off(bound.output, answers[-1])
-        if not _same(bound.given(), batch.tile(1).own()):
+        tape = Tape() if len(quantities) > 1 else None
+        bounds = [q.on(batch, tape=tape) for q in quantities]
+        rounds.append([bound.at() for bound in bounds])
+        for bound, answer in zip(bounds, rounds[-1], strict=True):
+            meter.add(bound.meter)
+            eps = max(eps, _unit_round_off(bound.output, answer))
+        if not _same(bounds[0].given(), batch.tile(1).own()):
             raise ModelOutputError(
                 explained(
-                    quantity.describe(),
+                    quantities[0].describe(),
                     "rows that the model has written to",
                     "a model that leaves its input as it is",
                     "Let it copy first: X = X.copy()",
                 )
             )
-    size, apart = np.abs(answers[0]).max(), np.abs(answers[0] - answers[1]).max()
+    for quantity, first, second in zip(quantities, *rounds, strict=True):
+        _agree(quantity, first, second, eps)
+    return Checked(eps, meter, among)
+
+
+def _agree(quantity: Quantity, first: Floats, second: Floats, eps: float) -> None:
+    """Refuse a model that answers differently when it is asked again."""
+    size, apart = np.abs(first).max(), np.abs(first - second).max()
     if apart > 64 * eps * size:
         raise ModelOutputError(
             explained(
@@ -75,15 +97,16 @@ def check(quantity: Quantity, source: Source) -> Checked:
                 "Fix its random seed, or switch it to evaluation (dropout off)",
             )
         )
-    return Checked(eps, meter)
 
 
-def traits_of(quantity: Quantity, source: Source, column: Summary, found: Checked) -> Traits:
+def traits_of(
+    quantity: Quantity, source: Source, column: Summary, found: Checked, tape: Tape | None = None
+) -> Traits:
     """Return a quantity's traits for a feature; where only differences are left, look at whether they mean anything."""
     traits = quantity.traits(column.feature)
     if traits.local != "differences":
         return traits
-    bound = quantity.on(source.some(_LOOKED_AT), 4, found.eps)
+    bound = quantity.on(source.some(_LOOKED_AT, found.among), 4, found.eps, tape=tape)
     traits = look(bound, column)
     found.meter.add(bound.meter)
     return traits

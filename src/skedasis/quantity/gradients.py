@@ -14,7 +14,7 @@ from skedasis.typing import Bools, Floats
 if TYPE_CHECKING:
     from skedasis.quantity.bound import Bound
 
-_FAR = 1e3
+FAR = 1e3
 """An offset of so many standard deviations calls for two step sizes."""
 
 
@@ -39,14 +39,14 @@ def differences(bound: Bound, column: Summary) -> Floats:
     Costs 2 n model rows; twice as many where the offset dwarfs the spread (see `_two_steps`).
     """
     x = bound.column(column.feature.position)
-    eps = _round_off(bound, column)
+    eps = round_off(bound, column)
     small, large = np.cbrt(eps) * column.sd, np.cbrt(eps) * np.maximum(column.sd, np.abs(x))
     if column.sd == 0:
         return np.where(np.isnan(x), np.nan, 0.0)
     if column.integer:
         steps = float(np.rint(small))
         return _difference(bound, column, steps)[0] if steps > 1 else _unit_steps(bound, column)
-    if max(abs(column.low), abs(column.high)) <= _FAR * column.sd:
+    if max(abs(column.low), abs(column.high)) <= FAR * column.sd:
         return _difference(bound, column, large)[0]
     return _two_steps(bound, column, small, large, eps)
 
@@ -65,7 +65,7 @@ def _unit_steps(bound: Bound, column: Summary) -> Floats:
     return np.where(missing, np.nan, bound.edge_differences(j, low, low + 1))
 
 
-def _round_off(bound: Bound, column: Summary) -> float:
+def round_off(bound: Bound, column: Summary) -> float:
     """Return the coarser unit round-off of the column and of what the model computes in."""
     own = np.finfo(column.dtype).eps if column.dtype.kind == "f" else np.finfo(float).eps
     return float(max(own, bound.eps))
@@ -140,7 +140,7 @@ def look(bound: Bound, column: Summary) -> Traits:
     ends = np.full(len(x), column.low), np.full(len(x), column.high)
     values = bound.sweep(j, np.stack([ends[0], donors, ends[1]]).T)
     moved = np.ptp(values, axis=1)
-    eps = _round_off(bound, column)
+    eps = round_off(bound, column)
     # Forests that sum their trees in any order answer with the last digit loose: that is no slope.
     loose = 16 * eps * np.abs(values).max(axis=1) / (np.cbrt(eps) * column.sd)
     slope, sloped = _slopes_that_last(bound, column, loose)
@@ -163,7 +163,7 @@ def _slopes_that_last(bound: Bound, column: Summary, loose: Floats) -> tuple[Flo
         # One row in ten may move before a jump is no longer the exception.
         sloped = np.abs(slope) > loose
         return slope, sloped & (np.count_nonzero(sloped) > len(x) // 10)
-    eps = _round_off(bound, column)
+    eps = round_off(bound, column)
     spacing = np.spacing(max(abs(column.low), abs(column.high)))
     step = max(float(np.cbrt(eps)) * column.sd, 64 * spacing)
     long, short = (np.nan_to_num(_difference(bound, column, s)[0]) for s in (step, step / 16))

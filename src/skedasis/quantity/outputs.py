@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skedasis.data.schema import Feature
 from skedasis.data.source import Source, as_arrays, as_frames, to_array
@@ -22,6 +21,7 @@ from skedasis.quantity.fitted import (
     title,
     wants_arrays,
 )
+from skedasis.quantity.several import all_classes, column_of, predictions, wants_all
 
 _DIFFERENCES = Traits("differences", "central differences")
 _ROUNDING = 1e-6
@@ -69,17 +69,47 @@ class Prediction(_FromModel):
     """A callable's value, or a regressor's `predict`. Made by `prediction`."""
 
     slope: Callable[[Any], Any] | None = None
+    mixed_slope: Callable[[Any, int, int], Any] | None = None
+    output: int | None = None
+    of: int | None = None
 
     def values(self, X: Any) -> Any:
+        """Call the model, and pick the output."""
+        return self.read(self.raw(X))
+
+    def raw(self, X: Any) -> Any:
         """Call the model."""
         return self.model.predict(X) if hasattr(self.model, "predict") else self.model(X)
 
+    def read(self, raw: Any) -> Any:
+        """Return the output that is explained."""
+        if self.output is None:
+            return raw
+        return column_of(raw, self.output, self.describe(), most=self.of)
+
     def _closed_form(self) -> closed.Derivative | None:
-        return closed.prediction_derivative(self.model)
+        return closed.prediction_derivative(self.model, self.output)
 
     def slopes(self, X: Any) -> Any:
         """Return the user's derivatives, or those in closed form."""
-        return super().slopes(X) if self.slope is None else self.slope(X)
+        if self.slope is None:
+            return super().slopes(X)
+        slopes = np.asarray(self.slope(X))
+        several = self.output is not None and slopes.ndim == 3
+        return slopes[:, self.output] if several else slopes
+
+    @property
+    def has_mixed(self) -> bool:
+        """Return whether the user gave mixed derivatives."""
+        return self.mixed_slope is not None
+
+    def mixed(self, X: Any, j: int, k: int) -> Any:
+        """Return the user's mixed derivatives."""
+        if self.mixed_slope is None:
+            return super().mixed(X, j, k)
+        found = np.asarray(self.mixed_slope(X, j, k))
+        several = self.output is not None and found.ndim == 2
+        return found[:, self.output] if several else found
 
     def traits(self, feature: Feature) -> Traits:
         """Prefer the user's slopes to all others."""
@@ -95,12 +125,20 @@ class Probability(_FromModel):
     column: int | None = None
 
     def values(self, X: Any) -> Any:
-        """Return the class's column of the probabilities."""
-        p = np.asarray(
+        """Call the model, and pick the class."""
+        return self.read(self.raw(X))
+
+    def raw(self, X: Any) -> Any:
+        """Call the model."""
+        return (
             self.model.predict_proba(X) if hasattr(self.model, "predict_proba") else self.model(X)
         )
+
+    def read(self, raw: Any) -> Any:
+        """Return the class's column of the probabilities."""
+        p = np.asarray(raw)
         if self.column is not None:
-            p = self._of_class(p, self.column)
+            p = column_of(p, self.column, self.describe(), "class")
         if p.dtype.kind in "fiu" and ((p < -_ROUNDING) | (p > 1 + _ROUNDING)).any():
             raise ModelOutputError(
                 explained(
@@ -112,19 +150,6 @@ class Probability(_FromModel):
             )
         return p
 
-    def _of_class(self, p: NDArray[Any], column: int) -> NDArray[Any]:
-        if p.ndim == 2 and -p.shape[1] <= column < p.shape[1]:
-            return p[:, column]
-        fix = "Leave class_ out" if p.ndim == 1 else "Pass the index of one of its columns"
-        raise ModelOutputError(
-            explained(
-                self.describe(),
-                f"output of shape {p.shape}",
-                f"(rows, classes) with a column {column}",
-                fix,
-            )
-        )
-
     def _closed_form(self) -> closed.Derivative | None:
         return closed.probability_derivative(self.model, self.column)
 
@@ -133,13 +158,18 @@ class Probability(_FromModel):
 class Logit(Probability):
     """The log odds of one class. Made by `logit`."""
 
-    def values(self, X: Any) -> Any:
-        """Return the decision's score where that is the log odds, else the probability's."""
+    def raw(self, X: Any) -> Any:
+        """Return the decision's score where that is the log odds, else the probabilities."""
         if self.column is not None and closed.decides_by_logit(self.model):
             # Exact where the probability has already rounded to 0 or 1.
-            score = np.asarray(self.model.decision_function(X), dtype=float)
-            return score if self.column == 1 else -score
-        p = np.asarray(super().values(X), dtype=float)
+            return np.asarray(self.model.decision_function(X), dtype=float)
+        return super().raw(X)
+
+    def read(self, raw: Any) -> Any:
+        """Return the log odds of the class."""
+        if self.column is not None and closed.decides_by_logit(self.model):
+            return raw if self.column == 1 else -raw
+        p = np.asarray(super().read(raw), dtype=float)
         certain = int(((p == 0) | (p == 1)).sum())
         if certain:
             raise ModelOutputError(
@@ -160,9 +190,11 @@ def prediction(
     model: Any,
     *,
     slope: Callable[[Any], Any] | None = None,
+    mixed: Callable[[Any, int, int], Any] | None = None,
+    output: int | str | Sequence[str] | None = None,
     name: str = "prediction",
     unit: str | None = None,
-) -> Prediction:
+) -> Any:
     """Explain what a model predicts.
 
     Parameters
@@ -172,8 +204,17 @@ def prediction(
     slope : callable, optional
         ``jac(X) -> (n, d)``: the partial derivatives of all features. Trusted: only its shape is checked, and that it
         is finite.
+    mixed : callable, optional
+        ``mixed(X, j, k) -> (n,)``: the mixed second derivative by columns j and k, for the DALE of a pair.
+    output : int, "all" or sequence of str, optional
+        Of a model with several outputs, (n, o): which one, or all of them, or names for all of them. Methods then give
+        ``{output: result}``, all from the same model rows. `slope` may return (n, o, d) and `mixed` (n, o).
     name, unit : str, optional
         For the axes of plots.
+
+    Returns
+    -------
+    Quantity
 
     Raises
     ------
@@ -186,6 +227,12 @@ def prediction(
     >>> sd.prediction(lambda X: X[:, 0], name="price", unit="EUR").axis
     'price [EUR]'
     """
+    _check_predictor(model, slope, mixed)
+    return predictions(Prediction(model, name, unit, slope, mixed), output)
+
+
+def _check_predictor(model: Any, slope: Any, mixed: Any) -> None:
+    """Refuse what is no model of numbers, and derivatives that are no functions."""
     if is_classifier(model):
         raise UnsupportedError(
             explained(
@@ -204,22 +251,25 @@ def prediction(
                 "Pass the fitted model itself",
             )
         )
-    if slope is not None and not callable(slope):
-        raise UnsupportedError(
-            explained(
-                "slope",
-                f"a {type(slope).__name__}",
-                "a function jac(X) -> (n, d)",
-                "Pass the function, not its result",
+    for what, given, wanted in (
+        ("slope", slope, "jac(X) -> (n, d)"),
+        ("mixed", mixed, "mixed(X, j, k) -> (n,)"),
+    ):
+        if given is not None and not callable(given):
+            raise UnsupportedError(
+                explained(
+                    what,
+                    f"a {type(given).__name__}",
+                    f"a function {wanted}",
+                    "Pass the function, not its result",
+                )
             )
-        )
-    return Prediction(model, name, unit, slope)
 
 
 def probability(
     model: Any, class_: Hashable = None, *, name: str | None = None, unit: str | None = None
-) -> Probability:
-    """Explain the probability of one class.
+) -> Any:
+    """Explain the probability of one class, or of all.
 
     Parameters
     ----------
@@ -227,7 +277,8 @@ def probability(
         With `predict_proba`; or a callable that returns the probabilities: (n,), or (n, classes) with `class_` an
         index.
     class_ : label, optional
-        The class. By default the second of two; of more than two, one must be named.
+        The class. By default the second of two; of more than two, one must be named. "all" (where no class is called
+        so) explains every class of a classifier: methods then give ``{class: result}``, all from the same model rows.
     name, unit : str, optional
         For the axes of plots.
 
@@ -252,13 +303,15 @@ def probability(
     >>> sd.probability(clf).describe()
     'P(y = 1)(LogisticRegression)'
     """
+    if wants_all(model, class_):
+        return all_classes(model, unit, Probability, "P(y = {})", name or "probability")
     column, label = _class_column(model, class_, "probability")
     return Probability(model, name or f"P(y = {label})", unit, column)
 
 
 def logit(
     model: Any, class_: Hashable = None, *, name: str | None = None, unit: str | None = None
-) -> Logit:
+) -> Any:
     """Explain the log odds of one class, ``log p - log(1 - p)``.
 
     Parameters, errors and slopes are those of `probability`. For models that decide by the log odds themselves
@@ -273,6 +326,8 @@ def logit(
     >>> float(q.at(np.array([[0.5]]))[0])
     0.0
     """
+    if wants_all(model, class_):
+        return all_classes(model, unit, Logit, "logit P(y = {})", name or "logit")
     column, label = _class_column(model, class_, "logit")
     return Logit(model, name or f"logit P(y = {label})", unit, column)
 

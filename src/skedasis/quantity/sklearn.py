@@ -161,12 +161,17 @@ def _derivative(
     return None if function is None else Derivative(title(model), function, scale, shift)
 
 
-def prediction_derivative(model: Any) -> Derivative | None:
-    """Return the derivative of `predict`: linear models and multi-layer perceptrons, behind scalers or not."""
+def prediction_derivative(model: Any, output: int | None = None) -> Derivative | None:
+    """Return the derivative of `predict`, or of one of its outputs.
+
+    Known for linear models and multi-layer perceptrons (of one output), behind scalers or not.
+    """
 
     def of(last: Any) -> Callable[[Floats], Floats] | None:
         if _named(last, _LINEAR) and np.ndim(last.coef_) == 1:
             return _Constant(np.asarray(last.coef_, dtype=float))
+        if _named(last, _LINEAR) and output is not None and output < len(last.coef_):
+            return _Constant(np.asarray(last.coef_[output], dtype=float))
         if _named(last, _PERCEPTRON) and getattr(last, "out_activation_", "") == "identity":
             return _Perceptron(last, None) if last.n_outputs_ == 1 else None
         return None

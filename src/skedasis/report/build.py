@@ -26,7 +26,7 @@ class Report:
     ----------
     path : Path
     effects : dict of str to dict of str to Effects
-        By model, then by method: "RHALE", "ALE", "PDP".
+        By model, then by method: "RHALE", "ALE", "PDP". Nominal features, which have no RHALE, have their ALE there.
     figures : tuple of Path
         Figures that were written besides.
     """
@@ -47,6 +47,7 @@ def report(
     *,
     features: Sequence[Any] | None = None,
     schema: Any = None,
+    groups: Any = None,
     weights: Any = None,
     title: str | None = None,
     seed: int = 0,
@@ -70,8 +71,8 @@ def report(
     path : str or Path
         Where the page is written; a page that is there is replaced.
     features : list, optional
-        By default every numeric feature. Others are named as left out.
-    schema, weights, seed, memory, keep, threads, progress
+        By default every one. Those of more than 2,000 levels are named as left out.
+    schema, groups, weights, seed, memory, keep, threads, progress
         As in `skedasis.explain`.
     title : str, optional
 
@@ -82,7 +83,8 @@ def report(
 
     Notes
     -----
-    Three passes a model: RHALE, ALE and PDP with c-ICE, of all features together.
+    Four passes a model: RHALE of numeric and ordinal features, ALE of all, PDP with c-ICE of these and those. Features
+    that no row has a value of are refused, as by `skedasis.explain`.
 
     Examples
     --------
@@ -102,6 +104,7 @@ def report(
         features=features,
         weights=weights,
         schema=schema,
+        groups=groups,
         seed=seed,
         memory=memory,
         keep=keep,
@@ -221,6 +224,7 @@ def _page(story: Story, drawn: Drawn, title: str) -> str:
         models=[_model(t, drawn[t.name][""][0], anchors) for t in story.told],
         features=[_feature(story, drawn, f, anchors[f]) for f in story.features],
         left_out=listed(story.left_out, 20),
+        kinds=_kinds(story),
         cautions=cautions,
         remarks=story.remarks,
         made=_made(story),
@@ -241,8 +245,21 @@ def _lead(story: Story) -> str:
     )
 
 
+def _kinds(story: Story) -> dict[str, bool]:
+    """Return which kinds of features there are to be told how to read."""
+    effects = [e for t in story.told for e in t.rhale.values()]
+    kinds = {e.about.feature.kind for e in effects}
+    return {
+        "numeric": any(e.levels is None for e in effects),
+        "levels": any(e.levels is not None for e in effects),
+        "nominal": "nominal" in kinds,
+        "ordinal": "ordinal" in kinds,
+        "missing": any(e.missing_point is not None for e in effects),
+    }
+
+
 def _made(story: Story) -> str:
-    passes = [e.provenance for t in story.told for e in (t.rhale, t.ale, t.pdp)]
+    passes = [e.provenance for t in story.told for e in t.passes]
     rows = sum(p["model_rows"] + p["check_rows"] for p in passes)
     seconds = sum(p["seconds"] for p in passes)
     slopes = sum(p["slope_rows"] for p in passes)
@@ -268,7 +285,7 @@ def _model(told: Told, overview: Picture, anchors: Mapping[str, str]) -> dict[st
         "anchors": anchors,
         "overview": overview,
         "origins": words.origins(told),
-        "slopes": f"RHALE’s local effects: {'; '.join(sources)}." if sources else "",
+        "slopes": f"Local effects: {'; '.join(sources)}." if sources else "",
     }
 
 
@@ -281,16 +298,17 @@ def _feature(story: Story, drawn: Drawn, feature: str, anchor: str) -> dict[str,
             "Effect": words.course(rhale, unit),
             "Rows": words.scatter(rhale),
             "Certainty": words.certainty(rhale, told.ale[feature]),
+            "Missing": words.missing(rhale),
+            "Order": words.order(rhale),
         }
         effects.append(
             {
                 "model": told.name,
-                "axis": told.axis,
-                "per": unit or f"unit of {feature}",
                 "said": {about: text for about, text in said.items() if text},
                 "figures": drawn[told.name][feature],
                 "doubts": words.doubts(rhale),
-                "bins": words.bins_table(rhale),
+                "parts": "bins" if rhale.levels is None else "levels",
+                "tables": words.numbers(rhale, told.axis, unit or f"unit of {feature}"),
             }
         )
     return {"name": feature, "unit": unit, "anchor": anchor, "effects": effects}

@@ -4,11 +4,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from skedasis.typing import Floats
+
+NOISE = 1e-9
+"""What is smaller, as a share of the largest number beside it, is what rounding has left of zero."""
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A table, ready to be shown.
+
+    Parameters
+    ----------
+    caption : str
+        What it holds, and in which units.
+    heads : tuple of (str, bool)
+        Headings, each with whether its column holds text.
+    rows : list of tuple of str
+    """
+
+    caption: str
+    heads: tuple[tuple[str, bool], ...]
+    rows: list[tuple[str, ...]]
 
 
 def number(value: float, digits: int = 3) -> str:
@@ -30,6 +52,17 @@ def number(value: float, digits: int = 3) -> str:
         mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
         text = f"{mantissa}e{int(exponent)}"
     return text.replace("-", "−")
+
+
+def beside(value: float, largest: float) -> str:
+    """Return a number; what only rounding has left of a zero, beside a larger one, is called that.
+
+    Examples
+    --------
+    >>> beside(1.2e-16, 3.0), beside(0.0, 3.0), beside(0.01, 3.0)
+    ('≈ 0', '0', '0.0100')
+    """
+    return "≈ 0" if 0 < abs(value) < NOISE * largest else number(value)
 
 
 def places(values: Floats) -> list[str]:

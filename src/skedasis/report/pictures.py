@@ -5,12 +5,14 @@ from __future__ import annotations
 import base64
 import io
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from skedasis.report import words
+from skedasis.report.levels import named
 from skedasis.report.numbers import count, listed, number
 from skedasis.report.story import Told
 from skedasis.results.effect import Effect
@@ -52,8 +54,10 @@ class Picture:
 
 
 def of_rhale(told: Told, feature: str) -> Picture:
-    """Draw a feature's RHALE, and its ALE over it."""
+    """Draw a feature's RHALE, and its ALE over it; of a nominal feature the ALE alone."""
     effect, ale = told.rhale[feature], told.ale[feature]
+    if effect.levels is not None:
+        return _of_levels(told, effect)
     figure = effect.plot(size=TALL)
     caption = "RHALE: the average effect and how rows stray from it; below, the slopes in each bin."
     if np.isfinite(ale.value).sum() > 1:
@@ -63,39 +67,67 @@ def of_rhale(told: Told, feature: str) -> Picture:
         )
         caption += " Dotted: ALE, from differences between quantiles, moved to the same mean."
     bins = 0 if effect.bins is None else len(effect.bins)
+    said = (words.course(effect, unit_of(effect)), words.scatter(effect), words.missing(effect))
     alt = (
-        f"RHALE of {feature} on {told.axis}, {told.name}, in {count(bins, 'bin')}. "
-        f"{words.course(effect, unit_of(effect))} {words.scatter(effect)}"
+        f"RHALE of {feature} on {told.axis}, {told.name}, in {count(bins, 'bin')}. {_joined(said)}"
     )
-    return _drawn(figure, f"{feature} RHALE", alt.strip(), caption)
+    return _drawn(figure, f"{feature} RHALE", alt, caption)
+
+
+def _of_levels(told: Told, effect: Effect) -> Picture:
+    """Draw a categorical feature's levels, and the steps between them."""
+    method = effect.spec.method
+    said = (words.course(effect, ""), words.scatter(effect), words.missing(effect))
+    alt = (
+        f"{method} of {effect.feature} on {told.axis}, {told.name}, at {count(len(effect.x), 'level')}. "
+        f"{_joined(said)}"
+    )
+    caption = (
+        f"{method} at each level: the average effect and how rows stray from it; "
+        "below, the steps from level to level."
+    )
+    return _drawn(effect.plot(size=TALL), f"{effect.feature} {method}", alt, caption)
+
+
+def _joined(sentences: Sequence[str]) -> str:
+    return " ".join(s for s in sentences if s)
 
 
 def of_pdp(told: Told, feature: str) -> Picture:
     """Draw a feature's PDP with its individual curves."""
     effect = told.pdp[feature]
     curves = 0 if effect.curves is None else len(effect.curves)
+    centred = effect.spec.center == "mean"
+    spread = number(float(np.nanmax(effect.heterogeneity)))
     alt = (
         f"Partial dependence of {told.axis} on {feature}, {told.name}, "
-        f"with {count(curves, 'individual curve')} from a common start. "
+        f"with {count(curves, 'individual curve')} {'around zero' if centred else 'from a common start'}. "
         f"{words.course(effect, unit_of(effect))} Where they have parted most, the curves’ standard deviation "
-        f"is {number(float(np.nanmax(effect.heterogeneity)))}."
+        f"is {spread}."
     )
     caption = f"PDP with c-ICE: the average of all rows and {count(curves, 'row')} one by one."
+    if centred:
+        caption += " Each row’s mean over the levels is zero."
+    elif effect.levels is not None:
+        caption += f" All are zero at {named(effect.levels.labels[0])}."
     return _drawn(effect.plot(size=FLAT), f"{feature} PDP", alt, caption)
 
 
 def of_all(told: Told) -> Picture:
     """Draw all features by RHALE on shared scales."""
     ranks = [r.feature for r in told.rhale.ranking()]
+    methods = {e.spec.method for e in told.rhale.values()}
+    what = "ALE" if methods == {"ALE"} else "RHALE"
+    besides = " (of features without an order: ALE)" if len(methods) > 1 else ""
     alt = (
-        f"RHALE of {count(len(ranks), 'feature')} on {told.axis}, {told.name}, on shared scales, "
+        f"{what}{besides} of {count(len(ranks), 'feature')} on {told.axis}, {told.name}, on shared scales, "
         f"the most important first: {listed(ranks)}."
     )
     return _drawn(
         told.rhale.plot(columns=min(len(ranks), 4)),
         "all features",
         alt,
-        f"RHALE of every feature, {told.name}.",
+        f"{what} of every feature{besides}, {told.name}.",
     )
 
 

@@ -9,12 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from skedasis.data.schema import Feature, find
-from skedasis.data.source import as_source
+from skedasis.data.levels import TooManyLevels
+from skedasis.data.schema import Feature
+from skedasis.data.source import Source, as_source
 from skedasis.engine import explain
+from skedasis.engine.choose import Choice
 from skedasis.errors import BinningWarning, DataError, UnsupportedError, explained
 from skedasis.methods.ale import ALE
 from skedasis.methods.base import Method
+from skedasis.methods.levels import MOST_LEVELS
 from skedasis.methods.pdp import PDP
 from skedasis.methods.rhale import RHALE
 from skedasis.quantity.base import Quantity
@@ -37,10 +40,13 @@ class Told:
     model, quantity, axis : str
         What the model is; what is explained of it, and that with its unit.
     rhale, ale, pdp : Effects
+        Of all features. Nominal features, which have no RHALE, have their ALE in its place.
     warnings : tuple of str
         What the methods complained of.
     note : str
         One sentence of the user's, such as how well the model predicts.
+    passes : tuple of Effects
+        As they were computed, for their provenance.
     """
 
     name: str
@@ -52,6 +58,7 @@ class Told:
     pdp: Effects
     warnings: tuple[str, ...] = ()
     note: str = ""
+    passes: tuple[Effects, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +76,7 @@ class Story:
     features : tuple of str
         Those that are explained, the most important first: by the largest share of a model's importances.
     left_out : tuple of str
-        Features without numeric values.
+        Features of more levels than can be looked at.
     remarks : tuple of str
         What else is to be said of the data.
     """
@@ -90,19 +97,20 @@ def gather(
     features: Sequence[Any] | None = None,
     weights: Any = None,
     schema: Any = None,
+    groups: Any = None,
     notes: Mapping[str, str] | None = None,
     **options: Any,
 ) -> Story:
-    """Explain each model by RHALE, ALE and PDP with c-ICE, all features in one pass each.
+    """Explain each model by RHALE, ALE and PDP with c-ICE, all features that share a method in one pass.
 
     Parameters
     ----------
     models : model or mapping of str to model
         Quantities, fitted estimators or callables.
-    X, y, weights, schema
+    X, y, weights, schema, groups
         As in `skedasis.explain`.
     features : list, optional
-        By default every numeric feature.
+        By default every one that has no more than 2,000 levels.
     notes : mapping of str to str, optional
         A sentence about each model, by its name.
     **options
@@ -114,21 +122,14 @@ def gather(
     """
     quantities = _named(models)
     source = as_source(X, y, weights, schema)
-    chosen = _chosen(source.features, features)
-    options |= {"y": y, "weights": weights, "schema": schema}
-    wanted = [f.position if f.label is None else f.label for f in chosen]
+    chosen, left_out = _chosen(source, features, groups)
+    options |= {"y": y, "weights": weights, "schema": schema, "groups": groups}
     told = tuple(
-        _tell(name, quantity, X, wanted, options, (notes or {}).get(name, ""))
+        _tell(name, quantity, X, chosen, options, (notes or {}).get(name, ""))
         for name, quantity in quantities.items()
     )
-    left_out = [] if features is not None else [f.name for f in source.features if not f.numeric]
-    return Story(
-        told,
-        len(source),
-        len(source.features),
-        _in_order(told, [f.name for f in chosen]),
-        tuple(left_out),
-    )
+    names = [f.name for f in chosen]
+    return Story(told, len(source), len(source.features), _in_order(told, names), tuple(left_out))
 
 
 def _named(models: Any) -> dict[str, Quantity]:
@@ -143,56 +144,102 @@ def _named(models: Any) -> dict[str, Quantity]:
     return {str(name): as_quantity(model) for name, model in models.items()}
 
 
-def _chosen(features: Sequence[Feature], wanted: Sequence[Any] | None) -> list[Feature]:
+def _chosen(source: Source, wanted: Any, groups: Any) -> tuple[list[Feature], list[str]]:
+    """Return the features to explain, and the names of those that have too many levels to be."""
     if wanted is not None:
-        names = [wanted] if isinstance(wanted, (str, int)) else list(wanted)
-        chosen = [features[j] for j in dict.fromkeys(find(features, n) for n in names)]
-    else:
-        chosen = [f for f in features if f.numeric]
-    if not chosen:
+        wanted = [wanted] if isinstance(wanted, (str, int, np.integer)) else list(wanted)
+    choice = Choice(source, wanted, groups)
+    if choice.pairs:
+        raise UnsupportedError(
+            explained(
+                "report(features)",
+                f"the pair {[f.name for f in choice.asked[0]]}",
+                "single features",
+                "Explain pairs by sd.explain(model, X, (a, b)).plot()",
+            )
+        )
+    features = list({f.name: f for (f,) in choice.asked}.values())
+    left_out = [f.name for f in features if _countless(source, f)] if wanted is None else []
+    if len(left_out) == len(features):
         raise UnsupportedError(
             explained(
                 "report",
-                f"no numeric feature among {len(features)}",
+                f"no feature with at most {MOST_LEVELS:,} levels among {len(features)}",
                 "at least one",
                 'Declare codes that are numbers: schema={"name": "continuous"}',
             )
         )
-    return chosen
+    return [f for f in features if f.name not in left_out], left_out
+
+
+def _countless(source: Source, feature: Feature) -> bool:
+    """Return whether a feature has too many levels to be explained."""
+    if not feature.categorical:
+        return False
+    try:
+        source.levels(feature, most=MOST_LEVELS)
+    except TooManyLevels:
+        return True
+    return False
 
 
 def _tell(
-    name: str, quantity: Quantity, X: Any, wanted: list[Any], options: dict[str, Any], note: str
+    name: str,
+    quantity: Quantity,
+    X: Any,
+    chosen: Sequence[Feature],
+    options: dict[str, Any],
+    note: str,
 ) -> Told:
     complaints: list[str] = []
+    passes: list[Effects] = []
 
-    def effects(method: Method) -> Effects:
+    def effects(method: Method, some: Sequence[Feature]) -> Effects:
+        if not some:
+            return Effects({})
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            result = explain(quantity, X, wanted, method=method, **options)
-        for warning in caught:
-            if issubclass(warning.category, BinningWarning):
-                complaints.append(str(warning.message))
-            else:  # what the page does not show is the caller's
-                warnings.warn_explicit(
-                    warning.message, warning.category, warning.filename, warning.lineno
-                )
+            result = explain(quantity, X, [f.name for f in some], method=method, **options)
+        _sort_out(caught, complaints)
+        passes.append(result)
         return result
 
-    rhale, ale = effects(RHALE()), effects(ALE())
-    pdp = effects(PDP(center="start", ice=CURVES))
-    model = title(getattr(quantity, "model", quantity))
+    # A nominal feature has no slopes for RHALE, and no first level from which its curves could start.
+    nominal = [f for f in chosen if f.kind == "nominal"]
+    others = [f for f in chosen if f.kind != "nominal"]
+    rhale, ale = effects(RHALE(), others), effects(ALE(), chosen)
+    start = effects(PDP(center="start", ice=CURVES), others)
+    mean = effects(PDP(center="mean", ice=CURVES), nominal)
+    names = [f.name for f in chosen]
     return Told(
         name,
-        model,
+        title(getattr(quantity, "model", quantity)),
         quantity.name,
         quantity.axis,
-        rhale,
+        _joined(rhale, ale, names),
         ale,
-        pdp,
+        _joined(start, mean, names),
         tuple(dict.fromkeys(complaints)),
         note,
+        tuple(passes),
     )
+
+
+def _joined(first: Effects, second: Effects, names: Sequence[str]) -> Effects:
+    """Return the effects of all features, each from the first of two passes that has it."""
+    found = {n: (first if n in first else second)[n] for n in names}
+    return Effects(found, (first or second).provenance)
+
+
+def _sort_out(caught: Sequence[warnings.WarningMessage], complaints: list[str]) -> None:
+    """Keep complaints for the page; what it does not show is the caller's."""
+    for warning in caught:
+        if issubclass(warning.category, BinningWarning):
+            complaints.append(str(warning.message))
+        else:
+            warnings.warn_explicit(
+                warning.message, warning.category, warning.filename, warning.lineno
+            )
 
 
 def _in_order(told: Sequence[Told], names: list[str]) -> tuple[str, ...]:

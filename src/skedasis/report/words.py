@@ -10,7 +10,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skedasis.report.numbers import count, listed, number, percent, places, settings
+from skedasis.report import levels
+from skedasis.report.numbers import (
+    NOISE,
+    Numbers,
+    beside,
+    count,
+    listed,
+    number,
+    percent,
+    places,
+    settings,
+)
 from skedasis.report.story import Story, Told
 from skedasis.results.effect import Effect
 from skedasis.typing import Floats
@@ -25,10 +36,12 @@ _ALIKE, _APART = 0.25, 1.0
 
 
 def against(effect: Effect) -> float | None:
-    """Return the share of rows whose local effect has the sign opposite to their bin's mean.
+    """Return the share of rows whose local effect has the sign opposite to their bin's mean; of levels, of their steps.
 
     None where no rows are kept, or there are no bins.
     """
+    if effect.levels is not None:
+        return levels.against(effect)
     rows, bins = effect.rows, effect.bins
     if rows is None or rows.effect is None or bins is None or len(bins) == 0:
         return None
@@ -41,7 +54,9 @@ def against(effect: Effect) -> float | None:
 
 
 def course(effect: Effect, unit: str) -> str:
-    """Say how the curve goes: up, down, or both."""
+    """Say how the curve goes: up, down, or both; or which levels stand highest and lowest."""
+    if effect.levels is not None:
+        return levels.course(effect, effect.levels)
     there = np.isfinite(effect.value)
     x, value = effect.x[there], effect.value[there]
     if len(x) < 2:
@@ -65,11 +80,13 @@ def course(effect: Effect, unit: str) -> str:
 def scatter(effect: Effect) -> str:
     """Say how far the rows stray from the average."""
     if effect.bins is not None and len(effect.bins) == 0:
-        return ""
+        return ""  # a single value, or a single level
     if effect.importance == 0 and effect.score == 0:
         return "No row’s prediction changes with it."
-    share = against(effect)
     kept = "rows" if effect.rows is None or effect.rows.exact else "kept rows"
+    if effect.levels is not None:
+        return _compared(effect) + levels.opposite(effect, kept)
+    share = against(effect)
     opposite = (
         ""
         if share is None
@@ -85,16 +102,20 @@ def _compared(effect: Effect) -> str:
     if effect.spec.local == "secants":
         # A jump's secant is as steep as its cell is narrow, and so is the spread of secants.
         return (
-            f"Heterogeneity {number(effect.score)}, by secants: it compares with that of other features of this "
-            "model, not with the importance."
+            f"Heterogeneity {number(effect.score)}, by secants: it compares with that of this model’s other numeric "
+            "features, not with the importance."
         )
     ratio = effect.score / effect.importance if effect.importance > 0 else math.inf
-    size = f"Heterogeneity {number(effect.score)} beside an importance of {number(effect.importance)}: "
+    size = (
+        f"Heterogeneity {beside(effect.score, effect.importance)} beside an importance of "
+        f"{beside(effect.importance, effect.score)}: "
+    )
     if ratio < _ALIKE:
         return size + "the average holds for nearly every row."
     if ratio < _APART:
         return size + "rows differ, though less than the average moves."
-    return size + "rows differ more than the average moves, so the curve is true of few of them."
+    shown = "curve is" if effect.levels is None else "levels’ averages are"
+    return size + f"rows differ more than the average moves, so the {shown} true of few of them."
 
 
 def certainty(rhale: Effect, ale: Effect) -> str:
@@ -105,6 +126,8 @@ def certainty(rhale: Effect, ale: Effect) -> str:
         return ""
     widest = number(float(half.max()), 2)
     text = f"Where it is least certain, the average lies within ±\u202f{widest} ({percent(LEVEL)} interval)."
+    if rhale.levels is not None:
+        return text  # both are the same steps
     shifted = aligned(ale, rhale)
     there = np.isfinite(shifted)
     if there.any():
@@ -128,8 +151,49 @@ def aligned(ale: Effect, rhale: Effect) -> Floats:
     return value - np.average(gap[there], weights=None if weight is None else weight[there])
 
 
+def missing(effect: Effect) -> str:
+    """Say what it does to miss the feature; nothing where no row misses it, or that is not known."""
+    if effect.levels is not None and effect.missing_point is None:
+        return levels.missing(effect.levels, effect)
+    point = effect.missing_point
+    if point is None:
+        return ""
+    rows = f"In the {count(point.count, 'row')} without a value"
+    values = "its observed values" if point.exact else "quantiles of its observed values"
+    if point.effect == 0:
+        return (
+            f"{rows}, missing it changes nothing on average, compared with {values} in its place."
+        )
+    way = "raises" if point.effect > 0 else "lowers"
+    error = point.std_error
+    known = math.isfinite(error) and error >= NOISE * abs(point.effect)
+    sure = f" (standard error {number(error, 2)})" if known else ""
+    return (
+        f"{rows}, missing it {way} what the model says by {number(abs(point.effect))}{sure} on average, compared "
+        f"with {values} in its place."
+    )
+
+
+def order(effect: Effect) -> str:
+    """Say what the order of a categorical feature's levels is."""
+    return "" if effect.levels is None else levels.order(effect, effect.levels)
+
+
 def doubts(effect: Effect) -> list[str]:
     """Return what to mind about one effect."""
+    found = _of_bins(effect) if effect.levels is None else levels.doubts(effect, effect.levels)
+    if effect.provenance.get("missing"):
+        said = str(effect.provenance["missing"]).splitlines()[0].strip()
+        found.append(said[:1].upper() + said[1:])
+    if effect.rows is not None and not effect.rows.exact:
+        found.append(
+            f"Drawn from a seeded sample of {count(len(effect.rows), 'row')}; the curve rests on all."
+        )
+    return found
+
+
+def _of_bins(effect: Effect) -> list[str]:
+    """Return what to mind about a numeric feature's bins and rows."""
     found: list[str] = []
     bins = effect.bins
     if bins is not None and effect.untrusted_rows:
@@ -148,10 +212,6 @@ def doubts(effect: Effect) -> list[str]:
         found.append(
             f"{count(effect.provenance['rows_outside'], 'row')} outside the bins: left out."
         )
-    if effect.rows is not None and not effect.rows.exact:
-        found.append(
-            f"Drawn from a seeded sample of {count(len(effect.rows), 'row')}; the curve rests on all."
-        )
     return found
 
 
@@ -163,11 +223,16 @@ def secants(told: Told) -> str:
     used = [e for e in told.rhale.values() if e.spec.local == "secants"]
     if not used:
         return ""
-    some = "" if len(used) == len(told.rhale) else f" for {listed([e.feature for e in used])}"
+    numeric = [e for e in told.rhale.values() if e.levels is None]
+    some = (
+        "every numeric feature" if len(used) == len(numeric) else listed([e.feature for e in used])
+    )
+    some = "" if len(used) == len(told.rhale) else f" for {some}"
+    these = "features" if len(used) == len(told.rhale) else "these features only"
     return (
         f"Secants were used{some}: the model is piecewise constant and has no useful slope, so RHALE takes its "
-        "differences across fine cells. A jump is as steep as its cell is narrow: compare heterogeneity between "
-        "features, not with importance."
+        f"differences across fine cells. A jump is as steep as its cell is narrow: compare heterogeneity between "
+        f"{these}, not with importance."
     )
 
 
@@ -188,12 +253,17 @@ def gist(told: Told) -> list[str]:
 
 def _gist_of_rows(told: Told) -> str:
     ranks = told.rhale.ranking("heterogeneity")
-    differing = [r for r in ranks if r.heterogeneity > 0]
+    top = max(r.importance for r in ranks)
+    least = NOISE * max(top, ranks[0].heterogeneity)
+    differing = [r for r in ranks if r.heterogeneity > least]
     if not differing:
         return "All rows agree with the average, for every feature."
-    if any(told.rhale[r.feature].spec.local == "secants" for r in differing):
-        return f"Rows differ most in {listed([r.feature for r in differing[:3]])}."
-    top = max(r.importance for r in ranks)
+    secants = [r.feature for r in differing if told.rhale[r.feature].spec.local == "secants"]
+    if secants:
+        # Secants are on a scale of their own: beside the steps of levels they would always come first.
+        others = [r.feature for r in differing if r.feature not in secants]
+        apart = f"; of the features with levels, in {listed(others[:3])}" if others else ""
+        return f"Rows differ most in {listed(secants[:3])}{apart}."
     hidden = [r for r in differing if r.heterogeneity > _APART * r.importance]
     weighty = [r.feature for r in hidden if r.heterogeneity >= 0.2 * top]
     if weighty:
@@ -231,8 +301,8 @@ def ranking(told: Told) -> list[Line]:
     return [
         Line(
             r.feature,
-            number(r.importance),
-            number(r.heterogeneity),
+            beside(r.importance, top),
+            beside(r.heterogeneity, top),
             round(100 * r.importance / top, 1),
             round(100 * r.heterogeneity / top, 1),
             f"{r.bins:,}",
@@ -243,10 +313,30 @@ def ranking(told: Told) -> list[Line]:
     ]
 
 
+def numbers(effect: Effect, axis: str, per: str) -> list[Numbers]:
+    """Return an effect's tables: its bins; or its levels, and the steps between them.
+
+    Parameters
+    ----------
+    effect : Effect
+    axis, per : str
+        The quantity with its unit, and what slopes are given per.
+    """
+    if effect.levels is not None:
+        return levels.tables(effect, effect.levels, axis) if len(effect.x) > 1 else []
+    rows = bins_table(effect)
+    heads = (
+        *(("From", False), ("To", False), ("Rows", False), ("Mean slope", False)),
+        *(("Its spread (std)", False), ("Standard error", False), ("Remark", True)),
+    )
+    caption = f"{effect.spec.method}; slopes in units of {axis} per {per}"
+    return [Numbers(caption, heads, rows)] if rows else []
+
+
 def bins_table(effect: Effect) -> list[tuple[str, ...]]:
-    """Return the bins' numbers: from, to, rows, slope, its spread, its standard error, remark."""
+    """Return the bins' numbers: from, to, rows, slope (M-plots: mean), its spread, its standard error, remark."""
     bins = effect.bins
-    if bins is None or len(bins) == 0:
+    if bins is None or len(bins) == 0 or effect.levels is not None:
         return []
     edges = places(np.concatenate([bins.left, bins.right[-1:]]))
     remarks = [
@@ -273,7 +363,7 @@ def bins_table(effect: Effect) -> list[tuple[str, ...]]:
 def origins(told: Told) -> list[tuple[str, ...]]:
     """Return how each pass was made: method, settings, model rows, calls, slope rows, seconds."""
     lines: list[tuple[str, ...]] = []
-    for effects in (told.rhale, told.ale, told.pdp):
+    for effects in told.passes:
         p = effects.provenance
         lines.append(
             (
@@ -290,7 +380,7 @@ def origins(told: Told) -> list[tuple[str, ...]]:
 
 
 def slopes_from(told: Told) -> list[str]:
-    """Return where RHALE's local effects came from, each source once."""
+    """Return where the local effects of RHALE, and of what stands in its place, came from; each source once."""
     sources = [str(e.provenance.get("local_effects", "")) for e in told.rhale.values()]
     return [s for s in dict.fromkeys(sources) if s]
 

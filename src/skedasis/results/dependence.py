@@ -6,8 +6,11 @@ import numpy as np
 
 from skedasis.cells import Grid
 from skedasis.moments import Moments
-from skedasis.results.effect import Curves, Effect, Rows
+from skedasis.results.effect import Curves, Effect
+from skedasis.results.parts import LevelStats, Rows
+from skedasis.results.side import Side
 from skedasis.results.spec import About, Spec
+from skedasis.results.surface import PairRows, Surface
 from skedasis.typing import Floats
 
 
@@ -54,6 +57,76 @@ def depend(
         rows=rows,
         curves=curves,
         moments={"axis": axis},
+    )
+
+
+def depend_levels(
+    levels: LevelStats,
+    raw: Moments,
+    anchored: Moments,
+    spec: Spec,
+    about: About,
+    rows: Rows | None,
+    curves: Curves | None,
+) -> Effect:
+    """Read the partial dependence on a categorical feature off the moments of the rows' curves over its levels.
+
+    Parameters are those of `depend`. Nothing here depends on the order of the levels, unless the curves are anchored at
+    one of them.
+    """
+    kind = spec.weight_kind
+    shown = raw if spec.center is None else anchored
+    spread = np.sqrt(
+        np.nan_to_num(anchored.variance(1, kind), nan=0.0 if len(levels) == 1 else np.nan)
+    )
+    value = shown.mean - shown.mean[0]
+    share = levels.share
+    return Effect(
+        x=levels.array(),
+        value=shown.mean,
+        heterogeneity=spread,
+        std_error=np.sqrt(shown.variance(1, kind) / shown.effective(kind)),
+        freedom=shown.effective(kind) - 1,
+        importance=float(np.sqrt(share @ (value - share @ value) ** 2)),
+        score=_root_mean_square(np.nan_to_num(spread), levels.weight),
+        about=about,
+        spec=spec,
+        rows=rows,
+        curves=curves,
+        levels=levels,
+    )
+
+
+def depend_pair(
+    sides: tuple[Side, Side],
+    raw: Moments,
+    anchored: Moments,
+    spec: Spec,
+    abouts: tuple[About, About],
+    rows: PairRows | None,
+) -> Surface:
+    """Read the partial dependence on two features off the moments of the rows' surfaces.
+
+    Parameters
+    ----------
+    sides : tuple of two Side
+    raw, anchored : Moments, m0 * m1 cells
+        Over rows, of their values on the product grid, and of these minus each row's mean over it.
+    spec, abouts, rows
+        Carried into the result.
+    """
+    shape = sides[0].m, sides[1].m
+    shown = raw if spec.center is None else anchored
+    spread = np.sqrt(np.nan_to_num(anchored.variance(1, spec.weight_kind))).reshape(shape)
+    return Surface(
+        x=(sides[0].nodes, sides[1].nodes),
+        value=shown.mean.reshape(shape),
+        heterogeneity=spread,
+        score=float(np.sqrt(np.mean(spread**2))),
+        sides=sides,
+        abouts=abouts,
+        spec=spec,
+        rows=rows,
     )
 
 

@@ -3,133 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skedasis.cells import Cells
-from skedasis.errors import DataError, UnsupportedError, explained
+from skedasis.errors import DataError, explained
 from skedasis.moments import Moments
+from skedasis.results.parts import (
+    TRUSTED_ROWS,
+    BinStats,
+    Curves,
+    LevelStats,
+    MissingPoint,
+    Rows,
+    locked,
+)
 from skedasis.results.spec import About, Spec
-from skedasis.typing import Bools, Floats, Ints, Json
+from skedasis.typing import Floats, Json
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from skedasis.binning import Binning
 
-TRUSTED_ROWS = 10
-"""Bins with fewer rows are marked not to be trusted (draft, sec. 3.2)."""
-
-
-def locked(*arrays: np.ndarray) -> None:
-    """Make arrays read-only: a result is a value, and a value does not change."""
-    for array in arrays:
-        array.flags.writeable = False
-
-
-@dataclass(frozen=True, eq=False)
-class BinStats:
-    """The bins of an accumulated effect, one entry a bin, left to right.
-
-    Parameters
-    ----------
-    left, right : ndarray of float, shape (K,)
-        Edges, in units of the feature.
-    count : ndarray of int, shape (K,)
-        Rows.
-    weight : ndarray of float, shape (K,)
-        Their weight.
-    effect : ndarray of float, shape (K,)
-        Mean slope, in units of the quantity per unit of the feature (RHALE Eq. 10); NaN where the bin is empty.
-    std : ndarray of float, shape (K,)
-        Standard deviation of the slopes (Eq. 11); NaN where the weight is 1 or less.
-    std_error : ndarray of float, shape (K,)
-        Standard error of `effect`; NaN likewise.
-    empty, trusted : ndarray of bool, shape (K,)
-        No row at all; ten rows or more.
-    """
-
-    left: Floats
-    right: Floats
-    count: Ints
-    weight: Floats
-    effect: Floats
-    std: Floats
-    std_error: Floats
-    empty: Bools
-    trusted: Bools
-
-    def __post_init__(self) -> None:
-        locked(*(getattr(self, f.name) for f in fields(self)))
-
-    def __len__(self) -> int:
-        return len(self.left)
-
-    @property
-    def widths(self) -> Floats:
-        """Return right - left."""
-        return self.right - self.left
-
-    @classmethod
-    def none(cls) -> BinStats:
-        """Return the bins of a constant feature: there are none."""
-        zero = np.zeros(0)
-        return cls(zero, zero, zero.astype(int), zero, zero, zero, zero, zero > 0, zero > 0)
-
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """The rows that a result keeps.
-
-    Parameters
-    ----------
-    x : ndarray of float, shape (r,)
-        The feature's values.
-    effect : ndarray of float, shape (r,), optional
-        Local effects: slopes. None for PDP and ICE.
-    weight : ndarray of float, shape (r,), optional
-        None means 1 each.
-    exact : bool
-        Whether these are all rows that took part; otherwise they are a seeded sample.
-    """
-
-    x: Floats
-    effect: Floats | None = None
-    weight: Floats | None = None
-    exact: bool = True
-
-    def __len__(self) -> int:
-        return len(self.x)
-
-
-@dataclass(frozen=True, eq=False)
-class Curves:
-    """Individual curves (ICE), centred as the effect is.
-
-    Parameters
-    ----------
-    value : ndarray of float, shape (r, m)
-        One curve a row, on the effect's grid.
-    x : ndarray of float, shape (r,)
-        The rows' own values of the feature.
-    row : ndarray of int, shape (r,)
-        The rows' places in X.
-    weight : ndarray of float, shape (r,), optional
-    exact : bool
-        Whether every row has its curve here; otherwise they are a seeded sample.
-    """
-
-    value: Floats
-    x: Floats
-    row: Ints
-    weight: Floats | None = None
-    exact: bool = True
-
-    def __len__(self) -> int:
-        return len(self.value)
+__all__ = ["TRUSTED_ROWS", "BinStats", "Curves", "Effect", "LevelStats", "MissingPoint", "Rows"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,13 +39,15 @@ class Effect:
 
     Attributes
     ----------
-    x : ndarray of float, shape (m,)
-        Edges of the bins, or points of the grid, in units of the feature.
+    x : ndarray, shape (m,)
+        Edges of the bins, or points of the grid, in units of the feature; the means of the feature within the bins of
+        an M-plot; the levels of a categorical feature, in the order of accumulation.
     value : ndarray of float, shape (m,)
         The effect there, in units of the quantity.
     heterogeneity : ndarray of float, shape (m,)
         How much the rows differ: accumulated from the left end (RHALE Eq. 16, UALE Eq. 9), or for PDP and ICE the
-        standard deviation over rows of the curves minus their own anchor.
+        standard deviation over rows of the curves minus their own anchor. At a level of a nominal feature the root mean
+        square of the spread of the steps that touch it. In an M-plot the spread of the quantity within the bin.
     std_error : ndarray of float, shape (m,)
         Standard error of `value`.
     freedom : ndarray of float, shape (m,)
@@ -154,9 +57,13 @@ class Effect:
     score : float
         Heterogeneity score, in units of the quantity: the one to rank features by.
     bins : BinStats or None
-        None for PDP and ICE, which have none.
+        None for PDP and ICE, which have none; of a categorical feature the steps from level to level.
     rows, curves
         What is kept of the rows.
+    levels : LevelStats or None
+        Of a categorical feature.
+    missing_point : MissingPoint or None
+        What missing the feature does, where rows miss it and the model takes that.
     about, spec, provenance
         What this is, and how it was made.
 
@@ -165,7 +72,7 @@ class Effect:
     No method of a result ever calls the model.
     """
 
-    x: Floats
+    x: NDArray[Any]
     value: Floats
     heterogeneity: Floats
     std_error: Floats
@@ -180,6 +87,8 @@ class Effect:
     cells: Cells | None = None
     moments: Mapping[str, Moments] = field(default_factory=dict)
     provenance: Json = field(default_factory=dict)
+    levels: LevelStats | None = None
+    missing_point: MissingPoint | None = None
 
     def __post_init__(self) -> None:
         locked(self.x, self.value, self.heterogeneity, self.std_error, self.freedom)
@@ -196,28 +105,33 @@ class Effect:
 
     @property
     def untrusted_rows(self) -> int:
-        """Return the number of rows in bins not to be trusted."""
+        """Return the number of rows in bins not to be trusted; of a categorical feature, at such levels."""
+        if self.levels is not None:
+            return int(self.levels.count[self.levels.count < TRUSTED_ROWS].sum())
         return 0 if self.bins is None else int(self.bins.count[~self.bins.trusted].sum())
 
     def __repr__(self) -> str:
-        where = f"{len(self.bins)} bins" if self.bins is not None else f"{len(self.x)} points"
+        parts = "points" if self.levels is None else "levels"
+        where = f"{len(self.x)} {parts}"
+        if self.bins is not None and self.levels is None:
+            where = f"{len(self.bins)} bins"
         return (
             f"<Effect of {self.feature!r} on {self.about.quantity}: {self.spec.method}, {where}, "
             f"importance {self.importance:.4g}, heterogeneity {self.score:.4g}>"
         )
 
     def __call__(self, x_new: Any) -> Floats:
-        """Evaluate the effect, linear between `x`.
+        """Evaluate the effect, linear between `x`; of a categorical feature at levels.
 
         Parameters
         ----------
-        x_new : array_like of float
+        x_new : array_like
             Values of the feature.
 
         Returns
         -------
         ndarray of float, shape of `x_new`
-            NaN outside the range of `x`, and where `x_new` is.
+            NaN outside the range of `x`, for what is no level, and where `x_new` is NaN (unless that is a level).
 
         Examples
         --------
@@ -228,8 +142,13 @@ class Effect:
         >>> e([0.0, 1.0, 4.0, 5.0])
         array([-6., -3.,  6., nan])
         """
+        if self.levels is not None:
+            place = self.levels.places(x_new)
+            return np.where(place >= 0, self.value[place], np.nan).reshape(np.shape(x_new))
         x_new = np.asarray(x_new, dtype=float)
-        return np.interp(x_new, self.x, self.value, left=np.nan, right=np.nan)
+        found = np.interp(x_new, self.x, self.value, left=np.nan, right=np.nan)
+        # Of a single point `interp` says its value even where it is asked for NaN.
+        return np.where(np.isnan(x_new), np.nan, found)
 
     def interval(
         self,
@@ -291,8 +210,9 @@ class Effect:
         Parameters
         ----------
         bins : Binning or int
-            Any scheme where local effects are slopes. Those of ALE and of secants belong to their cells: bins are then
-            unions of these.
+            Any scheme where local effects are slopes, and for M-plots. Those of ALE and of secants belong to their
+            cells: bins are then unions of these. The steps between the levels of an ordinal feature are grouped anew
+            by `Optimal` and `Greedy`.
 
         Returns
         -------
@@ -302,7 +222,7 @@ class Effect:
         Raises
         ------
         UnsupportedError
-            For PDP and ICE, and where ALE's cells would have to be cut.
+            For PDP and ICE, for nominal features, and where ALE's cells would have to be cut.
 
         Notes
         -----
@@ -321,21 +241,15 @@ class Effect:
         >>> len(e.rebin(sd.Uniform(7)).bins)
         7
         """
-        if self.cells is None or self.bins is None:
-            raise UnsupportedError(
-                explained(
-                    f"rebin of a {self.spec.method}",
-                    "a result without bins",
-                    "ALE, DALE, UALE or RHALE",
-                    "Choose another grid and explain again",
-                )
-            )
         from skedasis.results.rebin import rebinned
 
         return rebinned(self, bins)
 
     def to_frame(
-        self, backend: str | None = None, *, of: Literal["effect", "bins", "curves"] = "effect"
+        self,
+        backend: str | None = None,
+        *,
+        of: Literal["effect", "bins", "curves", "missing"] = "effect",
     ) -> Any:
         """Return the numbers as a data frame.
 
@@ -343,13 +257,13 @@ class Effect:
         ----------
         backend : str, optional
             "pandas", "polars", "pyarrow"; by default the library of X, for NumPy the first that is installed.
-        of : {"effect", "bins", "curves"}
-            One row a point of `x`, a bin, or a point of an individual curve.
+        of : {"effect", "bins", "curves", "missing"}
+            One row a point of `x`, a bin, or a point of an individual curve; the one of missing values.
 
         Raises
         ------
         UnsupportedError
-            Where no data frame library is installed, or there are no bins or curves.
+            Where no data frame library is installed, or there are no bins, curves or missing values.
         """
         from skedasis.results.tables import frame, table_of
 

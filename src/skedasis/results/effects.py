@@ -23,9 +23,9 @@ class Rank:
     importance, heterogeneity : float
         In units of the quantity.
     bins : int
-        Bins, or points of the grid.
+        Bins, or points of the grid; of a categorical feature its levels.
     untrusted_rows : int
-        Rows in bins with fewer than ten rows.
+        Rows in bins, or at levels, with fewer than ten rows.
     missing : int
         Rows without a value.
     """
@@ -115,7 +115,7 @@ class Effects(Mapping[str, Effect]):
                 name,
                 e.importance,
                 e.score,
-                len(e.x) if e.bins is None else len(e.bins),
+                len(e.x) if e.bins is None or e.levels is not None else len(e.bins),
                 e.untrusted_rows,
                 e.missing,
             )
@@ -127,7 +127,7 @@ class Effects(Mapping[str, Effect]):
         self,
         backend: str | None = None,
         *,
-        of: Literal["effect", "bins", "curves", "ranking"] = "effect",
+        of: Literal["effect", "bins", "curves", "missing", "ranking"] = "effect",
     ) -> Any:
         """Return all effects as one tidy data frame; the first column names the feature.
 
@@ -135,15 +135,22 @@ class Effects(Mapping[str, Effect]):
         ----------
         backend : str, optional
             As in `Effect.to_frame`.
-        of : {"effect", "bins", "curves", "ranking"}
-        """
-        from skedasis.results.tables import frame, ranking_table, stacked, table_of
+        of : {"effect", "bins", "curves", "missing", "ranking"}
+            Where some of the features are categorical there are two columns for places: ``"x"``, NaN for levels, and
+            ``"level"``, None for numbers; for bins ``"left_level"`` and ``"right_level"`` beside ``"left"`` and
+            ``"right"``. "missing" has a line for each feature with a point of missing values.
 
-        if of == "ranking":
-            table = ranking_table(self.ranking())
-        else:
-            table = stacked([table_of(e, of) for e in self.effects.values()])
-        library = next(iter(self.effects.values())).about.library
+        Raises
+        ------
+        UnsupportedError
+            Where no data frame library is installed; where a feature has no bins or curves, or none has a point of
+            missing values.
+        """
+        from skedasis.results.tables import effects_table, frame, ranking_table
+
+        effects = list(self.effects.values())
+        table = ranking_table(self.ranking()) if of == "ranking" else effects_table(effects, of)
+        library = effects[0].about.library
         return frame(table, backend or library)
 
     def plot(self, **options: Any) -> Any:

@@ -1,9 +1,17 @@
-"""Results in files: NumPy arrays and a JSON header. No pickle: opening a file runs no code."""
+"""Results in files: NumPy arrays and a JSON header. No pickle: opening a file runs no code.
+
+A file is a zip archive of NumPy's (``.npz``). Its array ``header`` is one text: ``{"skedasis": 2, "result": …}``, the
+result taken apart as `skedasis.results.packing` says; all its other arrays are named there.
+"""
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, fields
+import struct
+import tokenize
+import zipfile
+import zlib
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,41 +21,82 @@ from skedasis.cells import Cells
 from skedasis.data.schema import Feature
 from skedasis.errors import DataError, explained
 from skedasis.moments import Moments
-from skedasis.results.effect import BinStats, Curves, Effect, Rows
+from skedasis.results import format1
+from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
+from skedasis.results.packing import Packer, unpacked
+from skedasis.results.parts import BinStats, Curves, LevelStats, MissingPoint, Rows
+from skedasis.results.side import Side
 from skedasis.results.spec import About, Spec
-from skedasis.typing import Json
+from skedasis.results.surface import CellStats, PairRows, Surface
 
-FORMAT = 1
+FORMAT = 2
+"""Written. Format 1, which knew numeric features alone, is read too."""
+
 _HEADER = "header"
-_PLAIN = ("x", "value", "heterogeneity", "std_error", "freedom")
-_PARTS: dict[str, type[Any]] = {"bins": BinStats, "rows": Rows, "curves": Curves, "cells": Cells}
+_RESULTS = (Effect, Effects, Surface)
+_PARTS = (About, BinStats, CellStats, Cells, Curves, Feature, LevelStats, MissingPoint, Moments)
+_KINDS: dict[str, type[Any]] = {
+    kind.__name__: kind for kind in (*_RESULTS, *_PARTS, PairRows, Rows, Side, Spec)
+}
+_BROKEN = (
+    *(ValueError, KeyError, IndexError, TypeError, AttributeError, OSError, EOFError),
+    *(SyntaxError, RuntimeError, OverflowError, struct.error, tokenize.TokenError),
+    *(zipfile.BadZipFile, zlib.error),
+)
+"""What NumPy, zip, JSON and we ourselves may raise on bytes that nobody meant."""
 
 
-def save(result: Effect | Effects, path: str | Path) -> None:
-    """Write a result into an npz file.
+def save(result: Any, path: str | Path) -> None:
+    """Write a result, or a dictionary of results, into one npz file.
 
     Parameters
     ----------
-    result : Effect or Effects
+    result : Effect, Effects, Surface or dict
+        A dictionary is what `explain` gives for several outputs or for a list of pairs: by output, or by pair of names.
     path : str or Path
         The name is used as it is.
+
+    Raises
+    ------
+    DataError
+        For anything else.
+
+    Notes
+    -----
+    Levels of categorical features, and columns' labels, keep their types where these are text, numbers, booleans, None,
+    dates, or tuples of these. Other objects, such as the intervals of pandas, come back as their text, by which a
+    result knows its levels as well.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import numpy as np
+    >>> import skedasis as sd
+    >>> X = np.random.default_rng(0).normal(size=(50, 3))
+    >>> pairs = sd.explain(lambda X: X[:, 0] * X[:, 1], X, [(0, 1), (0, 2)], method=sd.ALE(bins=3))
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "pairs.npz"
+    >>> save(pairs, path)
+    >>> list(sd.load(path))
+    [('x0', 'x1'), ('x0', 'x2')]
     """
-    several = isinstance(result, Effects)
-    effects = list(result.effects.values()) if isinstance(result, Effects) else [result]
-    arrays: dict[str, Any] = {}
-    headers = []
-    for i, effect in enumerate(effects):
-        header, own = _taken_apart(effect)
-        headers.append(header)
-        arrays.update({f"{i}.{k}": v for k, v in own.items()})
-    header: Json = {"skedasis": FORMAT, "several": several, "effects": headers}
-    if isinstance(result, Effects):
-        header["provenance"] = result.provenance
-    arrays[_HEADER] = np.array(json.dumps(header))
-    with Path(path).open(
-        "wb"
-    ) as file:  # an open file keeps NumPy from appending ".npz" to the name
+    if not _is_result(result):
+        raise DataError(
+            explained(
+                "save",
+                f"{type(result).__name__}",
+                "an Effect, Effects, a Surface, or a dictionary of these",
+                "Pass what explain returned",
+            )
+        )
+    packer = Packer(_KINDS)
+    header = {"skedasis": FORMAT, "result": packer.packed(result, "result")}
+    arrays: dict[str, Any] = {
+        _HEADER: np.array(json.dumps(header, allow_nan=False)),
+        **packer.arrays,
+    }
+    # An open file keeps NumPy from appending ".npz" to the name.
+    with Path(path).open("wb") as file:
         np.savez_compressed(file, allow_pickle=False, **arrays)
 
 
@@ -60,7 +109,7 @@ def load(path: str | Path) -> Any:
 
     Returns
     -------
-    Effect or Effects
+    Effect, Effects, Surface or dict
         Equal to what was saved.
 
     Raises
@@ -81,93 +130,57 @@ def load(path: str | Path) -> Any:
     True
     """
     try:
-        with np.load(path, allow_pickle=False) as file:
+        # Opened here: NumPy leaves a file open that turns out to be none of its own.
+        with Path(path).open("rb") as stream, np.load(stream, allow_pickle=False) as file:
             header = json.loads(str(file[_HEADER]))
-            arrays = {k: file[k] for k in file.files if k != _HEADER}
-    except (ValueError, KeyError, OSError, EOFError) as error:
-        if isinstance(error, FileNotFoundError):
-            raise
+            version = int(header["skedasis"])
+            result = _read(header, _arrays(file)) if version <= FORMAT else None
+    except (FileNotFoundError, PermissionError, IsADirectoryError):
+        raise
+    except MemoryError as error:
+        raise _no_result(path, "whose arrays do not fit into memory") from error
+    except _BROKEN as error:
+        raise _no_result(path) from error
+    if version > FORMAT:
         raise DataError(
-            explained(
-                "load",
-                f"{path}, which is no saved result",
-                "a file that save wrote",
-                "Save the result again",
-            )
-        ) from error
-    if header.get("skedasis", 0) > FORMAT:
-        raise DataError(
-            explained(
-                "load",
-                f"format {header['skedasis']}",
-                f"format {FORMAT} or earlier",
-                "Update skedasis",
-            )
+            explained("load", f"format {version}", f"format {FORMAT} or earlier", "Update skedasis")
         )
-    effects = [_put_together(h, i, arrays) for i, h in enumerate(header["effects"])]
-    if header["several"]:
-        return Effects({e.feature: e for e in effects}, header["provenance"])
-    return effects[0]
+    if not _is_result(result):
+        raise _no_result(path)
+    return result
 
 
-def _taken_apart(effect: Effect) -> tuple[Json, dict[str, Any]]:
-    arrays = {name: getattr(effect, name) for name in _PLAIN}
-    header: Json = {
-        "importance": effect.importance,
-        "score": effect.score,
-        "spec": effect.spec.to_json(),
-        "about": asdict(effect.about),
-        "provenance": effect.provenance,
-        "moments": list(effect.moments),
-    }
-    label = effect.about.feature.label
-    if not isinstance(label, (str, int, float)):
-        header["about"]["feature"]["label"] = effect.feature
-    for part, kind in _PARTS.items():
-        value = getattr(effect, part)
-        header[part] = None
-        if value is not None:
-            header[part] = {}
-            for f in fields(kind):
-                entry = getattr(value, f.name)
-                if isinstance(entry, np.ndarray):
-                    arrays[f"{part}.{f.name}"] = entry
-                else:
-                    header[part][f.name] = entry
-    for name, moments in effect.moments.items():
-        arrays.update({f"moments.{name}.{k}": v for k, v in moments.arrays().items()})
-    return header, arrays
-
-
-def _put_together(header: Json, i: int, arrays: dict[str, Any]) -> Effect:
-    def own(name: str) -> Any:
-        return arrays[f"{i}.{name}"]
-
-    parts = {}
-    for part, kind in _PARTS.items():
-        entries = header[part]
-        if entries is not None:
-            parts[part] = kind(
-                **{
-                    f.name: entries[f.name] if f.name in entries else own(f"{part}.{f.name}")
-                    for f in fields(kind)
-                }
-            )
-    moments = {
-        name: Moments(*(own(f"moments.{name}.{f.name}") for f in fields(Moments)))
-        for name in header["moments"]
-    }
-    about = header["about"]
-    feature = about.pop("feature")
-    if feature["levels"] is not None:
-        feature["levels"] = tuple(feature["levels"])
-    return Effect(
-        **{name: own(name) for name in _PLAIN},
-        importance=header["importance"],
-        score=header["score"],
-        about=About(Feature(**feature), **about),
-        spec=Spec(**header["spec"]),
-        moments=moments,
-        provenance=header["provenance"],
-        **parts,
+def _no_result(path: str | Path, why: str = "which is no saved result") -> DataError:
+    return DataError(
+        explained(
+            "load",
+            f"{path}, {why}",
+            "a file that save wrote",
+            "Save the result again",
+        )
     )
+
+
+def _read(header: Mapping[str, Any], array: Callable[[str], Any]) -> Any:
+    if header["skedasis"] == 1:
+        return format1.read(dict(header), array)
+    return unpacked(header["result"], array, _KINDS)
+
+
+def _arrays(file: Any) -> Callable[[str], Any]:
+    """Return how arrays are got: each is read once, so that what was one array is one again."""
+    known: dict[str, Any] = {}
+
+    def array(name: str) -> Any:
+        if name not in known:
+            known[name] = file[name]
+        return known[name]
+
+    return array
+
+
+def _is_result(value: Any) -> bool:
+    """Return whether this is a result, or a dictionary of results."""
+    if isinstance(value, _RESULTS):
+        return True
+    return isinstance(value, Mapping) and len(value) > 0 and all(map(_is_result, value.values()))

@@ -1,11 +1,13 @@
-"""Other bins for an accumulated effect, from what its result keeps: the model is not called.
+"""Other bins for an effect, from what its result keeps: the model is not called.
 
-Slopes belong to points of the axis, so with the rows at hand any bins will do. Differences belong to the cells they
-were taken across, and so do moments when the rows are gone: bins are then unions of these cells.
+Slopes, and the values of an M-plot, belong to points of the axis, so with the rows at hand any bins will do.
+Differences belong to the cells they were taken across, and so do moments when the rows are gone: bins are then unions
+of these cells. Steps between levels can be grouped into runs, where the feature has an order of its own.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -17,6 +19,7 @@ from skedasis.binning import (
     Edges,
     Greedy,
     Optimal,
+    Quantile,
     Spread,
     Uniform,
     as_binning,
@@ -28,17 +31,54 @@ from skedasis.errors import UnsupportedError, explained
 from skedasis.moments import Moments
 from skedasis.results.accumulated import AXIS, LOCAL, accumulate
 from skedasis.results.effect import Effect, Rows
+from skedasis.results.levels import Steps, accumulate_levels, grouped
+from skedasis.results.marginal import marginal
+from skedasis.results.parts import LevelStats
 from skedasis.results.spec import Spec
 from skedasis.typing import Bools, Floats, Ints
 
 
 def rebinned(effect: Effect, bins: Binning | int) -> Effect:
-    """Return an accumulated effect on other bins; see `Effect.rebin`."""
-    scheme = as_binning(bins, Uniform)
-    spec = replace(effect.spec, parameters={**effect.spec.parameters, "bins": scheme.describe()})
-    cells, rows = effect.cells, effect.rows
-    if cells is None or len(cells) == 0:
-        return effect
+    """Return an effect on other bins; see `Effect.rebin`.
+
+    Parameters
+    ----------
+    effect : Effect
+    bins : Binning or int
+        An integer means `Uniform` bins, in an M-plot `Quantile` ones. An ordinal feature takes `Optimal` or `Greedy`,
+        which group its steps.
+
+    Raises
+    ------
+    UnsupportedError
+        For results without bins, steps of a nominal feature, and cells that would have to be cut.
+    """
+    if effect.levels is not None:
+        return _regrouped(effect, effect.levels, bins)
+    if effect.cells is None or effect.bins is None:
+        raise _without_bins(effect)
+    return _recut(effect, effect.cells, bins) if len(effect.cells) else effect
+
+
+def _without_bins(effect: Effect) -> UnsupportedError:
+    fix = "Choose another grid and explain again"
+    return UnsupportedError(
+        explained(
+            f"rebin of a {effect.spec.method}",
+            "a result without bins",
+            "ALE, DALE, UALE, RHALE or MPlot",
+            "Use the levels as they are" if effect.levels is not None else fix,
+        )
+    )
+
+
+def _recut(effect: Effect, cells: Cells, bins: Binning | int) -> Effect:
+    """Return the effect of a numeric feature on other bins."""
+    values = effect.spec.local == "values"
+    scheme = as_binning(bins, Quantile if values else Uniform)
+    if values and isinstance(scheme, Edges) and scheme.closed is None:
+        scheme = bins = replace(scheme, closed="right")  # as `MPlot` and `ALE` read them
+    spec, rows = _with_bins(effect.spec, scheme), effect.rows
     complete = rows is not None and rows.exact
     if spec.pointwise and complete and rows is not None and rows.effect is not None:
         result = _from_rows(effect, bins, scheme, spec, rows, rows.effect)
@@ -48,7 +88,56 @@ def rebinned(effect: Effect, bins: Binning | int) -> Effect:
         )
         result = _from_cells(effect, cells, scheme, spec, column)
     said = {**effect.provenance, **result.provenance, "rebinned": scheme.describe()}
-    return result.with_provenance(said)
+    return _with_missing(effect, result).with_provenance(said)
+
+
+def _with_bins(spec: Spec, scheme: Binning) -> Spec:
+    return replace(spec, parameters={**spec.parameters, "bins": scheme.describe()})
+
+
+def _regrouped(effect: Effect, levels: LevelStats, bins: Binning | int) -> Effect:
+    """Return the effect of an ordinal feature, its steps grouped into other runs."""
+    if effect.bins is None:
+        raise _without_bins(effect)
+    what = f"rebin of the {effect.spec.method} of {effect.feature!r}"
+    if effect.about.feature.kind != "ordinal":
+        raise UnsupportedError(
+            explained(
+                what,
+                "levels without an order of their own",
+                "a numeric or an ordinal feature",
+                "Every step is a bin already; if the levels have an order, declare them: "
+                f'sd.Feature({effect.feature!r}, "ordinal", levels=[...])',
+            )
+        )
+    scheme = as_binning(bins, Uniform)
+    if not isinstance(scheme, (Optimal, Greedy)):
+        raise UnsupportedError(
+            explained(
+                what,
+                f"{type(scheme).__name__}, whose bins lie on an axis",
+                "Optimal or Greedy, which group levels",
+                "Write for example e.rebin(sd.Optimal(alpha=0.5))",
+            )
+        )
+    spec, pooled, rows = (
+        _with_bins(effect.spec, scheme),
+        Steps.of(effect.moments).pooled,
+        effect.rows,
+    )
+    runs = np.arange(len(levels))
+    if len(levels) > 1:
+        runs = grouped(scheme, pooled, spec, _largest_step(rows, pooled), effect.about)
+    result = accumulate_levels(levels, effect.moments, runs, spec, effect.about, rows)
+    said = {**effect.provenance, "rebinned": scheme.describe()}
+    return _with_missing(effect, result).with_provenance(said)
+
+
+def _largest_step(rows: Rows | None, pooled: Moments) -> float:
+    """Return the largest step of a row, from the rows if all are there."""
+    if rows is None or rows.effect is None or not rows.exact:
+        return _largest(pooled)
+    return float(np.nanmax(np.abs(rows.effect), initial=0.0))
 
 
 def _column(effect: Effect, rows: Rows) -> Column:
@@ -56,19 +145,52 @@ def _column(effect: Effect, rows: Rows) -> Column:
 
 
 def _from_rows(
-    effect: Effect, bins: Binning | int, scheme: Binning, spec: Spec, rows: Rows, slopes: Floats
+    effect: Effect, bins: Binning | int, scheme: Binning, spec: Spec, rows: Rows, local: Floats
 ) -> Effect:
     cells = fitting(bins, scheme, _column(effect, rows), spec.local)
     cell = cells.locate(rows.x)
     inside = cell >= 0
     w = None if rows.weight is None else rows.weight[inside]
-    local = Moments.of(slopes[inside], cell[inside], len(cells), w)
-    axis = Moments.of(rows.x[inside], cell[inside], len(cells), w, like=local)
-    largest = float(np.abs(slopes[inside]).max(initial=0.0))
-    kept = _chosen(scheme, cells, local, spec, largest)
+    gathered = Moments.of(local[inside], cell[inside], len(cells), w)
+    axis = Moments.of(rows.x[inside], cell[inside], len(cells), w, like=gathered)
+    largest = float(np.abs(local[inside]).max(initial=0.0))
+    kept = _chosen(scheme, cells, gathered, spec, largest)
     spec = replace(spec, closed=cells.closed)
-    result = accumulate(cells, {LOCAL: local, AXIS: axis}, kept, spec, effect.about, effect.rows)
+    result = _read(effect, cells, {LOCAL: gathered, AXIS: axis}, kept, spec)
     return result.with_provenance({"rows_outside": len(rows) - int(inside.sum())})
+
+
+def _read(
+    effect: Effect, cells: Cells, moments: Mapping[str, Moments], kept: Ints, spec: Spec
+) -> Effect:
+    """Return the effect that the moments of cells give: means of the values, or slopes accumulated."""
+    how = marginal if spec.local == "values" else accumulate
+    return how(cells, moments, kept, spec, effect.about, effect.rows)
+
+
+def _with_missing(before: Effect, after: Effect) -> Effect:
+    """Carry the point of missing values over; on the scale of a curve that is not centred it moves with the curve."""
+    point, spec = before.missing_point, after.spec
+    if point is None:
+        return after
+    if spec.local == "values":
+        old, new = (_mean(m.mean, m) for m in (before.moments[LOCAL], after.moments[LOCAL]))
+        effect = point.effect + old - new  # rows beyond the new edges are no longer compared with
+        value = effect if spec.center == "mean" else point.effect + old
+        return replace(after, missing_point=replace(point, effect=effect, value=value))
+    if spec.center == "mean" or after.levels is not None:
+        return replace(after, missing_point=point)
+    axis = after.moments[AXIS]
+    level = _mean(np.interp(axis.mean, after.x, after.value), axis)
+    return replace(after, missing_point=replace(point, value=point.effect + level))
+
+
+def _mean(values: Floats, moments: Moments) -> float:
+    """Return the mean over all cells that have rows; NaN if none has."""
+    there = moments.weight > 0
+    return (
+        float(np.average(values[there], weights=moments.weight[there])) if there.any() else np.nan
+    )
 
 
 def _from_cells(
@@ -98,7 +220,7 @@ def _from_cells(
     moments = {name: m.take(part) for name, m in effect.moments.items()}
     fine = moments[LOCAL].pool(places[:-1])
     kept = places[_chosen(scheme, cells.keep(places), fine, spec, _largest(fine))]
-    result = accumulate(cells, moments, kept, spec, effect.about, effect.rows)
+    result = _read(effect, cells, moments, kept, spec)
     if not moved.any():
         return result
     note = {"exact": False, "approximated": "edges moved to those of the nearest fine cells"}
@@ -138,5 +260,5 @@ def _largest(fine: Moments) -> float:
 def _chosen(scheme: Binning, cells: Cells, moments: Moments, spec: Spec, largest: float) -> Ints:
     if len(cells) == 0:
         return np.array([0])
-    noise = EXACT if spec.local == "slopes" else Spread.noise
+    noise = EXACT if spec.local in ("slopes", "values") else Spread.noise
     return scheme.choose(cells, moments, Spread(spec.ddof, spec.weight_kind, largest, noise))

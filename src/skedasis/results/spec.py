@@ -20,10 +20,11 @@ class Spec:
     ----------
     method : str
         "ALE", "RHALE", "PDP", …
-    center : {"mean", "start", None}
-    local : {"slopes", "differences", "secants", "none"}
-        Where the rows' local effects came from. Slopes and central differences belong to points and may be put into any
-        bins; secants, and the "edges" of an ALE, belong to their cells.
+    center : {"mean", "start", "anchor", None}
+    local : {"slopes", "differences", "secants", "edges", "levels", "values", "none"}
+        Where the rows' local effects came from. Slopes, central differences and the values of an M-plot belong to
+        points and may be put into any bins; secants, the "edges" of an ALE and the steps between "levels" belong to
+        their cells.
     accumulate, ddof, accumulate_se
         As in `RHALE`.
     closed : {"left", "right"}
@@ -31,10 +32,12 @@ class Spec:
     weight_kind : {"frequency", "sampling"}
     parameters : dict
         The method's settings, as given.
+    derivative : bool
+        Whether the values are slopes of the quantity by the feature.
     """
 
     method: str
-    center: Center = "mean"
+    center: Center | Literal["anchor"] = "mean"
     local: LocalEffects = "slopes"
     accumulate: Accumulate = "variance"
     ddof: int = 1
@@ -42,11 +45,12 @@ class Spec:
     closed: Side = "left"
     weight_kind: WeightKind = "frequency"
     parameters: Json = field(default_factory=dict)
+    derivative: bool = False
 
     @property
     def pointwise(self) -> bool:
         """Return whether local effects belong to points of the axis, not to cells."""
-        return self.local in ("slopes", "differences")
+        return self.local in ("slopes", "differences", "values")
 
     def to_json(self) -> Json:
         """Return a dictionary that `json` can write."""

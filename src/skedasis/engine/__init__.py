@@ -1,0 +1,16 @@
+"""The driver: it plans every feature, goes through the batches once, merges, and reads the results.
+
+| file | what it holds |
+|---|---|
+| `verb` | `explain` |
+| `choose` | which features, by which form of the method |
+| `prepare` | the model checked, every feature planned, batches sized |
+| `run` | batches outside, features inside; merged in order |
+| `record` | the provenance, and checks of settings |
+"""
+
+from skedasis.engine.choose import METHODS, as_method
+from skedasis.engine.record import as_bytes
+from skedasis.engine.verb import explain
+
+__all__ = ["METHODS", "as_bytes", "as_method", "explain"]

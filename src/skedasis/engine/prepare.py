@@ -1,0 +1,158 @@
+"""Before the first batch: the model is checked, every feature planned, and batches are sized."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from skedasis.data.source import Source
+from skedasis.data.summary import Column
+from skedasis.engine.choose import Task
+from skedasis.methods.missing import Donors, donors_of
+from skedasis.quantity.base import CALL_ROWS, Meter, Quantity, Traits
+from skedasis.quantity.check import Checked, check, traits_of
+from skedasis.quantity.tape import Tape
+from skedasis.typing import Bools, Ints
+
+
+@dataclass(frozen=True)
+class Job:
+    """What `explain` was asked, checked: everything that does not depend on the batch.
+
+    Parameters
+    ----------
+    quantity : Quantity
+        As it was given.
+    outputs : dict of label to Quantity
+        Of each output; one entry, None, where there is only one.
+    method : object
+        As the user wrote it.
+    source : Source
+    tasks : sequence of Task
+    plans : dict of (label, key) to plan
+    donors : dict of (label, key) to Donors
+        Where a feature has missing values.
+    checked : Checked
+    copies, batch_rows : int
+        Sets of a batch's rows in one call, and rows of a batch.
+    sample : ndarray of bool, optional
+        Which rows are kept: None for all.
+    meter : Meter
+    """
+
+    quantity: Quantity
+    outputs: dict[Any, Quantity]
+    method: Any
+    source: Source
+    tasks: Sequence[Task]
+    plans: dict[tuple[Any, Any], Any]
+    donors: dict[tuple[Any, Any], Donors]
+    checked: Checked
+    copies: int
+    batch_rows: int
+    sample: Bools | None
+    meter: Meter = field(default_factory=Meter)
+
+
+def prepare(
+    quantity: Quantity,
+    method: Any,
+    source: Source,
+    tasks: Sequence[Task],
+    memory: int,
+    keep: int,
+    seed: int,
+) -> Job:
+    """Check the model, plan every feature, and size the batches.
+
+    Parameters
+    ----------
+    quantity, method, source, tasks
+        Carried into the job.
+    memory, keep : int
+        Bytes for a batch, and for rows that the results keep.
+    seed : int
+        Of the sample of rows that are kept.
+    """
+    asked = Meter()
+    outputs: dict[Any, Quantity] = quantity.outputs(source, asked) or {None: quantity}
+    checked = check(list(outputs.values()), source, _present(tasks))
+    checked.meter.add(asked)
+    plans = _plans(outputs, source, tasks, checked)
+    donors = {}
+    for task in tasks:
+        for label in outputs:
+            found = None
+            if task.way.compares_missing:
+                found = donors_of(task.column, plans[label, task.key])
+            if found is not None:
+                donors[label, task.key] = found
+    sets = max(t.way.sets([p for (_, k), p in plans.items() if k == t.key]) for t in tasks)
+    row_bytes = 8 * (len(source.features) + 8) * sets * len(outputs)
+    rows = max(1, min(CALL_ROWS // sets, memory // row_bytes))
+    rows = min(rows, len(source))
+    copies = max(1, min(sets, CALL_ROWS // rows, memory // (8 * (len(source.features) + 8) * rows)))
+    ways = {t.key: t.way for t in tasks}
+    budget = keep // max(1, sum(ways[k].row_bytes(p) for (_, k), p in plans.items()))
+    wished = max(t.way.rows_wanted(len(source)) for t in tasks)
+    kept = min(wished, budget)
+    if kept < wished:
+        plans = {(o, k): ways[k].refined(p) for (o, k), p in plans.items()}
+    sample = _sample(len(source), kept, seed)
+    return Job(
+        quantity, outputs, method, source, tasks, plans, donors, checked, copies, rows, sample
+    )
+
+
+def _plans(
+    outputs: dict[Any, Quantity], source: Source, tasks: Sequence[Task], checked: Checked
+) -> dict[tuple[Any, Any], Any]:
+    """Plan every feature for every output; once for all where the model's derivatives do not matter."""
+    plans: dict[tuple[Any, Any], Any] = {}
+    for task in tasks:
+        if not task.way.uses_slopes:
+            plan = task.way.plan(task.column, _nothing(task))
+            plans |= {(label, task.key): plan for label in outputs}
+            continue
+        tape = Tape() if len(outputs) > 1 else None
+        for label, quantity in outputs.items():
+            traits = tuple(_traits(quantity, source, c, checked, tape) for c in task.columns)
+            known = traits[0] if len(traits) == 1 else traits
+            plans[label, task.key] = task.way.plan(task.column, known)
+    return plans
+
+
+def _present(tasks: Sequence[Task]) -> Ints | None:
+    """Return the rows that have a value of the single feature that is explained, where others are not asked for.
+
+    Its rows without a value are looked at last, and apart: a model need not take them.
+    """
+    task = tasks[0]
+    if len(tasks) > 1 or not task.way.compares_missing or not task.column.missing:
+        return None
+    return task.column.present
+
+
+def _nothing(task: Task) -> Any:
+    none = Traits("none", "")
+    return none if len(task.columns) == 1 else (none, none)
+
+
+def _traits(
+    quantity: Quantity, source: Source, column: Any, checked: Checked, tape: Tape | None
+) -> Traits:
+    if not isinstance(column, Column):
+        return Traits("levels", "differences between levels")
+    return traits_of(quantity, source, column.summary(), checked, tape)
+
+
+def _sample(n: int, kept: int, seed: int) -> Bools | None:
+    """Return which rows are kept: None for all."""
+    if kept >= n:
+        return None
+    sample = np.zeros(n, dtype=bool)
+    sample[np.random.default_rng(seed).choice(n, kept, replace=False)] = True
+    return sample

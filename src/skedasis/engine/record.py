@@ -1,0 +1,90 @@
+"""How results were made: the provenance; and the settings that all methods share, checked."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from skedasis.engine.choose import names_of
+from skedasis.engine.prepare import Job
+from skedasis.errors import DataError, explained
+from skedasis.typing import Json
+
+
+def as_bytes(size: int | str, what: str) -> int:
+    """Return a size such as "256MB" in bytes.
+
+    Examples
+    --------
+    >>> as_bytes("1.5GB", "memory")
+    1500000000
+    """
+    units = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "B": 1}
+    text = str(size).strip().upper()
+    number, factor = text, 1
+    for unit, worth in units.items():
+        if text.endswith(unit):
+            number, factor = text[: -len(unit)], worth
+            break
+    try:
+        value = float(number) * factor
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < float("inf") or isinstance(size, bool):
+        raise DataError(
+            explained(what, repr(size), 'a size such as "256MB"', "Name bytes, KB, MB or GB")
+        )
+    return int(value)
+
+
+def check_settings(threads: Any, weight_kind: Any) -> None:
+    """Refuse settings that mean nothing.
+
+    Raises
+    ------
+    DataError
+    """
+    if isinstance(threads, bool) or not isinstance(threads, (int, np.integer)) or threads < 1:
+        raise DataError(explained("threads", repr(threads), "an integer of at least 1", "Use 1"))
+    if weight_kind not in ("frequency", "sampling"):
+        raise DataError(
+            explained("weight_kind", repr(weight_kind), "'frequency' or 'sampling'", "Name one")
+        )
+
+
+def provenance(job: Job, seed: int, threads: int, seconds: float) -> Json:
+    """Return how the results were made: everything but the seconds can be reproduced from it."""
+    from skedasis import __version__
+
+    weights = job.source.weights
+    wished = max(t.way.rows_wanted(len(job.source)) for t in job.tasks)
+    everything = job.sample is None or wished < len(job.source)
+    return {
+        "method": job.method.name,
+        "settings": job.method.describe(),
+        "quantity": job.quantity.describe(),
+        "unit": job.quantity.unit,
+        "rows": len(job.source),
+        "weight": float(len(job.source)) if weights is None else float(weights.sum()),
+        "features": names_of(job.tasks),
+        "seed": seed,
+        "exact": True,
+        "rows_kept": "all" if job.sample is None else int(job.sample.sum()),
+        "kept_as_wanted": everything,
+        "model_rows": job.meter.rows,
+        "model_calls": job.meter.calls,
+        "slope_rows": job.meter.slope_rows,
+        "slope_calls": job.meter.slope_calls,
+        "check_rows": job.checked.meter.rows,
+        "check_calls": job.checked.meter.calls,
+        "model_seconds": job.meter.seconds,
+        "seconds": seconds,
+        "threads": threads,
+        "versions": {
+            "skedasis": __version__,
+            "numpy": np.__version__,
+            "python": ".".join(map(str, sys.version_info[:3])),
+        },
+    }

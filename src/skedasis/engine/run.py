@@ -1,0 +1,78 @@
+"""The work: batches are the outer loop, features the inner one.
+
+So what features share (a batch's rows, its buffer, its slopes, the quantity at its rows) is made once. The outputs of a
+model are one more loop inside, over answers that the first of them asked for.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from skedasis.data.source import Batch
+from skedasis.engine.prepare import Job
+from skedasis.execute import Progress, in_order
+from skedasis.methods.base import Kept, Local
+from skedasis.methods.missing import MISSING, missing_moments
+from skedasis.quantity.base import Meter
+from skedasis.quantity.bound import Bound
+from skedasis.quantity.tape import Tape
+
+Gathered = dict[tuple[Any, Any], Local]
+
+
+def run(job: Job, threads: int, show: bool | None) -> Gathered:
+    """Go through the batches once, and merge what each gives, in their order."""
+    batches = list(job.source.batches(job.batch_rows))
+    worker = threading.local()
+    total: Gathered = {}
+    capacity = len(job.source) if job.sample is None else int(job.sample.sum())
+    rows = Kept(list(job.plans), capacity)
+    steps = len(batches) * len(job.plans)
+    with Progress(steps, f"{job.method.name} of {job.quantity.describe()}", show) as bar:
+
+        def work(task: tuple[int, Batch]) -> tuple[Gathered, Meter]:
+            used: list[Bound | None] = getattr(worker, "bounds", [None] * len(job.outputs))
+            gathered, bounds = _batch(job, *task, used, bar)
+            worker.bounds = bounds
+            meter = Meter()
+            for bound in bounds:
+                meter.add(bound.meter)
+            return gathered, meter
+
+        for gathered, meter in in_order(work, list(enumerate(batches)), threads):
+            job.meter.add(meter)
+            for key, local in gathered.items():
+                rows.add(key, local.kept)
+                local.kept = {}
+                total[key] = total[key].merge(local) if key in total else local
+    for key, local in total.items():
+        local.kept = rows.of(key)
+    return total
+
+
+def _batch(
+    job: Job, number: int, batch: Batch, used: list[Bound | None], bar: Progress
+) -> tuple[Gathered, list[Bound]]:
+    """Work through one batch."""
+    first = number * job.batch_rows
+    keep = None if job.sample is None else job.sample[first : first + len(batch)]
+    tape = Tape() if len(job.outputs) > 1 else None
+    bounds = {
+        label: quantity.on(batch, job.copies, job.checked.eps, before, tape)
+        for (label, quantity), before in zip(job.outputs.items(), used, strict=True)
+    }
+    gathered: Gathered = {}
+    for task in job.tasks:
+        for label, bound in bounds.items():
+            key = label, task.key
+            gathered[key] = task.way.local(bound, job.plans[key], keep)
+            if key in job.donors:
+                moments, refusal = missing_moments(bound, job.donors[key])
+                gathered[key].moments[MISSING] = moments
+                if refusal:
+                    gathered[key].notes["missing"] = refusal
+            bar.advance()
+        if tape is not None:
+            tape.forget()
+    return gathered, list(bounds.values())

@@ -1,0 +1,175 @@
+"""`explain`: the one verb."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from skedasis.data.levels import LevelColumn
+from skedasis.data.source import Source, as_source
+from skedasis.engine.choose import Choice, Task, as_method
+from skedasis.engine.prepare import Job, prepare
+from skedasis.engine.record import as_bytes, check_settings, provenance
+from skedasis.engine.run import run
+from skedasis.methods.missing import MISSING
+from skedasis.methods.mplot import check_labels
+from skedasis.moments import WeightKind
+from skedasis.quantity.base import Quantity
+from skedasis.quantity.wrap import as_quantity
+from skedasis.results.effects import Effects
+from skedasis.results.missing import with_missing
+from skedasis.results.spec import About
+from skedasis.typing import Json
+
+
+def explain(
+    model: Any,
+    X: Any,
+    features: Any = None,
+    *,
+    method: Any = None,
+    y: Any = None,
+    weights: Any = None,
+    schema: Any = None,
+    groups: Any = None,
+    seed: int = 0,
+    memory: int | str = "1GB",
+    keep: int | str = "256MB",
+    threads: int = 1,
+    progress: bool | None = None,
+    weight_kind: WeightKind = "frequency",
+) -> Any:
+    """Explain what features do to a quantity of a fitted model.
+
+    Parameters
+    ----------
+    model : quantity, fitted estimator or callable
+        A bare regressor or callable stands for its prediction, a classifier of two classes for the probability of the
+        second.
+    X : array or data frame, n rows
+        Rows to explain on. Never changed.
+    features : str, int, tuple of two, list or None
+        One feature gives an `Effect`, a tuple of two a `Surface`; a list, or None for every feature, gives `Effects`
+        from one pass; a list of pairs a dictionary of surfaces by pairs of names. With None, features that the method
+        has no form for are explained by the categorical `ALE`, which the provenance says.
+    method : method or str, optional
+        By default ``RHALE()``, for a pair ``ALE()``. A lower-case name stands for the method's defaults.
+    y : array of n labels, optional
+        For quantities that need them, and for `MPlot` of labels and residuals.
+    weights : array of n numbers, optional
+        Frequencies: a weight of 2 equals repeating the row, 0 means that it is absent.
+    schema : mapping or list of Feature, optional
+        Kinds, units and orders of levels of columns, where their types do not say.
+    groups : mapping of str to list of columns, optional
+        Columns that are moved together as one nominal feature of that name: a one-hot block, or columns of few distinct
+        rows. A group of one column is that column.
+    seed : int
+        For samples of rows that are kept. Nothing else is random.
+    memory : int or str
+        Budget for batches, such as "1GB".
+    keep : int or str
+        Budget for rows that the results keep; beyond it a seeded sample is kept, and what rests on it says so.
+    threads : int
+        Batches worked on at a time: for models that release the lock.
+    progress : bool, optional
+        A bar when work takes longer than two seconds: by default if standard error is a terminal.
+    weight_kind : {"frequency", "sampling"}
+        "sampling" uses sum(w) - sum(w²)/sum(w) for n - 1 and (sum w)²/sum(w²) for n in standard errors.
+
+    Returns
+    -------
+    Effect, Effects, Surface or dict
+        Of a quantity with several outputs a dictionary of these by output, all from the same model rows.
+
+    Raises
+    ------
+    DataError
+        For data, names, groups or weights that cannot be used.
+    ModelOutputError
+        For a model that does not answer with one finite number a row, or differently each time.
+    UnsupportedError
+        For a feature, model or method that do not go together.
+
+    Notes
+    -----
+    The cost in model rows is the method's: see there. Rows that miss the feature cost as many again as its observed
+    values they are compared with, about 2 n in all at most. A check of at most 128 rows comes on top, and for models
+    without slopes of their own up to 896 rows a feature to see whether differences mean anything; provenances count
+    these as ``check_rows``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skedasis as sd
+    >>> X = np.random.default_rng(0).normal(size=(300, 3))
+    >>> es = sd.explain(lambda X: X[:, 0] + X[:, 1] * X[:, 2], X, method="ale")
+    >>> [r.feature for r in es.ranking()][0]
+    'x0'
+    """
+    started = time.perf_counter()
+    quantity = as_quantity(model)
+    source = quantity.prepare(as_source(X, y, weights, schema))
+    choice = Choice(source, features, groups)
+    method = as_method(method, pair=choice.pairs)
+    method.check((*source.features, *(f for f in choice.features if f.members)))
+    check_labels(method, y)
+    check_settings(threads, weight_kind)
+    tasks = choice.tasks(method)
+    job = prepare(
+        quantity, method, source, tasks, as_bytes(memory, "memory"), as_bytes(keep, "keep"), seed
+    )
+    gathered = run(job, threads, progress)
+    found = {
+        label: {
+            t.key: _read(job, label, t, gathered.pop((label, t.key)), weight_kind) for t in tasks
+        }
+        for label in job.outputs
+    }
+    record = provenance(job, seed, threads, time.perf_counter() - started)
+    shown = {k: _together(v, record, choice) for k, v in found.items()}
+    return shown[None] if quantity is job.outputs.get(None) else shown
+
+
+def _together(found: dict[Any, Any], record: Json, choice: Choice) -> Any:
+    """Return what one output's results are handed over as."""
+    found = {name: result.with_provenance(record) for name, result in found.items()}
+    if choice.single:
+        return next(iter(found.values()))
+    return found if choice.pairs else Effects(found, record)
+
+
+def _read(job: Job, label: Any, task: Task, local: Any, kind: WeightKind) -> Any:
+    """Make one result of what was gathered."""
+    quantity, exact = job.outputs[label], job.sample is None
+    abouts = tuple(_about(quantity, job.source, c) for c in task.columns)
+    about = abouts[0] if len(abouts) == 1 else abouts
+    missing = local.moments.pop(MISSING, None)
+    result = task.way.read(job.plans[label, task.key], local, about, exact=exact, kind=kind)
+    if missing is not None:
+        donors = job.donors.get((label, task.key))
+        result = with_missing(result, missing, exact=donors is None or donors.exact)
+        if local.notes:
+            result = result.with_provenance(local.notes)
+    return result
+
+
+def _about(quantity: Quantity, source: Source, column: Any) -> About:
+    levels = isinstance(column, LevelColumn)
+    return About(
+        column.feature,
+        quantity.name,
+        quantity.unit,
+        source.library,
+        _spread(column) if levels else column.sd,
+        column.missing,
+        column.feature.dtype if levels else str(column.dtype),
+    )
+
+
+def _spread(column: LevelColumn) -> float:
+    """Return the standard deviation of the places of a categorical feature's levels, in their own order."""
+    share = column.weight / column.weight.sum()
+    place = np.arange(len(share))
+    return float(np.sqrt(share @ (place - share @ place) ** 2))

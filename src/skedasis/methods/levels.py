@@ -1,0 +1,301 @@
+"""ALE of categorical features (Apley & Zhu 2020; DESIGN 4.7), and RHALE of ordinal ones.
+
+Levels are put into an order: the feature's own, a user's, or one in which neighbours are alike in the other features.
+Each row is moved one level down and one level up. A step from one level to the next pools the rows of both; steps are
+accumulated. Rows move to similar levels only, which for numeric features is what keeps ALE close to the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from skedasis.data.levels import LevelColumn
+from skedasis.data.schema import Feature
+from skedasis.errors import DataError, explained
+from skedasis.methods.base import Bound, Local, chosen, given_for
+from skedasis.moments import Moments, WeightKind
+from skedasis.results.effect import Effect
+from skedasis.results.levels import BOTH, DOWN, PAIRS, UP, Steps, accumulate_levels, grouped
+from skedasis.results.parts import LevelStats, Rows, joined
+from skedasis.results.spec import About, Spec
+from skedasis.typing import Bools, Floats, Ints, Json
+
+MOST_LEVELS = 2000
+"""More of them are refused, unless the most frequent ones are asked for: it may be an identifier."""
+
+
+@dataclass(frozen=True, eq=False)
+class LevelPlan:
+    """The levels of a categorical feature, in the order in which they are accumulated or shown.
+
+    Parameters
+    ----------
+    column : LevelColumn
+    order : ndarray of int, shape (L,)
+        By place in the order: the column's code.
+    places : ndarray of int
+        By code: the place in the order, -1 for levels that do not take part. The last entry stands for code -1.
+    chosen : str
+        How the order was chosen.
+    notes : dict
+        For the provenance.
+    """
+
+    column: LevelColumn
+    order: Ints
+    places: Ints
+    chosen: str
+    notes: Json
+
+    def __len__(self) -> int:
+        return len(self.order)
+
+    @classmethod
+    def of(cls, column: LevelColumn, order: Ints, chosen: str) -> LevelPlan:
+        """Put the levels into an order; those that are not in it take no part."""
+        places = np.full(len(column.levels) + 1, -1)
+        places[order] = np.arange(len(order))
+        levels = column.levels.take(order)
+        notes = {"order": list(levels.labels), "order_chosen": chosen}
+        return cls(column, order, places, chosen, notes)
+
+    @property
+    def stats(self) -> LevelStats:
+        """Return the levels as a result carries them."""
+        levels, order = self.column.levels.take(self.order), self.order
+        return LevelStats(
+            levels.values,
+            levels.labels,
+            self.column.count[order].astype(int),
+            self.column.weight[order].astype(float),
+            self.chosen,
+        )
+
+    def at(self, bound: Bound) -> Ints:
+        """Return the batch's rows' places in the order, -1 for none."""
+        return self.places[bound.codes(self.column)]
+
+    def changes(self, places: Ints) -> dict[int, Any]:
+        """Return what puts the levels at these places into the feature's columns, (m,) or (n, m)."""
+        return self.column.changes(self.order[places])
+
+
+@dataclass(frozen=True)
+class LevelSteps:
+    """The ALE of a categorical feature; with `grouped` the RHALE of an ordinal one.
+
+    Parameters
+    ----------
+    base : ALE, RHALE or UALE
+        The method as the user wrote it.
+    order : None, "similarity", sequence, or mapping of these by feature
+        See `ALE`.
+    all_pairs : bool
+        Whether every row is moved to every level, for importance and heterogeneity that depend on no order.
+    grouped : bool
+        Whether runs of steps are grouped by the bins' scheme.
+    instead_of : str
+        The method that was asked for, where this one took its place.
+    """
+
+    base: Any
+    order: Any = None
+    all_pairs: bool = False
+    grouped: bool = False
+    instead_of: str = ""
+
+    uses_slopes = False
+    compares_missing = True
+
+    @property
+    def name(self) -> str:
+        """Return the name of the method as the user wrote it; ALE where that has none for categories."""
+        return self.base.name if self.grouped or not self.instead_of else "ALE"
+
+    @property
+    def top_levels(self) -> int | None:
+        """Return how many of the most frequent levels were asked for."""
+        return self.base.top_levels
+
+    def describe(self) -> Json:
+        """Return the parameters as plain values."""
+        return self.base.describe()
+
+    def refined(self, plan: LevelPlan) -> LevelPlan:
+        """Return the plan: levels cannot be cut finer."""
+        return plan
+
+    def plan(self, column: LevelColumn, traits: Any) -> LevelPlan:
+        """Put the levels into an order."""
+        asked = given_for(self.order, column.feature, None)
+        order, chosen = ordered(column, asked, self.name)
+        return LevelPlan.of(column, order, chosen)
+
+    def sets(self, plans: Sequence[LevelPlan]) -> int:
+        """Return how many levels a row is moved to in one call: one at a time, unless it is moved to all."""
+        return max(len(p) for p in plans) if self.all_pairs else 1
+
+    def rows_wanted(self, rows: int) -> int:
+        """Return how many rows are to be kept: all."""
+        return rows
+
+    def row_bytes(self, plan: LevelPlan) -> int:
+        """Return the size of a place, two steps and a weight."""
+        return 32
+
+    def local(self, bound: Bound, plan: LevelPlan, keep: Bools | None) -> Local:
+        """Move each row to its neighbouring levels, and gather what that changes, level by level."""
+        place, size = plan.at(bound), len(plan)
+        if (place < 0).any():
+            rows = np.flatnonzero(place >= 0)
+            bound, place = bound.some(rows), place[rows]
+            keep = None if keep is None else keep[rows]
+        weights = bound.weights
+        outside = 0
+        if len(place) == 0 or size == 1:
+            down = up = np.zeros(len(place))
+            pairs = None
+        elif self.all_pairs:
+            down, up, pairs = _to_all(bound, plan, place)
+        else:
+            (down, up), pairs = _to_neighbours(bound, plan, place), None
+        count = Moments.of(up, place, size, weights)
+        moments = {
+            UP: count,
+            DOWN: Moments.of(down, place, size, weights, like=count),
+            BOTH: Moments.of(down + up, place, size, weights, like=count),
+        }
+        if pairs is not None:
+            moments[PAIRS] = pairs
+        elif self.all_pairs:
+            moments[PAIRS] = Moments.zeros((size, size))
+        both = np.stack(
+            [np.where(place > 0, down, np.nan), np.where(place < size - 1, up, np.nan)], axis=1
+        )
+        kept = {"x": place.astype(float), "effect": both, "weight": weights}
+        largest = float(max(np.abs(down).max(initial=0.0), np.abs(up).max(initial=0.0)))
+        return Local(moments, chosen(kept, keep), largest, outside)
+
+    def read(
+        self, plan: LevelPlan, local: Local, about: About, *, exact: bool, kind: WeightKind
+    ) -> Effect:
+        """Accumulate the steps."""
+        base, stats = self.base, plan.stats
+        spec = Spec(
+            self.name,
+            base.center,
+            "levels",
+            base.accumulate,
+            base.ddof,
+            base.accumulate_se,
+            weight_kind=kind,
+            parameters=self.describe(),
+        )
+        runs = np.arange(len(stats))
+        if self.grouped and len(stats) > 1:
+            runs = grouped(
+                base.binning(), Steps.of(local.moments).pooled, spec, local.largest, about
+            )
+        r = local.kept
+        rows = Rows(r["x"], r["effect"], r.get("weight"), exact) if r else None
+        effect = accumulate_levels(stats, local.moments, runs, spec, about, rows)
+        notes: Json = {
+            "local_effects": "differences between neighbouring levels",
+            "rows_outside": plan.column.outside,
+            "scalars": "all pairs of levels" if self.all_pairs else "neighbouring levels",
+            **plan.notes,
+        }
+        if self.instead_of:
+            notes["instead_of"] = f"{self.instead_of}, which has no slopes between levels"
+        return effect.with_provenance(notes)
+
+
+def _to_neighbours(bound: Bound, plan: LevelPlan, place: Ints) -> tuple[Floats, Floats]:
+    """Return each row's step from the level before and to the level after; zero where there is none.
+
+    Costs the row itself once, and each neighbour once.
+    """
+    last = len(plan) - 1
+    own = bound.at()
+    near = np.where(place < last, place + 1, place - 1)
+    moved = bound.sweep_together(plan.changes(near[:, None]), 1)[:, 0]
+    up = np.where(place < last, moved - own, 0.0)
+    down = np.where(place < last, 0.0, own - moved)
+    inner = np.flatnonzero((place > 0) & (place < last))
+    if len(inner):
+        below = plan.changes((place[inner] - 1)[:, None])
+        down[inner] = own[inner] - bound.some(inner).sweep_together(below, 1)[:, 0]
+    return down, up
+
+
+def _to_all(bound: Bound, plan: LevelPlan, place: Ints) -> tuple[Floats, Floats, Moments]:
+    """Return the steps, and the moments by level (L, L) of what each row gains by each level."""
+    size = len(plan)
+    gain = bound.sweep_together(plan.changes(np.arange(size)), size)
+    row = np.arange(len(place))
+    # A row at its own level: swept or not it is the same, and costs nothing more.
+    gain = gain - gain[row, place][:, None]
+    down = np.where(place > 0, -gain[row, np.maximum(place - 1, 0)], 0.0)
+    up = np.where(place < size - 1, gain[row, np.minimum(place + 1, size - 1)], 0.0)
+    columns = [Moments.of(gain[:, k], place, size, bound.weights).arrays() for k in range(size)]
+    moments = {name: np.stack([c[name] for c in columns], axis=1) for name in columns[0]}
+    return down, up, Moments(**moments)
+
+
+def ordered(column: LevelColumn, asked: Any, method: str) -> tuple[Ints, str]:
+    """Return the order of a categorical feature's levels, and how it was chosen.
+
+    Raises
+    ------
+    DataError
+        For an order that misses an observed level, or names one twice.
+    """
+    feature, size = column.feature, len(column.levels)
+    if asked is None:
+        if feature.kind == "ordinal" or feature.levels is not None:
+            said = "declared" if feature.levels is not None else "ascending values"
+            return np.arange(size), said
+        asked = "similarity"
+    if isinstance(asked, str) or not isinstance(asked, Iterable):
+        if asked != "similarity":
+            raise DataError(
+                explained(
+                    f"{method}(order)",
+                    repr(asked),
+                    "None, 'similarity' or a sequence of levels",
+                    "Write the levels in their order: order=['low', 'high']",
+                )
+            )
+        return column.similar(), "similarity of the other features"
+    return _as_given(column, list(asked), method), "given"
+
+
+def _as_given(column: LevelColumn, asked: list[Any], method: str) -> Ints:
+    places = np.array([column.levels.find(level) for level in asked], dtype=np.int64)
+    there = places[places >= 0]
+    absent = np.setdiff1d(np.arange(len(column.levels)), there)
+    got = ""
+    if len(absent):
+        got = f"no {joined([column.levels.labels[i] for i in absent])}"
+    elif len(set(there.tolist())) < len(there):
+        got = "a level twice"
+    if got:
+        raise DataError(
+            explained(
+                f"{method}(order) of {column.feature.name!r}",
+                got,
+                f"each of the {len(column.levels)} observed levels once",
+                "Add what is missing",
+            )
+        )
+    return there
+
+
+def own_order(column: LevelColumn, feature: Feature) -> LevelPlan:
+    """Return the levels in their own order, where that changes nothing but the look."""
+    said = "declared" if feature.levels is not None else "ascending values"
+    return LevelPlan.of(column, np.arange(len(column.levels)), said)

@@ -1,0 +1,277 @@
+"""M-plots: the mean of the quantity over the rows of each bin (DESIGN 4.2). No row is altered.
+
+They show how the prediction goes with a feature, whatever it is that brings it about: where features are correlated, a
+feature's M-plot holds the effects of the others. Laid over the PDP and the ALE on the same bins it shows how much of
+what is seen in the data is the feature's own doing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from skedasis.binning import EXACT, Binning, Edges, Quantile, Spread, as_binning
+from skedasis.data.levels import LevelColumn
+from skedasis.data.schema import Feature
+from skedasis.data.summary import Column
+from skedasis.errors import DataError, explained
+from skedasis.methods.base import Bound, Local, Parameters, Plan, chosen, one_of
+from skedasis.methods.levels import LevelPlan, own_order
+from skedasis.methods.missing import MISSING
+from skedasis.moments import Moments, WeightKind
+from skedasis.quantity.base import Traits
+from skedasis.results.accumulated import AXIS, LOCAL
+from skedasis.results.effect import Effect
+from skedasis.results.marginal import marginal, marginal_levels
+from skedasis.results.parts import Rows
+from skedasis.results.spec import About, Spec
+from skedasis.typing import Bools, Floats
+
+
+@dataclass(frozen=True)
+class MPlot(Parameters):
+    """The mean of the quantity, of the label, or of the residual, over the rows of each bin or level.
+
+    Parameters
+    ----------
+    bins : int or Binning
+        An integer means `Quantile` bins, as in `ALE`: then both have the same.
+    of : {"quantity", "label", "residual"}
+        What is averaged: the quantity, the observed label ``y``, or the label minus the quantity. The last two need
+        numbers for labels.
+    center : {"mean", None}
+        "mean" subtracts the mean over the data.
+    ddof : {1, 0}
+        1 divides variances within bins by n - 1, 0 by n.
+    top_levels : int, optional
+        Of a categorical feature: only so many of the most frequent levels.
+
+    Notes
+    -----
+    N model rows for all features together; none for ``of="label"``. The points are the means of the feature within the
+    bins. `Effect.heterogeneity` is the spread of the quantity within the bin, `Effect.bins` gives all figures.
+
+    References
+    ----------
+    Apley & Zhu (2020), JRSS B 82(4), sec. 1; DESIGN 4.2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skedasis as sd
+    >>> X = np.arange(8.0)[:, None]
+    >>> e = sd.explain(lambda X: 2 * X[:, 0], X, 0, method=sd.MPlot(bins=2))
+    >>> e.x, e.value
+    (array([1.5, 5.5]), array([ 3., 11.]))
+    """
+
+    bins: Binning | int = 20
+    of: Literal["quantity", "label", "residual"] = "quantity"
+    center: Literal["mean"] | None = None
+    ddof: int = 1
+    top_levels: int | None = None
+
+    uses_slopes = False
+    compares_missing = False
+
+    def __post_init__(self) -> None:
+        one_of("MPlot(of)", self.of, ("quantity", "label", "residual"))
+        one_of("MPlot(center)", self.center, ("mean", None))
+        one_of("MPlot(ddof)", self.ddof, (0, 1))
+        self.binning()
+
+    def binning(self) -> Binning:
+        """Return the scheme; the sides of a user's edges belong to the bins as quantiles' do."""
+        scheme = as_binning(self.bins, Quantile)
+        if isinstance(scheme, Edges) and scheme.closed is None:
+            return replace(scheme, closed="right")
+        return scheme
+
+    def for_feature(self, feature: Feature) -> Any:
+        """Return the method as it is for a feature; edges that were asked for by name win."""
+        explicit = feature.kind == "ordinal" and feature.numeric
+        if feature.categorical and not (explicit and isinstance(self.bins, Binning)):
+            return self.for_levels(feature)
+        return self
+
+    def for_levels(self, feature: Feature) -> LevelMPlot:
+        """Return the same for a categorical feature."""
+        return LevelMPlot(self)
+
+    def plan(self, column: Column, traits: Traits) -> Plan:
+        """Choose the fine cells."""
+        return Plan(
+            column.summary(),
+            Traits("values", "the rows as they are"),
+            self.binning().candidates(column),
+        )
+
+    def sets(self, plans: Sequence[Plan]) -> int:
+        """Return 1: the rows as they are."""
+        return 1
+
+    def row_bytes(self, plan: Plan) -> int:
+        """Return the size of a value, what is averaged, and perhaps a weight."""
+        return 24
+
+    def values(self, bound: Bound) -> Floats:
+        """Return what is averaged, row by row."""
+        if self.of == "quantity":
+            return bound.at()
+        labels = bound.labels()
+        return labels if self.of == "label" else labels - bound.at()
+
+    def local(self, bound: Bound, plan: Plan, keep: Bools | None) -> Local:
+        """Gather the batch's values by cell."""
+        cells, x = plan.bins, bound.column(plan.column.feature.position)
+        values, weights = self.values(bound), bound.weights
+        # A constant feature has one edge, and all its rows in one cell.
+        cell = np.where(np.isnan(x), -1, 0) if len(cells) == 0 else cells.locate(x)
+        inside, absent = cell >= 0, np.isnan(x)
+        missing = _without(values, weights, absent)
+        beyond = int(np.count_nonzero(~inside & ~absent))
+        if not inside.all():
+            x, values, cell = x[inside], values[inside], cell[inside]
+            weights = None if weights is None else weights[inside]
+            keep = None if keep is None else keep[inside]
+        size = max(len(cells), 1)
+        local = Moments.of(values, cell, size, weights)
+        axis = Moments.of(x, cell, size, weights, like=local)
+        kept = {"x": x, "effect": values, "weight": weights}
+        largest = float(np.abs(values).max(initial=0.0))
+        moments = {LOCAL: local, AXIS: axis, MISSING: missing}
+        return Local(moments, chosen(kept, keep), largest, beyond)
+
+    def read(
+        self, plan: Plan, local: Local, about: About, *, exact: bool, kind: WeightKind
+    ) -> Effect:
+        """Choose the bins by merging cells, and average."""
+        spec = self.spec(kind, plan.bins.closed)
+        spread = Spread(self.ddof, kind, local.largest, EXACT, plan.column.feature.name)
+        kept = np.zeros(1, dtype=np.int64)
+        if len(plan.bins):
+            kept = self.binning().choose(plan.bins, local.moments[LOCAL], spread)
+        r = local.kept
+        rows = Rows(r["x"], r["effect"], r.get("weight"), exact) if r else None
+        effect = marginal(plan.bins, local.moments, kept, spec, self.about(about), rows)
+        return effect.with_provenance({"averaged": self.of, "rows_outside": local.outside})
+
+    def spec(self, kind: WeightKind, closed: Any = "left") -> Spec:
+        """Return how the result is made."""
+        return Spec(
+            self.name,
+            self.center,
+            "values",
+            ddof=self.ddof,
+            closed=closed,
+            weight_kind=kind,
+            parameters=self.describe(),
+        )
+
+    def about(self, about: About) -> About:
+        """Return what the result is about: a label's mean is no prediction."""
+        if self.of == "quantity":
+            return about
+        return replace(
+            about, quantity="label" if self.of == "label" else f"label - {about.quantity}"
+        )
+
+
+@dataclass(frozen=True)
+class LevelMPlot:
+    """The M-plot of a categorical feature: a mean for each level.
+
+    Parameters
+    ----------
+    base : MPlot
+        The method as the user wrote it.
+    """
+
+    base: MPlot
+
+    uses_slopes = False
+    compares_missing = False
+    name = "MPlot"
+
+    @property
+    def top_levels(self) -> int | None:
+        """Return how many of the most frequent levels were asked for."""
+        return self.base.top_levels
+
+    def describe(self) -> dict[str, Any]:
+        """Return the parameters as plain values."""
+        return self.base.describe()
+
+    def refined(self, plan: LevelPlan) -> LevelPlan:
+        """Return the plan: levels cannot be cut finer."""
+        return plan
+
+    def plan(self, column: LevelColumn, traits: Any) -> LevelPlan:
+        """Take the levels in their own order: it changes nothing but the look."""
+        return own_order(column, column.feature)
+
+    def sets(self, plans: Sequence[LevelPlan]) -> int:
+        """Return 1: the rows as they are."""
+        return 1
+
+    def rows_wanted(self, rows: int) -> int:
+        """Return how many rows are to be kept: all."""
+        return rows
+
+    def row_bytes(self, plan: LevelPlan) -> int:
+        """Return the size of a place, what is averaged, and a weight."""
+        return 24
+
+    def local(self, bound: Bound, plan: LevelPlan, keep: Bools | None) -> Local:
+        """Gather the batch's values by level."""
+        place, values, weights = plan.at(bound), self.base.values(bound), bound.weights
+        inside = place >= 0
+        # Rows of levels that were cut have a value.
+        absent = ~inside if plan.column.outside == 0 else np.zeros(len(place), dtype=bool)
+        missing = _without(values, weights, absent)
+        if not inside.all():
+            place, values = place[inside], values[inside]
+            weights = None if weights is None else weights[inside]
+            keep = None if keep is None else keep[inside]
+        moments = {LOCAL: Moments.of(values, place, len(plan), weights), MISSING: missing}
+        kept = {"x": place.astype(float), "effect": values, "weight": weights}
+        return Local(moments, chosen(kept, keep), float(np.abs(values).max(initial=0.0)))
+
+    def read(
+        self, plan: LevelPlan, local: Local, about: About, *, exact: bool, kind: WeightKind
+    ) -> Effect:
+        """Average."""
+        r = local.kept
+        rows = Rows(r["x"], r["effect"], r.get("weight"), exact) if r else None
+        spec = self.base.spec(kind)
+        effect = marginal_levels(plan.stats, local.moments, spec, self.base.about(about), rows)
+        said = {"averaged": self.base.of, "rows_outside": plan.column.outside, **plan.notes}
+        return effect.with_provenance(said)
+
+
+def _without(values: Floats, weights: Floats | None, absent: Bools) -> Moments:
+    """Return the moments over the rows that miss the feature: in an M-plot they are as they are, too."""
+    w = None if weights is None else weights[absent]
+    cell = np.zeros(int(absent.sum()), dtype=np.int64)
+    return Moments.of(values[absent], cell, 1, w)
+
+
+def check_labels(method: Any, y: Any) -> None:
+    """Refuse an M-plot of labels where there are none.
+
+    Raises
+    ------
+    DataError
+    """
+    if isinstance(method, MPlot) and method.of != "quantity" and y is None:
+        raise DataError(
+            explained(
+                f"MPlot(of={method.of!r})",
+                "no labels",
+                "the observed label of each row",
+                "Pass them: sd.explain(q, X, feature, y=y, method=...)",
+            )
+        )

@@ -1,0 +1,272 @@
+"""ALE and DALE of two features: what they do together that neither does alone (DESIGN 4.6; ale_vs_pdp 6.2.1).
+
+Each row is moved to the corners of its own cell: the two edges of its bin of a numeric feature, the levels before and
+after its own of a categorical one. The double difference (Eq. 6.5) is what the second feature changes in the effect of
+the first. Averaged by cell, accumulated over both axes, freed of main effects and mean, it is the second-order effect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from skedasis.data.levels import LevelColumn
+from skedasis.errors import DataError, UnsupportedError, explained
+from skedasis.methods.base import Bound, Local, chosen, given_for
+from skedasis.methods.corners import differences
+from skedasis.methods.levels import LevelPlan, ordered
+from skedasis.methods.pairs_base import SideColumn, places_of, side_of
+from skedasis.moments import WeightKind
+from skedasis.quantity.base import Traits
+from skedasis.results.pairs import HOME, gather, surface
+from skedasis.results.spec import About, Spec
+from skedasis.results.surface import PairRows, Surface
+from skedasis.typing import Bools, Floats, Json
+
+
+@dataclass(frozen=True, eq=False)
+class PairPlan:
+    """The cells of two features.
+
+    Parameters
+    ----------
+    sides : tuple of two SideColumn
+    traits : tuple of two Traits
+    notes : dict
+    """
+
+    sides: tuple[SideColumn, SideColumn]
+    traits: tuple[Traits, Traits]
+    notes: Json
+
+
+@dataclass(frozen=True)
+class PairALE:
+    """The second-order ALE.
+
+    Parameters
+    ----------
+    base : ALE
+        The method as the user wrote it.
+    """
+
+    base: Any
+
+    uses_slopes = False
+    compares_missing = False
+
+    @property
+    def name(self) -> str:
+        """Return the name of the method as the user wrote it."""
+        return self.base.name
+
+    @property
+    def top_levels(self) -> int | None:
+        """Return how many of the most frequent levels were asked for."""
+        return self.base.top_levels
+
+    def describe(self) -> Json:
+        """Return the parameters as plain values."""
+        return self.base.describe()
+
+    def refined(self, plan: PairPlan) -> PairPlan:
+        """Return the plan as it is: differences belong to their cells."""
+        return plan
+
+    def plan(self, columns: tuple[Any, Any], traits: tuple[Traits, Traits]) -> PairPlan:
+        """Choose the bins, or the order of the levels, of each feature."""
+        both = all(isinstance(c, LevelColumn) for c in columns)
+        sides = tuple(self._side(c, both=both) for c in columns)
+        notes: Json = {"local_effects": "double differences across cells"}
+        for side in sides:
+            if side.levels is not None:
+                notes[f"order of {side.feature.name}"] = side.levels.notes
+        return PairPlan((sides[0], sides[1]), traits, notes)
+
+    def _side(self, column: Any, *, both: bool) -> SideColumn:
+        if not isinstance(column, LevelColumn):
+            scheme = self.base.fixed_binning(column.feature)
+            return side_of(scheme.candidates(column), column.summary(), type(scheme).__name__)
+        feature = column.feature
+        asked = given_for(self.base.order, feature, None)
+        if both and feature.kind == "nominal" and feature.levels is None and asked is None:
+            raise UnsupportedError(
+                explained(
+                    f"{self.name} of two categorical features",
+                    f"{feature.name!r}, whose levels have no order",
+                    "an order for both",
+                    f"Give one: sd.ALE(order={{{feature.name!r}: [...]}}) or 'similarity'; or use sd.PDP()",
+                )
+            )
+        return side_of(LevelPlan.of(column, *ordered(column, asked, self.name)))
+
+    def sets(self, plans: Sequence[PairPlan]) -> int:
+        """Return 4: the corners of a cell."""
+        return 4
+
+    def rows_wanted(self, rows: int) -> int:
+        """Return how many rows are to be kept: all."""
+        return rows
+
+    def row_bytes(self, plan: PairPlan) -> int:
+        """Return the size of two values and a weight."""
+        return 24
+
+    def local(self, bound: Bound, plan: PairPlan, keep: Bools | None) -> Local:
+        """Gather the batch's double differences by cell."""
+        sides = (plan.sides[0].side, plan.sides[1].side)
+        x = tuple(places_of(bound, s) for s in plan.sides)
+        homes = tuple(side.home(values) for side, values in zip(sides, x, strict=True))
+        inside = (homes[0] >= 0) & (homes[1] >= 0)
+        beyond = left_out(plan.sides, x, inside)
+        if not inside.all():
+            rows = np.flatnonzero(inside)
+            bound, x = bound.some(rows), tuple(v[rows] for v in x)
+            homes = tuple(h[rows] for h in homes)
+            keep = None if keep is None else keep[rows]
+        moments = differences(bound, plan.sides, (homes[0], homes[1]), (x[0], x[1]))
+        kept = chosen({"x0": x[0], "x1": x[1], "weight": bound.weights}, keep)
+        return Local(moments, kept, outside=beyond)
+
+    def read(
+        self,
+        plan: PairPlan,
+        local: Local,
+        about: tuple[About, About],
+        *,
+        exact: bool,
+        kind: WeightKind,
+    ) -> Surface:
+        """Accumulate."""
+        base, r = self.base, local.kept
+        local_effects: Any = "edges" if self.name == "ALE" else "slopes"
+        spec = Spec(
+            self.name,
+            "mean",
+            local_effects,
+            ddof=base.ddof,
+            weight_kind=kind,
+            parameters=self.describe(),
+        )
+        rows = None
+        if r:
+            rows = PairRows(
+                r["x0"],
+                r["x1"],
+                r.get("effect"),
+                r.get("weight"),
+                exact,
+                r.get("slope0"),
+                r.get("slope1"),
+            )
+        some_rows(local, plan.sides, self.name)
+        sides = (plan.sides[0].side, plan.sides[1].side)
+        shown = surface(sides, local.moments, spec, about, rows, fill=base.empty == "nearest")
+        return shown.with_provenance({"rows_outside": local.outside, **plan.notes})
+
+
+@dataclass(frozen=True)
+class PairDALE(PairALE):
+    """The second-order ALE from mixed derivatives: cells may be chosen again without the model.
+
+    Parameters
+    ----------
+    base : DALE
+        The method as the user wrote it.
+    """
+
+    uses_slopes = True
+
+    def plan(self, columns: tuple[Any, Any], traits: tuple[Traits, Traits]) -> PairPlan:
+        """Choose the bins; refuse categories, and models without derivatives."""
+        for column, found in zip(columns, traits, strict=True):
+            if isinstance(column, LevelColumn) or found.local == "secants":
+                got = "a categorical feature" if isinstance(column, LevelColumn) else found.source
+                raise UnsupportedError(
+                    explained(
+                        f"{self.name} of {column.feature.name!r} with another feature",
+                        got,
+                        "two numeric features and a differentiable model",
+                        "Use sd.ALE()",
+                    )
+                )
+        plan = super().plan(columns, traits)
+        return PairPlan(plan.sides, traits, {"slopes": traits[0].source})
+
+    def sets(self, plans: Sequence[PairPlan]) -> int:
+        """Return 4: the corners around a row, where there are no derivatives."""
+        return 4
+
+    def row_bytes(self, plan: PairPlan) -> int:
+        """Return the size of two values, a mixed derivative, two slopes and a weight."""
+        return 48
+
+    def local(self, bound: Bound, plan: PairPlan, keep: Bools | None) -> Local:
+        """Gather the batch's mixed derivatives by cell."""
+        sides = (plan.sides[0].side, plan.sides[1].side)
+        x0, x1 = (places_of(bound, s) for s in plan.sides)
+        inside = (sides[0].home(x0) >= 0) & (sides[1].home(x1) >= 0)
+        beyond = left_out(plan.sides, (x0, x1), inside)
+        if not inside.all():
+            rows = np.flatnonzero(inside)
+            bound, x0, x1 = bound.some(rows), x0[rows], x1[rows]
+            keep = None if keep is None else keep[rows]
+        first, second = plan.sides[0].summary, plan.sides[1].summary
+        if first is None or second is None:
+            raise TypeError("numeric sides have summaries")
+        mixed, slope0, slope1 = bound.mixed_slopes((first, second), plan.traits)
+        rows = PairRows(x0, x1, mixed, bound.weights, slope0=slope0, slope1=slope1)
+        widths = (np.diff(sides[0].nodes), np.diff(sides[1].nodes))
+        moments = gather(sides, rows, widths) or {}
+        kept = {"x0": x0, "x1": x1, "effect": mixed, "weight": bound.weights}
+        kept |= {"slope0": slope0, "slope1": slope1}
+        return Local(moments, chosen(kept, keep), outside=beyond)
+
+
+def left_out(sides: tuple[SideColumn, SideColumn], x: tuple[Floats, ...], inside: Bools) -> int:
+    """Return how many rows lie beyond the edges, or at levels that were cut; rows without a value are none of these."""
+    missing = np.zeros(len(inside), dtype=bool)
+    for side, values in zip(sides, x, strict=True):
+        if side.levels is None or side.levels.column.outside == 0:
+            missing |= np.isnan(values)
+    return int(np.count_nonzero(~inside & ~missing))
+
+
+def some_rows(local: Local, sides: tuple[SideColumn, SideColumn], method: str) -> None:
+    """Refuse a pair of which no row has both values.
+
+    Raises
+    ------
+    DataError
+    """
+    if local.moments[HOME].count.sum() == 0:
+        names = ", ".join(repr(s.feature.name) for s in sides)
+        raise DataError(
+            explained(
+                f"{method} of ({names})",
+                "no row that has a value of both",
+                "some",
+                "Look at where they are missing",
+            )
+        )
+
+
+def check_pair(names: tuple[str, str]) -> None:
+    """Refuse a feature with itself.
+
+    Raises
+    ------
+    DataError
+    """
+    if names[0] == names[1]:
+        raise DataError(
+            explained(
+                "features",
+                f"the pair of {names[0]!r} with itself",
+                "two features",
+                "Name two, or explain the one",
+            )
+        )

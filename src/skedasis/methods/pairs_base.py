@@ -1,0 +1,95 @@
+"""One of the two features of a pair, between the data and the algebra of surfaces."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from skedasis.binning import Binning, Edges, Quantile, Uniform
+from skedasis.cells import Cells, Grid
+from skedasis.data.schema import Feature
+from skedasis.data.summary import Summary
+from skedasis.errors import UnsupportedError, explained
+from skedasis.methods.base import Bound
+from skedasis.methods.levels import LevelPlan
+from skedasis.results.side import Side
+from skedasis.typing import Floats, Ints
+
+
+@dataclass(frozen=True, eq=False)
+class SideColumn:
+    """A feature of a pair as it was planned.
+
+    Parameters
+    ----------
+    side : Side
+    feature : Feature
+    chosen : str
+        How its nodes were chosen, for the provenance.
+    summary : Summary, optional
+        Of a numeric feature.
+    levels : LevelPlan, optional
+        Of a categorical one.
+    """
+
+    side: Side
+    feature: Feature
+    chosen: str
+    summary: Summary | None = None
+    levels: LevelPlan | None = None
+
+    @property
+    def categorical(self) -> bool:
+        """Return whether rows live at levels."""
+        return self.levels is not None
+
+    def changes(self, nodes: Ints) -> dict[int, Any]:
+        """Return what puts the values of these nodes into the feature's columns, (m,) or (n, m)."""
+        if self.levels is not None:
+            return self.levels.changes(nodes)
+        return {self.feature.position: np.asarray(self.side.nodes)[nodes]}
+
+
+def side_of(
+    nodes: LevelPlan | Grid | Cells, summary: Summary | None = None, chosen: str = ""
+) -> SideColumn:
+    """Return a feature of a pair, from the plan of its levels, or from its points or its bins and its summary."""
+    if isinstance(nodes, LevelPlan):
+        return SideColumn(
+            Side(levels=nodes.stats), nodes.column.feature, nodes.chosen, levels=nodes
+        )
+    if summary is None:
+        raise TypeError("numeric sides have a summary")
+    side = Side(points=nodes.points) if isinstance(nodes, Grid) else Side(bins=nodes)
+    said = nodes.chosen if isinstance(nodes, Grid) else chosen
+    return SideColumn(side, summary.feature, said, summary)
+
+
+def places_of(bound: Bound, column: SideColumn) -> Floats:
+    """Return the rows' values, or the places of their levels; NaN where there is none."""
+    if column.levels is None:
+        return bound.column(column.feature.position)
+    place = column.levels.at(bound).astype(float)
+    return np.where(place < 0, np.nan, place)
+
+
+def fixed(scheme: Binning, method: str) -> Binning:
+    """Refuse a scheme that chooses its bins by the local effects of one feature.
+
+    Raises
+    ------
+    UnsupportedError
+    """
+    if isinstance(scheme, (Uniform, Quantile, Edges)):
+        return scheme
+    name = type(scheme).__name__
+    raise UnsupportedError(
+        explained(
+            f"{method}(bins={name}()) of two features",
+            "bins that are chosen by the effect of one",
+            "Uniform, Quantile or Edges",
+            f"Write for example sd.{method}(bins=20)",
+        )
+    )

@@ -1,0 +1,143 @@
+"""PDP of two features: the mean over rows with both set to each point of a product grid."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from skedasis.data.levels import LevelColumn
+from skedasis.errors import UnsupportedError, explained
+from skedasis.methods.base import Bound, Local, chosen
+from skedasis.methods.curves import ANCHORED, RAW, curve_moments
+from skedasis.methods.pairs_base import SideColumn, places_of, side_of
+from skedasis.moments import WeightKind
+from skedasis.results.dependence import depend_pair
+from skedasis.results.spec import About, Spec
+from skedasis.results.surface import PairRows, Surface
+from skedasis.typing import Bools, Json
+
+POINTS = 20
+"""Points for each of two features, where nothing is said."""
+
+
+@dataclass(frozen=True, eq=False)
+class PairGrid:
+    """The product grid.
+
+    Parameters
+    ----------
+    sides : tuple of two SideColumn
+    notes : dict
+    """
+
+    sides: tuple[SideColumn, SideColumn]
+    notes: Json
+
+    @property
+    def size(self) -> int:
+        """Return the number of points."""
+        return self.sides[0].side.m * self.sides[1].side.m
+
+
+@dataclass(frozen=True)
+class PairPDP:
+    """The PDP of two features.
+
+    Parameters
+    ----------
+    base : PDP
+        The method as the user wrote it.
+    """
+
+    base: Any
+
+    uses_slopes = False
+    compares_missing = False
+
+    @property
+    def name(self) -> str:
+        """Return the name of the method as the user wrote it."""
+        return self.base.name
+
+    @property
+    def top_levels(self) -> int | None:
+        """Return how many of the most frequent levels were asked for."""
+        return self.base.top_levels
+
+    def describe(self) -> Json:
+        """Return the parameters as plain values."""
+        return self.base.describe()
+
+    def refined(self, plan: PairGrid) -> PairGrid:
+        """Return the plan as it is."""
+        return plan
+
+    def plan(self, columns: tuple[Any, Any], traits: Any) -> PairGrid:
+        """Choose the grid of each feature."""
+        base = self.base
+        if base.derivative or base.anchor is not None or base.center == "start":
+            got = "derivative=True" if base.derivative else f"anchor={base.anchor!r}"
+            raise UnsupportedError(
+                explained(
+                    f"{self.name} of two features",
+                    "center='start'" if base.center == "start" else got,
+                    "center=None or 'mean'",
+                    "Leave it out, or explain one feature",
+                )
+            )
+        sides: list[SideColumn] = []
+        for column in columns:
+            if isinstance(column, LevelColumn):
+                sides.append(side_of(base.for_levels(column.feature).plan(column, None)))
+            else:
+                sides.append(side_of(base.grid_of(column, POINTS), column.summary()))
+        return PairGrid((sides[0], sides[1]), {"grid": [s.chosen for s in sides]})
+
+    def sets(self, plans: Sequence[PairGrid]) -> int:
+        """Return about ten points a call, as for one feature."""
+        points = max(p.size for p in plans)
+        return -(-points // max(1, round(points / 10)))
+
+    def rows_wanted(self, rows: int) -> int:
+        """Return how many rows are to be kept: all, for the strength."""
+        return rows
+
+    def row_bytes(self, plan: PairGrid) -> int:
+        """Return the size of two values and a weight."""
+        return 24
+
+    def local(self, bound: Bound, plan: PairGrid, keep: Bools | None) -> Local:
+        """Sweep the product grid."""
+        first, second = plan.sides
+        i, j = np.divmod(np.arange(plan.size), second.side.m)
+        changes = {**first.changes(i), **second.changes(j)}
+        values = bound.sweep_together(changes, plan.size).T
+        moments, _ = curve_moments(values, bound.weights, self.base.center)
+        x0, x1 = places_of(bound, first), places_of(bound, second)
+        return Local(
+            {RAW: moments[RAW], ANCHORED: moments[ANCHORED]},
+            chosen({"x0": x0, "x1": x1, "weight": bound.weights}, keep),
+        )
+
+    def read(
+        self,
+        plan: PairGrid,
+        local: Local,
+        about: tuple[About, About],
+        *,
+        exact: bool,
+        kind: WeightKind,
+    ) -> Surface:
+        """Average."""
+        spec = Spec(
+            self.name, self.base.center, "none", weight_kind=kind, parameters=self.describe()
+        )
+        r = local.kept
+        rows = PairRows(r["x0"], r["x1"], None, r.get("weight"), exact) if r else None
+        sides = (plan.sides[0].side, plan.sides[1].side)
+        m = local.moments
+        surface = depend_pair(sides, m[RAW], m[ANCHORED], spec, about, rows)
+        return surface.with_provenance(plan.notes)

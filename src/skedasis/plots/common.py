@@ -1,0 +1,211 @@
+"""What panels of all kinds share: axes, notes, intervals, and the spread of local effects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from skedasis.plots import density
+from skedasis.plots.marks import Apart, Band, Hatch, Panel, Steps, Word
+from skedasis.plots.scale import Axis, extent, shortened
+from skedasis.plots.view import ACROSS, BELOW, BESIDE, OWN_TICKS
+from skedasis.resample import t_interval
+from skedasis.results.effect import TRUSTED_ROWS, BinStats, Effect
+from skedasis.typing import Bools, Floats, Ints
+
+APART = "missing"
+MEANS_OF = {
+    what: (f"mean of the {what}", "± std within it", "values of rows") for what in ("bin", "level")
+}
+"""What M-plots show in their lower panel: the means, whiskers and violins."""
+
+
+def interval(effect: Effect, level: float) -> Band:
+    """Return the band of the average's own error."""
+    lower, upper = effect.interval(level)
+    return Band(effect.x, lower, upper, "error", f"{100 * level:g} % interval of the average")
+
+
+def horizontal(effect: Effect) -> Axis:
+    """Return a numeric feature's axis; a few points of a grid are themselves its ticks."""
+    x, feature, bins = effect.x, effect.about.feature, effect.bins
+    # The points of an M-plot lie within its bins, whose edges are the data's.
+    low, high = extent([x] if bins is None else [x, bins.left, bins.right])
+    few = len(x) == 1 or (bins is None and len(x) <= OWN_TICKS)
+    if few and len(x) > 1:
+        few = float(np.diff(x).min()) > (high - low) / 9
+    ticks = tuple(float(v) for v in x) if few and not (bins is not None and len(bins)) else ()
+    apart = "" if effect.missing_point is None else APART
+    name = shortened(feature.name, BELOW)
+    return Axis(name, feature.unit, low, high, 0.03, ticks, apart=apart)
+
+
+def vertical(
+    effect: Effect,
+    bands: Sequence[Band],
+    curves: Sequence[Floats],
+    around: tuple[str, str] = ("", ""),
+    aside: Apart | None = None,
+) -> Axis:
+    """Return the axis of what is explained.
+
+    Parameters
+    ----------
+    effect : Effect
+    bands : sequence of two Band
+        How the rows differ, and how sure the average is.
+    curves : sequence of ndarray
+        What else must be seen.
+    around : tuple of two str
+        What stands before and after the quantity's name.
+    aside : Apart, optional
+        It must be seen, too.
+    """
+    spread, error = bands
+    low, high = extent([spread.lower, spread.upper, *curves])
+    if aside is not None:
+        low, high = extent([np.array([low, high, aside.y])])
+    reached = [error.lower, error.upper]
+    if aside is not None:
+        reached.append(np.array([aside.lower, aside.upper]))
+    span = high - low
+    if span > 0:
+        # The interval of a bin of two rows may be twelve times its error: it may not set the scale alone.
+        lower, upper = extent(reached)
+        low, high = (
+            np.fmin(low, max(lower, low - span / 2)),
+            np.fmax(high, min(upper, high + span / 2)),
+        )
+    else:
+        low, high = extent([*reached, *curves])
+    before, after = around
+    quantity = shortened(effect.about.quantity, max(12, BESIDE - len(before) - len(after)))
+    return Axis(f"{before}{quantity}{after}", effect.about.unit, float(low), float(high), 0.06)
+
+
+def aside(effect: Effect, level: float) -> Apart | None:
+    """Return the point of missing values; its degrees of freedom follow from its error and its spread."""
+    point = effect.missing_point
+    if point is None:
+        return None
+    size = (point.std / point.std_error) ** 2 if point.std_error > 0 else float(point.count)
+    lower, upper = t_interval(
+        np.array([point.value]), np.array([point.std_error]), np.array([size - 1]), level
+    )
+    return Apart(
+        point.value, float(lower[0]), float(upper[0]), f"value missing (n={point.count:,})"
+    )
+
+
+def counted(n: int, what: str) -> str:
+    """Return a number of things.
+
+    Examples
+    --------
+    >>> counted(1, "row"), counted(1200, "row")
+    ('1 row', '1,200 rows')
+    """
+    return f"{n:,} {what}{'s' if n != 1 else ''}"
+
+
+def missing(effect: Effect) -> tuple[str, ...]:
+    """Say how many rows have no value; of a nominal feature these are a level like others."""
+    if effect.levels is not None and effect.about.feature.kind == "nominal":
+        return ()
+    return (f"{counted(effect.missing, 'row')} missing",) if effect.missing else ()
+
+
+def rug(effect: Effect) -> density.Rug | None:
+    """Return where the rows lie."""
+    rows = effect.rows
+    if rows is None or len(rows) == 0:
+        return None
+    return density.rug(rows.x, rows.weight, exact=rows.exact)
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """Bins, or steps, and the rows' local effects in them.
+
+    Parameters
+    ----------
+    left, right, mean, std : ndarray of float, shape (K,)
+    trusted : ndarray of bool, shape (K,)
+    y, weight : ndarray of float, shape (n,)
+        Local effects.
+    cell : ndarray of int, shape (n,)
+        Which of the K they belong to.
+    """
+
+    left: Floats
+    right: Floats
+    mean: Floats
+    std: Floats
+    trusted: Bools
+    y: Floats
+    cell: Ints
+    weight: Floats
+
+
+def spread_panel(
+    x: Axis, y: tuple[str, str | None], s: Spread, texts: tuple[str, str, str], *, zero: bool
+) -> Panel:
+    """Return the panel of local effects: their means, whiskers of their spread, and violins.
+
+    Parameters
+    ----------
+    x : Axis
+    y : tuple
+        Name and unit of the vertical axis.
+    s : Spread
+    texts : tuple of three str
+        What the means, the whiskers and the violins are.
+    zero : bool
+        Whether zero means "no effect", and is to be seen: what is mere rounding looks like it then.
+    """
+    lower, upper = s.mean - s.std, s.mean + s.std
+    # A spread over two rows may be anything: it may not set the scale.
+    low, high = density.visible(s.y, *extent([s.mean, lower[s.trusted], upper[s.trusted]]))
+    if zero:
+        low, high = float(np.fmin(low, 0.0)), float(np.fmax(high, 0.0))
+    seen = (s.y >= low) & (s.y <= high)
+    enough = np.bincount(s.cell[seen], minlength=len(s.left)) >= TRUSTED_ROWS
+    at = (s.y[seen], s.cell[seen])
+    beyond = len(s.y) - int(seen.sum())
+    violins = density.violins(*at, s.weight[seen], s.left, s.right, enough)
+    return Panel(
+        x,
+        Axis(*y, low, high, 0.06),
+        zero=zero,
+        notes=(f"{beyond:,} of {len(s.y):,} {texts[2]} beyond the panel",) if beyond else (),
+        steps=Steps(s.left, s.right, s.mean, lower, upper, *texts),
+        violins=violins,
+        dashes=density.dashes(*at, s.left, s.right, enough),
+    )
+
+
+def hatches(bins: BinStats) -> Iterator[Hatch]:
+    """Mark stretches of the axis without rows, and with too few."""
+    doubt = np.where(bins.empty, 2, np.where(bins.trusted, 0, 1))
+    ends = np.flatnonzero(np.diff(doubt, append=-1)) + 1
+    for first, end in zip(np.concatenate([[0], ends]), ends, strict=False):
+        left, right = float(bins.left[first]), float(bins.right[end - 1])
+        if doubt[first] == 1:
+            yield Hatch(left, right, "few")
+        elif doubt[first] == 2:
+            room = ACROSS * (right - left) / (bins.right[-1] - bins.left[0])
+            yield Hatch(left, right, "empty", "no data" if room > 2 else "", upright=room < 9)
+
+
+def words(count: Ints, middle: Floats, x: Axis, across: int) -> tuple[Word, ...]:
+    """Return a count above each bin or level, or none where they would touch."""
+    texts = [f"n={n:,}" for n in count]
+    low, high = x.limits
+    at = (middle - low) / (high - low) * across
+    # They may reach over their bins' edges: it is one another that they must not touch.
+    half = np.array([len(t) + 1 for t in texts]) / 2
+    if np.any(np.diff(at) < half[1:] + half[:-1]):
+        return ()
+    return tuple(Word(float(m), t) for m, t in zip(middle, texts, strict=True))

@@ -1,0 +1,179 @@
+"""What is to be seen of partial dependence: averages over a grid, and the individual curves under them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from skedasis.errors import UnsupportedError, explained
+from skedasis.plots.common import (
+    aside,
+    counted,
+    horizontal,
+    interval,
+    missing,
+    rug,
+    vertical,
+)
+from skedasis.plots.marks import Band, Bundle, Line, Panel
+from skedasis.plots.scale import shortened
+from skedasis.plots.tint import tint
+from skedasis.plots.view import SEED, View
+from skedasis.results.accumulated import AXIS
+from skedasis.results.effect import Curves, Effect
+from skedasis.typing import Floats
+
+MINUS = "\N{MINUS SIGN}"
+VERTICES = 13
+"""Up to so many points of a grid are marked."""
+
+
+def dependence(effect: Effect, view: View) -> Panel:
+    """Return the panel of a PDP, ICE or d-ICE of a numeric feature."""
+    shown, centring = as_asked(effect, view)
+    x, value, spread = shown.x, shown.value, shown.heterogeneity
+    derivative = effect.spec.derivative
+    said = "slopes of curves" if derivative else "centred curves"
+    bands = (
+        Band(x, value - spread, value + spread, "heterogeneity", f"± std of {said}"),
+        interval(shown, view.level),
+    )
+    bundle = bundled(shown.x, shown.curves, view, shown) if view.ice else None
+    moves = centring or effect.spec.center is not None
+    notes = [counted(round(float(effect.moments[AXIS].count.sum())) + effect.missing, "row")]
+    if bundle is not None:
+        notes.append(counted(len(bundle.y), "curve"))
+    individual = () if bundle is None else (bundle.y,)
+    point = aside(shown, view.level)
+    around = ("effect on " if moves else "", "")
+    if derivative:
+        around = ("slope of ", f" per {shortened(effect.feature, 24)}")
+    y = vertical(effect, bands, (value, *individual), around, point)
+    if derivative:
+        y = replace(y, unit=slope_unit(effect))
+    return Panel(
+        horizontal(effect),
+        y,
+        zero=moves or derivative,
+        title=effect.spec.method,
+        notes=(*notes, *anchored(effect, centring, "grid"), *_beyond(effect), *missing(effect)),
+        lines=(Line(x, value, "average", vertices=len(x) <= VERTICES),),
+        bands=bands,
+        bundle=bundle,
+        rug=rug(effect),
+        apart=point,
+    )
+
+
+def slope_unit(effect: Effect) -> str | None:
+    """Return the unit of a slope: "EUR per m²", or what is known of it."""
+    top, bottom = effect.about.unit, effect.about.feature.unit
+    return f"{top or ''} per {bottom}".strip() if bottom else top
+
+
+def as_asked(effect: Effect, view: View) -> tuple[Effect, bool]:
+    """Return a PDP with or without centring, and whether it was done here.
+
+    Raises
+    ------
+    UnsupportedError
+        For raw curves of an effect that was centred.
+    """
+    if view.ice == "raw" and effect.spec.center is not None:
+        raise UnsupportedError(
+            explained(
+                "plot(ice='raw')",
+                f"a {effect.spec.method} centred by its {effect.spec.center}",
+                "curves that were not centred",
+                "Explain with center=None, or use ice='centered'",
+            )
+        )
+    # Slopes have no level that could be taken off: their mean is the trend.
+    centring = view.ice == "centered" and effect.spec.center is None and not effect.spec.derivative
+    return (centred(effect) if centring else effect), centring
+
+
+def centred(effect: Effect) -> Effect:
+    """Return an effect, and its curves, minus their means over the grid.
+
+    The error of the centred average follows from the scatter of the centred curves, which is `heterogeneity`.
+    """
+    size = effect.freedom + 1
+    curves, point = effect.curves, effect.missing_point
+    level = effect.value.mean()
+    if curves is not None:
+        curves = replace(curves, value=curves.value - curves.value.mean(axis=1, keepdims=True))
+    if point is not None:
+        point = replace(point, value=float(point.value - level))
+    return replace(
+        effect,
+        value=effect.value - level,
+        std_error=effect.heterogeneity / np.sqrt(np.maximum(size, 1.0)),
+        curves=curves,
+        missing_point=point,
+    )
+
+
+def anchored(effect: Effect, centring: bool, over: str) -> tuple[str, ...]:
+    """Say what zero is, where somebody may ask."""
+    if centring:
+        level = float(effect.value.mean()) if len(effect.value) else 0.0
+        return (f"0 is {level:.4g}, the mean over the {over}".replace("-", MINUS),)
+    if effect.spec.center != "anchor":
+        return ()
+    anchor, feature = effect.spec.parameters.get("anchor"), effect.about.feature
+    if isinstance(anchor, Mapping):
+        keys = (feature.name, str(feature.label), str(feature.position))
+        anchor = next((anchor[k] for k in keys if k in anchor), None)
+    if isinstance(anchor, (int, float)) and not isinstance(anchor, bool):
+        anchor = f"{anchor:.6g}".replace("-", MINUS)
+    return (f"0 at {shortened(feature.name, 24)} = {shortened(str(anchor), 24)}",)
+
+
+def bundled(
+    x: Floats, curves: Curves | None, view: View, effect: Effect, shift: float = 0.0
+) -> Bundle | None:
+    """Return the individual curves, as many as are wanted.
+
+    Parameters
+    ----------
+    x : ndarray of float, shape (m,)
+    curves : Curves, optional
+    view : View
+    effect : Effect
+    shift : float
+        Levels without an order: rows stand so far to either side of their levels, instead of being lines.
+    """
+    if curves is None or len(curves) == 0 or view.curves < 1:
+        return None
+    rows = np.arange(len(curves)) if curves.weight is None else np.flatnonzero(curves.weight > 0)
+    if len(rows) > view.curves:
+        # Rows may be sorted: neither the first ones nor every k-th would stand for all.
+        rows = np.sort(np.random.default_rng(SEED).choice(rows, view.curves, replace=False))
+    y, own = curves.value[rows], curves.x[rows]
+    there = np.flatnonzero((own >= x[0]) & (own <= x[-1])) if view.own else np.zeros(0, dtype=int)
+    own_y = np.array([np.interp(own[i], x, y[i]) for i in there])
+    beside = None if shift == 0 else shift * np.linspace(-1, 1, len(rows) + 2)[1:-1]
+    if beside is not None:
+        # Neighbouring rows may be alike: shuffled, they do not form a picture of their order.
+        beside = np.random.default_rng(SEED).permutation(beside)
+    own_x = own[there] if beside is None else own[there] + beside[there]
+    colours = None
+    if view.color is not None:
+        known = effect.provenance.get("rows")
+        colours = tint(view.color, view.color_name, curves.row[rows], known)
+    label = "individual rows (ICE)"
+    return Bundle(x, y, label, own_x, own_y, there, colours, beside)
+
+
+def _beyond(effect: Effect) -> tuple[str, ...]:
+    """Say how many rows lie beyond the grid: by default a tenth does."""
+    if effect.rows is None or len(effect.rows) == 0:
+        return ()
+    x, weight = effect.rows.x, effect.rows.weight
+    outside = (x < effect.x[0]) | (x > effect.x[-1])
+    share = np.average(outside, weights=weight)
+    about = "" if effect.rows.exact else "about "
+    return (f"{about}{100 * share:.2g} % of rows beyond the grid",) if share > 0 else ()

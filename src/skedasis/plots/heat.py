@@ -1,0 +1,333 @@
+"""From a surface to what is to be seen of it: a heat map, its contours, the data under it. Arrays in, arrays out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from skedasis.errors import DataError, explained
+from skedasis.plots.common import counted
+from skedasis.plots.contours import Crossing, crossings, round_levels
+from skedasis.plots.rim import DOTS, Rim, located, margin, rim_of, strewn
+from skedasis.plots.scale import Axis, extent, padded, shortened
+from skedasis.plots.view import ACROSS, BESIDE, MOST_LEVELS
+from skedasis.results.pairs import HOME
+from skedasis.results.side import Side
+from skedasis.results.surface import Surface
+from skedasis.typing import Bools, Floats, Ints
+
+Empty = Literal["hatched", "filled", "blank"]
+ROUNDING = 1e-9
+"""Share of the main effects below which a joint effect is rounding."""
+
+
+@dataclass(frozen=True)
+class Tile:
+    """Words in the middle of a patch."""
+
+    x: float
+    y: float
+    text: str
+
+
+@dataclass(frozen=True, eq=False)
+class Heat:
+    """A heat map and all that stands in it.
+
+    Parameters
+    ----------
+    x, y : Rim
+    value : ndarray of float, shape (q, p)
+        From below to above, and from left to right. NaN where nothing is shown.
+    scale : Axis
+        Of the colours.
+    diverging : bool
+        Whether zero means "no joint effect", and is the middle of the colours.
+    title : str
+    notes : tuple of str
+    levels : tuple of float
+        Of contour lines; empty where there are none.
+    crossings : tuple of Crossing
+        What contours are on bands of levels.
+    tiles : tuple of Tile
+    holes : ndarray of float, shape (h, 4)
+        Left, right, lower and upper ends of cells without rows that are to be marked.
+    dots : ndarray of float, shape (r, 2)
+        Rows.
+    dots_label : str
+    margins : tuple of two ndarray of float, shapes (p,) and (q,), or None
+        Rows in equal stretches of each axis, or at each level.
+    """
+
+    x: Rim
+    y: Rim
+    value: Floats
+    scale: Axis
+    diverging: bool
+    title: str
+    notes: tuple[str, ...]
+    levels: tuple[float, ...]
+    crossings: tuple[Crossing, ...]
+    tiles: tuple[Tile, ...]
+    holes: Floats
+    dots: Floats
+    dots_label: str
+    margins: tuple[Floats, Floats] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Sight:
+    """What of a surface is to be seen; see `draw_surface`."""
+
+    points: bool = True
+    density: bool = False
+    empty: Empty = "hatched"
+    step: bool = False
+    levels: int | Sequence[float] | None = None
+
+    def __post_init__(self) -> None:
+        if self.empty not in ("hatched", "filled", "blank"):
+            fix = "Name one"
+            expected = "'hatched', 'filled' or 'blank'"
+            raise DataError(explained("plot(empty)", repr(self.empty), expected, fix))
+        if isinstance(self.levels, str) or (isinstance(self.levels, int) and self.levels < 0):
+            expected = "a number of contours, their values, or None"
+            raise DataError(explained("plot(levels)", repr(self.levels), expected, "Use 7"))
+
+
+def heat(surface: Surface, sight: Sight | None = None) -> Heat:
+    """Say what is to be seen of a surface.
+
+    Parameters
+    ----------
+    surface : Surface
+    sight : Sight, optional
+
+    Returns
+    -------
+    Heat
+        A numeric feature is the horizontal axis where the other one is categorical; else the first feature is.
+
+    Raises
+    ------
+    DataError
+        For choices that do not exist.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skedasis as sd
+    >>> X = np.random.default_rng(0).uniform(-1, 1, size=(400, 2))
+    >>> s = sd.explain(lambda X: X[:, 0] * X[:, 1], X, (0, 1), method=sd.ALE(bins=4))
+    >>> shown = heat(s, Sight(step=True))
+    >>> shown.value.shape, shown.scale.label
+    ((4, 4), 'joint effect on prediction')
+    """
+    sight = Sight() if sight is None else sight
+    # Bands of levels lie on top of one another, where their names are read without turning the head.
+    turned = surface.sides[0].levels is not None and surface.sides[1].levels is None
+    order = (1, 0) if turned else (0, 1)
+    x, y = (
+        rim_of(
+            surface.sides[i], surface.abouts[i].feature, step=sight.step, most=most, across=across
+        )
+        for i, most, across in zip(order, (MOST_LEVELS, 30), (ACROSS - 12, None), strict=True)
+    )
+    asked = (y.at[:, None], x.at[None, :]) if turned else (x.at[None, :], y.at[:, None])
+    value = surface(*asked, step=sight.step)
+    count = _counts(surface, order)
+    empty = _empty(surface, count, x, y)
+    if sight.empty == "blank":
+        value = np.where(_covered(empty, x, y), np.nan, value)
+    scale, diverging = _scale(surface, value)
+    # Tiles hold numbers instead, and the contours of rounding mean nothing.
+    plain = x.places is not None or sight.step or flat(surface)
+    levels = () if plain else _contours(sight.levels, scale)
+    bands = y.places is not None
+    tiles = _tiles(x, y, value, count, scale, sight)
+    hatched = sight.empty == "hatched"
+    return Heat(
+        x,
+        y,
+        value,
+        scale,
+        diverging,
+        surface.spec.method,
+        _notes(surface, empty, (x, y)),
+        () if bands else levels,
+        crossings(x.centres, value, levels, labelled=len(y.at) <= 15) if bands else (),
+        tiles,
+        _rectangles(empty, x, y, surface, order) if hatched else np.zeros((0, 4)),
+        # Where rows are counted in words, dots would only hide these.
+        *_data(surface, order, (x, y), sight, told=bool(tiles) and x.places is not None and bands),
+    )
+
+
+def _counts(surface: Surface, order: tuple[int, int]) -> Ints | None:
+    """Return the rows in each pair of homes, (h of y, h of x); None where that is not known."""
+    if HOME in surface.moments:
+        count = surface.moments[HOME].count.astype(np.int64)
+    elif surface.rows is not None and surface.rows.exact and all(s.levels for s in surface.sides):
+        homes = [s.home(v) for s, v in zip(surface.sides, _x(surface), strict=True)]
+        there = (homes[0] >= 0) & (homes[1] >= 0)
+        count = np.zeros((surface.sides[0].m, surface.sides[1].m), dtype=np.int64)
+        np.add.at(count, (homes[0][there], homes[1][there]), 1)
+    else:
+        return None
+    return count.T if order == (0, 1) else count
+
+
+def _x(surface: Surface) -> tuple[Floats, Floats]:
+    rows = surface.rows
+    return (np.zeros(0), np.zeros(0)) if rows is None else (rows.x0, rows.x1)
+
+
+def _empty(surface: Surface, count: Ints | None, x: Rim, y: Rim) -> Bools:
+    """Return which pairs of homes have no row, (h of y, h of x), among those that are shown."""
+    if count is None or surface.cells is None:
+        return np.zeros((0, 0), dtype=bool)
+    empty = count == 0
+    if y.places is not None:
+        empty = empty[y.places.shown]
+    return empty if x.places is None else empty[:, x.places.shown]
+
+
+def _covered(empty: Bools, x: Rim, y: Rim) -> Bools:
+    """Return which patches lie in homes without rows."""
+    if empty.size == 0:
+        return np.zeros((len(y.at), len(x.at)), dtype=bool)
+    i = np.arange(len(y.at)) if y.places is not None else y.home
+    j = np.arange(len(x.at)) if x.places is not None else x.home
+    return empty[np.ix_(i, j)]
+
+
+def _rectangles(empty: Bools, x: Rim, y: Rim, surface: Surface, order: tuple[int, int]) -> Floats:
+    if empty.size == 0:
+        return np.zeros((0, 4))
+    ends: list[Floats] = []
+    for rim, place in zip((x, y), order, strict=True):
+        one = rim.places is not None or surface.sides[place].m == 1
+        ends.append(rim.edges if one else np.asarray(surface.sides[place].nodes, dtype=float))
+    j, i = np.argwhere(empty).T
+    return np.column_stack([ends[0][i], ends[0][i + 1], ends[1][j], ends[1][j + 1]])
+
+
+def _scale(surface: Surface, value: Floats) -> tuple[Axis, bool]:
+    """Return the axis of the colours, and whether zero is their middle."""
+    about, low, high = surface.about, *extent([value])
+    joint = not surface.includes_main_effects
+    centred = joint or surface.spec.center is not None or surface.cells is not None
+    before = "joint effect on " if joint else "effect on " if centred else ""
+    name = f"{before}{shortened(about.quantity, BESIDE - len(before))}"
+    if not joint:
+        least, most = padded(low, high, 0.0)
+        return Axis(name, about.unit, least, most, 0.0), False
+    size = 0.0 if math.isnan(low) else max(abs(low), abs(high))
+    if flat(surface):  # what is mere rounding gets no colours
+        size = max(float(np.nanmax(np.abs(m), initial=0.0)) for m in surface.main or ())
+    return Axis(name, about.unit, -(size or 1.0), size or 1.0, 0.0), True
+
+
+def flat(surface: Surface) -> bool:
+    """Return whether a joint effect is nothing but rounding, beside the main effects."""
+    if surface.includes_main_effects or surface.main is None:
+        return False
+    size = max(float(np.nanmax(np.abs(m), initial=0.0)) for m in surface.main)
+    return float(np.nanmax(np.abs(surface.value), initial=0.0)) < ROUNDING * size
+
+
+def _contours(wanted: int | Sequence[float] | None, scale: Axis) -> tuple[float, ...]:
+    low, high = scale.limits
+    if wanted is not None and not isinstance(wanted, (int, np.integer)):
+        return tuple(sorted(float(v) for v in wanted if low < v < high))
+    return round_levels(low, high, 7 if wanted is None else int(wanted))
+
+
+def _tiles(
+    x: Rim, y: Rim, value: Floats, count: Ints | None, scale: Axis, sight: Sight
+) -> tuple[Tile, ...]:
+    """Return what is written into patches that are large enough for words."""
+    both = x.places is not None and y.places is not None
+    if not (both or sight.step) or len(x.at) > 14 or len(y.at) > 20:
+        return ()
+    wide = np.diff(x.edges) / (x.edges[-1] - x.edges[0])
+    high = np.diff(y.edges) / (y.edges[-1] - y.edges[0])
+    known = np.isfinite(value)
+    found: list[Tile] = []
+    for i, j in np.argwhere(known):
+        text = _written(float(value[i, j]), scale)
+        if wide[j] < 0.065 or high[i] < 0.04:
+            continue
+        if both and count is not None and x.places is not None and y.places is not None:
+            n = f"n={count[y.places.shown[i], x.places.shown[j]]:,}"
+            text = f"{text}\n{n}" if high[i] >= 0.08 else f"{text}  {n}" if wide[j] > 0.15 else text
+        found.append(Tile(float(x.centres[j]), float(y.centres[i]), text))
+    return tuple(found)
+
+
+def _written(value: float, scale: Axis) -> str:
+    """Return a value in two or three digits of the colours' range, on their scale."""
+    power = 10.0**scale.scale.exponent
+    span = float(np.diff(scale.limits)[0]) / power
+    decimals = max(0, 1 - math.floor(math.log10(span / 2)))
+    text = f"{round((value - scale.scale.offset) / power, decimals) + 0.0:.{decimals}f}"
+    return text.replace("-", "\N{MINUS SIGN}")
+
+
+def _notes(surface: Surface, empty: Bools, rims: tuple[Rim, Rim]) -> tuple[str, ...]:
+    """Say what a reader must know beside what is drawn."""
+    rows = surface.provenance.get("rows", 0 if surface.rows is None else len(surface.rows))
+    parts = [_parts(s) for s in surface.sides]
+    what = "cells" if surface.cells is not None else "points"
+    if any(s.levels is not None for s in surface.sides):
+        cells = " \N{MULTIPLICATION SIGN} ".join(f"{n} {name}" for n, name in parts)
+    else:
+        cells = f"{parts[0][0]} \N{MULTIPLICATION SIGN} {parts[1][0]} {what}"
+    notes = [counted(int(rows), "row"), cells]
+    if empty.any():
+        filled = surface.provenance.get("empty_cells") == "nearest"
+        notes.append(f"{int(empty.sum())} of {empty.size} empty{', filled' if filled else ''}")
+    strength = surface.strength()
+    if np.isfinite(strength):
+        shown = 0.0 if flat(surface) else strength
+        notes.append(f"strength {shown:.3g} {surface.about.unit or ''}".strip())
+    if surface.includes_main_effects:
+        notes.append("with main effects")
+    else:
+        notes.append("second-order effect: main effects are zero")
+    for rim in rims:
+        if rim.places is not None and len(rim.places) < len(rim.places.levels):
+            shown, all_ = len(rim.places), len(rim.places.levels)
+            notes.append(
+                f"{shown} of {all_:,} levels of {shortened(rim.axis.name, 24)}, with most rows"
+            )
+    return tuple(notes)
+
+
+def _parts(side: Side) -> tuple[int, str]:
+    if side.levels is not None:
+        return side.m, "level" if side.m == 1 else "levels"
+    n = side.homes if side.bins is not None else side.m
+    return n, ("bin" if side.bins is not None else "point") + ("s" if n != 1 else "")
+
+
+def _data(
+    surface: Surface, order: tuple[int, int], rims: tuple[Rim, Rim], sight: Sight, *, told: bool
+) -> tuple[Floats, str, tuple[Floats, Floats] | None]:
+    """Return the rows that are marked, what they are called, and how many lie where on each axis."""
+    rows = surface.rows
+    if rows is None or len(rows) == 0:
+        return np.zeros((0, 2)), "", None
+    at, weight = located(rows, order, rims)
+    margins = None
+    if sight.density:
+        margins = (margin(at[:, 0], weight, rims[0]), margin(at[:, 1], weight, rims[1]))
+    if told or not sight.points:
+        return np.zeros((0, 2)), "", margins
+    all_, n = "rows" if rows.exact else "sampled rows", len(at)
+    label = all_ if n <= DOTS else f"{DOTS:,} of {n:,} {all_}"
+    return strewn(at, rims), label, margins

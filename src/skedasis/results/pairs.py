@@ -1,0 +1,257 @@
+"""Accumulated effects of two features (DESIGN 4.6; ale_vs_pdp 6.2.1.2): from cells' double differences to a surface.
+
+All four kinds of pairs are one algebra. A side has nodes (edges, or levels), cells between them, and homes where rows
+live; `Side` gives the two small matrices that tell how homes see nodes and how homes weigh cells. The rest is linear.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from skedasis.binning import Binning, Uniform, as_binning
+from skedasis.cells import Cells
+from skedasis.curves import accumulation
+from skedasis.data.summary import Column
+from skedasis.errors import UnsupportedError, explained
+from skedasis.moments import Moments
+from skedasis.results.side import Side
+from skedasis.results.spec import About, Spec
+from skedasis.results.surface import CellStats, PairRows, Surface
+from skedasis.typing import Bools, Floats
+
+CELL, HOME, MAIN0, MAIN1 = "cell", "home", "main0", "main1"
+"""Moments: of the double differences in each cell; of the rows in each pair of homes; of the differences along each
+feature, in the cells of that feature. The first are of shape (K0, K1), the second (h0, h1)."""
+
+
+def surface(
+    sides: tuple[Side, Side],
+    moments: Mapping[str, Moments],
+    spec: Spec,
+    abouts: tuple[About, About],
+    rows: PairRows | None,
+    *,
+    fill: bool = True,
+) -> Surface:
+    """Read the second-order effect of two features off the moments of their cells.
+
+    Parameters
+    ----------
+    sides : tuple of two Side
+    moments : mapping of str to Moments
+        ``"cell"``, ``"home"``, and ``"main0"``, ``"main1"`` where there are first-order differences.
+    spec, abouts, rows
+        Carried into the result.
+    fill : bool
+        Whether empty cells take the double difference of the nearest one that is not empty; otherwise nothing is added
+        across them, and the surface has no value within them.
+    """
+    cell = moments[CELL]
+    empty = cell.weight == 0
+    delta = np.where(empty, 0.0, cell.mean)
+    if fill and empty.any() and not empty.all():
+        delta = filled(delta, empty, sides[0].centres(), sides[1].centres())
+    value = second_order(delta, moments[HOME].weight, sides)
+    std = np.sqrt(cell.variance(spec.ddof, spec.weight_kind))
+    return Surface(
+        x=(sides[0].nodes, sides[1].nodes),
+        value=value,
+        heterogeneity=_touching(std, cell.weight, value.shape),
+        score=_score(std, cell.weight, sides, abouts),
+        sides=sides,
+        abouts=abouts,
+        spec=spec,
+        cells=CellStats(
+            cell.count.astype(int), cell.weight, np.where(empty, np.nan, cell.mean), std, empty
+        ),
+        main=_main_effects(moments, sides),
+        rows=rows,
+        moments=moments,
+        provenance={"empty_cells": "nearest" if fill else "left empty"},
+    )
+
+
+def filled(delta: Floats, empty: Bools, centres0: Floats, centres1: Floats) -> Floats:
+    """Give each empty cell the value of the nearest cell that is not empty; the mean where several are as near.
+
+    Parameters
+    ----------
+    delta : ndarray of float, shape (K0, K1)
+    empty : ndarray of bool, shape (K0, K1)
+        Not all true.
+    centres0, centres1 : ndarray of float, shapes (K0,) and (K1,)
+        The cells' centres as shares of the ranges.
+    """
+    out = delta.copy()
+    there = np.argwhere(~empty)
+    x, y = centres0[there[:, 0]], centres1[there[:, 1]]
+    values = delta[~empty]
+    for i, j in np.argwhere(empty):
+        distance = (x - centres0[i]) ** 2 + (y - centres1[j]) ** 2
+        # Rounding must not decide between cells that are equally far. (These are squares: 1e-9 of the distance.)
+        nearest = distance <= distance.min() * (1 + 2e-9)
+        out[i, j] = values[nearest].mean()
+    return out
+
+
+def second_order(delta: Floats, weight: Floats, sides: tuple[Side, Side]) -> Floats:
+    """Accumulate double differences over both axes (Eq. 6.4), and subtract the main effects (6.6) and the mean (6.7).
+
+    Parameters
+    ----------
+    delta : ndarray of float, shape (K0, K1)
+    weight : ndarray of float, shape (h0, h1)
+        Of the rows in each pair of homes.
+    sides : tuple of two Side
+
+    Returns
+    -------
+    ndarray of float, shape (m0, m1)
+    """
+    total = np.zeros((sides[0].m, sides[1].m))
+    total[1:, 1:] = np.cumsum(np.cumsum(delta, axis=0), axis=1)
+    first = _accumulated_main(total, weight, *sides)
+    second = _accumulated_main(total.T, weight.T, sides[1], sides[0])
+    total = total - first[:, None] - second[None, :]
+    seen = sides[0].averaging() @ total @ sides[1].averaging().T
+    return total - (weight * seen).sum() / weight.sum()
+
+
+def _accumulated_main(total: Floats, weight: Floats, own: Side, other: Side) -> Floats:
+    """Return the main effect along the first axis of an accumulated surface (ale_vs_pdp Eq. 6.6), at its nodes."""
+    rise = np.diff(total, axis=0) @ other.averaging().T
+    share = own.sharing() @ weight
+    # A strip without rows has no weights of its own: it takes those of all rows.
+    share = np.where(share.sum(axis=1, keepdims=True) > 0, share, weight.sum(axis=0))
+    return np.append(0.0, np.cumsum((share * rise).sum(axis=1) / share.sum(axis=1)))
+
+
+def _main_effects(
+    moments: Mapping[str, Moments], sides: tuple[Side, Side]
+) -> tuple[Floats, Floats] | None:
+    """Return the two features' own effects at the nodes, centred as one-dimensional ones are."""
+    if MAIN0 not in moments:
+        return None
+    curves: list[Floats] = []
+    for axis, (side, name) in enumerate(zip(sides, (MAIN0, MAIN1), strict=True)):
+        if len(moments[name].weight) == 0:
+            curves.append(np.zeros(1))
+            continue
+        widths, known = np.diff(side.spread_over), moments[name].weight > 0
+        slope = np.where(known, moments[name].mean, 0.0) / widths
+        curve = accumulation(widths, known, np.arange(side.m)) @ slope
+        weight = moments[HOME].weight.sum(axis=1 - axis)
+        curves.append(curve - weight @ (side.averaging() @ curve) / weight.sum())
+    return curves[0], curves[1]
+
+
+def _touching(std: Floats, weight: Floats, shape: tuple[int, ...]) -> Floats:
+    """Return at each node the root mean square of the spread of the cells around it."""
+    known = ~np.isnan(std)
+    mass, square = np.zeros(shape), np.zeros(shape)
+    w = np.where(known, weight, 0.0)
+    for i in (slice(0, -1), slice(1, None)):
+        for j in (slice(0, -1), slice(1, None)):
+            mass[i, j] += w
+            square[i, j] += w * np.where(known, std, 0.0) ** 2
+    return np.where(
+        mass > 0, np.sqrt(square / np.where(mass > 0, mass, 1.0)), np.nan if std.size else 0.0
+    )
+
+
+def _score(
+    std: Floats, weight: Floats, sides: tuple[Side, Side], abouts: tuple[About, About]
+) -> float:
+    """Return sd times sd times the root mean square spread of the double differences, per unit of both axes."""
+    widths = [
+        np.diff(s.spread_over)[:, None] if i == 0 else np.diff(s.spread_over)
+        for i, s in enumerate(sides)
+    ]
+    known = ~np.isnan(std) & (weight > 0)
+    if not known.any():
+        return 0.0
+    rate = np.where(known, std, 0.0) * abouts[0].spread / widths[0] * abouts[1].spread / widths[1]
+    return float(np.sqrt(np.average(rate[known] ** 2, weights=weight[known])))
+
+
+def gather(
+    sides: tuple[Side, Side], rows: PairRows, widths: tuple[Floats, Floats]
+) -> dict[str, Moments] | None:
+    """Gather mixed derivatives (and slopes) by cell; None where there are none.
+
+    Parameters
+    ----------
+    sides : tuple of two Side
+        Both numeric.
+    rows : PairRows
+    widths : tuple of two ndarray of float
+        Of the bins: a derivative times the widths is a difference.
+    """
+    if rows.effect is None:
+        return None
+    k, m = (max(s.m - 1, 0) for s in sides)
+    h0, h1 = sides[0].home(rows.x0), sides[1].home(rows.x1)
+    inside = (h0 >= 0) & (h1 >= 0)
+    h0, h1 = h0[inside], h1[inside]
+    w = None if rows.weight is None else rows.weight[inside]
+    home = Moments.of(
+        np.zeros(len(h0)), h0 * sides[1].homes + h1, sides[0].homes * sides[1].homes, w
+    )
+    gathered = {HOME: home.reshape(sides[0].homes, sides[1].homes)}
+    if k and m:
+        area = widths[0].take(h0) * widths[1].take(h1)
+        gathered[CELL] = Moments.of(rows.effect[inside] * area, h0 * m + h1, k * m, w).reshape(k, m)
+    else:
+        gathered[CELL] = Moments.zeros((k, m))
+    if rows.slope0 is not None and rows.slope1 is not None:
+        for name, slope, h, width, size in (
+            (MAIN0, rows.slope0, h0, widths[0], k),
+            (MAIN1, rows.slope1, h1, widths[1], m),
+        ):
+            gathered[name] = Moments.zeros(0)
+            if size:
+                gathered[name] = Moments.of(slope[inside] * width.take(h), h, size, w)
+    return gathered
+
+
+def rebinned(shown: Surface, bins: Any) -> Surface:
+    """Return a surface of mixed derivatives on other bins; see `Surface.rebin`."""
+    rows = shown.rows
+    if rows is None or rows.effect is None or not rows.exact or not shown.spec.pointwise:
+        got = "double differences across its cells" if shown.cells is not None else "no bins"
+        if rows is not None and not rows.exact and shown.spec.pointwise:
+            got = "a part of the rows only"
+        raise UnsupportedError(
+            explained(
+                f"rebin of a {shown.spec.method}'s surface",
+                got,
+                "mixed derivatives of all rows, as DALE has them",
+                "Explain again with these bins, or use sd.DALE() with a larger keep=",
+            )
+        )
+    wanted: tuple[Any, Any] = bins if isinstance(bins, tuple) else (bins, bins)
+    schemes = [as_binning(b, Uniform) for b in wanted]
+    sides = tuple(
+        Side(bins=_cells(s, a, x, rows.weight))
+        for s, a, x in zip(schemes, shown.abouts, (rows.x0, rows.x1), strict=True)
+    )
+    sides = (sides[0], sides[1])
+    moments = gather(sides, rows, (np.diff(sides[0].nodes), np.diff(sides[1].nodes)))
+    fill = shown.provenance.get("empty_cells") == "nearest"
+    spec = replace(
+        shown.spec,
+        parameters={**shown.spec.parameters, "bins": [s.describe() for s in schemes]},
+    )
+    again = surface(sides, moments or {}, spec, shown.abouts, rows, fill=fill)
+    said = {**shown.provenance, **again.provenance, "rebinned": [s.describe() for s in schemes]}
+    said["rows_outside"] = len(rows) - int(again.moments[HOME].count.sum())
+    said.pop("main_effects", None)
+    return again.with_provenance(said)
+
+
+def _cells(scheme: Binning, about: About, x: Floats, weight: Floats | None) -> Cells:
+    return scheme.candidates(Column(about.feature, x, weight, about.dtype))

@@ -1,0 +1,434 @@
+"""Laws of effects of categories: on random models of numbers and codes, for every method that knows levels."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from dataclasses import replace
+from itertools import permutations
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import strategies as st
+
+import skedasis as sd
+from skedasis.engine import prepare
+from tests.laws.mixed import (
+    EVERY_LEVEL_WAY,
+    IDLE_CODES,
+    LEVEL_WAYS,
+    A,
+    B,
+    C,
+    D,
+    LevelWay,
+    identical,
+    kinds,
+    level_by_level,
+    level_effect,
+    levels_of,
+    mixed_cases,
+    only,
+    same_levels,
+    tables,
+)
+from tests.laws.strategies import EXACT, law, near
+
+FEW, MORE = 6, 60
+"""Examples of a law in the usual run, and in the slow one: there are many ways, and many laws."""
+
+MOVING = only(LEVEL_WAYS, lambda way: way.moves)
+
+# ------------------------------------------------------------------------------ how work is cut up
+
+
+@EVERY_LEVEL_WAY
+@law(FEW, MORE, case=mixed_cases(), memory=st.sampled_from([400, 1_500]))
+def test_batches_do_not_matter(way, case, memory):
+    whole = level_effect(case, way)
+    pieces = level_effect(case, way, memory=memory)
+    assert pieces.provenance["model_calls"] > whole.provenance["model_calls"]
+    assert pieces.provenance["model_rows"] == whole.provenance["model_rows"]
+    same_levels(pieces, whole, EXACT * case.bound)
+
+
+@EVERY_LEVEL_WAY
+@law(4, MORE, case=mixed_cases())
+def test_threads_do_not_matter_to_the_last_bit(way, case):
+    one = level_effect(case, way, memory=1_000)
+    identical(level_effect(case, way, memory=1_000, threads=3), one)
+
+
+@EVERY_LEVEL_WAY
+@law(4, MORE, case=mixed_cases(), rows=st.sampled_from([7, 23, 64]))
+def test_the_size_of_a_call_does_not_matter(way, case, rows):
+    whole = level_effect(case, way)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(prepare, "CALL_ROWS", rows)
+        pieces = level_effect(case, way)
+    same_levels(pieces, whole, EXACT * case.bound)
+
+
+@EVERY_LEVEL_WAY
+@law(4, MORE, case=mixed_cases())
+def test_features_together_are_features_one_by_one(way, case):
+    """Numbers, too, beside categories."""
+    if isinstance(getattr(way.method([0.0]), "anchor", None), float):
+        method = sd.PDP(anchor={"x2": 0.0})
+    else:
+        method = way.method(levels_of(case))
+    if isinstance(getattr(method, "order", None), list):
+        method = replace(method, order={"x2": method.order})
+    wanted = ["x0", "x2"] if way.kind == "nominal" else ["x0", "x2", "x3"]
+    options = {"method": method, "weights": case.weights, "schema": kinds(way.kind)}
+    together = sd.explain(case.model, case.X, wanted, **options)
+    for name in wanted:
+        alone = sd.explain(case.model, case.X, name, **options)
+        near(together[name].value, alone.value, EXACT * case.bound, name)
+        near(together[name].std_error, alone.std_error, EXACT * case.bound, name)
+
+
+# ------------------------------------------------------------------------------------ the rows
+
+
+@EVERY_LEVEL_WAY
+@law(FEW, MORE, case=mixed_cases(weights=("whole",)))
+def test_whole_weights_are_repetitions(way, case):
+    repeats = case.weights.astype(int)
+    repeated = replace(case, X=np.repeat(case.X, repeats, axis=0), weights=None)
+    got, want = level_effect(case, way), level_effect(repeated, way)
+    same_levels(got, want, EXACT * case.bound)
+
+
+@EVERY_LEVEL_WAY
+@law(FEW, MORE, case=mixed_cases())
+def test_weight_zero_is_absence(way, case):
+    """A level that only absent rows have is no level."""
+    absent = (case.X[:, C] == 1) | (case.rng.random(len(case.X)) < 0.2)
+    absent[0] = False
+    X = case.X.copy()
+    X[absent] = [1e6, -1e6, 1, 1, 1e6, 1]
+    given = np.ones(len(X)) if case.weights is None else case.weights
+    with_zeros = replace(case, X=X, weights=np.where(absent, 0.0, given))
+    without = replace(case, X=case.X[~absent], weights=given[~absent])
+    method = way.method(levels_of(without))
+    got = level_effect(with_zeros, way, method=method)
+    assert 1.0 not in got.levels.values
+    same_levels(got, level_effect(without, way, method=method), EXACT * without.bound)
+
+
+@EVERY_LEVEL_WAY
+@law(FEW, MORE, case=mixed_cases())
+def test_the_order_of_rows_does_not_matter(way, case):
+    shuffled = case.with_rows(case.rng.permutation(len(case.X)))
+    got, want = level_effect(shuffled, way), level_effect(case, way)
+    same_levels(got, want, EXACT * case.bound)
+
+
+@EVERY_LEVEL_WAY
+@law(3, MORE, case=mixed_cases(weights=("whole",)))
+def test_inputs_are_not_changed(way, case):
+    X, weights = case.X.copy(), np.where(np.arange(len(case.X)) == 3, 0.0, case.weights)
+    kept = weights.copy()
+    X.flags.writeable = weights.flags.writeable = False
+    order = levels_of(case)
+    schema = kinds(way.kind)
+    level_effect(replace(case, X=X, weights=weights), way, method=way.method(order), schema=schema)
+    np.testing.assert_array_equal(X, case.X)
+    np.testing.assert_array_equal(weights, kept)
+    assert order == levels_of(case)
+    assert schema == kinds(way.kind)
+
+
+# --------------------------------------------------------------------------------- the columns
+
+
+@EVERY_LEVEL_WAY
+@law(FEW, MORE, case=mixed_cases())
+def test_permuting_columns_permutes_results(way, case):
+    order = case.rng.permutation(case.X.shape[1])
+    place = [int(np.flatnonzero(order == j)[0]) for j in range(len(order))]
+    model = replace(case.model, place=tuple(place[j] for j in (A, B, C, D)))
+    permuted = replace(case, X=np.ascontiguousarray(case.X[:, order]), model=model)
+    method = way.method(levels_of(case))
+    schema = kinds(way.kind, place)
+    if "x2" in schema and place[C] != C and way.kind == "ordinal":
+        assert schema[f"x{place[C]}"] == "ordinal"
+    got = level_effect(permuted, way, place[C], method, schema=schema)
+    same_levels(got, level_effect(case, way, method=method), EXACT * case.bound)
+
+
+@MOVING
+@law(FEW, MORE, case=mixed_cases())
+def test_an_unused_category_is_exactly_zero(way, case):
+    e = level_effect(case, way, IDLE_CODES)
+    # On the quantity's own level it is constant instead: the same rows, the same mean.
+    np.testing.assert_array_equal(e.value, e.value[0] if way.raw else 0.0)
+    if not way.raw:
+        np.testing.assert_array_equal(e.std_error[~np.isnan(e.std_error)], 0.0)
+    np.testing.assert_array_equal(e.heterogeneity[~np.isnan(e.heterogeneity)], 0.0)
+    assert (e.importance, e.score) == (0, 0)
+
+
+@EVERY_LEVEL_WAY
+@law(
+    4, MORE, case=mixed_cases(), a=st.sampled_from([1e-9, 3.0, 2.0**20]), b=st.sampled_from([0, 7])
+)
+def test_units_of_the_other_features_do_not_matter(way, case, a, b):
+    """Similarity compares distributions at quantiles: their units drop out."""
+    X = case.X.copy()
+    X[:, [A, B]] = X[:, [A, B]] * a + b
+    model = replace(case.model, unit=a, shift=float(b))
+    got, want = level_effect(replace(case, X=X, model=model), way), level_effect(case, way)
+    # Adding b rounds x by eps b, which the model sees divided by a.
+    same_levels(got, want, (EXACT + 1e-13 * b / a) * case.bound)
+
+
+# ------------------------------------------------------------------------------------- the model
+
+
+@EVERY_LEVEL_WAY
+@law(FEW, MORE, case=mixed_cases())
+def test_values_add_up(way, case):
+    """Of two quantities on the same levels, in the same order."""
+    other = tables(case.rng, *case.levels)
+
+    def both(X):
+        return case.model(X) + other(X)
+
+    method = way.method(levels_of(case))
+    total, first, second = (
+        level_effect(replace(case, model=m), way, method=method) for m in (both, case.model, other)
+    )
+    size = EXACT * (case.bound + other.bound(case.X))
+    near(total.value, first.value + second.value, size, "value")
+
+
+@EVERY_LEVEL_WAY
+@law(
+    FEW,
+    MORE,
+    case=mixed_cases(),
+    c=st.sampled_from([1e-12, 3.0, 1e12]),
+    d=st.sampled_from([0.0, 5.0]),
+)
+def test_the_scale_of_the_quantity_only_scales_results(way, case, c, d):
+    scaled = replace(case, model=replace(case.model, size=c, lift=c * d))
+    got, want = level_effect(scaled, way), level_effect(case, way)
+    size = 10 * EXACT * (case.bound + d)
+    near(got.value / c, want.value + (d if way.raw else 0.0), size, "value")
+    for name in ("heterogeneity", "std_error"):
+        near(getattr(got, name) / c, getattr(want, name), size, name)
+    near(got.importance / c, want.importance, size, "importance")
+    near(got.score / c, want.score, size, "score")
+
+
+@EVERY_LEVEL_WAY
+@law(4, MORE, case=mixed_cases())
+def test_a_category_that_only_adds_has_its_own_steps_for_an_effect(way, case):
+    """q = t_k + the rest: every method that moves rows finds t_k, but for a constant, and no heterogeneity."""
+    if not way.moves:
+        return
+    model = tables(case.rng, *case.levels, additive=True)
+    e = level_effect(replace(case, model=model), way)
+    truth = model.first[0, [int(v) for v in e.levels.values]]
+    size = EXACT * model.bound(case.X)
+    near(e.value - e.value[0], truth - truth[0], size, "value")
+    near(np.nan_to_num(e.heterogeneity), 0.0, size, "heterogeneity")
+    near(e.score, 0.0, size, "score")
+    share = e.levels.weight / e.levels.weight.sum()
+    near(e.importance, np.sqrt(share @ (truth - share @ truth) ** 2), size, "importance")
+
+
+@pytest.mark.parametrize("column", [A, C])
+@pytest.mark.parametrize("of", ["quantity", "label", "residual"])
+@law(4, MORE, case=mixed_cases(), constant=st.sampled_from([0.0, 0.1, -1e7]))
+def test_an_m_plot_of_a_constant_is_constant_and_does_not_spread(column, of, case, constant):
+    y = np.full(len(case.X), 3.0)
+    e = sd.explain(
+        lambda X: np.full(len(X), constant),
+        case.X,
+        column,
+        y=y,
+        method=sd.MPlot(bins=5, of=of),
+        weights=case.weights,
+        schema=kinds("nominal"),
+    )
+    expected = {"quantity": constant, "label": 3.0, "residual": 3.0 - constant}[of]
+    np.testing.assert_array_equal(e.value, expected)
+    np.testing.assert_array_equal(e.heterogeneity[~np.isnan(e.heterogeneity)], 0.0)
+    assert e.score == 0
+    # The mean of equal numbers is theirs up to its last place.
+    near(e.importance, 0.0, 4 * np.spacing(abs(expected)), "importance")
+
+
+# ------------------------------------------------------------------------------- names and orders
+
+
+@law(25, 150, case=mixed_cases(), center=st.sampled_from(["mean", None]))
+def test_the_direction_of_an_order_changes_no_level(case, center):
+    """Of a nominal feature: with an order of its own the spread is accumulated from its first level."""
+    order = [float(v) for v in case.rng.permutation(case.levels[0])]
+    way = LEVEL_WAYS["ale-given"]
+    there, back = (
+        level_effect(case, way, method=sd.ALE(order=o, center=center)) for o in (order, order[::-1])
+    )
+    if center is None:  # nothing is subtracted: the curve starts at zero, wherever that is
+        near(np.diff(back.value[::-1]), np.diff(there.value), EXACT * case.bound, "steps")
+        return
+    assert list(there.x) == list(back.x[::-1])
+    same_levels(back, there, EXACT * case.bound)
+    near(back.bins.effect[::-1], -there.bins.effect, EXACT * case.bound, "steps")
+    near(back.bins.std[::-1], there.bins.std, EXACT * case.bound, "their spread")
+
+
+@law(FEW, MORE, case=mixed_cases())
+def test_all_pairs_give_scalars_that_no_order_changes(case):
+    way = LEVEL_WAYS["ale-all-pairs"]
+    want = level_effect(case, way)
+    others = list(permutations(levels_of(case)))
+    for k in case.rng.choice(len(others), size=min(5, len(others)), replace=False):
+        e = level_effect(case, way, method=sd.ALE(all_pairs=True, order=list(others[k])))
+        near(e.importance, want.importance, EXACT * case.bound, "importance")
+        near(e.score, want.score, EXACT * case.bound, "score")
+
+
+@law(FEW, MORE, case=mixed_cases())
+def test_all_pairs_change_scalars_only(case):
+    order = levels_of(case)
+    way = LEVEL_WAYS["ale-given"]
+    near_only = level_effect(case, way, method=sd.ALE(order=order))
+    everything = level_effect(case, way, method=sd.ALE(order=order, all_pairs=True))
+    same_levels(everything, near_only, EXACT * case.bound, scalars=False)
+    if case.levels[0] == 2:  # there is one pair only, and it is neighbours
+        same_levels(everything, near_only, EXACT * case.bound)
+
+
+@only(LEVEL_WAYS, lambda way: way.kind == "nominal" and not isinstance(way.method([0.0]), sd.ALE))
+@law(FEW, MORE, case=mixed_cases())
+def test_dependence_and_m_plots_do_not_look_at_the_order(way, case):
+    method = way.method(levels_of(case))
+    want = level_effect(case, way, method=method)
+    order = tuple(float(v) for v in case.rng.permutation(case.levels[0]))
+    schema = {**kinds("nominal"), "x2": sd.Feature("x2", kind="nominal", levels=order)}
+    got = level_effect(case, way, method=method, schema=schema)
+    assert got.levels.values == order
+    near(np.diff(got.value), np.diff(want(list(order))), EXACT * case.bound, "value")
+    if getattr(method, "center", None) != "start":  # whose first level is another one then
+        level_by_level(got, want, EXACT * case.bound)
+    near(got.importance, want.importance, EXACT * case.bound, "importance")
+
+
+@EVERY_LEVEL_WAY
+@law(FEW, MORE, case=mixed_cases())
+def test_renaming_levels_renames_results(way, case):
+    """Also where the new names are in another alphabetical order."""
+    names = [f"level {c}" for c in case.rng.permutation(case.levels[0])]
+    code = {name: k for k, name in enumerate(names)}
+    frame = pd.DataFrame(case.X, columns=[f"x{j}" for j in range(6)])
+    frame["x2"] = [names[int(k)] for k in case.X[:, C]]
+
+    def model(X):
+        return case.model(X.assign(x2=X["x2"].map(code).astype(float)).to_numpy(dtype=float))
+
+    method = way.method(levels_of(case))
+    want = level_effect(case, way, method=method)
+    renamed = way.method(names)
+    if isinstance(getattr(method, "order", None), list):
+        renamed = sd.ALE(
+            **{**vars(method), "order": [names[int(k)] for k in method.order]},
+        )
+    schema = {
+        **kinds(way.kind),
+        "x2": sd.Feature(
+            "x2", kind=way.kind, levels=tuple(names) if way.kind == "ordinal" else None
+        ),
+    }
+    got = sd.explain(model, frame, "x2", method=renamed, weights=case.weights, schema=schema)
+    size = EXACT * case.bound
+    if getattr(method, "center", None) == "start" and isinstance(method, sd.ICE):
+        lift = want(got_codes(got, code)) - got.value
+        near(lift, lift[0], size, "value")  # the first level is another one
+        return
+    for name in ("value", "heterogeneity", "std_error"):
+        by_name = dict(zip(got.levels.values, getattr(got, name), strict=True))
+        near([by_name[names[int(k)]] for k in want.levels.values], getattr(want, name), size, name)
+    near(got.importance, want.importance, size, "importance")
+    near(got.score, want.score, size, "score")
+
+
+def got_codes(effect, code):
+    """Return the codes that an effect's levels stand for."""
+    return [float(code[name]) for name in effect.levels.values]
+
+
+@EVERY_LEVEL_WAY
+@law(3, MORE, case=mixed_cases())
+def test_a_group_of_one_column_is_no_group(way, case):
+    want = level_effect(case, way)
+    got = level_effect(case, way, "twin", way.method(levels_of(case)), groups={"twin": ["x2"]})
+    assert got.feature == "twin"
+    for name in ("x", "value", "heterogeneity", "std_error"):
+        np.testing.assert_array_equal(getattr(got, name), getattr(want, name))
+    assert (got.importance, got.score) == (want.importance, want.score)
+
+
+@only(LEVEL_WAYS, lambda way: way.kind == "nominal")
+@law(FEW, MORE, case=mixed_cases())
+def test_a_one_hot_block_is_its_category(way, case):
+    """Moved together as a group: each row keeps exactly one 1, and each level its value."""
+    size = case.levels[0]
+    hot = (case.X[:, [C]] == np.arange(size)).astype(float)
+    X = np.hstack([case.X[:, [A, B, D, 4, 5]], hot])
+
+    def model(Z):
+        assert (Z[:, 5:].sum(axis=1) == 1).all()
+        code = Z[:, 5:].argmax(axis=1).astype(float)
+        return case.model(np.column_stack([Z[:, 0], Z[:, 1], code, Z[:, 2], Z[:, 3], Z[:, 4]]))
+
+    columns = [f"x{5 + k}" for k in range(size)]
+    method = way.method(levels_of(case))
+    named = way.method(columns)
+    if isinstance(getattr(method, "order", None), list):
+        named = sd.ALE(**{**vars(method), "order": [columns[int(k)] for k in method.order]})
+    want = level_effect(case, way, method=method)
+    got = sd.explain(
+        model,
+        X,
+        "block",
+        method=named,
+        weights=case.weights,
+        groups={"block": columns},
+        schema={"x2": "nominal", "x4": "nominal"},
+    )
+    place = [got.levels.values.index(columns[int(k)]) for k in want.levels.values]
+    for name in ("value", "heterogeneity", "std_error"):
+        near(getattr(got, name)[place], getattr(want, name), EXACT * case.bound, name)
+    near(got.importance, want.importance, EXACT * case.bound, "importance")
+
+
+# ------------------------------------------------------------------------------------ the result
+
+
+@EVERY_LEVEL_WAY
+@law(3, MORE, case=mixed_cases())
+def test_saving_and_loading_is_the_identity(way, case):
+    result = level_effect(case, way)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "result.npz"
+        result.save(path)
+        again = sd.load(path)
+    identical(again, result)
+    assert json.dumps(again.provenance) == json.dumps(result.provenance)
+    if result.bins is not None and result.rows.exact and result.spec.local != "none":
+        options = {"method": "bootstrap", "replicates": 9}
+        identical(again.interval(**options), result.interval(**options))
+
+
+def test_every_way_of_levels_is_one():
+    """What is tried is what the library has: a method that is new to levels belongs into the table."""
+    tried = {type(way.method([0.0, 1.0])).__name__ for way in LEVEL_WAYS.values()}
+    assert tried == {"ALE", "RHALE", "UALE", "PDP", "ICE", "MPlot"}
+    assert all(isinstance(way, LevelWay) for way in LEVEL_WAYS.values())

@@ -1,0 +1,125 @@
+"""Laws of what batches give: parts merge in any order, in any grouping, into what the rows give at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+import skedasis as sd
+from skedasis.data.source import as_source
+from skedasis.engine.choose import Choice
+from skedasis.engine.prepare import prepare
+from skedasis.engine.verb import _about
+from tests.laws.mixed import (
+    EVERY_LEVEL_WAY,
+    EVERY_PAIR_WAY,
+    PAIR_WAYS,
+    A,
+    B,
+    C,
+    kinds,
+    levels_of,
+    mixed_cases,
+    pair_quantity,
+)
+from tests.laws.strategies import EXACT, law, near
+
+FEW, MORE = 4, 50
+
+
+@dataclass
+class Parts:
+    """One feature, or a pair, prepared once, and what each of some batches gives."""
+
+    job: Any
+    found: list[Any]
+
+    @classmethod
+    def of(cls, quantity, case, wanted, method, schema, cuts):
+        """Cut the rows, and gather each part by itself."""
+        source = as_source(case.X, None, case.weights, schema)
+        tasks = Choice(source, wanted).tasks(method)
+        job = prepare(quantity, method, source, tasks, 10**9, 10**9, 0)
+        (batch,) = source.batches(len(source))
+        way, plan = tasks[0].way, job.plans[None, tasks[0].key]
+        found = [
+            way.local(quantity.on(batch.take(rows), job.copies, job.checked.eps), plan, None)
+            for rows in cuts
+        ]
+        return cls(job, found)
+
+    def read(self, local):
+        """Return the values and the scores that moments give, without any row."""
+        task = self.job.tasks[0]
+        abouts = tuple(_about(self.job.quantity, self.job.source, c) for c in task.columns)
+        about = abouts[0] if len(abouts) == 1 else abouts
+        local.kept = {}
+        plan = self.job.plans[None, task.key]
+        return task.way.read(plan, local, about, exact=True, kind="frequency")
+
+
+def in_any_order(quantity, case, wanted, method, schema, cut):
+    """Assert that parts a, b, c give the same by (a b) c, a (b c), (c a) b, and all at once."""
+    n = len(case.X)
+    first, second = sorted({1 + cut % (n - 2), 1 + (7 * cut) % (n - 2), n // 2})[:2]
+    order = case.rng.permutation(n)
+    cuts = [order[:first], order[first:second], order[second:], np.arange(n)]
+    parts = Parts.of(quantity, case, wanted, method, schema, cuts)
+    a, b, c, whole = parts.found
+    want = parts.read(whole)
+    size = EXACT * case.bound * max(1.0, np.ptp(case.X[:, [A, B]], axis=0).prod())
+    for merged in (
+        a.merge(b).merge(c),
+        a.merge(b.merge(c)),
+        c.merge(a).merge(b),
+        reduce(lambda one, two: two.merge(one), [a, b, c]),
+    ):
+        got = parts.read(merged)
+        for name in ("value", "heterogeneity", "score"):
+            near(getattr(got, name), getattr(want, name), size, name)
+        for name in set(vars(want)) & {"std_error", "importance"}:
+            near(getattr(got, name), getattr(want, name), size, name)
+        assert merged.outside == whole.outside
+        for name, moments in whole.moments.items():
+            np.testing.assert_array_equal(merged.moments[name].count, moments.count, name)
+
+
+@EVERY_LEVEL_WAY
+@law(FEW, MORE, case=mixed_cases(), cut=st.integers(0, 10**6))
+def test_parts_of_a_category_merge_in_any_order(way, case, cut):
+    method = way.method(levels_of(case))
+    in_any_order(sd.prediction(case.model), case, C, method, kinds(way.kind), cut)
+
+
+@EVERY_PAIR_WAY
+@law(FEW, MORE, case=mixed_cases(), cut=st.integers(0, 10**6))
+def test_parts_of_a_pair_merge_in_any_order(way, case, cut):
+    quantity = pair_quantity(case.model, way)
+    in_any_order(quantity, case, way.columns, way.method(), kinds(way.kind), cut)
+
+
+NUMBERS = {
+    "ale": sd.ALE(bins=5),
+    "ale-inside": sd.ALE(bins=sd.Edges([-0.5, 0.5, 1.5])),
+    "dale": sd.DALE(bins=4),
+    "uale": sd.UALE(bins=sd.Uniform(3)),
+    "rhale": sd.RHALE(bins=sd.Uniform(5), local_effects="secants"),
+    "pdp": sd.PDP(grid=4),
+    "pdp-mean": sd.PDP(grid=4, center="mean"),
+    "ice-anchor": sd.ICE(grid=3, anchor=0.5),
+    "pdp-slopes": sd.PDP(grid=4, derivative=True),
+    "mplot": sd.MPlot(bins=4),
+    "mplot-optimal": sd.MPlot(bins=sd.Optimal(max_bins=6)),
+}
+
+
+@pytest.mark.parametrize("method", NUMBERS.values(), ids=NUMBERS)
+@law(FEW, MORE, case=mixed_cases(), cut=st.integers(0, 10**6))
+def test_parts_of_a_number_merge_in_any_order(method, case, cut):
+    quantity = pair_quantity(case.model, PAIR_WAYS["dale-slopes"])
+    in_any_order(quantity, case, A, method, kinds("nominal"), cut)

@@ -1,0 +1,104 @@
+"""Laws of missing values, and of models with several outputs, for numbers, categories and pairs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+import skedasis as sd
+from tests.laws.mixed import (
+    A,
+    B,
+    C,
+    identical,
+    kinds,
+    mixed_cases,
+    tables,
+)
+from tests.laws.strategies import EXACT, law, near
+
+FEW, MORE = 6, 60
+"""Examples of a law in the usual run, and in the slow one: there are many ways, and many laws."""
+
+# ------------------------------------------------------------------------------ missing, and several
+
+
+MISSING = [
+    (A, "nominal", sd.ALE(bins=4)),
+    (A, "nominal", sd.RHALE()),
+    (A, "nominal", sd.PDP(grid=4)),
+    (A, "nominal", sd.MPlot(bins=4)),
+    (C, "ordinal", sd.ALE()),
+    (C, "ordinal", sd.PDP()),
+    (C, "ordinal", sd.MPlot()),
+]
+
+
+@pytest.mark.parametrize(("column", "kind", "method"), MISSING)
+@law(FEW, MORE, case=mixed_cases(), memory=st.sampled_from([400, 2_000]))
+def test_batches_do_not_change_the_point_of_missing_values(column, kind, method, case, memory):
+    X = case.X.copy()
+    X[case.rng.random(len(X)) < 0.3, column] = np.nan
+    X[:8, column] = case.X[:8, column]
+    if not np.isnan(X[:, column]).any():
+        return
+
+    def model(Z):
+        return case.model(np.where(np.isnan(Z), 1.0, Z)) + 3.0 * np.isnan(Z[:, column])
+
+    options = {"method": method, "weights": case.weights, "schema": kinds(kind)}
+    whole = sd.explain(model, X, column, **options)
+    pieces = sd.explain(model, X, column, memory=memory, **options)
+    shuffled = case.rng.permutation(len(X))
+    weights = None if case.weights is None else case.weights[shuffled]
+    other = sd.explain(model, X[shuffled], column, **{**options, "weights": weights})
+    assert whole.missing_point.count == np.isnan(X[:, column]).sum()
+    for found in (pieces.missing_point, other.missing_point):
+        assert (found.count, found.exact) == (whole.missing_point.count, whole.missing_point.exact)
+        for name in ("effect", "std", "std_error", "value", "weight"):
+            want = getattr(whole.missing_point, name)
+            near(getattr(found, name), want, EXACT * (case.bound + len(X)), name)
+
+
+SEVERAL = {
+    "rhale": (sd.RHALE(), None),
+    "ale": (sd.ALE(bins=4), None),
+    "ale-all-pairs": (sd.ALE(all_pairs=True), [C]),
+    "pdp": (sd.PDP(grid=4), None),
+    "mplot": (sd.MPlot(bins=3), None),
+    "pair": (sd.ALE(bins=3), [(A, B), (C, A)]),
+    "pdp-pair": (sd.PDP(grid=3), [(A, C)]),
+    "dale-pair": (sd.DALE(bins=3), [(A, B)]),
+}
+
+
+@pytest.mark.parametrize(("method", "wanted"), SEVERAL.values(), ids=SEVERAL)
+@law(4, MORE, case=mixed_cases(), memory=st.sampled_from([2_000, 10**9]))
+def test_several_outputs_are_the_single_ones_to_the_last_bit(method, wanted, case, memory):
+    other = tables(case.rng, *case.levels)
+    rows = []
+
+    def model(X):
+        rows.append(len(X))
+        return np.stack([case.model(X), other(X), np.zeros(len(X))], axis=1)
+
+    options = {"method": method, "weights": case.weights, "memory": memory, "progress": False}
+    options["schema"] = kinds("nominal")
+    together = sd.explain(sd.prediction(model, output="all"), case.X, wanted, **options)
+    seen = sum(rows)
+    assert list(together) == [0, 1, 2]
+    for k, part in together.items():
+        alone = sd.explain(sd.prediction(model, output=k), case.X, wanted, **options)
+        for name in alone:
+            got, want = part[name], alone[name]
+            numbers = ("value", "heterogeneity", "score", "moments", "rows")
+            for field in numbers:
+                # Batches are smaller where outputs share the memory: then sums round otherwise.
+                if memory == 10**9:
+                    identical(getattr(got, field), getattr(want, field))
+            near(got.value, want.value, EXACT * (case.bound + other.bound(case.X)), "value")
+        if k == 0 and memory == 10**9:
+            said = alone.provenance if hasattr(alone, "provenance") else want.provenance
+            # Two rows were asked how many outputs there are.
+            assert seen == said["model_rows"] + said["check_rows"] + 2

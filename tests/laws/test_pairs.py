@@ -1,0 +1,298 @@
+"""Laws of effects of two features: numbers and categories, differences and derivatives, dependence."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+import skedasis as sd
+from skedasis.engine import prepare
+from tests.laws.mixed import (
+    EVERY_PAIR_WAY,
+    IDLE,
+    IDLE_CODES,
+    PAIR_WAYS,
+    A,
+    B,
+    C,
+    D,
+    PairWay,
+    identical,
+    kinds,
+    mixed_cases,
+    only,
+    pair_effect,
+    pair_tolerance,
+    same_surface,
+    size_of,
+)
+from tests.laws.strategies import EXACT, law, near
+
+FEW, MORE = 6, 60
+
+ACCUMULATED = only(PAIR_WAYS, lambda way: way.accumulates)
+DERIVED = only(PAIR_WAYS, lambda way: way.local in ("slopes", "mixed", "differences"))
+
+
+# ------------------------------------------------------------------------------ how work is cut up
+
+
+@EVERY_PAIR_WAY
+@law(FEW, MORE, case=mixed_cases(), memory=st.sampled_from([400, 2_000]))
+def test_batches_do_not_matter(way, case, memory):
+    whole = pair_effect(case, way)
+    pieces = pair_effect(case, way, memory=memory)
+    calls = [s.provenance["model_calls"] + s.provenance["slope_calls"] for s in (whole, pieces)]
+    assert calls[1] > calls[0]
+    same_surface(pieces, whole, EXACT * size_of(case, way))
+
+
+@EVERY_PAIR_WAY
+@law(4, MORE, case=mixed_cases())
+def test_threads_do_not_matter_to_the_last_bit(way, case):
+    one = pair_effect(case, way, memory=1_500)
+    identical(pair_effect(case, way, memory=1_500, threads=3), one)
+
+
+@EVERY_PAIR_WAY
+@law(4, MORE, case=mixed_cases(), rows=st.sampled_from([7, 23, 64]))
+def test_the_size_of_a_call_does_not_matter(way, case, rows):
+    whole = pair_effect(case, way)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(prepare, "CALL_ROWS", rows)
+        pieces = pair_effect(case, way)
+    same_surface(pieces, whole, EXACT * size_of(case, way))
+
+
+@EVERY_PAIR_WAY
+@law(3, MORE, case=mixed_cases())
+def test_pairs_together_are_pairs_one_by_one(way, case):
+    pairs = [way.columns, (way.columns[1], IDLE), way.columns[::-1]]
+    together = pair_effect(case, way, pairs)
+    assert list(together) == [(f"x{a}", f"x{b}") for a, b in pairs]
+    for pair, found in zip(pairs, together.values(), strict=True):
+        same_surface(found, pair_effect(case, way, pair), EXACT * size_of(case, way))
+
+
+# ------------------------------------------------------------------------------------ the rows
+
+
+@EVERY_PAIR_WAY
+@law(FEW, MORE, case=mixed_cases(weights=("whole",)))
+def test_whole_weights_are_repetitions(way, case):
+    repeats = case.weights.astype(int)
+    repeated = replace(case, X=np.repeat(case.X, repeats, axis=0), weights=None)
+    got, want = pair_effect(case, way), pair_effect(repeated, way)
+    same_surface(got, want, pair_tolerance(way) * size_of(case, way))
+
+
+@EVERY_PAIR_WAY
+@law(FEW, MORE, case=mixed_cases())
+def test_weight_zero_is_absence(way, case):
+    absent = (case.X[:, C] == 1) | (case.rng.random(len(case.X)) < 0.2)
+    absent[0] = False
+    X = case.X.copy()
+    X[absent] = [1e6, -1e6, 1, 1, 1e6, 1]
+    given = np.ones(len(X)) if case.weights is None else case.weights
+    with_zeros = replace(case, X=X, weights=np.where(absent, 0.0, given))
+    without = replace(case, X=case.X[~absent], weights=given[~absent])
+    got, want = pair_effect(with_zeros, way), pair_effect(without, way)
+    same_surface(got, want, EXACT * size_of(without, way))
+
+
+@EVERY_PAIR_WAY
+@law(FEW, MORE, case=mixed_cases())
+def test_the_order_of_rows_does_not_matter(way, case):
+    shuffled = case.with_rows(case.rng.permutation(len(case.X)))
+    got, want = pair_effect(shuffled, way), pair_effect(case, way)
+    same_surface(got, want, pair_tolerance(way) * size_of(case, way))
+
+
+@EVERY_PAIR_WAY
+@law(3, MORE, case=mixed_cases(weights=("whole",)))
+def test_inputs_are_not_changed(way, case):
+    X, weights = case.X.copy(), np.where(np.arange(len(case.X)) == 3, 0.0, case.weights)
+    kept = weights.copy()
+    X.flags.writeable = weights.flags.writeable = False
+    pair_effect(replace(case, X=X, weights=weights), way)
+    np.testing.assert_array_equal(X, case.X)
+    np.testing.assert_array_equal(weights, kept)
+
+
+# --------------------------------------------------------------------------------- the columns
+
+
+@EVERY_PAIR_WAY
+@law(FEW, MORE, case=mixed_cases())
+def test_permuting_columns_permutes_results(way, case):
+    order = case.rng.permutation(case.X.shape[1])
+    place = [int(np.flatnonzero(order == j)[0]) for j in range(len(order))]
+    model = replace(case.model, place=tuple(place[j] for j in (A, B, C, D)))
+    permuted = replace(case, X=np.ascontiguousarray(case.X[:, order]), model=model)
+    method = way.method()
+    for name in ("bins", "grid"):
+        if isinstance(getattr(method, name, None), dict):
+            named = {place[int(k[1:])]: v for k, v in getattr(method, name).items()}
+            method = replace(method, **{name: named})
+    columns = tuple(place[j] for j in way.columns)
+    got = pair_effect(permuted, way, columns, method, schema=kinds(way.kind, place))
+    same_surface(got, pair_effect(case, way), EXACT * size_of(case, way))
+
+
+@ACCUMULATED
+@pytest.mark.parametrize("used", [0, 1])
+@law(FEW, MORE, case=mixed_cases())
+def test_with_an_unused_feature_there_is_exactly_nothing(way, used, case):
+    idle = IDLE if way.columns[1 - used] in (A, B) else IDLE_CODES
+    columns = (way.columns[0], idle) if used == 0 else (idle, way.columns[1])
+    s = pair_effect(case, way, columns)
+    np.testing.assert_array_equal(s.value, 0.0)
+    np.testing.assert_array_equal(s.heterogeneity[~np.isnan(s.heterogeneity)], 0.0)
+    np.testing.assert_array_equal(s.cells.effect[~s.cells.empty], 0.0)
+    assert (s.score, s.strength()) == (0, 0)
+    np.testing.assert_array_equal(s.main[1 - used], 0.0)
+
+
+@only(PAIR_WAYS, lambda way: not way.accumulates)
+@law(FEW, MORE, case=mixed_cases())
+def test_a_dependence_does_not_change_along_an_unused_feature(way, case):
+    s = pair_effect(case, way, (way.columns[0], IDLE))
+    np.testing.assert_array_equal(s.value, s.value[:, :1] * np.ones(s.value.shape[1]))
+
+
+@EVERY_PAIR_WAY
+@law(
+    FEW,
+    MORE,
+    case=mixed_cases(),
+    a=st.sampled_from([1e-12, 2.0**-20, 1e4, 1e12]),
+    c=st.sampled_from([1e-12, 3.0, 1e12]),
+)
+def test_units_of_features_and_quantity_only_scale_results(way, case, a, c):
+    X = case.X.copy()
+    X[:, [A, B]] *= a
+    scaled = replace(case, X=X, model=replace(case.model, unit=a, size=c))
+    want, got = pair_effect(case, way), pair_effect(scaled, way)
+    size = 10 * pair_tolerance(way) * size_of(case, way)
+    for one, two, j in zip(got.x, want.x, way.columns, strict=True):
+        near(one / (a if j in (A, B) else 1.0), two, 1e-12 * np.abs(two).max(), "x")
+    for name in ("value", "heterogeneity", "score"):
+        near(getattr(got, name) / c, getattr(want, name), size, name)
+    near(got.strength() / c, want.strength(), size, "strength")
+
+
+@EVERY_PAIR_WAY
+@law(FEW, MORE, case=mixed_cases(), b=st.sampled_from([-4.0e4, 1.7e9]), d=st.sampled_from([0, 1e3]))
+def test_offsets_of_features_and_quantity_change_nothing(way, case, b, d):
+    case = replace(case, X=np.round(case.X * 2**20) / 2**20)
+    X = case.X.copy()
+    X[:, [A, B]] += b
+    moved = replace(case, X=X, model=replace(case.model, shift=b, lift=float(d)))
+    want, got = pair_effect(case, way), pair_effect(moved, way)
+    # Edges and steps are rounded to spacing(b): what is swept there moves as much.
+    rounded = 1e3 * np.spacing(abs(b)) * (1 + np.abs(case.X).max())
+    if way.local == "differences":
+        if b > 1e9:
+            return  # differences of differences, divided by two steps: nothing is left of them
+        rounded = 0.05
+    size = (pair_tolerance(way) + rounded) * (size_of(case, way) + d)
+    raw = want.spec.center is None and not way.accumulates
+    near(got.value - (d if raw else 0), want.value, size, "value")
+    near(got.heterogeneity, want.heterogeneity, size, "heterogeneity")
+    near(got.strength(), want.strength(), size, "strength")
+
+
+# ------------------------------------------------------------------------------------ the result
+
+
+@DERIVED
+@law(FEW, MORE, case=mixed_cases(), other=st.sampled_from([sd.Uniform(3), sd.Quantile(4), 2]))
+def test_rebinning_is_explaining_anew(way, case, other):
+    s = pair_effect(case, way)
+    rebinned = s.rebin((other, sd.Uniform(5)))
+    bins = {"x0": other, "x1": sd.Uniform(5)}
+    anew = pair_effect(case, way, method=sd.DALE(bins=bins))
+    same_surface(rebinned, anew, EXACT * size_of(case, way))
+    first = way.method().bins
+    both = (first["x0"], first["x1"]) if isinstance(first, dict) else first
+    same_surface(rebinned.rebin(both), s, EXACT * size_of(case, way))
+
+
+@only(PAIR_WAYS, lambda way: way.local in ("values", "grid"))
+@law(2, MORE, case=mixed_cases())
+def test_differences_and_dependence_are_not_rebinned(way, case):
+    with pytest.raises(sd.UnsupportedError, match="rebin"):
+        pair_effect(case, way).rebin(3)
+
+
+@EVERY_PAIR_WAY
+@law(FEW, MORE, case=mixed_cases())
+def test_evaluation_at_the_nodes_gives_the_values(way, case):
+    s = pair_effect(case, way)
+    found = s(s.x[0][:, None], s.x[1][None, :])
+    if way.accumulates and way.method().empty is None:
+        found = np.where(np.isnan(found), s.value, found)  # nodes that only empty cells touch
+    np.testing.assert_array_equal(found, s.value)
+    for axis, j in enumerate(way.columns):
+        beyond = 1e9 if j in (A, B) else 77.0
+        at = [s.x[0][0], s.x[1][0]]
+        at[axis] = beyond
+        assert np.isnan(s(*at))
+
+
+@EVERY_PAIR_WAY
+@law(FEW, MORE, case=mixed_cases())
+def test_strength_is_the_spread_over_the_rows(way, case):
+    s = pair_effect(case, way)
+    i, j = way.columns
+    x = [case.X[:, c] for c in (i, j)]
+    if not way.accumulates:  # beyond a grid its last value holds
+        x = [
+            np.clip(v, n.min(), n.max()) if c in (A, B) else v
+            for v, n, c in zip(x, s.x, (i, j), strict=True)
+        ]
+    value = s(*x)
+    assert not np.isnan(value).any()
+    w = np.ones(len(value)) if case.weights is None else case.weights
+    mean = np.average(value, weights=w)
+    want = np.sqrt(np.average((value - mean) ** 2, weights=w))
+    near(s.strength(), want, EXACT * size_of(case, way), "strength")
+
+
+@EVERY_PAIR_WAY
+@law(3, MORE, case=mixed_cases())
+def test_a_group_of_one_column_is_no_group(way, case):
+    want = pair_effect(case, way)
+    one = f"x{way.columns[1]}"
+    got = pair_effect(case, way, groups={one: [one]})
+    identical(got.value, want.value)
+    assert got.strength() == want.strength()
+
+
+@EVERY_PAIR_WAY
+@law(3, MORE, case=mixed_cases())
+def test_saving_and_loading_is_the_identity(way, case):
+    result = pair_effect(case, way)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "surface.npz"
+        result.save(path)
+        again = sd.load(path)
+    identical(again, result)
+    assert json.dumps(again.provenance) == json.dumps(result.provenance)
+    if way.local in ("slopes", "mixed", "differences"):
+        identical(again.rebin(3), result.rebin(3))
+    identical(again.with_main_effects(), result.with_main_effects())
+
+
+def test_every_way_of_pairs_is_one():
+    """What is tried is what the library has: all kinds of pairs, and every method of them."""
+    assert all(isinstance(way, PairWay) for way in PAIR_WAYS.values())
+    assert {type(way.method()) for way in PAIR_WAYS.values()} == {sd.ALE, sd.DALE, sd.PDP}
+    differences = {way.columns for way in PAIR_WAYS.values() if way.local == "values"}
+    assert differences == {(A, B), (C, A), (B, D), (C, D)}

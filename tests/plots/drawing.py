@@ -1,0 +1,28 @@
+"""What tests of pictures share."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+
+def drawn(figure: Figure) -> list[str]:
+    """Lay out and render, and return all texts. (A canvas without a window would draw nothing.)"""
+    figure.draw_without_rendering()
+    return [t.get_text() for t in figure.findobj(Text)]
+
+
+def fits(figure: Figure) -> bool:
+    """Return whether nothing reaches beyond the figure."""
+    figure.draw_without_rendering()
+    box, (width, height) = figure.get_tightbbox(), figure.get_size_inches()
+    return bool(box.x0 >= 0 and box.y0 >= 0 and box.x1 <= width and box.y1 <= height)
+
+
+def apart(texts: list[Text]) -> bool:
+    """Return whether texts that stand side by side do not touch."""
+    boxes: list[Any] = sorted((t.get_window_extent() for t in texts), key=lambda box: box.x0)
+    return all(a.x1 < b.x0 for a, b in itertools.pairwise(boxes))

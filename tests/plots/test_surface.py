@@ -1,0 +1,362 @@
+"""Heat maps, as values; and that whatever comes is drawn."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from matplotlib.collections import PolyCollection
+from matplotlib.figure import Figure
+
+import skedasis as sd
+from skedasis.plots.contours import crossings, round_levels
+from skedasis.plots.heat import Sight, heat
+from skedasis.plots.rim import FINE
+from skedasis.plots.surface import draw_surface
+from tests.helpers import refused
+from tests.plots.drawing import drawn, fits
+
+pd = pytest.importorskip("pandas")
+
+
+def product(X):
+    return X[:, 0] * X[:, 1]
+
+
+@pytest.fixture(scope="module")
+def X():
+    return np.random.default_rng(7).uniform(-1, 1, size=(400, 2))
+
+
+@pytest.fixture(scope="module")
+def ale(X):
+    q = sd.prediction(product, name="price", unit="EUR")
+    schema = {"x1": sd.Feature("size", unit="m")}
+    return sd.explain(q, X, (0, 1), method=sd.ALE(bins=5), schema=schema)
+
+
+@pytest.fixture(scope="module")
+def mixed():
+    rng = np.random.default_rng(8)
+    n = 300
+    g = np.array(list("abc"))[np.arange(n) % 3]
+    h = np.array(["low", "high"])[(np.arange(n) // 3) % 2]
+    h[g == "c"] = "low"
+    z = rng.uniform(0, 1, n)
+    return pd.DataFrame({"g": g, "h": h, "z": np.where(g == "b", z / 2, z)})
+
+
+def by_level(F):
+    return F["z"].to_numpy() * F["g"].map({"a": 0.0, "b": 1.0, "c": 5.0}).to_numpy(float)
+
+
+def both(F):
+    return (F["g"] == "b").to_numpy(float) * (F["h"] == "high").to_numpy(float)
+
+
+class TestNumbers:
+    def test_values_are_those_of_the_surface(self, ale):
+        shown = heat(ale)
+        assert shown.value.shape == (FINE, FINE)
+        x, y = shown.x.centres, shown.y.centres
+        np.testing.assert_array_equal(shown.value, ale(x[None, :], y[:, None]))
+        assert shown.value[-1, -1] == pytest.approx(shown.value[0, 0], abs=0.1)  # x y, not x or y
+        assert (shown.x.axis.limits, shown.y.axis.limits) == (
+            (X_of(ale, 0)[0], X_of(ale, 0)[-1]),
+            (X_of(ale, 1)[0], X_of(ale, 1)[-1]),
+        )
+
+    def test_steps_are_true_cells(self, ale):
+        shown = heat(ale, Sight(step=True))
+        np.testing.assert_array_equal(shown.x.edges, ale.x[0])
+        np.testing.assert_array_equal(shown.y.edges, ale.x[1])
+        np.testing.assert_allclose(shown.value, ale.value[1:, 1:].T)
+        assert shown.levels == ()
+        assert len(shown.tiles) == 25
+
+    def test_a_joint_effect_diverges_from_zero(self, ale):
+        shown = heat(ale)
+        low, high = shown.scale.limits
+        assert shown.diverging
+        assert low == -high
+        assert high == pytest.approx(np.abs(shown.value).max())
+        assert shown.scale.label == "joint effect on price [EUR]"
+        assert shown.y.axis.label == "size [m]"
+        assert 0.0 in shown.levels
+        assert "second-order effect: main effects are zero" in shown.notes
+        assert shown.title == "ALE"
+
+    def test_main_effects_are_one_scale(self, ale, X):
+        shown = heat(ale.with_main_effects())
+        assert not shown.diverging
+        assert shown.scale.label == "effect on price [EUR]"
+        assert "with main effects" in shown.notes
+        pdp = heat(sd.explain(product, X, (0, 1), method=sd.PDP(grid=6)))
+        assert not pdp.diverging
+        assert pdp.scale.label == "prediction"
+        assert "6 \N{MULTIPLICATION SIGN} 6 points" in pdp.notes
+        assert len(pdp.holes) == 0
+
+    def test_rounding_has_no_colours(self, X):
+        s = sd.explain(lambda X: X @ [3.0, 1.0], X, (0, 1), method=sd.ALE(bins=5))
+        shown = heat(s)
+        assert np.abs(shown.value).max() < 1e-6 * shown.scale.limits[1]
+        assert shown.levels == ()
+        assert "strength 0" in shown.notes
+
+    def test_contours(self, ale):
+        low, high = heat(ale).scale.limits
+        assert heat(ale, Sight(levels=0)).levels == ()
+        assert heat(ale, Sight(levels=[0.1, -0.2, 99.0])).levels == (-0.2, 0.1)
+        assert len(heat(ale, Sight(levels=15)).levels) > len(heat(ale).levels)
+        assert all(low < v < high for v in heat(ale).levels)
+
+
+class TestEmptyCells:
+    @pytest.fixture(scope="class", name="holed")
+    @classmethod
+    def holed(cls):
+        x = np.random.default_rng(0).uniform(0, 1, 500)
+        X = np.column_stack([x, np.clip(x + 0.1 * np.sin(50 * x), 0, 1)])
+        return sd.explain(product, X, (0, 1), method=sd.ALE(bins=sd.Uniform(6)))
+
+    def test_hatched_over_their_colours(self, holed):
+        shown = heat(holed)
+        empty = holed.cells.empty
+        assert empty.any()
+        assert np.isfinite(shown.value).all()
+        assert len(shown.holes) == empty.sum()
+        for left, right, low, high in shown.holes:
+            i = np.searchsorted(holed.x[0], (left + right) / 2) - 1
+            j = np.searchsorted(holed.x[1], (low + high) / 2) - 1
+            assert empty[i, j]
+        assert f"{empty.sum()} of 36 empty, filled" in shown.notes
+
+    def test_blank(self, holed):
+        shown = heat(holed, Sight(empty="blank"))
+        assert len(shown.holes) == 0
+        i = np.searchsorted(holed.x[0], shown.x.centres) - 1
+        j = np.searchsorted(holed.x[1], shown.y.centres) - 1
+        np.testing.assert_array_equal(np.isnan(shown.value), holed.cells.empty[i][:, j].T)
+
+    def test_filled(self, holed):
+        shown = heat(holed, Sight(empty="filled"))
+        assert len(shown.holes) == 0
+        assert np.isfinite(shown.value).all()
+
+    def test_left_empty(self):
+        X = np.repeat([[0.0, 0.0], [1.0, 1.0], [0.3, 0.2]], 20, axis=0)
+        s = sd.explain(product, X, (0, 1), method=sd.ALE(bins=sd.Uniform(2), empty=None))
+        shown = heat(s)
+        assert np.isnan(shown.value).any()
+        assert len(shown.holes) == 2
+        drawn(s.plot())
+
+    def test_all_but_one_cell(self):
+        X = np.repeat([[0.0, 0.0], [1.0, 1.0]], 20, axis=0)
+        s = sd.explain(product, X, (0, 1), method=sd.ALE(bins=sd.Edges([0.0, 0.2, 0.4, 1.0])))
+        assert heat(s).holes.shape[1] == 4
+        drawn(s.plot())
+
+
+def X_of(surface, i):
+    return surface.x[i]
+
+
+class TestLevels:
+    def test_bands_lie_on_top_of_one_another(self, mixed):
+        for pair in (("g", "z"), ("z", "g")):
+            s = sd.explain(by_level, mixed, pair, method=sd.ALE(bins=4, order={"g": list("abc")}))
+            shown = heat(s)
+            assert shown.y.axis.labels == ("a", "b", "c")
+            assert shown.value.shape == (3, FINE)
+            for k, level in enumerate("abc"):
+                at = (level, shown.x.centres) if pair[0] == "g" else (shown.x.centres, level)
+                np.testing.assert_array_equal(shown.value[k], s(*at))
+            assert shown.levels == ()
+            assert shown.crossings
+
+    def test_crossings_are_where_values_cross(self, mixed):
+        s = sd.explain(by_level, mixed, ("g", "z"), method=sd.PDP(grid={"z": [0.0, 0.5, 1.0]}))
+        shown = heat(s)
+        steep = [c for c in shown.crossings if c.band == 2]
+        assert {c.level for c in steep} == set(round_levels(*shown.scale.limits, 7))
+        for c in steep:
+            assert c.x == pytest.approx(c.level / 5)
+        assert not [c for c in shown.crossings if c.band == 0]
+
+    def test_cells_without_rows(self, mixed):
+        s = sd.explain(by_level, mixed, ("g", "z"), method=sd.ALE(bins=sd.Uniform(4)))
+        shown = heat(s)
+        # Level b ends at a half.
+        names = [s.sides[0].levels.labels[round((low + high) / 2)] for *_, low, high in shown.holes]
+        assert names == ["b", "b"]
+        assert shown.holes[:, 0].min() == pytest.approx(s.x[1][2])
+
+    def test_tiles_with_counts(self, mixed):
+        for method in (sd.PDP(), sd.ALE(order={"g": list("abc"), "h": ["low", "high"]})):
+            s = sd.explain(both, mixed, ("g", "h"), method=method)
+            shown = heat(s)
+            assert shown.value.shape == (2, 3)
+            np.testing.assert_array_equal(shown.value, s.value.T)
+            texts = {(t.x, t.y): t.text for t in shown.tiles}
+            for i, g in enumerate(s.sides[0].levels.labels):
+                for j, h in enumerate(s.sides[1].levels.labels):
+                    n = int(((mixed.g == g) & (mixed.h == h)).sum())
+                    assert texts[i, j].endswith(f"n={n}")
+            assert len(shown.dots) == 0
+            drawn(s.plot())
+
+    def test_many_levels(self):
+        rng = np.random.default_rng(0)
+        names = np.array([f"name {i}" for i in range(300)])
+        F = pd.DataFrame(
+            {"g": np.concatenate([names, rng.choice(names, 600)]), "z": rng.random(900)}
+        )
+        q = lambda F: F["g"].str.len().to_numpy() * F["z"].to_numpy()  # noqa: E731
+        s = sd.explain(q, F, ("g", "z"), method=sd.PDP(grid=4))
+        shown = heat(s)
+        assert shown.value.shape[0] == 30
+        assert "30 of 300 levels of g, with most rows" in shown.notes
+        figure = s.plot()
+        drawn(figure)
+        assert fits(figure)
+
+
+class TestData:
+    def test_rows_are_marked(self, ale, X):
+        shown = heat(ale)
+        np.testing.assert_array_equal(np.sort(shown.dots, axis=0), np.sort(X, axis=0))
+        assert shown.dots_label == "rows"
+        assert len(heat(ale, Sight(points=False)).dots) == 0
+
+    def test_a_sample_of_many(self):
+        X = np.random.default_rng(0).uniform(size=(3000, 2))
+        shown = heat(sd.explain(product, X, (0, 1), method=sd.ALE(bins=3)))
+        assert len(shown.dots) == 1000
+        assert shown.dots_label == "1,000 of 3,000 rows"
+
+    def test_rows_of_a_level_lie_in_its_band(self, mixed):
+        s = sd.explain(by_level, mixed, ("g", "z"), method=sd.PDP(grid=4))
+        shown = heat(s)
+        assert len(shown.dots) > 200
+        for x, y in shown.dots[:50]:
+            row = int(np.argmin(np.abs(mixed.z - x)))
+            assert s.sides[0].levels.labels[round(y)] == mixed.g[row]
+
+    def test_margins_count_the_rows(self, ale, mixed):
+        across, up = heat(ale, Sight(density=True)).margins
+        assert across.sum() == up.sum() == 400
+        s = sd.explain(by_level, mixed, ("g", "z"), method=sd.ALE(bins=4))
+        _, levels = heat(s, Sight(density=True)).margins
+        assert levels.tolist() == [100, 100, 100]
+
+    def test_without_rows(self, ale):
+        bare = replace(ale, rows=None)
+        shown = heat(bare, Sight(density=True))
+        assert len(shown.dots) == 0
+        assert shown.margins is None
+        drawn(bare.plot(density=True))
+
+
+SIGHTS = [
+    {},
+    {"step": True},
+    {"empty": "blank", "density": True},
+    {"empty": "filled", "points": False},
+]
+
+
+class TestDrawing:
+    @pytest.mark.parametrize("options", SIGHTS, ids=str)
+    def test_every_kind(self, ale, mixed, options):
+        pairs = [
+            ale,
+            sd.explain(by_level, mixed, ("g", "z"), method=sd.ALE(bins=3)),
+            sd.explain(both, mixed, ("g", "h"), method=sd.PDP()),
+        ]
+        for s in pairs:
+            figure = s.plot(**options)
+            texts = drawn(figure)
+            assert s.spec.method in texts
+            assert not any("nan" in t for t in texts)
+            assert fits(figure)
+
+    def test_reads_without_colours(self, ale):
+        figure = draw_surface(ale)
+        drawn(figure)
+        (ax, *_) = figure.axes
+        contours = [c for c in ax.collections if hasattr(c, "levels")]
+        styles = dict(zip(contours[0].levels, contours[0].get_linestyles(), strict=True))
+        dashed = {level for level, (_, dashes) in styles.items() if dashes is not None}
+        assert dashed == {level for level in styles if level < 0}
+        assert {"0.00", "0.25", "\N{MINUS SIGN}0.25"} <= {t.get_text() for t in ax.texts}
+        holed = sd.explain(
+            product, np.repeat(np.eye(2), 9, axis=0), (0, 1), method=sd.ALE(bins=sd.Uniform(2))
+        )
+        (ax, *_) = draw_surface(holed).axes
+        assert [c for c in ax.collections if isinstance(c, PolyCollection) and c.get_hatch()]
+
+    @pytest.mark.parametrize("factor", [0.0, 1e-12, 1e12])
+    @pytest.mark.parametrize("method", [sd.ALE(bins=4), sd.PDP(grid=4)], ids=lambda m: m.name)
+    def test_any_scale(self, X, factor, method):
+        q = lambda Z: factor * (Z[:, 0] * Z[:, 1] / 1e9 + Z[:, 1])  # noqa: E731
+        s = sd.explain(q, X * [1e9, 1], (0, 1), method=method)
+        assert fits(s.plot())
+
+    @pytest.mark.parametrize("method", [sd.ALE(bins=4), sd.PDP(grid=4)], ids=lambda m: m.name)
+    @pytest.mark.parametrize("column", [0, 1])
+    def test_one_node(self, X, method, column):
+        X = X.copy()
+        X[:, column] = 3.0
+        s = sd.explain(product, X, (0, 1), method=method)
+        for options in SIGHTS:
+            drawn(s.plot(**options))
+        X[:, 1 - column] = 3.0
+        drawn(sd.explain(product, X, (0, 1), method=method).plot())
+
+    def test_one_level(self, mixed):
+        one = mixed.assign(g="only")
+        s = sd.explain(lambda F: F["z"].to_numpy() * 2, one, ("g", "z"), method=sd.PDP(grid=4))
+        drawn(s.plot())
+
+    @pytest.mark.parametrize("name", ["<script>", "$x_1$", "n" * 80, "two\nlines", ""])
+    def test_names_are_text_and_no_formulas(self, mixed, name):
+        F = mixed.rename(columns={"z": name}).assign(g=mixed.g.map(lambda v: name + v))
+        q = lambda F: F[name].to_numpy() * F["g"].str.endswith("b").to_numpy()  # noqa: E731
+        s = sd.explain(sd.prediction(q, name=name or "q"), F, ("g", name), method=sd.ALE(bins=3))
+        assert fits(s.plot())
+
+    def test_into_a_users_axes(self, ale):
+        figure = Figure()
+        left, right = figure.subplots(1, 2)
+        assert ale.plot(ax=left) is figure
+        assert not right.has_data()
+        drawn(figure)
+
+    def test_refused(self, ale):
+        with refused(sd.DataError, "plot(empty)", "'hidden'", "'blank'"):
+            ale.plot(empty="hidden")
+        with refused(sd.DataError, "plot(levels)", "-1"):
+            ale.plot(levels=-1)
+
+
+class TestContours:
+    @pytest.mark.parametrize("low", [-1e-9, -3.0, 0.0, 1e6])
+    @pytest.mark.parametrize("span", [1e-6, 0.7, 3.0, 1e8])
+    def test_round_and_about_as_many_as_asked_for(self, low, span):
+        levels = np.array(round_levels(low, low + span, 7))
+        assert 3 <= len(levels) <= 9
+        assert levels.min() > low
+        assert levels.max() < low + span
+        steps = np.diff(levels)
+        np.testing.assert_allclose(steps, steps[0], rtol=1e-3)
+
+    def test_crossings(self):
+        x = np.linspace(0, 1, 11)
+        found = crossings(x, np.array([x**2, np.full(11, 2.0)]), (0.25, 0.5), labelled=True)
+        assert [c.level for c in found] == [0.25, 0.5]
+        assert found[0].x == pytest.approx(0.5, abs=0.01)
+        assert found[1].x == pytest.approx(np.sqrt(0.5), abs=0.01)
+        assert all(c.band == 0 for c in found)

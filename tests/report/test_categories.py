@@ -1,0 +1,390 @@
+"""Categorical features on the page: which level does what, and nothing about slopes between them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import skedasis as sd
+from skedasis.report import levels, words
+from skedasis.report.pictures import of_pdp, of_rhale
+from skedasis.report.story import gather
+from tests.report.test_report import Page
+
+LONG = "a level whose name has eighty letters and goes on until there is no more room.."
+HOSTILE = ["<script>alert(1)</script>", LONG, "Überlänge & Söhne", "]]>", "{{ 7*7 }}"]
+
+
+def town(X):
+    return X["town"].map({"a": 0.0, "b": 1.0, "c": 6.0}).fillna(2.0).to_numpy(dtype=float)
+
+
+def rows(*counts, names="abc"):
+    """Return so many rows of each town, and a number that has nothing to do with it."""
+    column = [name for name, n in zip(names, counts, strict=True) for _ in range(n)]
+    return pd.DataFrame({"town": column, "z": np.resize([-1.0, 1.0], len(column))})
+
+
+def effect(f, X, feature="town", **options):
+    return sd.explain(f, X, feature, method="ale", **options)
+
+
+# ------------------------------------------------------------------------------------------ words
+
+
+def test_course_names_the_ends_and_how_far_they_are(tmp_path):
+    # 20 rows at 0, 20 at 1, 10 at 6: their mean is 1.6.
+    text = words.course(effect(town, rows(20, 20, 10)), "")
+    assert text == (
+        "Of its 3 levels “c” raises what the model says most, by 4.40, and “a” lowers it most, by 1.60, "
+        "beside the mean over the rows."
+    )
+
+
+def test_course_weighs_rows_and_names_few_of_them():
+    X = rows(20, 20, 5)
+    text = words.course(effect(town, X, weights=np.where(X["town"] == "c", 4.0, 1.0)), "")
+    assert "“c” (5 rows) raises what the model says most, by 3.67" in text  # the mean is 140 / 60
+    assert "“a” lowers it most, by 2.33" in text
+
+
+def test_levels_that_stand_together_are_counted():
+    X = rows(20, 20, 20, 20, names="abcd")
+    value = {"a": 0.1 + 0.2, "b": 0.3, "c": 1.0, "d": 0.3}
+    text = words.course(effect(lambda X: X["town"].map(value), X), "")
+    assert "“c” raises what the model says most, by 0.525" in text
+    assert "and 2 others with it lower it most, by 0.175" in text
+
+
+def test_course_of_dependence_is_about_the_same_mean():
+    X = rows(20, 20, 10)
+    for center in ("start", "mean", None):
+        pdp = sd.explain(town, X, "town", method=sd.PDP(center=center))
+        assert words.course(pdp, "") == words.course(effect(town, X), "")
+
+
+def test_levels_that_do_not_differ():
+    flat = effect(lambda X: 0.1 * X["z"], rows(20, 20, 20))
+    assert words.course(flat, "") == "Its 3 levels do not differ: the average effect is flat."
+    assert words.scatter(flat) == "No row’s prediction changes with it."
+
+
+def test_one_level_has_nothing_to_show():
+    one = effect(town, rows(30, names="a"))
+    assert "single value" in words.course(one, "")
+    assert words.scatter(one) == words.certainty(one, one) == words.missing(one) == ""
+    assert words.order(one) == ""
+    assert words.numbers(one, "q", "") == []
+
+
+def test_steps_against_their_average_are_counted():
+    X = rows(50, 50, names="ab")
+    X["z"] = np.arange(100) % 10
+
+    def f(X):
+        return np.where(X["town"] == "b", np.where(X["z"] < 3, -1.0, 2.0), 0.0)
+
+    found = effect(f, X)
+    assert words.against(found) == pytest.approx(0.3)
+    assert "Of the steps of rows to neighbouring levels 30\u202f% go the other way" in (
+        words.scatter(found)
+    )
+    weights = np.where(X["z"] < 3, 2.0, 1.0)
+    assert words.against(effect(f, X, weights=weights)) == pytest.approx(60 / 130)
+    assert words.against(sd.explain(f, X, "town", method="pdp")) is None
+    assert words.against(effect(f, X, keep=0)) is None
+    assert "No row’s step" in words.scatter(effect(town, rows(20, 20, 20)))
+    assert "the levels’ averages are true of few" in words.scatter(
+        effect(lambda X: np.where(X["town"] == "b", X["z"], 0.0), rows(40, 40, names="ab"))
+    )
+
+
+def test_nothing_speaks_of_slopes_or_curves():
+    schema = {"town": "ordinal"}
+    for found in (
+        effect(town, rows(20, 20, 5)),
+        sd.explain(town, rows(20, 20, 5), "town", schema=schema),
+    ):
+        said = [words.course(found, ""), words.scatter(found), words.certainty(found, found)]
+        said += [words.order(found), words.missing(found), *words.doubts(found)]
+        said += [t.caption for t in words.numbers(found, "q", "unit")]
+        text = " ".join(said)
+        for word in ("slope", "curve", "bin", "per unit", "Between"):
+            assert word not in text, text
+        assert "per step" in text
+
+
+def test_order_is_mentioned_as_what_it_is():
+    X = rows(20, 20, 20)
+    assert "no order of their own" in words.order(effect(town, X))
+    given = sd.explain(town, X, "town", method=sd.ALE(order=["c", "a", "b"]))
+    assert "as it was given; it has no distances" in words.order(given)
+    ordinal = effect(town, X, schema={"town": "ordinal"})
+    assert "in their order, ascending" in words.order(ordinal)
+    declared = sd.Feature("town", kind="ordinal", levels=("c", "b", "a"))
+    assert "as it was declared" in words.order(effect(town, X, schema={"town": declared}))
+    assert words.order(effect(town, rows(20, 20, names="ab"))) == ""
+
+
+def test_doubts_name_levels_with_few_rows():
+    (text,) = words.doubts(effect(town, rows(20, 3, 4)))
+    assert text.startswith("7 rows at 2 levels of fewer than 10: not to be trusted there")
+    assert "“b”" in text
+    assert "“c”" in text
+    assert "“a”" not in text
+    assert words.doubts(effect(town, rows(20, 20, 20))) == []
+
+
+# ---------------------------------------------------------------------------------- missing values
+
+
+def test_missing_a_number_is_one_sentence():
+    X = pd.DataFrame({"x": [np.nan] * 5 + [1.0, 3.0] * 20})
+    up = sd.explain(lambda X: X["x"].fillna(7.0), X, "x")
+    assert words.missing(up) == (
+        "In the 5 rows without a value, missing it raises what the model says by 5.00 on average, compared with "
+        "its observed values in its place."
+    )
+    down = sd.explain(lambda X: X["x"].fillna(-1.0), X, "x")
+    assert "missing it lowers what the model says by 3.00" in words.missing(down)
+    idle = sd.explain(lambda X: np.ones(len(X)), X, "x")
+    assert "missing it changes nothing" in words.missing(idle)
+    assert words.missing(sd.explain(lambda X: X["x"], X.dropna(), "x")) == ""
+
+
+def test_missing_a_number_may_differ_from_row_to_row():
+    z = np.tile([0.0, 1.0], 200)
+    x = np.where(np.arange(400) < 40, np.nan, np.linspace(0, 1, 400))
+    X = pd.DataFrame({"x": x, "z": z})
+    found = sd.explain(lambda X: np.where(X["x"].isna(), 5 * X["z"], 0.0), X, "x")
+    error = np.std(5 * z[:40], ddof=1) / np.sqrt(40)
+    assert f"(standard error {error:.2f})" in words.missing(found)
+    assert "by 2.50" in words.missing(found)
+
+
+def test_a_nominal_feature_has_a_level_for_missing_values():
+    X = rows(20, 20, 10)
+    X.loc[:9, "town"] = None  # ten at 0, twenty at 1, ten at 6, ten at 2: the mean is 2
+    found = effect(town, X)
+    assert words.missing(found) == (
+        "A missing value is a level like others, “missing” (10 rows): at the mean."
+    )
+    assert words.doubts(found) == []
+    moved = effect(lambda X: town(X) - 3.0 * X["town"].isna(), X)  # −1 beside a mean of 1.4
+    assert "“missing” (10 rows): 2.40 below the mean" in words.missing(moved)
+
+
+def test_an_ordinal_feature_has_a_point_for_missing_values():
+    X = rows(20, 20, 10)
+    X.loc[:9, "town"] = None
+    found = effect(town, X, schema={"town": "ordinal"})
+    # 2 for the missing; the others would say 0 (10 rows), 1 (20 rows) and 6 (10 rows): 2.
+    assert "In the 10 rows without a value, missing it" in words.missing(found)
+    assert words.doubts(found) == ["10 rows without a value: left out of the levels."]
+
+
+# ----------------------------------------------------------------------------------------- tables
+
+
+def test_tables_hold_the_numbers_of_levels_and_steps():
+    found = effect(town, rows(20, 20, 5), schema={"town": "ordinal"})
+    by_level, by_step = words.numbers(found, "q", "unit of town")
+    assert [head for head, _ in by_level.heads][:4] == ["Level", "Rows", "Share", "Effect"]
+    mean = (20 * 0 + 20 * 1 + 5 * 6) / 45
+    effects = [f"{v - mean:.3g}".replace("-", "−") for v in (0.0, 1.0, 6.0)]
+    assert [row[0] for row in by_level.rows] == ["a", "b", "c"]
+    assert [row[1] for row in by_level.rows] == ["20", "20", "5"]
+    assert [float(row[3].replace("−", "-")) for row in by_level.rows] == pytest.approx(
+        [float(e.replace("−", "-")) for e in effects], abs=0.005
+    )
+    assert [row[-1] for row in by_level.rows] == ["", "", "not to be trusted"]
+    assert [row[:4] for row in by_step.rows] == [("a", "b", "40", "1.00"), ("b", "c", "25", "5.00")]
+    assert "in units of q per step" in by_step.caption
+
+
+def test_long_tables_are_cut_to_the_levels_with_most_rows():
+    names = [f"k{i:03}" for i in range(150)]
+    X = pd.DataFrame({"town": names + names[::2] + names[:1] * 3, "z": 0.0})
+    found = effect(lambda X: X["town"].str[1:].astype(float), X)
+    by_level, by_step = words.numbers(found, "q", "")
+    assert len(by_level.rows) == len(by_step.rows) == levels.LINES
+    assert "The 100 of 150 with most rows." in by_level.caption
+    assert set(names[::2]) <= {row[0] for row in by_level.rows}
+
+
+# -------------------------------------------------------------------------------------- the story
+
+
+@pytest.fixture(scope="module")
+def frame():
+    rng = np.random.default_rng(0)
+    n = 240
+    X = pd.DataFrame(
+        {
+            "x": rng.normal(size=n),
+            "firm": rng.choice(HOSTILE, n),
+            "flag": rng.random(n) < 0.5,
+            "grade": rng.choice(["low", "mid", "high"], n),
+            "one": "only",
+            "code": rng.integers(0, 4, n),
+            "hot_a": 0.0,
+        }
+    )
+    X["hot_a"] = (X["code"] == 1).astype(float)
+    X["hot_b"] = (X["code"] == 2).astype(float)
+    for j, name in enumerate(("x", "firm", "grade")):
+        X.loc[rng.permutation(n)[: 20 + j], name] = None
+    return X
+
+
+def model(X):
+    firm = X["firm"].map({name: float(k) for k, name in enumerate(HOSTILE)}).fillna(-2.0)
+    grade = X["grade"].map({"low": 0.0, "mid": 1.0, "high": 3.0}).astype(float).fillna(9.0)
+    return (
+        X["x"].fillna(4.0) * (1.0 + X["flag"].astype(float)) + firm + grade + X["hot_a"]
+    ).to_numpy()
+
+
+SCHEMA = {"grade": sd.Feature("grade", kind="ordinal", levels=("low", "mid", "high"))}
+GROUPS = {"hot": ["hot_a", "hot_b"]}
+
+
+@pytest.fixture(scope="module")
+def told(frame):
+    return gather(model, frame, schema=SCHEMA, groups=GROUPS, progress=False).told[0]
+
+
+def test_each_kind_has_its_method(told):
+    method = {name: e.spec.method for name, e in told.rhale.items()}
+    assert method == {
+        **dict.fromkeys(("x", "grade", "code"), "RHALE"),
+        **dict.fromkeys(("firm", "flag", "one", "hot"), "ALE"),
+    }
+    assert list(told.ale) == list(told.pdp) == list(told.rhale)
+    assert [p.provenance["method"] for p in told.passes] == ["RHALE", "ALE", "PDP", "PDP"]
+    assert len(words.origins(told)) == 4
+    assert {n: e.spec.center for n, e in told.pdp.items()}["firm"] == "mean"
+
+
+def test_nothing_is_paid_for_twice(told, frame):
+    # A nominal feature's ALE stands in RHALE's place as it is.
+    assert told.rhale["firm"] is told.ale["firm"]
+    assert told.passes[0].provenance["features"] == ["x", "grade", "code"]
+
+
+def test_pictures_say_what_they_show(told):
+    firm, grade = of_rhale(told, "firm"), of_rhale(told, "grade")
+    assert firm.name == "firm ALE"
+    assert firm.alt.startswith("ALE of firm on prediction, model, at 6 levels.")
+    assert "raises what the model says most" in firm.alt
+    assert grade.name == "grade RHALE"
+    assert "In the 22 rows without a value" in grade.alt
+    assert "Dotted" not in grade.caption + firm.caption
+    assert "Each row’s mean over the levels is zero" in of_pdp(told, "firm").caption
+    assert "All are zero at “low”" in of_pdp(told, "grade").caption
+    assert "zero at" not in of_pdp(told, "x").caption
+
+
+def test_secants_and_steps_are_told_apart():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"x": rng.normal(size=300), "y": rng.normal(size=300)})
+    X["town"] = rng.choice(["a", "b"], 300)
+    told = gather(
+        lambda X: np.floor(3 * X["x"]) * (X["town"] == "a") + np.floor(X["y"]), X, progress=False
+    ).told[0]
+    text = " ".join(words.gist(told))
+    assert "Rows differ most in x; of the features with levels, in town." in text
+    assert "Secants were used for every numeric feature" in words.secants(told)
+    assert "these features only" in words.secants(told)
+
+
+def test_what_rounding_leaves_is_not_called_heterogeneity():
+    told = gather(lambda X: 0.1 * town(X) + 0.7 * X["z"], rows(30, 30, 40), progress=False).told[0]
+    line = next(line for line in words.ranking(told) if line.feature == "town")
+    assert line.heterogeneity in ("≈ 0", "0")
+    assert words.gist(told)[1] == "All rows agree with the average, for every feature."
+
+
+# --------------------------------------------------------------------------------------- the page
+
+
+@pytest.fixture(scope="module")
+def page(frame, tmp_path_factory):
+    path = tmp_path_factory.mktemp("levels") / "page.html"
+    done = sd.report(model, frame, path=path, schema=SCHEMA, groups=GROUPS, progress=False)
+    assert list(done.effects["model"]) == ["RHALE", "ALE", "PDP"]
+    return Page(path)
+
+
+def test_hostile_levels_are_text(page):
+    assert "<script" not in page.html
+    assert "49" not in [cell.strip() for cell in page.text]  # no template in a template
+    for name in HOSTILE:
+        assert name in page.words
+
+
+def test_the_page_explains_levels(page):
+    assert "Left out" not in page.words
+    for words_ in (
+        "Features with levels",
+        "Missing values",
+        "Bins or levels",
+        "Of its 6 levels",
+        "the levels in numbers",
+        "It takes a single value",
+        "(none)",
+    ):
+        assert words_ in page.words, words_
+    assert [h for tag, h in page.tags if tag == "img" and "hot" in h["alt"]]
+    captions = [t.split("</caption>")[0] for t in page.html.split("<caption>")[1:]]
+    assert any("per step" in c for c in captions)
+    assert not any("slope" in c and "grade" in c for c in captions)
+
+
+def test_a_page_of_numbers_says_nothing_of_levels(tmp_path):
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    done = sd.report(lambda X: X[:, 0], X, path=tmp_path / "r.html", progress=False)
+    assert "level" not in Page(done.path).words.replace("top_levels", "")
+
+
+def test_a_page_of_levels_alone(tmp_path):
+    X = rows(20, 20, 10)[["town"]]
+    done = sd.report({"m": town}, X, path=tmp_path / "r.html", progress=False)
+    page = Page(done.path)
+    assert "slope" not in page.words.replace("They have no slopes", "").replace("Slope rows", "")
+    assert "ALE of every feature, m." in page.words
+    assert list(done.effects["m"]["RHALE"]) == ["town"]
+
+
+def test_identifiers_are_named_as_left_out(tmp_path):
+    n = 2001
+    X = pd.DataFrame({"id": [f"k{i}" for i in range(n)], "x": np.linspace(0, 1, n)})
+    done = sd.report(lambda X: X["x"], X, path=tmp_path / "r.html", progress=False)
+    assert "Left out, having more than 2,000 levels: id." in Page(done.path).words
+    assert list(done.effects["function"]["RHALE"]) == ["x"]
+
+
+def test_many_levels_stay_small(tmp_path):
+    n = 3000
+    X = pd.DataFrame(
+        {"id": [f"identifier number {i % 1500}" for i in range(n)], "x": 1.0 * np.arange(n)}
+    )
+    done = sd.report(lambda X: X["x"] % 7, X, path=tmp_path / "r.html", progress=False)
+    assert done.path.stat().st_size < 1e6
+    assert "The 100 of 1,500 with most rows" in Page(done.path).words
+
+
+def test_missing_values_everywhere(tmp_path):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"x": rng.normal(size=90), "town": rng.choice(list("abc"), 90)})
+    X["flag"] = pd.array(rng.random(90) < 0.5, dtype="boolean")
+    for name in X:
+        X.loc[rng.permutation(90)[:30], name] = None
+
+    def f(X):
+        flag = X["flag"].astype(object).map({True: 1.0, False: 0.0}).astype(float)
+        return (X["x"].fillna(3.0) + flag.fillna(5.0)).to_numpy() + town(X)
+
+    done = sd.report({"m": f}, X, path=tmp_path / "r.html", progress=False)
+    words_ = Page(done.path).words
+    assert "In the 30 rows without a value, missing it raises" in words_
+    assert words_.count("A missing value is a level like others, “missing” (30 rows)") == 2

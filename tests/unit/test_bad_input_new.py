@@ -1,0 +1,425 @@
+"""Bad input to effects of categories and pairs: a right answer, or an error that says what is wrong."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.linear_model import LinearRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+
+import skedasis as sd
+from tests.helpers import frame, refused, rise
+from tests.helpers import of_frame as model
+
+N = 120
+METHODS = {"ale": sd.ALE, "pdp": sd.PDP, "ice": sd.ICE, "mplot": sd.MPlot}
+every_method = pytest.mark.parametrize("method", METHODS)
+
+
+# ------------------------------------------------------------------ levels that a model does not know
+
+
+def encoded(X):
+    """Return a pipeline that was fitted on these rows and refuses any other level."""
+    encoder = OneHotEncoder(handle_unknown="error")
+    columns = make_column_transformer((encoder, ["c", "d"]), remainder="passthrough")
+    return make_pipeline(columns, LinearRegression()).fit(X, model(X))
+
+
+@every_method
+@pytest.mark.parametrize("first", [False, True])
+def test_a_level_that_the_model_does_not_know_is_named(method, first):
+    X = frame()
+    fitted = encoded(X[X["c"] != "x"])
+    # Where the unknown level is not among the first rows that the model is tried on, the work itself meets it.
+    rare = X["c"] == "x"
+    X = X[~rare | (rare & (rare.cumsum() <= (40 if first else 1)))].sort_values("c")
+    with pytest.raises(ValueError, match=r"unknown categories \['x'\]") as caught:
+        sd.explain(fitted, X.reset_index(drop=True), "c", method=method)
+    notes = "\n".join(caught.value.__notes__)
+    assert "levels of 'c': 'x'" in notes
+    assert "while skedasis called prediction(Pipeline" in notes
+
+
+def test_a_level_that_the_model_knows_is_not_blamed():
+    X = frame()
+    fitted = encoded(X[X["c"] != "x"])
+    # The first row of p has an unknown level of c, the first of q has not.
+    X.loc[[0, 1], ["c", "d"]] = [["x", "p"], ["u", "q"]]
+    with pytest.raises(ValueError, match="unknown categories") as caught:
+        sd.explain(fitted, X, "c", method="ale")
+    assert "levels of 'd'" not in "\n".join(caught.value.__notes__)
+
+
+@every_method
+def test_a_model_that_answers_nan_for_one_level_is_refused(method):
+    X = frame()
+    with refused(sd.ModelOutputError, "prediction", "NaN or infinity", "finite numbers"):
+        sd.explain(lambda Z: np.where(Z["c"] == "v", np.nan, 1.0), X, "c", method=method)
+
+
+# -------------------------------------------------------------------------- few rows, and many levels
+
+
+@every_method
+def test_a_level_of_one_row_is_a_level_like_others(method):
+    X = frame()
+    X.loc[7, "c"] = "only"
+    e = sd.explain(model, X, "c", method=method)
+    place = list(e.levels.values).index("only")
+    assert e.levels.count[place] == 1
+    assert np.isfinite(e.value).all()
+    assert np.isfinite(e.std_error).all()
+    assert e.untrusted_rows == 1
+    if method == "mplot":
+        assert e.value[place] == pytest.approx(model(X)[7])
+        assert np.isnan(e.heterogeneity[place])
+
+
+@pytest.mark.parametrize("n", [1, 2])
+@every_method
+def test_a_row_or_two_are_explained(method, n):
+    X = frame(n)
+    for name, e in sd.explain(model, X, method=method).items():
+        assert np.isfinite(e.value).all(), name
+        assert np.isfinite([e.importance, e.score]).all(), name
+    for pair in (("a", "b"), ("a", "c"), ("c", "d")):
+        if method in ("ale", "pdp"):
+            way = sd.ALE(order="similarity") if method == "ale" else method
+            s = sd.explain(model, X, pair, method=way)
+            assert np.isfinite(s.value).all()
+            assert np.isfinite([s.score, s.strength()]).all()
+
+
+@every_method
+def test_an_identifier_is_refused_by_name_and_left_out_of_all(method):
+    n = 10_000
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=n), "id": [f"i{k}" for k in range(n)]})
+
+    def f(Z):
+        return Z["a"] * 1.0
+
+    with refused(sd.DataError, "'id'", "10,000 levels", "2,000", "top_levels=50"):
+        sd.explain(f, X, "id", method=method)
+    with pytest.warns(sd.LeftOutWarning, match="1 features with more than 2,000 levels.*id"):
+        es = sd.explain(f, X, method=METHODS[method]())
+    assert list(es) == ["a"]
+    with refused(sd.UnsupportedError, "no feature with at most 2,000 levels among 1"):
+        sd.explain(lambda Z: np.zeros(len(Z)), X[["id"]], method=method)
+    e = sd.explain(f, X, "id", method=METHODS[method](top_levels=50))
+    assert len(e.levels) == 50
+    assert e.provenance["rows_outside"] == n - 50
+
+
+def test_the_levels_that_are_kept_are_the_most_frequent():
+    X = frame()
+    weights = X["c"].map({"u": 0.1, "v": 9.0, "w": 0.2, "x": 8.0}).to_numpy()
+    e = sd.explain(model, X, "c", method=sd.ALE(top_levels=2), weights=weights)
+    assert sorted(e.levels.values) == ["v", "x"]
+    assert e.provenance["rows_outside"] == X["c"].isin(["u", "w"]).sum()
+    # One step, from 1 to 6 of what multiplies a: over the rows of both levels.
+    seen = X["c"].isin(["v", "x"]).to_numpy()
+    step = np.average(5 * X["a"][seen] + 5, weights=weights[seen])
+    assert e(["x"]) - e(["v"]) == pytest.approx(step)
+    for top in (0, -3, 1.5, True):
+        with refused(sd.DataError, "top_levels", repr(top), "from 1"):
+            sd.explain(model, X, "c", method=sd.ALE(top_levels=top))
+
+
+def test_rows_of_cut_levels_are_counted_in_pairs_too():
+    X = frame()
+    s = sd.explain(model, X, ("a", "c"), method=sd.ALE(top_levels=2, bins=3))
+    assert s.cells.count.sum() < 2 * N
+    assert s.provenance["rows_outside"] == N - s.moments["home"].count.sum() > 0
+
+
+# ----------------------------------------------------------------------------------------- orders
+
+
+def test_a_declared_order_that_misses_a_level_is_refused():
+    for kind in ("ordinal", "nominal"):
+        schema = {"c": sd.Feature("c", kind=kind, levels=("u", "v", "w"))}
+        for method in METHODS:
+            with refused(
+                sd.DataError, "levels of feature 'c'", "without 'x'", "Add what is missing"
+            ):
+                sd.explain(model, frame(), "c", method=method, schema=schema)
+    twice = {"c": sd.Feature("c", kind="ordinal", levels=("u", "v", "w", "x", "u"))}
+    with refused(sd.DataError, "'u' more than once"):
+        sd.explain(model, frame(), "c", method="ale", schema=twice)
+
+
+def test_an_order_that_is_none_is_refused():
+    X = frame()
+    for order, words in (
+        (["u", "v", "w"], ("no 'x'", "4 observed levels")),
+        (["u", "v", "w", "x", "u"], ("twice",)),
+        ({"c": ["u", "v"]}, ("no 'w', 'x'",)),
+        ({"cc": ["u"]}, ("'cc'", "Did you mean 'c'")),
+        ("alphabetical", ("'alphabetical'", "'similarity'")),
+        (5, ("5", "a sequence of levels")),
+    ):
+        for wanted in ("c", ("a", "c")):
+            with refused(sd.DataError, *words):
+                sd.explain(model, X, wanted, method=sd.ALE(order=order))
+    # What nobody has takes no place.
+    e = sd.explain(model, X, "c", method=sd.ALE(order=["zzz", "x", "w", "v", "u"]))
+    assert e.levels.values == ("x", "w", "v", "u")
+
+
+def test_two_nominal_features_need_orders():
+    with refused(sd.UnsupportedError, "two categorical features", "'c'", "order", "'similarity'"):
+        sd.explain(model, frame(), ("c", "d"), method="ale")
+    with refused(sd.UnsupportedError, "'d'"):
+        sd.explain(model, frame(), ("c", "d"), method=sd.ALE(order={"c": list("uvwx")}))
+
+
+# ------------------------------------------------------------------------------------------ pairs
+
+
+def test_what_is_no_pair_is_refused():
+    X = frame()
+    for twice in (("a", "a"), ("a", 0), (2, "c")):
+        with refused(sd.DataError, "with itself"):
+            sd.explain(model, X, twice, method="ale")
+    for wanted in (("a",), ("a", "b", "c"), ()):
+        with refused(sd.UnsupportedError, f"a tuple of {len(wanted)}", "tuple of two"):
+            sd.explain(model, X, wanted, method="pdp")
+    for mixed in (["a", ("a", "b")], [("a", "b"), "c"]):
+        with refused(sd.DataError, "single features and pairs", "two calls"):
+            sd.explain(model, X, mixed, method="ale")
+    with refused(sd.DataError, "'z'", "'a'"):
+        sd.explain(model, X, ("a", "z"), method="ale")
+
+
+@pytest.mark.parametrize("method", ["rhale", "uale", "mplot"])
+def test_methods_of_one_feature_refuse_a_pair(method):
+    with refused(sd.UnsupportedError, "('a', 'b')", "two features", "ALE, DALE or PDP"):
+        sd.explain(model, frame(), ("a", "b"), method=method)
+
+
+def test_pairs_of_derivatives_refuse_categories_and_steps():
+    X = frame()
+    for pair in (("a", "c"), ("d", "b")):
+        with refused(sd.UnsupportedError, "DALE", "a categorical feature", "sd.ALE()"):
+            sd.explain(model, X, pair, method="dale")
+    with refused(sd.UnsupportedError, "DALE", "piecewise constant", "sd.ALE()"):
+        sd.explain(lambda Z: np.floor(4 * Z["b"]) * (Z["a"] > 0), X, ("a", "b"), method="dale")
+    for bins in (sd.Optimal(), sd.Greedy(), sd.AutoUniform()):
+        with refused(sd.UnsupportedError, type(bins).__name__, "Uniform, Quantile or Edges"):
+            sd.explain(model, X, ("a", "b"), method=sd.ALE(bins=bins))
+
+
+def test_surfaces_of_pdp_refuse_what_curves_have():
+    X = frame()
+    for method in (sd.PDP(center="start"), sd.PDP(anchor=0.0), sd.PDP(derivative=True)):
+        with refused(sd.UnsupportedError, "two features", "center=None or 'mean'"):
+            sd.explain(model, X, ("a", "b"), method=method)
+
+
+@pytest.mark.parametrize("method", ["ale", "dale"])
+def test_constant_features_do_nothing_together(method):
+    X = np.column_stack([np.full(N, 3.0), frame()["a"], np.full(N, 7.0)])
+
+    def f(Z):
+        return Z[:, 0] * Z[:, 1] + Z[:, 2]
+
+    for pair, shape in (((0, 1), (1, 21)), ((1, 0), (21, 1)), ((0, 2), (1, 1))):
+        s = sd.explain(f, X, pair, method=method)
+        assert s.value.shape == shape
+        assert not s.value.any()
+        assert (s.strength(), s.score) == (0, 0)
+        assert s(3.0, 7.0) == 0 or pair != (0, 2)
+        if method == "ale":  # differences give a DALE no slopes beside a constant
+            assert s.with_main_effects().value.shape == shape
+
+
+def test_a_dependence_of_constant_features_is_that_of_the_other():
+    X = np.column_stack([np.full(N, 3.0), frame()["a"]])
+    s = sd.explain(lambda Z: Z[:, 0] * Z[:, 1], X, (0, 1), method=sd.PDP(grid={"x1": [0.0, 2.0]}))
+    np.testing.assert_array_equal(s.value, [[0.0, 6.0]])
+
+
+def test_a_category_of_one_level_does_nothing_with_another():
+    X = frame().assign(c="u")
+    for other in ("a", "d"):
+        s = sd.explain(model, X, ("c", other), method=sd.ALE(order="similarity"))
+        assert s.value.shape[0] == 1
+        assert not s.value.any()
+
+
+@pytest.mark.parametrize("method", ["ale", "dale", "pdp"])
+def test_rows_without_a_value_of_a_pair_are_in_no_cell(method):
+    X = np.random.default_rng(0).normal(size=(N, 3))
+    X[:20, 0] = np.nan
+    X[10:30, 1] = np.nan
+
+    def f(Z):
+        return np.nan_to_num(Z[:, 0]) * np.nan_to_num(Z[:, 1]) + Z[:, 2]
+
+    if method != "pdp":  # whose quantiles, or ends, would be those of other rows
+        method = {"ale": sd.ALE, "dale": sd.DALE}[method](bins=sd.Edges([-5.0, -0.5, 0.3, 5.0]))
+    s = sd.explain(f, X, (0, 1), method=method)
+    assert np.isfinite(s.value).all()
+    assert np.isfinite(s.strength())
+    if method == "pdp":
+        return
+    assert s.cells.count.sum() == N - 30
+    complete = sd.explain(f, X[30:], (0, 1), method=method)
+    np.testing.assert_allclose(s.value, complete.value, atol=1e-6)
+    with refused(sd.ModelOutputError, "NaN or infinity", "impute"):
+        sd.explain(lambda Z: Z[:, 0] * Z[:, 1], X, (0, 1), method=method)
+
+
+def test_a_pair_of_which_no_row_has_both_values_is_refused():
+    X = np.random.default_rng(0).normal(size=(N, 2))
+    X[: N // 2, 0] = np.nan
+    X[N // 2 :, 1] = np.nan
+    with refused(sd.DataError, "x0", "x1"):
+        sd.explain(lambda Z: np.nan_to_num(Z).sum(axis=1), X, (0, 1), method="ale")
+
+
+# --------------------------------------------------------------------------- labels, grids and anchors
+
+
+@pytest.mark.parametrize("wanted", ["a", "c"])
+@pytest.mark.parametrize("of", ["label", "residual"])
+def test_m_plots_of_labels_need_numbers(wanted, of):
+    X = frame()
+    method = sd.MPlot(of=of, bins=3)
+    with refused(sd.DataError, f"MPlot(of={of!r})", "no labels", "y=y"):
+        sd.explain(model, X, wanted, method=method)
+    for y in (["yes", "no"] * (N // 2), np.full(N, np.nan), [None] * N):
+        with refused(sd.DataError, "y", "no finite numbers", "Encode classes"):
+            sd.explain(model, X, wanted, y=y, method=method)
+    with refused(sd.DataError, "y", str(N)):
+        sd.explain(model, X, wanted, y=np.zeros(7), method=method)
+    e = sd.explain(model, X, wanted, y=np.arange(N) % 2 == 0, method=method)
+    assert np.isfinite(e.value).all()
+
+
+def test_grids_of_levels_that_nobody_has_are_refused():
+    X = frame()
+    for grid in (["u", "zz"], {"c": ["zz"]}):
+        for wanted in ("c", ("a", "c")):
+            grids = {"c": grid} if isinstance(grid, list) else grid
+            with refused(sd.DataError, "PDP(grid) of 'c'", "'zz'", "'u', 'v'"):
+                sd.explain(model, X, wanted, method=sd.PDP(grid=grids))
+    with refused(sd.DataError, "PDP(grid) of 'c'", "twice"):
+        sd.explain(model, X, "c", method=sd.PDP(grid={"c": ["u", "u"]}))
+    with refused(sd.DataError, "PDP(grid) of 'a'", "numbers"):
+        sd.explain(model, X, "a", method=sd.PDP(grid=["u", "v"]))
+    with refused(sd.DataError, "'q'", "'a'"):
+        sd.explain(model, X, "a", method=sd.PDP(grid={"q": [0.0]}))
+
+
+def test_anchors_that_are_nowhere_are_refused():
+    X = frame()
+    for anchor in (np.nan, np.inf, "u"):
+        with refused(sd.DataError, "PDP(anchor)", "a finite number"):
+            sd.explain(model, X, "a", method=sd.PDP(anchor=anchor))
+    for anchor in ("zz", 0.5, np.nan):
+        with refused(sd.DataError, "PDP(anchor)", "one of the levels", "'u', 'v'"):
+            sd.explain(model, X, "c", method=sd.PDP(anchor=anchor))
+    with refused(sd.DataError, "PDP(anchor)", "'w'", "that is shown"):
+        sd.explain(model, X, "c", method=sd.PDP(grid={"c": ["u", "v"]}, anchor="w"))
+    with refused(sd.DataError, "feature", "'zz'"):
+        sd.explain(model, X, method=sd.PDP(anchor={"zz": 1.0}))
+    with refused(sd.DataError, "anchor", "an anchor alone"):
+        sd.PDP(anchor=1.0, center="mean")
+    es = sd.explain(model, X, method=sd.PDP(anchor={"a": 0.5, "c": "v"}))
+    assert es["c"](["v"]) == 0
+    assert es["a"](0.5) == pytest.approx(0.0, abs=0.1)
+
+
+def test_derivatives_of_levels_are_refused():
+    with refused(sd.UnsupportedError, "derivative=True", "'c'", "a numeric feature"):
+        sd.explain(model, frame(), "c", method=sd.PDP(derivative=True))
+
+
+# ----------------------------------------------------------------------------------- several outputs
+
+
+def two(X):
+    return np.column_stack([X["a"], X["b"]])
+
+
+def test_outputs_that_are_not_there_are_refused():
+    X = frame()
+    for q, words in (
+        (sd.prediction(two, output=2), ("prediction 2", "(64, 2)", "column 2")),
+        (sd.prediction(two, output=-3), ("prediction -3", "column -3")),
+        (sd.prediction(two, output=["r", "s", "t"]), ("2 outputs", "expected 3", "output='all'")),
+        (sd.prediction(lambda Z: Z["a"], output="all"), ("(2,)", "Leave output out")),
+        (sd.prediction(lambda Z: Z["a"], output=0), ("(64,)", "Leave output out")),
+    ):
+        with refused(sd.ModelOutputError, *words):
+            sd.explain(q, X, "a", method="ale")
+    for output in (["r", "r"], [], [0, 1], True, 1.5, "every"):
+        with refused(sd.DataError, "prediction(output)", "'all'"):
+            sd.prediction(two, output=output)
+
+
+def test_too_few_names_of_outputs_are_refused():
+    with refused(sd.ModelOutputError, "2 outputs", "expected 1", "output='all'"):
+        sd.explain(sd.prediction(two, output=["r"]), frame(), "a", method="ale")
+
+
+def test_all_outputs_of_a_model_that_has_one_column():
+    found = sd.explain(
+        sd.prediction(lambda Z: Z[["a"]].to_numpy(), output="all"), frame(), "a", method="ale"
+    )
+    assert list(found) == [0]
+    assert rise(found[0]) == pytest.approx(found[0].x[-1] - found[0].x[0])
+
+
+class Classifier:
+    """Fitted, with classes of any names; the first one's probability grows with a."""
+
+    _estimator_type = "classifier"
+
+    def __init__(self, *classes):
+        self.classes_ = np.array(classes)
+
+    def fit(self, X, y):
+        """Do nothing: it is fitted."""
+
+    def predict(self, X):
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+    def predict_proba(self, X):
+        first = 1 / (1 + np.exp(-X["a"].to_numpy()))
+        rest = (1 - first) / (len(self.classes_) - 1)
+        return np.column_stack([first, *[rest] * (len(self.classes_) - 1)])
+
+
+def test_a_class_that_is_called_all_is_meant_itself():
+    for quantity in (sd.probability, sd.logit):
+        e = sd.explain(
+            quantity(Classifier("all", "none"), class_="all"), frame(), "a", method="ale"
+        )
+        assert isinstance(e, sd.Effect)
+        assert rise(e) > 0
+    found = sd.explain(
+        sd.probability(Classifier("no", "yes", "maybe"), class_="all"), frame(), "a", method="ale"
+    )
+    assert list(found) == ["no", "yes", "maybe"]
+    total = sum(part.value for part in found.values())
+    np.testing.assert_allclose(total, 0.0, atol=1e-12)
+    with refused(sd.UnsupportedError, "class_='all'", "LinearRegression", "output='all'"):
+        sd.probability(LinearRegression().fit([[0.0], [1.0]], [0, 1]), class_="all")
+
+
+def test_settings_are_not_shared_with_the_caller():
+    order = list("xwvu")
+    method = sd.ALE(order=order)
+    e = sd.explain(model, frame(), "c", method=method)
+    order.clear()
+    assert e.spec.parameters["order"] == list("xwvu")
+    assert replace(method, order=None).order is None

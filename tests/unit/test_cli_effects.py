@@ -1,0 +1,306 @@
+"""`skedasis effect` of levels, pairs, groups and classes: what it prints, what it writes, how it refuses."""
+
+import json
+import re
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import skedasis as sd
+from skedasis.cli import app
+from skedasis.cli.tell import paths_of
+from skedasis.data import files
+from skedasis.demo import problem
+
+HOSTILE = "<script>[red]x[/red] " + "y" * 60
+MODULE = """
+import numpy as np, pandas as pd
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.compose import make_column_transformer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+
+worth = {"north": 1.0, "south": 4.0}
+
+def price(X):
+    town = X["town"].map(worth).fillna(0.0)
+    return X["size"] * (1 + (X["town"] == "south")) + town + 10 * (X["code"] == 2) + 3 * X["gas"] + 5 * X["oil"]
+
+shop = pd.read_csv("shop.csv")
+coded = make_column_transformer((OneHotEncoder(), ["town"]), remainder="passthrough")
+kind = make_pipeline(coded, LogisticRegression(max_iter=2000)).fit(shop.drop(columns="kind"), shop["kind"])
+linear = LinearRegression().fit(shop[["size"]], shop["size"])
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    n = 240
+    heating = rng.integers(0, 3, n)
+    frame = pd.DataFrame(
+        {
+            "size": rng.uniform(0, 1, n).round(3),
+            "town": np.resize(["north", "north", "south", HOSTILE], n),
+            "code": np.resize([1, 2, 7], n),
+            "gas": (heating == 0) * 1.0,
+            "oil": (heating == 1) * 1.0,
+            "wood": (heating == 2) * 1.0,
+            "kind": np.resize(["a/b", "a b", "A_B"], n),
+        }
+    )
+    frame.to_csv(tmp_path / "shop.csv", index=False)
+    (tmp_path / "market.py").write_text(MODULE)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    yield tmp_path
+    sys.modules.pop("market", None)
+
+
+def effect(feature, *args, model="market:price", data="shop.csv", width="140"):
+    call = ["effect", "--model", model, "--data", data, "--feature", feature, "--target", "kind"]
+    return CliRunner().invoke(app, [*call, *map(str, args)], env={"COLUMNS": width})
+
+
+def done(*args, **kwargs):
+    result = effect(*args, **kwargs)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def refusal(*args, **kwargs):
+    result = effect(*args, **kwargs)
+    assert result.exit_code == 2, result.output
+    assert "Traceback" not in result.output
+    (line,) = result.stderr.strip().splitlines()
+    assert re.match(r"^.+: got .+, expected .+\. .+$", line)
+    return line
+
+
+# ----------------------------------------------------------------------------------------- levels
+
+
+def test_text_is_explained_by_level(folder):
+    said = done("town", "--out", "town.png", "--out", "town.json")
+    assert "ALE of town on prediction" in said
+    for level in ("north", "south", "[red]x[/red]"):
+        assert level in said
+    content = json.loads((folder / "town.json").read_text())
+    found = dict(zip(content["effect"]["level"], content["effect"]["value"], strict=True))
+    # From north to south: 3, and the size once more; all else is the same.
+    size = pd.read_csv("shop.csv")["size"]
+    assert abs(found["south"] - found["north"] - 3 - size.mean()) < 0.1
+    assert content["effect"]["count"] == [
+        {"north": 120, "south": 60, HOSTILE: 60}[name] for name in content["effect"]["level"]
+    ]
+    assert len(content["bins"]["left"]) == 2
+
+
+@pytest.mark.parametrize("ending", ["png", "csv", "npz"])
+@pytest.mark.parametrize("method", ["ale", "pdp", "ice", "mplot"])
+def test_every_method_takes_text(folder, method, ending):
+    done("town", "--method", method, "--out", f"t.{ending}")
+    if ending == "csv":
+        assert set(pd.read_csv("t.csv")["level"]) == {"north", "south", HOSTILE}
+    elif ending == "npz":
+        assert len(sd.load("t.npz").levels) == 3
+    else:
+        assert (folder / "t.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_an_mplot_prints_means(folder):
+    said = done("size", "--method", "mplot", "--bins", "4", "--out", "size.csv")
+    assert "MPlot of size" in said
+    assert "mean slope" not in said
+    assert " mean " in said
+    assert len(pd.read_csv("size.csv")) == 4
+
+
+def test_many_levels_are_cut_on_the_screen_only(folder):
+    frame = pd.read_csv("shop.csv").assign(town=[f"t{k % 60:02}" for k in range(240)])
+    frame.to_csv("many.csv", index=False)
+    said = done("town", "--out", "many_out.csv", data="many.csv")
+    assert "40 of 60 levels, those with most rows" in said
+    assert len(pd.read_csv("many_out.csv")) == 60
+
+
+def test_codes_are_levels_if_they_are_declared(folder):
+    assert "RHALE of code" in done("code")
+    said = done("code", "--categorical", "code", "--out", "code.csv")
+    assert "ALE of code" in said
+    found = pd.read_csv("code.csv").set_index("level")["value"]
+    assert found[2] - found[1] == pytest.approx(10)
+    assert found[2] - found[7] == pytest.approx(10)
+
+
+def test_declared_codes_need_no_data_frame(folder, monkeypatch):
+    monkeypatch.setattr(files, "_LIBRARIES", ())
+    pd.read_csv("shop.csv")[["size", "code"]].to_csv("plain.csv", index=False)
+    (folder / "market.py").write_text("def f(X): return 10.0 * (X[:, 1] == 2)")
+    args = ("effect", "--model", "market:f", "--data", "plain.csv", "--feature", "code")
+    result = CliRunner().invoke(app, [*args, "--categorical", "code"], env={"COLUMNS": "120"})
+    assert result.exit_code == 0, result.output
+    assert "ALE of code" in result.stdout
+    assert "6.67" in result.stdout  # two thirds of the rows are 10 lower
+
+
+def test_missing_values_are_counted(folder):
+    frame = pd.read_csv("shop.csv")
+    frame.loc[:19, "size"] = np.nan
+    frame.loc[:29, "town"] = None
+    frame.to_csv("holes.csv", index=False)
+    (folder / "market.py").write_text(
+        "def price(X): return X['size'].fillna(9.0) + 0.0 * X['town'].isna()"
+    )
+    observed = frame["size"].dropna().mean()
+    said = done("size", "--out", "size.json", data="holes.csv")
+    assert f"value missing (20 rows): {9 - observed:.2f}" in " ".join(said.split())
+    content = json.loads((folder / "size.json").read_text())
+    assert content["missing"]["effect"] == [pytest.approx(9 - observed, abs=0.01)]
+    assert " missing " in done("town", data="holes.csv")
+
+
+# ------------------------------------------------------------------------------- pairs and groups
+
+
+def test_a_pair_prints_its_strength(folder):
+    said = done("size", "--with", "town", "--out", "pair.json")
+    assert "ALE of size and town on prediction" in said
+    assert "3 levels" in said
+    assert "20 bins" in said
+    assert "21 × 3" in said
+    assert "cells without rows" not in said
+    assert "cells without rows" in done("size", "--with", "code")
+    content = json.loads((folder / "pair.json").read_text())
+    assert set(content) == {"effect", "cells", "provenance"}
+    # What size and town do together beyond either alone: size, centred, in the south minus its share of it.
+    frame = pd.read_csv("shop.csv")
+    joint = (frame["size"] - frame["size"].mean()) * ((frame["town"] == "south") - 0.25)
+    printed = float(re.search(r"strength.*?(\d\.\d+)", said)[1])
+    assert printed == pytest.approx(joint.std(ddof=0), rel=0.1)
+
+
+@pytest.mark.parametrize("ending", ["png", "csv", "npz"])
+def test_a_pair_is_written(folder, ending):
+    done("size", "--with", "code", "--bins", 4, "--out", f"pair.{ending}")
+    if ending == "csv":
+        frame = pd.read_csv("pair.csv")
+        assert (frame["x0"].nunique(), frame["x1"].nunique()) == (5, 3)  # three codes
+        assert len(frame) == 15
+    elif ending == "npz":
+        assert sd.load(folder / "pair.npz").features == ("size", "code")
+    else:
+        assert (folder / "pair.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_pair_by_pdp_includes_main_effects(folder):
+    said = done("size", "--with", "town", "--method", "pdp", "--bins", 6)
+    assert "main effects included" in said
+    assert "6 points" in said
+
+
+def test_a_block_is_moved_as_one(folder):
+    said = done("heating", "--group", "heating=gas, oil,wood", "--out", "heating.csv")
+    assert "ALE of heating" in said
+    found = pd.read_csv("heating.csv").set_index("level")["value"]
+    assert found["oil"] - found["wood"] == pytest.approx(5)
+    assert found["gas"] - found["wood"] == pytest.approx(3)
+    assert "2 features" not in said
+    assert "ALE of size and heating" in done(
+        "size", "--with", "heating", "--group", "heating=gas,oil,wood"
+    )
+
+
+def test_columns_with_commas_stand_in_quotation_marks(folder):
+    frame = pd.read_csv("shop.csv").assign(**{"gas, new": 0.0})
+    frame.to_csv("commas.csv", index=False)
+    said = done("heating", "--group", 'heating=gas,"gas, new",oil,wood', data="commas.csv")
+    assert "ALE of heating" in said
+
+
+# ---------------------------------------------------------------------------------------- classes
+
+
+def test_each_class_has_a_file(folder):
+    said = done("size", "--class", "all", "--out", "new/out.png", model="market:kind")
+    names = {p.name for p in (folder / "new").iterdir()}
+    assert names == {"out-A_B.png", "out-a_b-2.png", "out-a_b-3.png"}  # some systems know no case
+    for label in ("a/b", "a b", "A_B"):
+        assert f"P(y = {label})" in said
+    assert said.count("written") == 3
+
+
+def test_classes_add_up_to_one(folder):
+    done("town", "--class", "all", "--out", "c.npz", model="market:kind")
+    found = [sd.load(p).value for p in sorted(folder.glob("c-*.npz"))]
+    assert len(found) == 3
+    np.testing.assert_allclose(np.sum(found, axis=0), 0.0, atol=1e-12)
+
+
+def test_file_names_are_told_apart():
+    from pathlib import Path
+
+    names = [p.name for p in paths_of(Path("x/o.png"), ["a", "a-2", "A", "a", 1, 1.0, "", ".."])]
+    assert len({n.casefold() for n in names}) == 8
+    assert paths_of(Path("x/o.png"), ["a"]) == [Path("x/o-a.png")]
+
+
+# ----------------------------------------------------------------------------------------- errors
+
+
+@pytest.mark.parametrize(
+    ("feature", "args", "message"),
+    [
+        ("town", ["--method", "rhale"], "RHALE"),
+        ("town", ["--method", "dale"], "DALE"),
+        ("size", ["--with", "towm"], "Did you mean 'town'"),
+        ("size", ["--with", "size"], "size"),
+        ("size", ["--with", "town", "--method", "rhale"], "RHALE"),
+        ("size", ["--with", "town", "--method", "mplot"], "MPlot"),
+        ("size", ["--categorical", "cod"], "--categorical: got 'cod'"),
+        ("size", ["--group", "heating"], "expected NAME=COLUMN,COLUMN"),
+        ("size", ["--group", "=gas,oil"], "expected NAME=COLUMN,COLUMN"),
+        ("size", ["--group", "h="], "expected NAME=COLUMN,COLUMN"),
+        ("size", ["--group", "h=gas,,oil"], "expected NAME=COLUMN,COLUMN"),
+        ("size", ["--group", "h=gas,oli"], "--group: got 'oli'"),
+        ("size", ["--group", "h=gas", "--group", "h=oil"], "'h' twice"),
+        ("size", ["--group", "h=gas,oil", "--group", "i=oil,wood"], "each column in one group"),
+        ("gas", ["--group", "h=gas,oil"], "Ask for 'h'"),
+        ("size", ["--class", "all"], "without classes_ and predict_proba"),
+    ],
+)
+def test_errors_are_one_line(folder, feature, args, message):
+    assert message in refusal(feature, *args)
+
+
+def test_help_shows_examples(folder):
+    said = CliRunner().invoke(app, ["effect", "--help"], env={"COLUMNS": "120"}).stdout
+    assert "Examples" in said
+    examples = [line.strip() for line in said.splitlines() if "skedasis effect --model" in line]
+    assert len(examples) >= 5
+    for option in ("--with", "--categorical", "--group", "--class all"):
+        assert any(option in e for e in examples), option
+
+
+# --------------------------------------------------------------------------------- other commands
+
+
+def test_a_report_takes_groups_and_codes(folder):
+    call = ["report", "--model", "market:price", "--data", "shop.csv", "--target", "kind"]
+    more = ["--group", "heating=gas,oil,wood", "--categorical", "code", "--out", "page.html"]
+    result = CliRunner().invoke(app, [*call, *more])
+    assert result.exit_code == 0, result.output
+    page = (folder / "page.html").read_text("utf-8")
+    for name in ("size", "town", "code", "heating"):
+        assert f">{name}</h3>" in page
+    assert ">gas</h3>" not in page
+    assert "<script" not in page
+    assert "&lt;script&gt;" in page
+
+
+def test_the_demonstration_learns_from_text(folder):
+    found = problem.own("shop.csv", "kind", "a b")
+    assert found.nominal == ("town",)

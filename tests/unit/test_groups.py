@@ -1,0 +1,306 @@
+"""Groups: several columns that stand for one thing, their levels, and the rows that have them."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from skedasis.data.groups import grouped
+from skedasis.data.schema import Feature
+from skedasis.data.source import as_arrays, as_source
+from skedasis.errors import DataError
+from tests.helpers import refused
+
+NAN = float("nan")
+FRAMES = {"pandas": pd.DataFrame, "Polars": pl.DataFrame, "PyArrow": pa.table}
+frames = pytest.mark.parametrize("make", FRAMES.values(), ids=list(FRAMES))
+
+
+def rows_of(container):
+    """Return any container's rows as lists."""
+    if isinstance(container, np.ndarray):
+        return container.tolist()
+    if isinstance(container, pd.DataFrame):
+        return [list(row) for row in container.itertuples(index=False)]
+    if isinstance(container, pl.DataFrame):
+        return [list(row) for row in container.rows()]
+    return [list(row.values()) for row in container.to_pylist()]
+
+
+# ------------------------------------------------------------------------------------ which columns
+
+
+def wide():
+    """Return a source of five columns."""
+    return as_source(pd.DataFrame(np.arange(20).reshape(4, 5), columns=[*"abcde"]))
+
+
+def test_a_group_stands_where_its_first_column_stood():
+    source = wide()
+    features = grouped(source, {"late": ["e", "b"], "pair": [2, "d"]})
+    assert [f.name for f in features] == ["a", "late", "pair"]
+    assert [f.columns for f in features] == [(0,), (1, 4), (2, 3)]
+    late = features[1]
+    assert (late.kind, late.position, late.dtype) == ("nominal", 1, "group")
+    assert late.categorical
+    assert not late.numeric
+    assert grouped(source, None) == grouped(source, {}) == source.features
+    assert source.features[0].columns == (0,)
+    assert source.features[0].members == ()
+
+
+def test_a_group_of_one_column_is_that_column():
+    source = wide()
+    features = grouped(source, {"alone": ["b"], "c": ["c"], "p": np.array([3])})
+    assert [f.name for f in features] == ["a", "alone", "c", "p", "e"]
+    assert [
+        replace(f, name=g.name) for f, g in zip(features, source.features, strict=True)
+    ] == list(source.features)
+
+
+@pytest.mark.parametrize(
+    ("groups", "words"),
+    [
+        ({"g": ["a", "b"], "h": ["b", "c"]}, ("'h'", "'b'", "'g'")),
+        ({"g": ["a", "b", 1]}, ("'g'", "'b' twice")),
+        ({"g": []}, ("'g'", "no column")),
+        ({"g": ["a", "bee"]}, ("'bee'",)),
+        ({"g": "ab"}, ("'g'", "'ab'", "a list of columns")),
+        ({"g": 3}, ("'g'", "3")),
+        ({3: ["a", "b"]}, ("3", "text")),
+        ({"a": ["b", "c"]}, ("'a'", "a column outside the group")),
+        ({"a": ["b", "c"], "g": ["a", "d"]}, ("'a'", "a column outside the group")),
+        ([["a", "b"]], ("groups", "list", "a mapping")),
+        ("ab", ("groups", "str", "a mapping")),
+    ],
+)
+def test_groups_that_cannot_be_are_refused(groups, words):
+    with refused(DataError, *words):
+        grouped(wide(), groups)
+
+
+def test_a_group_may_be_called_like_one_of_its_columns():
+    features = grouped(wide(), {"a": ["a", "b"]})
+    assert [f.name for f in features] == ["a", "c", "d", "e"]
+
+
+# ------------------------------------------------------------------------------------ one-hot blocks
+
+BLOCK = [2, 0, None, 2, 1, 0, 2]
+NAMES = ("city_<b>", "city_a", "city_never", "city_c")
+
+
+def one_hot(number, dtype=float):
+    """Return the block of BLOCK's places; the third column is never 1, and None is a row of zeros."""
+    out = np.zeros((len(BLOCK), 4), dtype=dtype)
+    for i, place in enumerate(BLOCK):
+        if place is not None:
+            out[i, (0, 1, 3)[place]] = number
+    return out
+
+
+def block_of(X, **given):
+    """Return a source, and its group of all columns but the first."""
+    source = as_source(X, **given)
+    return source, grouped(source, {"city": [f.name for f in source.features[1:]]})[1]
+
+
+def framed(make, block):
+    """Return a frame of a block behind another column."""
+    columns = {name: block[:, k] for k, name in enumerate(NAMES)}
+    return make({"x": np.arange(7.0), **columns})
+
+
+@frames
+@pytest.mark.parametrize("dtype", [float, int, bool, np.uint8])
+def test_a_one_hot_block_has_its_columns_for_levels(make, dtype):
+    source, group = block_of(framed(make, one_hot(1, dtype)))
+    column = source.levels(group)
+    assert column.levels.values == ("city_<b>", "city_a", "city_c", "(none)")
+    assert column.levels.labels == ("<b>", "a", "c", "(none)")
+    assert column.codes.tolist() == [3 if place is None else place for place in BLOCK]
+    assert column.levels.rows.tolist() == [1, 4, 0, 2]
+    assert (column.count.tolist(), column.missing) == ([2, 1, 3, 1], 0)
+    assert [column.levels.find(v) for v in ("city_a", "a", "(none)", "city_never", 1)] == [
+        1,
+        1,
+        3,
+        -1,
+        -1,
+    ]
+    (batch,) = source.batches(9)
+    sets = np.array([[2], [3]])
+    swept = rows_of(batch.tile(2).swept(column.changes(sets), 2))
+    assert swept == [[float(i), 0, 0, 0, 1] for i in range(7)] + [
+        [float(i), 0, 0, 0, 0] for i in range(7)
+    ]
+    after = as_arrays(source).levels(group)
+    assert (after.levels.values, after.codes.tolist()) == (
+        column.levels.values,
+        column.codes.tolist(),
+    )
+
+
+def test_a_block_of_objects_and_of_rows_without_weight():
+    X = np.concatenate([np.arange(7.0)[:, None], one_hot(1)], axis=1).astype(object)
+    X[0, 3] = True  # two ones, in a row that is not there
+    source, group = block_of(X, weights=[0, 1, 1, 1, 1, 2, 1])
+    column = source.levels(group)
+    assert column.levels.labels == ("x1", "x2", "x4", "(none)")
+    assert column.levels.rows.tolist() == [1, 4, 3, 2]
+    assert column.weight.tolist() == [3, 1, 2, 1]
+
+
+@pytest.mark.parametrize("hole", [NAN, None])
+def test_a_row_of_a_block_with_a_hole_is_missing(hole):
+    block = one_hot(1).astype(object)
+    block[1, 2] = block[4, 1] = hole
+    source, group = block_of(framed(pd.DataFrame, block))
+    column = source.levels(group)
+    assert column.levels.values == ("city_<b>", "city_c", "(none)", None)
+    assert column.codes.tolist() == [1, 3, 2, 1, 3, 0, 1]
+    assert column.missing == 2
+    assert column.levels.find(None) == column.levels.find(NAN) == 3
+    assert column.levels.find("missing") == 3
+
+
+def test_two_ones_in_a_row_are_refused():
+    block = one_hot(1)
+    block[:3] = 1
+    source, group = block_of(framed(pd.DataFrame, block))
+    with refused(DataError, "groups['city']", "3 rows with more than one 1", "one-hot"):
+        source.levels(group)
+
+
+@pytest.mark.parametrize(
+    ("names", "labels"),
+    [
+        (["a_x", "a_y"], ("x", "y")),
+        (["a_b_x", "a_b_y"], ("x", "y")),
+        (["k=1", "k=10"], ("1", "10")),
+        (["k: 1", "k: 2"], ("1", "2")),
+        (["ab", "ac"], ("ab", "ac")),
+        (["a_", "a_b"], ("a_", "a_b")),
+        (["a_x", "b_x"], ("a_x", "b_x")),
+        (["x.a-1", "x.a-2"], ("1", "2")),
+        (["(none)", "b"], ("(none)", "b")),
+    ],
+)
+def test_what_all_names_begin_with_is_left_out_of_labels(names, labels):
+    X = pd.DataFrame({names[0]: [0, 1, 0], names[1]: [1, 0, 0]})
+    source = as_source(X)
+    (group,) = grouped(source, {"g": names})
+    levels = source.levels(group).levels
+    assert levels.values[:2] == tuple(names)
+    assert levels.labels[:2] == labels
+    assert levels.labels[2] == ("((none))" if "(none)" in labels else "(none)")
+    assert [levels.find(label) for label in levels.labels] == [0, 1, 2]
+
+
+# ------------------------------------------------------------------------------------ other groups
+
+
+@frames
+def test_other_columns_have_their_combinations_for_levels(make):
+    n = 60
+    rng = np.random.default_rng(2)
+    a, b = rng.integers(1, 4, n), np.array(["v", "u", None], dtype=object)[rng.integers(0, 3, n)]
+    source, group = block_of(make({"x": np.arange(n), "a": a, "b": b}))
+    column = source.levels(group)
+    pairs = list(zip(a.tolist(), b.tolist(), strict=True))
+    assert column.levels.values == (*itertools.product([1, 2, 3], ["u", "v"]), None)
+    assert column.levels.labels[:2] == ("a=1, b=u", "a=1, b=v")
+    wanted = [None if None in pair else pair for pair in pairs]
+    assert [column.levels.values[k] for k in column.codes] == wanted
+    assert column.missing == wanted.count(None)
+    assert column.levels.rows.tolist() == [wanted.index(v) for v in column.levels.values]
+    assert column.levels.find((2, "v")) == column.levels.find("a=2, b=v") == 3
+    assert column.levels.find((2.0, "v")) == 3
+    assert column.levels.find((True, "v")) == column.levels.find(2) == -1
+    (batch,) = source.batches(n)
+    swept = rows_of(batch.tile(1).swept(column.changes(np.array([[3]])), 1))
+    assert swept == [[i, 2, "v"] for i in range(n)]
+
+
+def test_combinations_follow_the_orders_of_their_columns():
+    X = pd.DataFrame({"x": 0.0, "a": ["lo", "hi"] * 8, "b": [1, 1, 2, 2] * 4})
+    source, group = block_of(X, schema={"a": Feature("a", "ordinal", levels=("lo", "hi"))})
+    assert source.levels(group).levels.values == (("lo", 1), ("lo", 2), ("hi", 1), ("hi", 2))
+
+
+def test_combinations_of_many_columns_do_not_overflow():
+    rng = np.random.default_rng(0)
+    some = rng.integers(0, 1000, (20, 30))
+    X = np.concatenate([np.zeros((60, 1)), np.tile(some, (3, 1))], axis=1)
+    source, group = block_of(X)
+    column = source.levels(group)
+    wanted = sorted(map(tuple, some.tolist()))
+    assert list(column.levels.values) == wanted
+    assert [column.levels.values[k] for k in column.codes] == [
+        tuple(row) for row in X[:, 1:].tolist()
+    ]
+
+
+def test_combinations_that_hardly_occur_twice_are_refused():
+    X = np.arange(60.0).reshape(20, 3)
+    source, group = block_of(X)
+    with refused(DataError, "groups['city']", "20 different combinations in 20 rows", "at most 10"):
+        source.levels(group)
+    X[10:, 1:] = X[:10, 1:]
+    assert len(source.levels(group).levels) == 10
+    X[19, 1] = 0.5
+    with refused(DataError, "11 different combinations"):
+        source.levels(group)
+
+
+def test_a_group_obeys_the_limits_of_levels():
+    source, group = block_of(framed(pd.DataFrame, one_hot(1)))
+    with refused(DataError, "'city'", "4 levels", "at most 3"):
+        source.levels(group, most=3)
+    column = source.levels(group, top=2)
+    assert column.levels.labels == ("<b>", "c")
+    assert (column.outside, column.codes.tolist()) == (2, [1, 0, -1, 1, -1, 0, 1])
+    blank = framed(pd.DataFrame, np.full((7, 4), NAN))
+    source, group = block_of(blank)
+    with refused(DataError, "'city'", "no value at all"):
+        source.levels(group)
+
+
+# ------------------------------------------------------------------------------------ the rest
+
+
+@pytest.mark.parametrize("library", ["NumPy", *FRAMES])
+def test_a_row_whose_number_is_missing_is_found(library):
+    columns = {"a": [1.0, NAN, 2.0, NAN], "b": [1.0, 2.0, 3.0, 4.0], "s": [*"wxyz"]}
+    X = (
+        np.stack([columns["a"], columns["b"]], axis=1)
+        if library == "NumPy"
+        else FRAMES[library](columns)
+    )
+    source = as_source(X)
+    assert [source.missing_row(f) for f in source.features] == [1, None, None][: X.shape[1]]
+    later = as_source(X, weights=[1, 0, 1, 1])
+    assert later.missing_row(later.features[0]) == 3
+    assert as_source(X, weights=[1, 0, 1, 0]).missing_row(source.features[0]) is None
+    source.column(0)
+    assert source.missing_row(source.features[0]) == 1
+
+
+def test_levels_are_ordered_by_the_similarity_of_the_other_columns():
+    # Levels 0..5 have the other columns' values shifted by these; the order is that of the shifts, either way round.
+    shift = np.array([3, 0, 5, 1, 4, 2])
+    level = np.repeat(np.arange(6), 20)
+    x = shift[level] + np.tile(np.linspace(0, 9.5, 20), 6)
+    text = np.array([f"t{v:02.0f}" for v in np.floor(x)], dtype=object)
+    source = as_source(pd.DataFrame({"k": level, "x": x, "hole": NAN, "t": text}))
+    feature = replace(source.features[0], kind="nominal")
+    wanted = np.argsort(shift).tolist()
+    for others in (None, source.features[1:2], source.features[3:]):
+        assert source.levels(feature).similar(others).tolist() in (wanted, wanted[::-1])
+    assert source.levels(feature).similar(source.features[:1]).tolist() == list(range(6))

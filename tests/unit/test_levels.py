@@ -1,0 +1,333 @@
+"""Levels: whatever holds a category, each row finds its level, and each level a row that has it."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from skedasis.data.schema import Feature
+from skedasis.data.source import as_arrays, as_frames, as_source
+
+NAN = float("nan")
+TEXT = ["b", "a", None, "<script>", "a", None, "b", "c c", "a"]
+BOOLS = [True, None, False, True, False, None, True, True, False]
+WHOLE = [3, 1, None, 3, 2, 10, None, 2, 1]
+
+
+def objects(values):
+    """Return one column of objects."""
+    return np.array(values, dtype=object).reshape(-1, 1)
+
+
+def pandas(values, dtype):
+    """Return a frame of one column, and an index that is no range."""
+    series = pd.Series(values, dtype=dtype, index=np.arange(len(values))[::-1] * 2)
+    return pd.DataFrame({"s": series})
+
+
+def polars(values, dtype):
+    """Return a frame of one column."""
+    return pl.DataFrame({"s": pl.Series("s", values, dtype=dtype, strict=False)})
+
+
+ENUM = sorted({v for v in TEXT if v})
+ARROW = pd.ArrowDtype(pa.string())
+COLUMNS = {
+    "objects of text": (TEXT, objects(TEXT)),
+    "objects of booleans": (BOOLS, objects(BOOLS)),
+    "objects of numbers": (WHOLE, objects(WHOLE)),
+    "objects with NaN": (TEXT, objects([NAN if v is None else v for v in TEXT])),
+    "int": ([3, -1, 3, 250], np.array([[3], [-1], [3], [250]])),
+    "int8": ([127, -128, 3, 3], np.array([[127], [-128], [3], [3]], dtype=np.int8)),
+    "far apart": ([10**15, 0, 10**15, 7], np.array([[10**15], [0], [10**15], [7]])),
+    "uint64": ([2**64 - 1, 2**64 - 3], np.array([[2**64 - 1], [2**64 - 3]], dtype=np.uint64)),
+    "bool": ([True, False, True], np.array([[True], [False], [True]])),
+    "float": ([0.5, None, -2.0, 0.5], np.array([[0.5], [NAN], [-2.0], [0.5]])),
+    "whole floats": ([5.0, None, -2.0, 5.0], np.array([[5.0], [NAN], [-2.0], [5.0]])),
+    "float32": ([0.1, None, 0.7, 0.1], np.array([[0.1], [NAN], [0.7], [0.1]], dtype=np.float32)),
+    "negative zero": ([0.0, 0.0, 1.5], np.array([[-0.0], [0.0], [1.5]])),
+    "pandas objects": (TEXT, pandas(TEXT, object)),
+    "pandas booleans": (BOOLS, pandas(BOOLS, object)),
+    "pandas strings": (TEXT, pandas(TEXT, "string")),
+    "pandas str": (TEXT, pandas(TEXT, "str")),
+    "pandas Arrow strings": (TEXT, pandas(TEXT, ARROW)),
+    "pandas categories": (TEXT, pandas(TEXT, "category")),
+    "pandas whole categories": (WHOLE, pandas(pd.array(WHOLE, dtype="Int64"), "category")),
+    "pandas Int64": (WHOLE, pandas(WHOLE, "Int64")),
+    "pandas boolean": (BOOLS, pandas(BOOLS, "boolean")),
+    "Polars String": (TEXT, polars(TEXT, pl.String)),
+    "Polars Categorical": (TEXT, polars(TEXT, pl.Categorical)),
+    "Polars Boolean": (BOOLS, polars(BOOLS, pl.Boolean)),
+    "Polars Int32": (WHOLE, polars(WHOLE, pl.Int32)),
+    "Polars Object": (TEXT, polars(TEXT, pl.Object)),
+    "PyArrow strings": (TEXT, pa.table({"s": pa.chunked_array([TEXT[:4], TEXT[4:]])})),
+    "PyArrow dictionaries": (
+        TEXT,
+        pa.table(
+            {"s": pa.chunked_array([pa.array(t).dictionary_encode() for t in (TEXT[:4], TEXT[4:])])}
+        ),
+    ),
+    "PyArrow booleans": (BOOLS, pa.table({"s": pa.array(BOOLS)})),
+}
+
+
+def nominal(X, **given):
+    """Return a source and its first feature, declared nominal."""
+    source = as_source(X, **given)
+    return source, replace(source.features[0], kind="nominal")
+
+
+def held_in(X, row):
+    """Return what a row of any container holds in its first column, None where it is missing."""
+    if isinstance(X, np.ndarray):
+        value = X[row, 0]
+    elif isinstance(X, pd.DataFrame):
+        value = X.iloc[row, 0]
+    else:
+        value = X["s"][row]
+    value = value.as_py() if hasattr(value, "as_py") else value
+    return None if value is None or value is pd.NA or value != value else value
+
+
+# ------------------------------------------------------------------------------------ levels
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_every_row_finds_its_level_in_every_container(name):
+    values, X = COLUMNS[name]
+    source, feature = nominal(X)
+    column = source.levels(feature)
+    there = sorted({v for v in values if v is not None})
+    wanted = [*there, None] if None in values else there
+    assert list(column.levels.values) == wanted
+    assert [type(v) for v in column.levels.values] == [type(v) for v in wanted]
+    assert [column.levels.values[k] for k in column.codes] == values
+    assert column.levels.rows.tolist() == [values.index(v) for v in wanted]
+    assert column.count.tolist() == [values.count(v) for v in wanted]
+    assert column.weight.tolist() == column.count.tolist()
+    assert (column.missing, column.outside, column.weights) == (values.count(None), 0, None)
+    assert column.levels.labels[: len(there)] == tuple(str(v).removesuffix(".0") for v in there)
+    assert column.levels.labels[len(there) :] == ("missing",) * (None in values)
+    assert [column.levels.find(v) for v in wanted] == list(range(len(wanted)))
+
+
+@pytest.mark.parametrize("name", [n for n, (v, _) in COLUMNS.items() if None in v])
+def test_missing_rows_of_an_ordinal_feature_have_no_level(name):
+    values, X = COLUMNS[name]
+    source = as_source(X, schema={"x0" if isinstance(X, np.ndarray) else "s": "ordinal"})
+    column = source.levels(source.features[0])
+    there = sorted({v for v in values if v is not None})
+    assert list(column.levels.values) == there
+    assert column.codes.tolist() == [-1 if v is None else there.index(v) for v in values]
+    assert column.missing == values.count(None)
+    assert column.count.sum() == len(values) - column.missing
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_levels_put_into_rows_are_what_x_holds(name):
+    values, X = COLUMNS[name]
+    source, feature = nominal(X)
+    column = source.levels(feature)
+    (batch,) = source.batches(100)
+    sets = np.array([np.arange(len(values)) % len(column.levels), column.codes])
+    (coded,) = column.changes(sets).values()
+    swept = batch.tile(3).swept({0: coded}, 2)
+    wanted = [column.levels.values[k] for k in sets.ravel()]
+    assert [held_in(swept, i) for i in range(len(wanted))] == [
+        pytest.approx(v, rel=1e-6) if type(v) is float else v for v in wanted
+    ]
+    if isinstance(X, pd.DataFrame):
+        assert swept["s"].dtype == X["s"].dtype
+    elif isinstance(X, np.ndarray):
+        assert swept.dtype == X.dtype
+    else:
+        assert swept.schema == X.schema
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_weights_of_zero_take_rows_away(name):
+    values, X = COLUMNS[name]
+    weights = np.arange(len(values)) % 4 * 0.5
+    source, feature = nominal(X, weights=weights)
+    column = source.levels(feature)
+    kept = [i for i, w in enumerate(weights) if w > 0]
+    assert [column.levels.values[k] for k in column.codes] == [values[i] for i in kept]
+    for level, row, count, weight in zip(
+        column.levels.values, column.levels.rows, column.count, column.weight, strict=True
+    ):
+        own = [i for i in kept if values[i] == level]
+        assert (row, count, weight) == (own[0], len(own), weights[own].sum())
+    seen = np.concatenate([batch.codes(column) for batch in source.batches(2)])
+    np.testing.assert_array_equal(seen, column.codes)
+    (batch,) = source.batches(100)
+    some = np.array([len(kept) - 1, 0, 0])
+    np.testing.assert_array_equal(batch.take(some).codes(column), column.codes[some])
+    np.testing.assert_array_equal(
+        batch.take(some).take(np.array([1])).codes(column), column.codes[:1]
+    )
+    np.testing.assert_array_equal(source.some(100).codes(column), column.codes)
+
+
+@pytest.mark.parametrize("name", [n for n in COLUMNS if n.startswith(("pandas", "P"))])
+def test_levels_stay_when_a_model_wants_arrays(name):
+    _, X = COLUMNS[name]
+    source, feature = nominal(X)
+    before, after = source.levels(feature), as_arrays(source).levels(feature)
+    assert before.levels.values == after.levels.values
+    if name != "pandas whole categories":  # pandas itself makes floats of them
+        assert list(map(type, before.levels.values)) == list(map(type, after.levels.values))
+    np.testing.assert_array_equal(before.codes, after.codes)
+    np.testing.assert_array_equal(before.levels.rows, after.levels.rows)
+
+
+def test_levels_stay_when_a_frame_becomes_numbers_only_or_an_array_a_frame():
+    frame = pl.DataFrame({"b": [True, False, True], "k": [3, 1, 3], "x": [0.5, 1.5, 2.5]})
+    source = as_arrays(as_source(frame, schema={"k": "nominal"}))
+    assert source.table.to_array().dtype == float
+    assert source.levels(source.features[0]).levels.values == (False, True)
+    values = source.levels(source.features[1]).levels.values
+    assert values == (1, 3)
+    assert type(values[0]) is int
+    source, feature = nominal(np.array([[2, 5], [1, 6], [2, 7]]))
+    column = as_frames(source, ["a", "b"]).levels(feature)
+    assert (column.levels.values, column.codes.tolist()) == ((1, 2), [1, 0, 1])
+
+
+# ------------------------------------------------------------------------------------ orders
+
+ORDER = ["c c", "b", "never", "<script>", "a"]
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        pandas(TEXT, pd.CategoricalDtype(ORDER, ordered=True)),
+        polars(TEXT, pl.Enum(ORDER)),
+    ],
+    ids=["pandas", "Polars"],
+)
+def test_ordered_categories_bring_their_order(X):
+    source = as_source(X)
+    column = source.levels(source.features[0])
+    assert source.features[0].categorical
+    assert column.levels.values == ("c c", "b", "<script>", "a")
+    assert column.codes.tolist() == [1, 3, -1, 2, 3, -1, 1, 0, 3]
+    arrays = as_arrays(source).levels(source.features[0])
+    np.testing.assert_array_equal(arrays.codes, column.codes)
+
+
+def test_a_declared_order_is_kept_and_missing_comes_last():
+    X = objects(TEXT)
+    levels = ("never", "b", None, "c c", "a", "<script>")
+    source = as_source(X, schema={0: Feature("s", "nominal", levels=levels)})
+    column = source.levels(source.features[0])
+    assert column.levels.values == ("b", "c c", "a", "<script>", None)
+    assert [column.levels.values[k] for k in column.codes] == TEXT
+    source = as_source(
+        np.array([[1.0], [3.0], [2.0]]), schema={0: Feature("s", "ordinal", levels=(3, 1, 2))}
+    )
+    column = source.levels(source.features[0])
+    assert (column.levels.values, column.codes.tolist()) == ((3, 1, 2), [1, 0, 2])
+
+
+def test_mixed_types_are_ordered_by_type_and_kept_apart():
+    values = [
+        "1",
+        1,
+        True,
+        1.0,
+        "True",
+        0.5,
+        False,
+        np.float32(0.1),
+        "a",
+        np.int8(1),
+        np.bool_(True),
+    ]
+    source, feature = nominal(objects(values))
+    column = source.levels(feature)
+    assert list(map(repr, column.levels.values)) == [
+        "False", "True", "0.1", "0.5", "1", "'1'", "'True'", "'a'",
+    ]  # fmt: skip
+    assert column.codes.tolist() == [5, 4, 1, 4, 6, 3, 0, 2, 7, 4, 1]
+    assert column.levels.labels == ("False", "True", "0.1", "0.5", "1", "'1'", "'True'", "a")
+
+
+def test_what_has_no_order_is_still_in_one():
+    values = [dt.date(2024, 5, 1), 1j, dt.date(2023, 5, 1), 2j, 1j]
+    source, feature = nominal(objects(values))
+    column = source.levels(feature)
+    assert [column.levels.values[k] for k in column.codes] == values
+    assert len(column.levels) == 4
+
+
+def test_dates_are_levels():
+    days = [dt.date(2024, 1, 2), None, dt.date(2023, 1, 2), dt.date(2024, 1, 2)]
+    for X in (pl.DataFrame({"s": days}), pa.table({"s": pa.array(days)})):
+        column = as_source(X).levels(as_source(X).features[0])
+        assert column.levels.labels == ("2023-01-02", "2024-01-02", "missing")
+        assert column.codes.tolist() == [1, 2, 0, 1]
+    X = pd.DataFrame({"s": pd.to_datetime(pd.Series(days))})
+    column = as_source(X).levels(as_source(X).features[0])
+    assert column.codes.tolist() == [1, 2, 0, 1]
+
+
+# ------------------------------------------------------------------------------------ finding, labels
+
+
+def test_a_level_is_found_by_its_value_and_type():
+    source, feature = nominal(objects([1, "1", True, "a", None]))
+    levels = source.levels(feature).levels
+    found = {v: levels.find(v) for v in ("1", "a", "b", "missing", (1,))}
+    assert found == {"1": 2, "a": 3, "b": -1, "missing": -1, (1,): -1}
+    one = levels.find(1)
+    assert levels.values[one] == 1
+    assert [levels.find(v) for v in (1.0, np.int8(1), np.float32(1))] == [one] * 3
+    assert levels.find(True) == levels.find(np.bool_(True)) == 0 != one
+    assert [levels.find(v) for v in (None, NAN, np.nan, pd.NA, pd.NaT)] == [4] * 5
+    assert levels.find([1]) == levels.find(False) == levels.find(np.str_("b")) == -1
+    assert levels.find(np.str_("a")) == 3
+    source, feature = nominal(np.array([[1], [2]]))
+    levels = source.levels(feature).levels
+    assert levels.find(True) == levels.find("1") == levels.find(None) == -1
+
+
+def test_labels_are_all_different():
+    values = ["missing", None, "", "(missing)", " ", 1, "1", "'1'"]
+    source, feature = nominal(objects(values))
+    column = source.levels(feature)
+    label = dict(zip(values, [column.levels.labels[k] for k in column.codes], strict=True))
+    assert label[None] == "((missing))"
+    assert label[""] == "''"
+    assert label[" "] == "' '"
+    assert (label[1], label["1"]) == ("1", "'1' (2)")
+    assert label["'1'"] == "'1'"
+    assert len(set(label.values())) == len(values)
+
+
+def test_levels_are_taken_in_any_order():
+    source, feature = nominal(objects(TEXT))
+    levels = source.levels(feature).levels
+    taken = levels.take([4, 0])
+    assert (taken.values, taken.labels, taken.rows.tolist()) == (
+        (None, "<script>"),
+        ("missing", "<script>"),
+        [2, 3],
+    )
+    assert (taken.find(None), taken.find("a"), len(taken)) == (0, -1, 2)
+    assert len(levels.take(np.array([], dtype=int))) == 0
+
+
+@pytest.mark.parametrize("X", [np.array([[7]]), objects(["x", "x", "x"]), polars(["x"], pl.String)])
+def test_one_row_or_one_level_is_enough(X):
+    source, feature = nominal(X)
+    column = source.levels(feature)
+    assert len(column.levels) == 1
+    assert column.codes.tolist() == [0] * len(X)
+    assert column.similar().tolist() == [0]

@@ -1,0 +1,520 @@
+"""Results in files: every field of every result comes back with its type; opening a file runs no code."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import pickle
+import zipfile
+from dataclasses import fields, is_dataclass
+from datetime import UTC, date, datetime
+from typing import Any
+
+import hypothesis.strategies as st
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+
+import skedasis as sd
+from skedasis.results.io import FORMAT, save
+from skedasis.results.packing import Packer, unpacked
+from tests.helpers import bent, bent_slope, refused, table
+
+N = 60
+RNG = np.random.default_rng(5)
+
+
+def same(got: Any, want: Any, where: str = "result") -> None:
+    """Assert that two values are equal in every field, type, dtype and order."""
+    assert type(got) is type(want), where
+    if is_dataclass(want):
+        for f in fields(want):
+            same(getattr(got, f.name), getattr(want, f.name), f"{where}.{f.name}")
+    elif isinstance(want, np.ndarray):
+        assert (got.dtype, got.shape) == (want.dtype, want.shape), where
+        if want.dtype.kind == "O":
+            same(got.tolist(), want.tolist(), where)
+        else:
+            np.testing.assert_array_equal(got, want, err_msg=where)
+            assert got.tobytes() == want.tobytes() or want.dtype.kind == "f", where
+    elif isinstance(want, dict):
+        assert list(got) == list(want), where
+        assert [type(k) for k in got] == [type(k) for k in want], where
+        for key in want:
+            same(got[key], want[key], f"{where}[{key!r}]")
+    elif isinstance(want, (list, tuple)):
+        assert len(got) == len(want), where
+        for i, (one, two) in enumerate(zip(got, want, strict=True)):
+            same(one, two, f"{where}[{i}]")
+    elif isinstance(want, float) and math.isnan(want):
+        assert math.isnan(got), where
+    else:
+        assert got == want, where
+
+
+def again(result: Any, path: Any) -> Any:
+    """Save, check that the file holds no objects, and load."""
+    save(result, path)
+    with np.load(path, allow_pickle=False) as file:
+        assert all(file[name].dtype.kind != "O" for name in file.files)
+        json.loads(str(file["header"]), parse_constant=_refuse)
+    return sd.load(path)
+
+
+def _refuse(constant: str) -> None:
+    raise AssertionError(f"JSON knows no {constant}")
+
+
+def frame() -> pd.DataFrame:
+    """Return columns of every kind: numbers with and without gaps, text, booleans, ordinals, mixed objects."""
+    mixed = np.array([1, True, "1", 2.5, None, (1, "a"), 7] * 9, dtype=object)[:N]
+    return pd.DataFrame(
+        {
+            "a": RNG.normal(size=N),
+            "gaps": np.where(RNG.uniform(size=N) < 0.2, np.nan, RNG.normal(size=N)),
+            "text": RNG.choice(["<b>x</b>", "ä ö", "z"], N),
+            "flag": RNG.integers(0, 2, N).astype(bool),
+            "grade": RNG.integers(1, 6, N),
+            "half": RNG.choice([0.5, 1.5, 2.5], N),
+            "mixed": mixed,
+            "same": np.ones(N),
+        }
+    )
+
+
+X = frame()
+SCHEMA = {
+    "grade": "ordinal",
+    "half": sd.Feature("half", "nominal", unit="€", levels=(2.5, 0.5, 1.5)),
+}
+WEIGHTS = RNG.integers(1, 4, N).astype(float)
+GROUPS = {"both": ["flag", "half"]}
+
+
+def model(rows: pd.DataFrame) -> np.ndarray:
+    """Return something that every column has a part in; missing numbers count as 3."""
+    own = rows["mixed"].map(lambda v: len(str(v))).to_numpy(float)
+    level = rows["text"].map({"<b>x</b>": 1.0, "ä ö": -1.0, "z": 0.5}).to_numpy(float)
+    slope = 1.0 + 0.3 * rows["flag"].to_numpy(float) + level
+    gaps = rows["gaps"].fillna(3.0).to_numpy(float)
+    return slope * rows["a"].to_numpy() + gaps * own + rows["grade"] ** 2 * rows["half"]
+
+
+def everything(method: Any, **options: Any) -> Any:
+    features = options.pop("features", None)
+    return sd.explain(model, X, features, method=method, schema=SCHEMA, progress=False, **options)
+
+
+RESULTS: dict[str, Any] = {
+    "ale": lambda: everything(sd.ALE(bins=4)),
+    "ale all pairs, weighted": lambda: everything(
+        sd.ALE(bins=4, all_pairs=True, center="start"), weights=WEIGHTS
+    ),
+    "rhale": lambda: everything(sd.RHALE()),
+    "uale of a grade": lambda: everything(sd.UALE(), features="grade"),
+    "grouped grades": lambda: everything(sd.RHALE(bins=sd.Greedy(min_points=50)), features="grade"),
+    "a sample of the rows": lambda: everything(sd.RHALE(), keep=2000, weights=WEIGHTS),
+    "no rows": lambda: everything(sd.ALE(), keep=0),
+    "sampling": lambda: everything(sd.ALE(), weights=WEIGHTS, weight_kind="sampling"),
+    "pdp": lambda: everything(sd.PDP(grid=5)),
+    "anchored": lambda: everything(sd.ICE(grid=5, anchor={"a": 0.0, "text": "z"})),
+    "slopes of curves": lambda: everything(sd.ICE(grid=5, derivative=True), features=["a", "gaps"]),
+    "mplot": lambda: everything(sd.MPlot(bins=4, center="mean")),
+    "mplot of residuals": lambda: everything(sd.MPlot(of="residual"), y=np.arange(N)),
+    "one level": lambda: everything(sd.ALE(top_levels=1), features="text"),
+    "an order": lambda: everything(sd.ALE(order={"text": ["z", "ä ö", "<b>x</b>"]})),
+    "a group": lambda: everything(sd.ALE(), features=["both", "a"], groups=GROUPS),
+    "surface": lambda: everything(sd.ALE(bins=3), features=("a", "gaps")),
+    "surface, rows a part": lambda: everything(sd.ALE(bins=3), features=("a", "gaps"), keep=900),
+    "surface of levels": lambda: everything(sd.ALE(bins=3), features=("text", "a")),
+    "surface of levels twice": lambda: everything(
+        sd.ALE(order="similarity"), features=("mixed", "flag"), weights=WEIGHTS
+    ),
+    "surface with holes": lambda: everything(
+        sd.ALE(bins=sd.Uniform(9), empty=None), features=("a", "gaps")
+    ).with_main_effects(),
+    "surface of slopes": lambda: everything(sd.DALE(bins=3), features=("a", "gaps")),
+    "surface of a constant": lambda: everything(sd.ALE(bins=3), features=("same", "a")),
+    "surface of a pdp": lambda: everything(sd.PDP(grid=3, center="mean"), features=("a", "flag")),
+    "pairs": lambda: everything(sd.ALE(bins=3), features=[("a", "text"), ("gaps", "a")]),
+}
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_what_is_loaded_is_what_was_saved(name, tmp_path):
+    want = RESULTS[name]()
+    same(again(want, tmp_path / "result"), want)
+
+
+def test_it_is_rich_what_these_results_hold():
+    """The round trip would prove nothing if the results had no levels of these types."""
+    es = RESULTS["ale"]()
+    kinds = [type(v).__name__ for v in es["mixed"].levels.values]
+    assert sorted(kinds) == ["NoneType", "bool", "float", "int", "int", "str", "tuple"]
+    assert es["mixed"].x.dtype.kind == "O"
+    assert es["mixed"].bins.left.dtype.kind == "O"
+    assert es["gaps"].missing_point.count > 0
+    assert es["half"].about.feature.levels == (2.5, 0.5, 1.5)
+    group = RESULTS["a group"]()["both"]
+    assert len(group.about.feature.members) == 2
+    assert isinstance(group.levels.values[0], tuple)
+    surface = RESULTS["surface of levels twice"]()
+    assert surface.moments["cell"].weight.shape == (len(surface.x[0]) - 1, len(surface.x[1]) - 1)
+    assert RESULTS["ale all pairs, weighted"]()["text"].moments["pairs"].mean.shape == (3, 3)
+
+
+def test_outputs_by_label(tmp_path):
+    from sklearn.linear_model import LogisticRegression
+
+    rows = table(150)
+    fitted = LogisticRegression().fit(rows, np.digitize(rows[:, 0], [-0.5, 0.5]))
+    q = sd.probability(fitted, class_="all")
+    for features in (None, 0, (0, 1), [(0, 1), (1, 2)]):
+        method = sd.ALE(bins=3)
+        want = sd.explain(q, rows, features, method=method, progress=False)
+        assert list(want) == [0, 1, 2]
+        same(again(want, tmp_path / "outputs.npz"), want)
+
+
+def test_labels_of_columns_come_back(tmp_path):
+    rows = pd.DataFrame(table(), columns=pd.MultiIndex.from_tuples([("a", 1), ("a", 2), ("b", 1)]))
+    want = sd.explain(
+        lambda rows: rows.to_numpy()[:, 0], rows, method=sd.ALE(bins=3), progress=False
+    )
+    got = again(want, tmp_path / "labels.npz")
+    same(got, want)
+    assert got["('a', 1)"].about.feature.label == ("a", 1)
+
+
+def test_a_loaded_result_does_what_the_saved_one_did(tmp_path):
+    want = everything(sd.ALE(bins=4))
+    got = again(want, tmp_path / "r.npz")
+    for e, f in zip(got.values(), want.values(), strict=True):
+        assert repr(e) == repr(f)
+        np.testing.assert_array_equal(e(f.x), f(f.x))
+        pd.testing.assert_frame_equal(e.to_frame(), f.to_frame())
+        for one, two in zip(
+            e.interval(method="bootstrap", replicates=9),
+            f.interval(method="bootstrap", replicates=9),
+            strict=True,
+        ):
+            np.testing.assert_array_equal(one, two)
+    assert got["mixed"]([True, 1, "1"]).tolist() == want["mixed"]([True, 1, "1"]).tolist()
+    assert len(set(got["mixed"]([True, 1, "1"]).tolist())) == 3
+    rows = table()
+    q = sd.prediction(bent, slope=bent_slope)
+    shown = sd.explain(q, rows, (0, 1), method=sd.DALE(bins=4), progress=False)
+    loaded = again(shown, tmp_path / "s.npz")
+    assert loaded.strength() == shown.strength()
+    same(loaded.rebin(sd.Uniform(3)), shown.rebin(sd.Uniform(3)))
+
+
+def test_other_levels_come_back_as_their_text_and_dates_as_dates(tmp_path):
+    rows = pd.DataFrame({"x": np.arange(40.0)})
+    rows["bin"] = pd.cut(rows["x"], 4)
+    rows["day"] = np.array([date(2020, 1, 1 + i % 3) for i in range(40)], dtype=object)
+    rows["time"] = np.array(
+        [datetime(2020, 1, 1, i % 2, tzinfo=UTC) for i in range(40)], dtype=object
+    )
+    f = lambda rows: rows["x"].to_numpy() + np.array([v.day for v in rows["day"]])  # noqa: E731
+    want = sd.explain(f, rows, ["bin", "day", "time"], method=sd.PDP(), progress=False)
+    got = again(want, tmp_path / "r.npz")
+    assert isinstance(want["bin"].levels.values[0], pd.Interval)
+    assert got["bin"].levels.values == tuple(str(v) for v in want["bin"].levels.values)
+    same(got["bin"].levels.labels, want["bin"].levels.labels)
+    np.testing.assert_array_equal(got["bin"](got["bin"].x), want["bin"].value)
+    same(got["day"], want["day"])
+    assert got["time"].levels.values == want["time"].levels.values
+
+
+PLAIN = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4) | st.dates(),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.lists(inner, max_size=3).map(tuple)
+        | st.dictionaries(st.text(max_size=2) | st.just("$"), inner, max_size=3)
+        | st.dictionaries(st.tuples(st.integers(), st.booleans()), inner, max_size=3)
+    ),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(PLAIN)
+def test_any_plain_value_survives_json(value):
+    packer = Packer({})
+    text = json.dumps(packer.packed(value, "v"), allow_nan=False)
+    same(unpacked(json.loads(text), packer.arrays.__getitem__, {}), value)
+
+
+def test_an_array_is_kept_once_and_is_one_again():
+    shared = np.arange(3.0)
+    packer = Packer({})
+    node = packer.packed([shared, {"again": shared}, np.arange(3.0)], "v")
+    assert list(packer.arrays) == ["v.0", "v.2"]
+    first, second, third = unpacked(node, packer.arrays.__getitem__, {})
+    assert first is second["again"]
+    assert first is not third
+
+
+# ---------------------------------------------------------------------------- format 1
+
+
+def format_1(several: bool) -> dict[str, Any]:
+    """Return a file of format 1, written from its layout: two bins between 0, 1 and 3, slopes 2 and 5."""
+    moments = {"count": 2.0, "weight": 2.0, "weight2": 2.0, "mean": 0.0, "m2": 0.5}
+    bins = {
+        "left": [0.0, 1.0],
+        "right": [1.0, 3.0],
+        "count": [2, 2],
+        "weight": [2.0, 2.0],
+        "effect": [2.0, 5.0],
+        "std": [0.5, 0.5],
+        "std_error": [0.25, 0.25],
+        "empty": [False, False],
+        "trusted": [False, False],
+    }
+    own: dict[str, Any] = {
+        "x": [0.0, 1.0, 3.0],
+        "value": [-4.0, -2.0, 8.0],
+        "heterogeneity": [0.0, 0.5, 1.1],
+        "std_error": [0.1, 0.2, 0.3],
+        "freedom": [1.0, np.inf, 2.0],
+        **{f"bins.{k}": v for k, v in bins.items()},
+        "rows.x": [0.5, 0.6, 2.0, 2.5],
+        "rows.effect": [1.5, 2.5, 4.5, 5.5],
+        "cells.edges": [0.0, 1.0, 3.0],
+        **{f"moments.local.{k}": [v, v] for k, v in moments.items()},
+        **{f"moments.axis.{k}": [v, v] for k, v in moments.items()},
+    }
+    own["moments.local.mean"] = [2.0, 5.0]
+    feature = {"name": "size", "kind": "ordinal", "unit": "m", "levels": [1, 2], "position": 3}
+    entry = {
+        "importance": 4.0,
+        "score": 0.5,
+        "spec": {
+            "method": "DALE",
+            "center": "mean",
+            "local": "slopes",
+            "accumulate": "variance",
+            "ddof": 1,
+            "accumulate_se": "quadrature",
+            "closed": "left",
+            "weight_kind": "frequency",
+            "parameters": {"bins": {"scheme": "Uniform", "k": 2}},
+        },
+        "about": {
+            "feature": {**feature, "label": "size", "dtype": "float64"},
+            "quantity": "price",
+            "unit": None,
+            "library": None,
+            "spread": 0.9,
+            "missing": 7,
+            "dtype": "float64",
+        },
+        "provenance": {"seed": 0},
+        "moments": ["local", "axis"],
+        "bins": {},
+        "rows": {"weight": None, "exact": True},
+        "curves": None,
+        "cells": {"closed": "left"},
+    }
+    header: dict[str, Any] = {"skedasis": 1, "several": several, "effects": [entry]}
+    if several:
+        header["provenance"] = {"rows": 4}
+    arrays = {f"0.{k}": np.array(v) for k, v in own.items()}
+    return {**arrays, "header": np.array(json.dumps(header))}
+
+
+def test_files_of_format_1_are_still_read(tmp_path):
+    path = tmp_path / "old.npz"
+    np.savez_compressed(path, **format_1(several=False))
+    e = sd.load(path)
+    assert isinstance(e, sd.Effect)
+    assert e.value.tolist() == [-4.0, -2.0, 8.0]
+    assert e.freedom.tolist() == [1.0, np.inf, 2.0]
+    assert e.bins.count.tolist() == [2, 2]
+    assert e.bins.trusted.tolist() == [False, False]
+    assert e.rows.weight is None
+    assert e.rows.exact
+    assert e.curves is None
+    assert e.moments["local"].mean.tolist() == [2.0, 5.0]
+    assert (e.spec.method, e.spec.derivative, e.spec.parameters["bins"]["k"]) == ("DALE", False, 2)
+    assert e.about.feature == sd.Feature("size", "ordinal", "m", (1, 2), 3, "size")
+    assert (e.about.quantity, e.missing, e.provenance) == ("price", 7, {"seed": 0})
+    assert e.levels is None
+    assert e.missing_point is None
+    assert e.rebin(sd.Edges([0.0, 3.0])).bins.effect.tolist() == [3.5]
+    same(again(e, tmp_path / "new.npz"), e)
+    np.savez_compressed(path, **format_1(several=True))
+    es = sd.load(path)
+    assert isinstance(es, sd.Effects)
+    assert list(es) == ["size"]
+    assert es.provenance == {"rows": 4}
+    same(es["size"], e)
+
+
+# ---------------------------------------------------------------------- what is no result
+
+
+class Bomb:
+    """What would run on being unpickled."""
+
+    def __reduce__(self):
+        return (pytest.fail, ("a file ran code",))
+
+
+def damaged(path: Any, **changes: Any) -> None:
+    """Write a good file with some of its arrays changed, or (None) left out."""
+    RESULTS["rhale"]().save(path)
+    with np.load(path) as file:
+        arrays = {k: file[k] for k in file.files} | changes
+    np.savez(path, **{k: v for k, v in arrays.items() if v is not None})
+
+
+def with_header(path: Any, change: Any) -> None:
+    """Write a good file with its header changed."""
+    e = everything(sd.ALE(bins=4), features="text")
+    e.save(path)
+    with np.load(path) as file:
+        arrays = {k: file[k] for k in file.files}
+    header = json.loads(str(arrays["header"]))
+    changed = change(header)
+    arrays["header"] = np.array(json.dumps(header if changed is None else changed))
+    np.savez(path, **arrays)
+
+
+HEADERS: dict[str, Any] = {
+    "a list": lambda h: [h],
+    "a number": lambda h: 3,
+    "no format": lambda h: h.pop("skedasis") and None,
+    "format as text": lambda h: h.update(skedasis="two"),
+    "format null": lambda h: h.update(skedasis=None),
+    "no result": lambda h: h.pop("result") and None,
+    "no results inside": lambda h: h.update(result={"a": 1}),
+    "an empty dictionary": lambda h: h.update(result={}),
+    "a part of a result": lambda h: h.update(result=h["result"]["of"]["levels"]),
+    "an unknown kind": lambda h: h["result"].update({"$": "os.system"}),
+    "a kind that is a list": lambda h: h["result"].update({"$": ["Effect"]}),
+    "nothing in it": lambda h: h["result"].pop("of") and None,
+    "an unknown field": lambda h: h["result"]["of"].update(evil=1),
+    "a missing field": lambda h: h["result"]["of"].pop("value") and None,
+    "no array": lambda h: h["result"]["of"].update(value=[1.0]),
+    "an array that is not there": lambda h: h["result"]["of"].update(x={"$": "array", "of": "no"}),
+    "the wrong shape": lambda h: h["result"]["of"].update(
+        x={"$": "objects", "of": [1], "shape": [5]}
+    ),
+    "no date": lambda h: h["result"]["of"].update(provenance={"$": "date", "of": "yesterday"}),
+    "earlier than the first": lambda h: h.update(skedasis=0, result=None),
+}
+
+
+@pytest.mark.parametrize("name", HEADERS)
+def test_headers_that_say_something_else(name, tmp_path):
+    path = tmp_path / "r.npz"
+    with_header(path, HEADERS[name])
+    with refused(sd.DataError, "load", "no saved result"):
+        sd.load(path)
+
+
+def test_a_later_format_is_named(tmp_path):
+    path = tmp_path / "r.npz"
+    with_header(path, lambda h: h.update(skedasis=FORMAT + 1))
+    with refused(sd.DataError, f"format {FORMAT + 1}", "Update skedasis"):
+        sd.load(path)
+
+
+def test_objects_in_a_file_are_never_unpickled(tmp_path):
+    path = tmp_path / "r.npz"
+    bomb = np.array([Bomb()], dtype=object)
+    for name in ("header", "result.effects.0.value"):
+        damaged(path, **{name: bomb})
+        with refused(sd.DataError, "no saved result"):
+            sd.load(path)
+    for content in (pickle.dumps(Bomb()), b"", b"skedasis", b"PK\x03\x04 and nothing else"):
+        path.write_bytes(content)
+        with refused(sd.DataError, "no saved result"):
+            sd.load(path)
+    np.save(path.with_suffix(".npy"), np.arange(3))
+    with refused(sd.DataError, "no saved result"):
+        sd.load(path.with_suffix(".npy"))
+
+
+def test_missing_members_and_headers_that_are_no_text(tmp_path):
+    path = tmp_path / "r.npz"
+    for changes in (
+        {"header": None},
+        {"header": np.arange(3)},
+        {"header": np.array("{")},
+        {"header": np.array("[" * 100_000)},
+        {"result.effects.0.value": None},
+    ):
+        damaged(path, **changes)
+        with refused(sd.DataError, "no saved result"):
+            sd.load(path)
+
+
+def test_arrays_that_claim_to_be_huge(tmp_path):
+    path, huge = tmp_path / "r.npz", tmp_path / "huge.npz"
+    everything(sd.ALE(bins=3), features="text").save(path)
+    claim = io.BytesIO()
+    shape = {"descr": "<f8", "fortran_order": False, "shape": (10**15,)}
+    np.lib.format.write_array_header_1_0(claim, shape)
+    with zipfile.ZipFile(path) as good, zipfile.ZipFile(huge, "w") as bad:
+        for name in good.namelist():
+            content = good.read(name)
+            bad.writestr(name, claim.getvalue() if name == "result.value.npy" else content)
+    with refused(sd.DataError, "load", "do not fit into memory"):
+        sd.load(huge)
+
+
+def test_a_damaged_file_is_refused_or_read_whole(tmp_path):
+    """Whatever byte is wrong: the only errors are ours, and what is read is what was written."""
+    path, broken = tmp_path / "r.npz", tmp_path / "broken.npz"
+    want = everything(sd.ALE(bins=3), features="text")
+    want.save(path)
+    whole = path.read_bytes()
+    rng = np.random.default_rng(0)
+    refusals = 0
+    for place in rng.integers(0, len(whole), 250):
+        for content in (
+            whole[:place],
+            whole[:place]
+            + bytes([whole[place] ^ (1 << int(rng.integers(8)))])
+            + whole[place + 1 :],
+        ):
+            broken.write_bytes(content)
+            try:
+                got = sd.load(broken)
+            except sd.DataError:
+                refusals += 1
+            else:
+                same(got, want)
+    assert refusals > 250
+
+
+def test_files_that_are_not_there_say_so(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        sd.load(tmp_path / "none.npz")
+    with pytest.raises(IsADirectoryError):
+        sd.load(tmp_path)
+
+
+@pytest.mark.parametrize("thing", [None, 3, {}, {"a": 3}, [1], {"a": {}}])
+def test_only_results_are_saved(thing, tmp_path):
+    path = tmp_path / "r.npz"
+    path.write_bytes(b"precious")
+    with refused(sd.DataError, "save", "an Effect"):
+        save(thing, path)
+    assert path.read_bytes() == b"precious"
+
+
+def test_a_file_is_a_zip_of_plain_arrays(tmp_path):
+    path = tmp_path / "no suffix"
+    everything(sd.ALE(), features="mixed").save(path)
+    with zipfile.ZipFile(path) as archive:
+        assert archive.testzip() is None
+        assert all(name.endswith(".npy") for name in archive.namelist())
+    assert not path.with_suffix(".npz").exists()

@@ -1,0 +1,302 @@
+"""Results as data frames: what stands in which column, for numbers, levels, pairs, and points of missing values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import skedasis as sd
+from skedasis.results.tables import table_of
+from tests.helpers import bent, refused, table
+
+N = 90
+SCRIPT = "<script>alert('a')</script>"
+backends = pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow"])
+
+
+def frame() -> pd.DataFrame:
+    """Return two numeric columns, one of them with gaps, text that is no markup, and a grade."""
+    rng = np.random.default_rng(3)
+    gaps = rng.normal(size=N)
+    gaps[::9] = np.nan
+    return pd.DataFrame(
+        {
+            "a": rng.normal(size=N),
+            "gaps": gaps,
+            SCRIPT: rng.choice(["<b>", "ä", "z"], N, p=[0.5, 0.3, 0.2]),
+            "grade": rng.integers(1, 5, N),
+        }
+    )
+
+
+X = frame()
+WEIGHTS = np.random.default_rng(4).integers(1, 4, N).astype(float)
+LEVELS = ["<b>", "z", "ä"]
+
+
+def model(rows: pd.DataFrame) -> np.ndarray:
+    """Return a function of all columns; a gap counts as 2."""
+    level = rows[SCRIPT].map({"<b>": 1.0, "ä": -1.0, "z": 0.5}).to_numpy(float)
+    gaps = rows["gaps"].fillna(2.0).to_numpy(float)
+    return (1 + level) * rows["a"].to_numpy() + gaps + rows["grade"].to_numpy() ** 2
+
+
+def explain(method: Any, features: Any = None, **options: Any) -> Any:
+    schema = {"grade": "ordinal"}
+    return sd.explain(model, X, features, method=method, schema=schema, progress=False, **options)
+
+
+def columns(native: Any) -> dict[str, list[Any]]:
+    """Return a data frame's columns as lists, whatever library it is of."""
+    return nw.from_native(native, eager_only=True).to_dict(as_series=False)
+
+
+def test_levels_stand_beside_their_rows():
+    e = explain(sd.ALE(order={SCRIPT: ["z", "<b>", "ä"]}), SCRIPT, weights=WEIGHTS)
+    shown = e.to_frame()
+    assert list(shown) == [
+        *("feature", "level", "value", "heterogeneity", "std_error", "count", "weight")
+    ]
+    assert shown["level"].tolist() == ["z", "<b>", "ä"]
+    assert set(shown["feature"]) == {SCRIPT}
+    for level, count, weight in zip(shown["level"], shown["count"], shown["weight"], strict=True):
+        here = (X[SCRIPT] == level).to_numpy()
+        assert (count, weight) == (here.sum(), WEIGHTS[here].sum())
+    for name in ("value", "heterogeneity", "std_error"):
+        np.testing.assert_array_equal(shown[name], getattr(e, name))
+
+
+def test_steps_have_text_for_edges():
+    e = explain(sd.ALE(order={SCRIPT: ["z", "<b>", "ä"]}), SCRIPT)
+    shown = e.to_frame(of="bins")
+    assert shown["left"].tolist() == ["z", "<b>"]
+    assert shown["right"].tolist() == ["<b>", "ä"]
+    assert shown["count"].tolist() == [
+        X[SCRIPT].isin(pair).sum() for pair in (["z", "<b>"], ["<b>", "ä"])
+    ]
+    grades = explain(sd.RHALE(), "grade").to_frame(of="bins")
+    assert grades["left"].iloc[0] == "1"
+    assert grades["right"].iloc[-1] == "4"
+
+
+@pytest.mark.parametrize(
+    ("values", "texts"),
+    [
+        ([True, False], ["False", "True"]),
+        ([2, 1, 3], ["1", "2", "3"]),
+        ([1, "1", None, 2.5], ["1", "2.5", "'1'", "missing"]),
+    ],
+)
+def test_levels_of_any_type_are_text(values, texts):
+    rows = pd.DataFrame({"c": pd.Series(values * 8, dtype=object), "x": 1.0})
+    e = sd.explain(
+        lambda rows: np.arange(len(rows)) * 0.0,
+        rows,
+        "c",
+        method=sd.PDP(),
+        schema={"c": "nominal"},
+        progress=False,
+    )
+    assert sorted(e.to_frame()["level"]) == sorted(texts)
+    steps = sd.explain(
+        lambda rows: np.arange(len(rows)) * 0.0,
+        rows,
+        "c",
+        method=sd.ALE(),
+        schema={"c": "nominal"},
+        progress=False,
+    ).to_frame(of="bins")
+    assert set(steps["left"]) | set(steps["right"]) == set(texts)
+
+
+def test_one_point_of_missing_values_is_one_row():
+    e = explain(sd.ALE(bins=5), "gaps")
+    shown = e.to_frame(of="missing")
+    assert list(shown) == ["feature", "count", "effect", "value", "std", "std_error"]
+    assert len(shown) == 1
+    row = shown.iloc[0]
+    assert (row["feature"], row["count"]) == ("gaps", 10)
+    # A gap counts as 2: so much more than the mean of what is observed, the same for every row.
+    assert row["effect"] == pytest.approx(2.0 - X["gaps"].mean(), rel=1e-9)
+    assert row["std"] == pytest.approx(0.0, abs=1e-12)
+
+
+def test_no_point_of_missing_values_is_an_error():
+    with refused(sd.UnsupportedError, "'a'", "no such point", "no row misses it"):
+        explain(sd.ALE(bins=5), "a").to_frame(of="missing")
+    with refused(sd.UnsupportedError, "no such point"):
+        explain(sd.ALE(bins=5), ["a", SCRIPT]).to_frame(of="missing")
+
+
+def test_all_points_of_missing_values_together():
+    shown = explain(sd.ALE(bins=5)).to_frame(of="missing")
+    assert shown["feature"].tolist() == ["gaps"]
+
+
+@backends
+def test_numbers_and_levels_in_one_table(backend):
+    es = explain(sd.ALE(bins=4), weights=WEIGHTS)
+    shown = columns(es.to_frame(backend))
+    assert list(shown) == [
+        *("feature", "x", "level", "value", "heterogeneity", "std_error", "count", "weight")
+    ]
+    size = {name: len(e.x) for name, e in es.items()}
+    assert shown["feature"] == [name for name in es for _ in range(size[name])]
+    categorical = [name in (SCRIPT, "grade") for name in shown["feature"]]
+    assert [_no_text(level) for level in shown["level"]] == [not c for c in categorical]
+    assert np.isnan(np.array(shown["x"], dtype=float)).tolist() == categorical
+    assert np.isnan(np.array(shown["count"], dtype=float)).tolist() == [not c for c in categorical]
+    value = np.concatenate([e.value for e in es.values()])
+    np.testing.assert_array_equal(shown["value"], value)
+    here = [i for i, name in enumerate(shown["feature"]) if name == SCRIPT]
+    assert sorted(shown["level"][i] for i in here) == LEVELS
+    assert sum(shown["weight"][i] for i in here) == WEIGHTS.sum()
+
+
+def _no_text(value: Any) -> bool:
+    return not isinstance(value, str)
+
+
+def test_numbers_alone_have_no_levels():
+    es = explain(sd.ALE(bins=4), ["a", "gaps"])
+    for of, place in (("effect", ["x"]), ("bins", ["left", "right"])):
+        shown = es.to_frame(of=of)
+        assert not [c for c in shown if "level" in c]
+        assert list(shown)[1 : 1 + len(place)] == place
+    assert list(es.to_frame()) == ["feature", "x", "value", "heterogeneity", "std_error"]
+
+
+@backends
+def test_bins_and_steps_in_one_table(backend):
+    es = explain(sd.ALE(bins=4))
+    shown = columns(es.to_frame(backend, of="bins"))
+    assert list(shown)[:5] == ["feature", "left", "left_level", "right", "right_level"]
+    assert len(shown["feature"]) == sum(len(e.bins) for e in es.values())
+    first = shown["feature"].index(SCRIPT)
+    assert np.isnan(shown["left"][first])
+    assert shown["left_level"][first] == es[SCRIPT].levels.labels[0]
+    assert shown["right_level"][first] == es[SCRIPT].levels.labels[1]
+    assert shown["right"][0] == es["a"].bins.right[0]
+    assert _no_text(shown["right_level"][0])
+
+
+@backends
+def test_curves_over_levels(backend):
+    es = explain(sd.ICE(grid=3))
+    e = es[SCRIPT]
+    own = columns(e.to_frame(backend, of="curves"))
+    assert list(own) == ["feature", "row", "level", "value"]
+    assert own["level"] == list(e.levels.labels) * N
+    assert own["row"] == np.repeat(np.arange(N), 3).tolist()
+    np.testing.assert_array_equal(own["value"], e.curves.value.ravel())
+    both = columns(es.to_frame(backend, of="curves"))
+    assert list(both) == ["feature", "row", "x", "level", "value"]
+    assert len(both["value"]) == sum(f.curves.value.size for f in es.values())
+
+
+def test_a_ranking_counts_levels():
+    lines = {r.feature: r for r in explain(sd.ALE(bins=4)).ranking()}
+    assert (lines[SCRIPT].bins, lines["grade"].bins, lines["a"].bins) == (3, 4, 4)
+    assert lines["gaps"].missing == 10
+    assert lines["grade"].untrusted_rows == 0
+    shown = explain(sd.ALE(bins=4)).to_frame(of="ranking")
+    assert list(shown) == [
+        *("feature", "importance", "heterogeneity", "bins", "untrusted_rows", "missing")
+    ]
+    assert shown["importance"].is_monotonic_decreasing
+
+
+def test_what_an_effect_does_not_have():
+    with refused(sd.UnsupportedError, "of='bins'", repr(SCRIPT), "which has none"):
+        explain(sd.PDP(), SCRIPT).to_frame(of="bins")
+    with refused(sd.UnsupportedError, "of='curves'", "ICE for curves"):
+        explain(sd.ALE(), SCRIPT).to_frame(of="curves")
+    with refused(sd.DataError, "'steps'", "'missing'"):
+        explain(sd.ALE(), "a").to_frame(of="steps")
+
+
+def test_a_table_is_in_the_library_of_the_data():
+    rows = pl.DataFrame(
+        {k: X[k].to_list() for k in X} | {SCRIPT: pl.Series(X[SCRIPT].tolist(), dtype=pl.String)}
+    )
+    es = sd.explain(
+        lambda rows: rows["a"].to_numpy() * 2, rows, ["a", SCRIPT], method="ale", progress=False
+    )
+    assert isinstance(es.to_frame(), pl.DataFrame)
+    assert es.to_frame().schema["level"] == pl.String
+
+
+# --------------------------------------------------------------------------------- surfaces
+
+
+@backends
+def test_points_of_a_surface(backend):
+    s = explain(sd.ALE(bins=3), ("a", SCRIPT))
+    shown = columns(s.to_frame(backend))
+    assert list(shown) == ["feature0", "feature1", "x0", "x1", "value", "heterogeneity"]
+    assert set(shown["feature0"]) == {"a"}
+    assert set(shown["feature1"]) == {SCRIPT}
+    labels = list(s.sides[1].levels.labels)
+    for i, (x0, x1) in enumerate(zip(shown["x0"], shown["x1"], strict=True)):
+        row, column = divmod(i, 3)
+        assert x0 == s.x[0][row]
+        assert x1 == labels[column]
+        assert shown["value"][i] == s.value[row, column] == s(x0, x1)
+        assert shown["heterogeneity"][i] == s.heterogeneity[row, column]
+
+
+@backends
+def test_cells_of_a_surface(backend):
+    s = explain(sd.ALE(bins=sd.Uniform(6)), ("a", SCRIPT), weights=WEIGHTS)
+    shown = columns(s.to_frame(backend, of="cells"))
+    ends = ["left0", "right0", "left1", "right1"]
+    assert list(shown) == [
+        *("feature0", "feature1", *ends, "count", "weight", "effect", "std", "empty")
+    ]
+    labels = s.sides[1].levels.labels
+    assert list(zip(*(shown[c] for c in ends), strict=True)) == [
+        (s.x[0][i], s.x[0][i + 1], labels[j], labels[j + 1]) for i in range(6) for j in range(2)
+    ]
+    for low, high, one, other, count, weight, empty in zip(
+        *(shown[c] for c in (*ends, "count", "weight", "empty")), strict=True
+    ):
+        top = X["a"] <= high if high == s.x[0][-1] else X["a"] < high
+        here = ((X["a"] >= low) & top & X[SCRIPT].isin([one, other])).to_numpy()
+        assert (count, weight, empty) == (here.sum(), WEIGHTS[here].sum(), not here.any())
+
+
+def test_surfaces_of_numbers_and_of_levels():
+    rows = table()
+    s = sd.explain(bent, rows, (0, 1), method=sd.DALE(bins=4), progress=False)
+    cells = s.to_frame("pandas", of="cells")
+    assert len(cells) == 16
+    assert cells["count"].sum() == len(rows)
+    assert cells["left0"].dtype == float
+    s = explain(sd.ALE(order={SCRIPT: "similarity"}), (SCRIPT, "grade"))
+    assert s.to_frame(of="cells")["left1"].tolist() == ["1", "2", "3"] * 2
+    assert len(s.to_frame()) == 12
+
+
+def test_a_pdp_has_points_but_no_cells():
+    s = explain(sd.PDP(grid=3), ("a", SCRIPT))
+    assert len(s.to_frame()) == 9
+    with refused(sd.UnsupportedError, "of='cells'", "PDP", "Use ALE or DALE"):
+        s.to_frame(of="cells")
+    with refused(sd.DataError, "'curves'", "'effect' or 'cells'"):
+        s.to_frame(of="curves")
+
+
+def test_columns_are_of_one_length():
+    for method in (sd.ALE(bins=3), sd.ICE(grid=3), sd.MPlot(bins=3), sd.RHALE()):
+        for e in explain(method).values():
+            for of in ("effect", "bins", "curves", "missing"):
+                try:
+                    lengths = {len(column) for column in table_of(e, of).values()}
+                except sd.UnsupportedError:
+                    continue
+                assert len(lengths) == 1
