@@ -18,7 +18,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--d", type=int, default=10, help="features (default 10)")
     parser.add_argument("--repeats", type=int, default=7, help="timed runs of each (default 7)")
     parser.add_argument(
-        "--only", action="append", metavar="GROUP", help="ale, rhale, pdp, search or memory; repeat"
+        "--only", action="append", metavar="GROUP", help=f"{', '.join(GROUPS)}; repeat"
     )
     parser.add_argument("--model", choices=tuple(MODELS), default="arithmetic")
     parser.add_argument(

@@ -15,8 +15,12 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import asdict
 
+from benchmarks.lines import Alone, Line, Space, Speed
 from benchmarks.problem import Settings
-from benchmarks.tasks import Line, Space, Speed, measure
+from benchmarks.tasks import measure
+from benchmarks.timing import Took
+
+KINDS: dict[str, type[Line]] = {kind.__name__: kind for kind in (Speed, Space, Alone)}
 
 
 def measure_apart(settings: Settings, groups: list[str]) -> Iterator[Line]:
@@ -33,7 +37,9 @@ def measure_apart(settings: Settings, groups: list[str]) -> Iterator[Line]:
 
 def _read(line: str) -> Line:
     found = json.loads(line)
-    return (Speed if found.pop("kind") == "Speed" else Space)(**found)
+    kind = KINDS[found.pop("kind")]
+    times = {name: Took(**found[name]) for name in ("ours", "theirs", "took") if name in found}
+    return kind(**{**found, **times})
 
 
 def main(task: str) -> None:

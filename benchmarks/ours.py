@@ -31,6 +31,11 @@ class Ours:
         """ALE with the given bins."""
         return self.explain(sd.ALE(bins=bins))
 
+    def pair(self, bins: Any) -> Any:
+        """Second-order ALE of the first two features."""
+        q, X = sd.prediction(self.problem.model), self.problem.rows
+        return sd.explain(q, X, (0, 1), method=sd.ALE(bins=bins), progress=False)
+
     def rhale(self, bins: int) -> Any:
         """RHALE, slopes given, at most so many bins."""
         return self.explain(sd.RHALE(bins=self.search(bins)), slope=True)

@@ -107,6 +107,17 @@ class Peers:
             for name in self.frame.columns
         ]  # fmt: skip
 
+    def pyale_pair(self, bins: int) -> pd.DataFrame:
+        """Second-order effect of the first two features, edges as its index and columns.
+
+        As many bins for both: with other numbers it looks the second feature's rows up by the first
+        one's bins, and is wrong by half its range.
+        """
+        first, second = self.frame.columns[:2]
+        return PyALE.ale(
+            X=self.frame, model=self.estimator, feature=[first, second], grid_size=bins, plot=False
+        )
+
     def sklearn_pdp(self, grid: dict[int, Floats]) -> list[Floats]:
         """Brute force means; no heterogeneity."""
         return [
@@ -129,11 +140,11 @@ class Peers:
         return found
 
 
-def seconds_of(model: Callable[[Floats], Any], X: Floats) -> float:
+def seconds_of(model: Callable[[Any], Any], X: Any) -> float:
     """Return the seconds that the model takes for one row, called with all rows again and again."""
 
     def often() -> None:
         for _ in range(20):
             model(X)
 
-    return medians({"model": often}, 7)[0]["model"] / (20 * len(X))
+    return medians({"model": often}, 7)[0]["model"].wall / (20 * len(X))

@@ -11,10 +11,10 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.lines import Alone, Line, Space, Speed
 from benchmarks.problem import Settings
-from benchmarks.tasks import Line, Space, Speed
 
-LIBRARIES = ("skedasis", "numpy", "effector", "PyALE", "scikit-learn")
+LIBRARIES = ("skedasis", "numpy", "pandas", "effector", "PyALE", "scikit-learn")
 
 
 def watch(lines: Iterable[Line]) -> Iterator[Line]:
@@ -27,17 +27,20 @@ def watch(lines: Iterable[Line]) -> Iterator[Line]:
 
 
 def show(settings: Settings, lines: list[Line]) -> None:
-    """Print both tables."""
+    """Print the tables that have lines."""
     console = Console()
     if not console.is_terminal:
         console.width = 110  # a log file has no width of its own
     fast = [line for line in lines if isinstance(line, Speed)]
+    alone = [line for line in lines if isinstance(line, Alone)]
     small = [line for line in lines if isinstance(line, Space)]
     title = f"N = {settings.n:,}, D = {settings.d}, model: {settings.model}, one thread"
     if settings.quick:
         title += " (quick: the ratios mean nothing)"
     if fast:
         console.print(_speeds(fast, settings, title))
+    if alone:
+        console.print(_times(alone, settings))
     if small:
         console.print(_spaces(small, settings))
     console.print("   ".join(f"{name} {number}" for name, number in _versions().items()))
@@ -49,9 +52,10 @@ def _mark(reached: bool | None) -> str:
 
 def _speeds(lines: list[Speed], settings: Settings, title: str) -> Table:
     cells = settings.n * settings.d
-    table = Table(title=title, caption="rows: model rows asked for, as multiples of N D")
+    caption = "rows: model rows asked for, as multiples of N for each feature or pair explained"
+    table = Table(title=title, caption=caption)
     table.add_column("work, beside, note", overflow="fold")
-    names = ("ours\nms", "model\nalone ms", "theirs\nms", "ratio", "reach", "")
+    names = ("ours\nms", "model\nalone ms", "theirs\nms", "ratio", "cpu\nratio", "reach", "")
     for name in (*names, "rows\nours", "rows\ntheirs", "differ\nby"):
         table.add_column(name, justify="right", no_wrap=True)
     for line in lines:
@@ -59,10 +63,27 @@ def _speeds(lines: list[Speed], settings: Settings, title: str) -> Table:
         what = ", ".join(filter(None, (line.peer, line.note)))
         table.add_row(
             f"{line.work}\n[dim]{what}[/dim]",
-            _ms(line.ours), _ms(line.model), _ms(line.theirs), f"{line.ratio:.1f} x",
+            _ms(line.ours.wall), _ms(line.model), _ms(line.theirs.wall),
+            f"{line.ratio:.1f} x", f"{line.cpu_ratio:.1f} x",
             "" if line.reach is None else f"{line.reach:g} x", _mark(line.reached),
-            _rows(line.rows / cells), _rows(line.their_rows / cells),
+            _rows(line.rows / (line.unit or cells)), _rows(line.their_rows / (line.unit or cells)),
             difference if line.agrees else f"[red]{difference}[/red]",
+        )  # fmt: skip
+    return table
+
+
+def _times(lines: list[Alone], settings: Settings) -> Table:
+    table = Table(title=f"ours alone, D = {settings.d} other features, one thread")
+    table.add_column("work")
+    for name in ("N", "s", "cpu s", "reach", "", "rows"):
+        table.add_column(name, justify="right")
+    table.add_column("note")
+    for line in lines:
+        limit = "" if line.limit is None else f"{line.limit:g}"
+        note = line.note if line.agrees else f"[red]{line.note}: no[/red]"
+        table.add_row(
+            line.work, f"{line.n:,}", f"{line.took.wall:.2f}", f"{line.took.cpu:.2f}", limit,
+            _mark(line.reached), _rows(line.rows / line.n), note,
         )  # fmt: skip
     return table
 
@@ -104,7 +125,9 @@ def as_json(settings: Settings, lines: list[Line]) -> dict[str, Any]:
     """Return everything that was measured."""
     rows: list[dict[str, Any]] = []
     for line in lines:
-        ratio = {"ratio": line.ratio} if isinstance(line, Speed) else {}
+        ratio: dict[str, float] = {}
+        if isinstance(line, Speed):
+            ratio = {"ratio": line.ratio, "cpu_ratio": line.cpu_ratio}
         rows.append({**asdict(line), **ratio, "reached": line.reached, "agrees": line.agrees})
     machine = {"processor": platform.processor() or platform.machine(), "system": platform.system()}
     return {"settings": asdict(settings), "versions": _versions(), "machine": machine, "rows": rows}

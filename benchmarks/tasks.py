@@ -3,134 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 import skedasis as sd
+from benchmarks.bench import Bench, largest_difference
+from benchmarks.categories import categories, levels
+from benchmarks.lines import Line, Space, Speed
 from benchmarks.memory import peak
-from benchmarks.ours import Ours, objective
-from benchmarks.peers import Peers, seconds_of
-from benchmarks.problem import Floats, Model, Problem, Settings
-from benchmarks.timing import Run, medians, once
+from benchmarks.ours import objective
+from benchmarks.pairs import pairs
+from benchmarks.problem import Floats, Settings
+from benchmarks.timing import Took, medians, once
 
 BINS, POINTS = 20, 50
-
-
-@dataclass(frozen=True)
-class Speed:
-    """One line of the table of speeds.
-
-    Parameters
-    ----------
-    group, work, peer : str
-    ours, theirs : float
-        Median seconds.
-    model : float
-        Seconds that the model alone takes for as many rows as we ask it for.
-    rows, their_rows : int
-        Model rows asked for, counted in the model; slope rows included.
-    difference : float or None
-        Largest difference of the two answers, relative to the largest value.
-    tolerance : float
-        Beyond it they do not agree.
-    reach : float or None
-        The ratio to reach.
-    note : str
-    """
-
-    group: str
-    work: str
-    peer: str
-    ours: float
-    theirs: float
-    model: float = 0.0
-    rows: int = 0
-    their_rows: int = 0
-    difference: float | None = None
-    tolerance: float = 1e-6
-    reach: float | None = None
-    note: str = ""
-
-    @property
-    def ratio(self) -> float:
-        """Return how many times as fast we are."""
-        return self.theirs / self.ours
-
-    @property
-    def agrees(self) -> bool:
-        """Return whether the answers are the same, as far as they can be compared."""
-        return self.difference is None or self.difference <= self.tolerance
-
-    @property
-    def reached(self) -> bool | None:
-        """Return whether the ratio is reached; None where none is set."""
-        return None if self.reach is None else self.ratio >= self.reach
-
-
-@dataclass(frozen=True)
-class Space:
-    """One line of the table of memory: extra megabytes at the peak, beyond X."""
-
-    group: str
-    work: str
-    n: int
-    megabytes: float
-    limit: float | None = None
-    note: str = ""
-    agrees: bool = True
-
-    @property
-    def reached(self) -> bool | None:
-        """Return whether it stays below the limit; None where none is set."""
-        return None if self.limit is None else self.megabytes <= self.limit
-
-
-Line = Speed | Space
-
-
-class Counted:
-    """A model that counts the rows it is asked for."""
-
-    def __init__(self, model: Model) -> None:
-        self.model, self.rows = model, 0
-
-    def __call__(self, X: Any) -> Floats:
-        """Count the rows, and answer."""
-        self.rows += len(X)
-        return self.model(X)
-
-
-class Bench:
-    """One problem, its solvers, and how long the model alone takes."""
-
-    def __init__(self, settings: Settings) -> None:
-        self.settings = settings
-        self.problem = Problem(settings)
-        self.ours, self.peers = Ours(self.problem), Peers(self.problem)
-        self.row_seconds = seconds_of(self.problem.model, self.problem.rows)
-        self.slope_seconds = seconds_of(self.problem.slope, self.problem.rows)
-
-    def run(self, runs: dict[str, Run], repeats: int | None = None) -> tuple[dict[str, float], Any]:
-        """Return median seconds and first answers."""
-        return medians(runs, repeats or self.settings.repeats)
-
-    def count(self, who: str, method: str, *arguments: Any, **keywords: Any) -> int:
-        """Return the model rows of one call, counted by the model, not by whoever calls it."""
-        model, slope = Counted(self.problem.model), Counted(self.problem.slope)
-        problem = Problem(self.settings, (model, slope))
-        solver = Ours(problem) if who == "ours" else Peers(problem)
-        getattr(solver, method)(*arguments, **keywords)
-        return model.rows + slope.rows
-
-
-def largest_difference(ours: Any, theirs: Any) -> float:
-    """Return the largest difference, relative to the largest value, where both are numbers."""
-    ours, theirs = np.asarray(ours, dtype=float), np.asarray(theirs, dtype=float)
-    both = np.isfinite(ours) & np.isfinite(theirs)
-    scale = np.abs(theirs[both]).max(initial=0.0) or 1.0
-    return float(np.abs(ours - theirs)[both].max(initial=0.0) / scale)
 
 
 def ale(bench: Bench) -> Iterator[Speed]:
@@ -230,7 +117,7 @@ def pdp(bench: Bench) -> Iterator[Speed]:
 
 
 def _beside_effector(
-    bench: Bench, found: Any, seconds: float, note: str, options: dict[str, bool]
+    bench: Bench, found: Any, seconds: Took, note: str, options: dict[str, bool]
 ) -> Speed:
     grid, peers = bench.problem.grid(POINTS), bench.peers
     run = {"theirs": lambda: peers.effector_pdp(grid, **options)}
@@ -248,7 +135,7 @@ def _beside_effector(
     )  # fmt: skip
 
 
-def _with_spread(bench: Bench, found: Any, seconds: float) -> Speed:
+def _with_spread(bench: Bench, found: Any, seconds: Took) -> Speed:
     grid, peers = bench.problem.grid(POINTS), bench.peers
     t, got = bench.run({"theirs": lambda: peers.sklearn_ice(grid)}, min(3, bench.settings.repeats))
     asked = POINTS * bench.problem.rows.size
@@ -287,7 +174,7 @@ def _search(bench: Bench, x: Floats, effects: Floats, bins: int, reach: float) -
     quick = bench.settings.quick and bins > 500
     t, got = bench.run({"ours": lambda: ours.find(bins, x, effects)})
     if quick:
-        seconds, worse = 125 * medians({"t": lambda: theirs(bins // 5)}, 3)[0]["t"], None
+        seconds, worse = medians({"t": lambda: theirs(bins // 5)}, 3)[0]["t"].times(125), None
     else:
         their, answer = bench.run({"t": lambda: theirs(bins)})
         seconds, worse = their["t"], _no_worse(got["ours"], answer["t"], x, effects)
@@ -343,7 +230,8 @@ def _about(megabytes: float) -> float:
 
 
 GROUPS: dict[str, Callable[[Bench], Iterator[Line]]] = {
-    "ale": ale, "rhale": rhale, "pdp": pdp, "search": search, "memory": memory,
+    "ale": ale, "pairs": pairs, "categories": categories, "levels": levels,
+    "rhale": rhale, "pdp": pdp, "search": search, "memory": memory,
 }  # fmt: skip
 
 
