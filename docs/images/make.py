@@ -1,7 +1,10 @@
-"""Make the pictures of the README: ``python docs/images/make.py``.
+"""Make the pictures of the README and the documentation: ``python docs/images/make.py``.
 
-A drug's effect by its dose, as a model may have learned it. Above 4 mg one half of the patients gains what the other
-half loses: the average is flat there, and does not tell.
+``rhale.png`` and ``pdp.png``: a drug's effect by its dose, as a model may have learned it. Above 4 mg one half of the
+patients gains what the other half loses: the average is flat there, and does not tell.
+
+``pairs.png``: a product of correlated features, but for what the function says where no row lies (Bodensteiner,
+"Comparison of ALE and PDP", figure 6.12). The PDP is made of such rows; the ALE with main effects never sees them.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ import io
 from pathlib import Path
 from typing import Any
 
+import matplotlib.pyplot as plt  # noqa: TID253
 import numpy as np
 import pandas as pd  # noqa: TID253
 from PIL import Image
@@ -49,19 +53,58 @@ def derivatives(X: pd.DataFrame) -> Any:
     return np.column_stack([np.where(X["dose"] > LIMIT, above, below), np.zeros((len(X), 2))])
 
 
-def main() -> None:
-    """Write both pictures."""
+def correlated(n: int) -> pd.DataFrame:
+    """Return three features; x3 follows x2, the more closely the smaller x1 is."""
+    rng = np.random.default_rng(1)
+    x1, x2 = rng.uniform(0, 0.5, n), rng.normal(5, 1, n)
+    return pd.DataFrame({"x1": x1, "x2": x2, "x3": rng.normal(x2, x1)})
+
+
+def product(X: pd.DataFrame) -> Any:
+    """Return x1 x2 x3, but x3³ where no row lies."""
+    nowhere = (X["x3"] >= 6) & (X["x2"] <= 4)
+    return np.asarray(np.where(nowhere, X["x3"] ** 3, X["x1"] * X["x2"] * X["x3"]))
+
+
+def write(figure: Any, name: str, pixels: int = PIXELS, colours: int = 128) -> None:
+    """Write a picture; so many colours are enough, and half the size."""
+    buffer = io.BytesIO()
+    figure.savefig(buffer, dpi=pixels / figure.get_figwidth())
+    small = Image.open(buffer).convert("RGB").quantize(colours)
+    small.save(HERE / f"{name}.png", optimize=True)
+
+
+def one_feature() -> None:
+    """Write `rhale.png` and `pdp.png`."""
     X = patients(600)
     quantity = sd.prediction(response, slope=derivatives, name="relief", unit="points")
     schema = {"dose": sd.Feature("dose", unit="mg")}
     for method in (sd.RHALE(), sd.PDP(ice=100)):
         effect = sd.explain(quantity, X, "dose", method=method, schema=schema)
-        figure = effect.plot()
-        buffer = io.BytesIO()
-        figure.savefig(buffer, dpi=PIXELS / figure.get_figwidth())
-        # 128 colours are enough, and half the size.
-        small = Image.open(buffer).convert("RGB").quantize(128)
-        small.save(HERE / f"{method.name.lower()}.png", optimize=True)
+        write(effect.plot(), method.name.lower())
+
+
+def two_features() -> None:
+    """Write `pairs.png`."""
+    X = correlated(500)
+    quantity = sd.prediction(product, name="f")
+    figure, axes = plt.subplots(1, 2, figsize=(13.5, 5.2), layout="constrained")
+    grid = {"x1": np.linspace(0.01, 0.49, 25), "x2": np.linspace(2.5, 7.5, 41)}
+    pdp = sd.explain(quantity, X, ("x1", "x2"), method=sd.PDP(grid=grid))
+    ale = sd.explain(quantity, X, ("x1", "x2"), method=sd.ALE(bins=10))
+    pdp.plot(ax=axes[0])
+    ale.with_main_effects().plot(ax=axes[1], legend=False)
+    for ax in axes:
+        ax.set_xlim(grid["x1"][0], grid["x1"][-1])
+        ax.set_ylim(grid["x2"][0], grid["x2"][-1])
+    write(figure, "pairs", 3 * PIXELS // 2, 255)
+    plt.close(figure)
+
+
+def main() -> None:
+    """Write all pictures."""
+    one_feature()
+    two_features()
 
 
 if __name__ == "__main__":
