@@ -35,7 +35,9 @@ def bucket(x: Floats, low: float, high: float) -> Ints | None:
     return code.astype(np.int64)
 
 
-def order_statistics(x: Floats, low: float, high: float, ranks: Ints) -> Floats:
+def order_statistics(
+    x: Floats, low: float, high: float, ranks: Ints, code: Ints | None = None
+) -> Floats:
     """Return the values at the given ranks of the sorted values (from 0).
 
     Parameters
@@ -45,8 +47,11 @@ def order_statistics(x: Floats, low: float, high: float, ranks: Ints) -> Floats:
         Smallest and largest value.
     ranks : ndarray of int
         Non-decreasing.
+    code : ndarray of int, optional
+        Of `bucket`, where it is known already.
     """
-    code = bucket(x, low, high) if len(x) > _FEW else None
+    if code is None and len(x) > _FEW:
+        code = bucket(x, low, high)
     if code is None:
         return np.partition(x, np.unique(ranks))[ranks]
     reached = np.cumsum(np.bincount(code, minlength=BUCKETS + 1))
@@ -60,18 +65,22 @@ def order_statistics(x: Floats, low: float, high: float, ranks: Ints) -> Floats:
     return some[ranks - skipped[wanted]]
 
 
-def locate(inner: Floats, x: Floats, low: float, high: float, closed: Side) -> Ints:
+def locate(
+    inner: Floats, x: Floats, low: float, high: float, closed: Side, code: Ints | None = None
+) -> Ints:
     """Return for each value how many inner edges lie below it: its cell.
 
     Equals ``np.searchsorted(inner, x, side="right" if closed == "left" else "left")``. Values beyond [low, high] are
-    allowed if both are inner edges: they then share the end buckets with them, and are compared.
+    allowed if both are inner edges: they then share the end buckets with them, and are compared. `code` is that of
+    `bucket`, where it is known already.
     """
     side = "right" if closed == "left" else "left"
     few = len(x) <= _FEW or not 0 < len(inner) < BUCKETS // 8
-    beyond = not few and inner[0] == low and inner[-1] == high
-    within = np.clip(x, low, high) if beyond else x
-    code, edge = (None, None) if few else (bucket(within, low, high), bucket(inner, low, high))
-    if code is None or edge is None:
+    edge = None if few else bucket(inner, low, high)
+    if code is None and not few:
+        beyond = inner[0] == low and inner[-1] == high
+        code = bucket(np.clip(x, low, high) if beyond else x, low, high)
+    if few or code is None or edge is None:
         return np.searchsorted(inner, x, side=side)
     shared: Bools = np.zeros(BUCKETS + 1, dtype=bool)
     shared[edge] = True

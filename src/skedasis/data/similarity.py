@@ -15,7 +15,7 @@ from typing import Literal, TypeVar
 
 import numpy as np
 
-from skedasis.data.buckets import locate, order_statistics
+from skedasis.data.buckets import bucket, locate, order_statistics
 from skedasis.errors import DataError, explained
 from skedasis.typing import Bools, Floats, Ints
 
@@ -234,8 +234,9 @@ def _present(
 def _numeric(x: Floats, codes: Ints, levels: int, weights: Floats | None, slack: float) -> Floats:
     """Return the largest differences of the levels' distribution functions at the column's quantiles."""
     low, high = float(x.min()), float(x.max())
-    points = _quantile_floors(x, low, high, weights, slack)
-    cell = locate(points, x, low, high, "right")
+    code = bucket(x, low, high)
+    points = _quantile_floors(x, low, high, weights, slack, code)
+    cell = locate(points, x, low, high, "right", code)
     table = _table(cell, len(points) + 1, codes, levels, weights)
     # x <= point k holds for the cells 0..k; behind the last point every function has reached 1.
     reached = np.cumsum(table, axis=1)
@@ -243,7 +244,7 @@ def _numeric(x: Floats, codes: Ints, levels: int, weights: Floats | None, slack:
 
 
 def _quantile_floors(
-    x: Floats, low: float, high: float, weights: Floats | None, slack: float
+    x: Floats, low: float, high: float, weights: Floats | None, slack: float, code: Ints | None
 ) -> Floats:
     """Return the distinct values at or below the column's type 7 quantiles at 0, 1/99, …, 1.
 
@@ -253,7 +254,8 @@ def _quantile_floors(
     """
     steps = np.arange(STEPS + 1)
     if weights is None:
-        return np.unique(order_statistics(x, low, high, steps * (len(x) - 1) // STEPS))
+        ranks = steps * (len(x) - 1) // STEPS
+        return np.unique(order_statistics(x, low, high, ranks, code))
     order = np.argsort(x)
     reached = np.cumsum(weights[order])
     # Both sides of "the first row that reaches beyond h" times 99: exact for whole weights, as for repeated rows.

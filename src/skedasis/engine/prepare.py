@@ -93,7 +93,8 @@ def prepare(
     sets = max(t.way.sets([p for (_, k), p in plans.items() if k == t.key]) for t in tasks)
     row_bytes = 8 * (len(source.features) + 8) * sets * len(outputs)
     rows = max(1, min(CALL_ROWS // sets, memory // row_bytes))
-    rows = min(rows, len(source))
+    wanted = [t.way.batch_rows for t in tasks]
+    rows = min(rows, len(source), *(n for n in wanted if n is not None))
     copies = max(1, min(sets, CALL_ROWS // rows, memory // (8 * (len(source.features) + 8) * rows)))
     ways = {t.key: t.way for t in tasks}
     budget = keep // max(1, sum(ways[k].row_bytes(p) for (_, k), p in plans.items()))

@@ -223,6 +223,11 @@ class Method(Protocol):
         ...
 
     @property
+    def batch_rows(self) -> int | None:
+        """How many rows a batch should have at most, for its arrays to stay where they are quickly at hand."""
+        ...
+
+    @property
     def compares_missing(self) -> bool:
         """Whether rows without a value are compared with observed values of the feature (see `methods/missing.py`)."""
         ...
@@ -265,6 +270,7 @@ class Parameters:
     """A method's parameters can be written down."""
 
     compares_missing = True
+    batch_rows = None
 
     @property
     def name(self) -> str:

@@ -110,6 +110,7 @@ class LevelSteps:
 
     uses_slopes = False
     compares_missing = True
+    batch_rows = 25_000
 
     @property
     def name(self) -> str:

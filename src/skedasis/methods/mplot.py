@@ -194,6 +194,7 @@ class LevelMPlot:
 
     uses_slopes = False
     compares_missing = False
+    batch_rows = None
     name = "MPlot"
 
     @property

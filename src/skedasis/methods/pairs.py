@@ -57,6 +57,7 @@ class PairALE:
 
     uses_slopes = False
     compares_missing = False
+    batch_rows = 25_000
 
     @property
     def name(self) -> str:
@@ -104,8 +105,8 @@ class PairALE:
         return side_of(LevelPlan.of(column, *ordered(column, asked, self.name)))
 
     def sets(self, plans: Sequence[PairPlan]) -> int:
-        """Return 4: the corners of a cell."""
-        return 4
+        """Return 2: the corners two by two, so that columns which stay as they are need two copies, not four."""
+        return 2
 
     def rows_wanted(self, rows: int) -> int:
         """Return how many rows are to be kept: all."""

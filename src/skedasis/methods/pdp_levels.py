@@ -35,6 +35,7 @@ class LevelPDP:
 
     uses_slopes = False
     compares_missing = True
+    batch_rows = None
 
     @property
     def name(self) -> str:

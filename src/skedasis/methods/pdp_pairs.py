@@ -56,6 +56,7 @@ class PairPDP:
 
     uses_slopes = False
     compares_missing = False
+    batch_rows = None
 
     @property
     def name(self) -> str:
