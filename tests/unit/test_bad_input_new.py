@@ -176,8 +176,12 @@ def test_an_order_that_is_none_is_refused():
 def test_two_nominal_features_need_orders():
     with refused(sd.UnsupportedError, "two categorical features", "'c'", "order", "'similarity'"):
         sd.explain(model, frame(), ("c", "d"), method="ale")
-    with refused(sd.UnsupportedError, "'d'"):
-        sd.explain(model, frame(), ("c", "d"), method=sd.ALE(order={"c": list("uvwx")}))
+    # Of two levels the direction changes nothing: they need none.
+    s = sd.explain(model, frame(), ("c", "d"), method=sd.ALE(order={"c": list("uvwx")}))
+    other = sd.explain(
+        model, frame(), ("c", "d"), method=sd.ALE(order={"c": list("uvwx"), "d": list("qp")})
+    )
+    np.testing.assert_allclose(other.value[:, ::-1], s.value, atol=1e-12)
 
 
 # ------------------------------------------------------------------------------------------ pairs
@@ -273,8 +277,11 @@ def test_rows_without_a_value_of_a_pair_are_in_no_cell(method):
     assert s.cells.count.sum() == N - 30
     complete = sd.explain(f, X[30:], (0, 1), method=method)
     np.testing.assert_allclose(s.value, complete.value, atol=1e-6)
+    # The model is never asked for the others: it need not take them. In another feature it must.
+    taken = sd.explain(lambda Z: Z[:, 0] * Z[:, 1], X, (0, 1), method=method)
+    assert taken.cells.count.sum() == N - 30
     with refused(sd.ModelOutputError, "NaN or infinity", "impute"):
-        sd.explain(lambda Z: Z[:, 0] * Z[:, 1], X, (0, 1), method=method)
+        sd.explain(lambda Z: Z[:, 0] * Z[:, 1], X, (1, 2), method=method)
 
 
 def test_a_pair_of_which_no_row_has_both_values_is_refused():

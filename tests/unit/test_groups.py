@@ -275,23 +275,6 @@ def test_a_group_obeys_the_limits_of_levels():
 # ------------------------------------------------------------------------------------ the rest
 
 
-@pytest.mark.parametrize("library", ["NumPy", *FRAMES])
-def test_a_row_whose_number_is_missing_is_found(library):
-    columns = {"a": [1.0, NAN, 2.0, NAN], "b": [1.0, 2.0, 3.0, 4.0], "s": [*"wxyz"]}
-    X = (
-        np.stack([columns["a"], columns["b"]], axis=1)
-        if library == "NumPy"
-        else FRAMES[library](columns)
-    )
-    source = as_source(X)
-    assert [source.missing_row(f) for f in source.features] == [1, None, None][: X.shape[1]]
-    later = as_source(X, weights=[1, 0, 1, 1])
-    assert later.missing_row(later.features[0]) == 3
-    assert as_source(X, weights=[1, 0, 1, 0]).missing_row(source.features[0]) is None
-    source.column(0)
-    assert source.missing_row(source.features[0]) == 1
-
-
 def test_levels_are_ordered_by_the_similarity_of_the_other_columns():
     # Levels 0..5 have the other columns' values shifted by these; the order is that of the shifts, either way round.
     shift = np.array([3, 0, 5, 1, 4, 2])

@@ -211,12 +211,21 @@ def _others(source: Source, features: Sequence[Feature]) -> Iterator[Other]:
             yield Other(None, column.codes, len(column.levels))
             continue
         # Their order and their labels do not matter: of an identifier these would take seconds.
+        codes = _plain_codes(source, feature)
+        if codes is not None:
+            yield Other(None, codes, int(codes.max()) + 1)
+
+
+def _plain_codes(source: Source, feature: Feature) -> Ints | None:
+    """Return a column's codes in no particular order, None if it holds nothing; made once for all that ask."""
+    if feature.position not in source.coded:
         codes, values = source.table.coded(feature.position, source.row_id)
-        if not values:
-            continue
         if feature.kind == "nominal":
             codes = np.where(codes < 0, len(values), codes)
-        yield Other(None, codes, int(codes.max()) + 1)
+        if not source.holds(codes.nbytes):
+            return codes if values else None
+        source.coded[feature.position] = codes if values else None
+    return source.coded[feature.position]
 
 
 def in_order(feature: Feature, codes: Ints, values: list[Any]) -> Observed:

@@ -108,6 +108,8 @@ class Source:
         The data frame library that X came from; None for arrays.
     held : dict of int to ndarray
         Columns as floats that were asked for before, while all of them together are small.
+    coded : dict of int to ndarray
+        Codes of columns likewise, in no particular order.
     """
 
     table: Table
@@ -117,6 +119,7 @@ class Source:
     row_id: Ints | None = None
     library: str | None = None
     held: dict[int, Floats] = field(default_factory=dict)
+    coded: dict[int, Ints | None] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.table) if self.row_id is None else len(self.row_id)
@@ -145,6 +148,10 @@ class Source:
             )
         return labels
 
+    def holds(self, size: int) -> bool:
+        """Return whether arrays of so many bytes are held, one of each column."""
+        return size * len(self.features) <= _HOLD
+
     def column(self, j: int) -> Column:
         """Return the summary of a feature's column."""
         try:
@@ -159,7 +166,7 @@ class Source:
                     "Leave it out of schema, or give numeric codes",
                 )
             ) from error
-        if x.nbytes * len(self.features) <= _HOLD:
+        if self.holds(x.nbytes):
             x.flags.writeable = False  # batches and results read it too
             self.held[j] = x
         return Column(self.features[j], x, self.weights, self.table.numeric_type(j))
@@ -215,17 +222,6 @@ class Source:
             return self.table.column(feature.position, self.row_id)
         except (ValueError, TypeError):  # declared to have an order, but no numbers
             return None
-
-    def missing_row(self, feature: Feature) -> int | None:
-        """Return the first place in X where a numeric feature is missing, None if it nowhere is."""
-        x = self.numbers(feature)
-        if x is None:
-            return None
-        missing = np.isnan(x)
-        if not missing.any():
-            return None
-        place = int(missing.argmax())
-        return place if self.row_id is None else int(self.row_id[place])
 
     def batches(self, size: int) -> Iterator[Batch]:
         """Yield the rows in order, `size` at a time."""

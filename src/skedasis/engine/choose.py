@@ -169,7 +169,8 @@ class Choice:
             For a feature asked for by name that the method has no form for.
         """
         if self.pairs:
-            return [self._pair(method, *a) for a in self.asked]
+            pairs = [self._pair(method, *a) for a in self.asked]
+            return list({task.key: task for task in pairs}.values())
         found: dict[str, Task] = {}
         left: list[str] = []
         for (feature,) in self.asked:

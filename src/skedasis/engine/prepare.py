@@ -78,20 +78,18 @@ def prepare(
         Of the sample of rows that are kept.
     """
     asked = Meter()
-    outputs: dict[Any, Quantity] = quantity.outputs(source, asked) or {None: quantity}
-    checked = check(list(outputs.values()), source, _present(tasks))
+    there = _present(tasks)
+    outputs: dict[Any, Quantity] = quantity.outputs(source, asked, there) or {None: quantity}
+    checked = check(list(outputs.values()), source, there)
     checked.meter.add(asked)
     plans = _plans(outputs, source, tasks, checked)
-    donors = {}
-    for task in tasks:
-        for label in outputs:
-            found = None
-            if task.way.compares_missing:
-                found = donors_of(task.column, plans[label, task.key])
-            if found is not None:
-                donors[label, task.key] = found
-    sets = max(t.way.sets([p for (_, k), p in plans.items() if k == t.key]) for t in tasks)
-    row_bytes = 8 * (len(source.features) + 8) * sets * len(outputs)
+    donors = _donors(tasks, plans)
+    of = {t.key: [p for (_, k), p in plans.items() if k == t.key] for t in tasks}
+    sets = max(t.way.sets(of[t.key]) for t in tasks)
+    held = max(t.way.held(of[t.key]) for t in tasks)
+    # What a row costs: its copies in the buffer, and its curve with what is computed from it; outputs share a tape.
+    tape = len(outputs) if len(outputs) > 1 else 0
+    row_bytes = 8 * ((len(source.features) + 8) * sets * len(outputs) + held * (4 + tape))
     rows = max(1, min(CALL_ROWS // sets, memory // row_bytes))
     wanted = [t.way.batch_rows for t in tasks]
     rows = min(rows, len(source), *(n for n in wanted if n is not None))
@@ -106,6 +104,19 @@ def prepare(
     return Job(
         quantity, outputs, method, source, tasks, plans, donors, checked, copies, rows, sample
     )
+
+
+def _donors(
+    tasks: Sequence[Task], plans: dict[tuple[Any, Any], Any]
+) -> dict[tuple[Any, Any], Donors]:
+    """Return the values that missing ones are compared with, where there are missing ones."""
+    donors: dict[tuple[Any, Any], Donors] = {}
+    comparing = {t.key: t for t in tasks if t.way.compares_missing}
+    for (label, key), plan in plans.items():
+        found = donors_of(comparing[key].column, plan) if key in comparing else None
+        if found is not None:
+            donors[label, key] = found
+    return donors
 
 
 def _plans(
@@ -127,14 +138,20 @@ def _plans(
 
 
 def _present(tasks: Sequence[Task]) -> Ints | None:
-    """Return the rows that have a value of the single feature that is explained, where others are not asked for.
+    """Return the rows that have a value of the one feature, or pair, that is explained, where no others are asked for.
 
-    Its rows without a value are looked at last, and apart: a model need not take them.
+    Rows without a value are looked at last, and apart: a model need not take them.
     """
     task = tasks[0]
-    if len(tasks) > 1 or not task.way.compares_missing or not task.column.missing:
+    if len(tasks) > 1 or not task.way.leaves_out_missing:
         return None
-    return task.column.present
+    found = [c.present for c in task.columns if c.missing and c.present is not None]
+    if not found:
+        return None
+    there = found[0]
+    for other in found[1:]:
+        there = np.intersect1d(there, other)
+    return there if len(there) else None
 
 
 def _nothing(task: Task) -> Any:

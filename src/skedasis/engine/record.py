@@ -60,7 +60,7 @@ def provenance(job: Job, seed: int, threads: int, seconds: float) -> Json:
 
     weights = job.source.weights
     wished = max(t.way.rows_wanted(len(job.source)) for t in job.tasks)
-    everything = job.sample is None or wished < len(job.source)
+    everything = job.sample is None or int(job.sample.sum()) >= wished
     return {
         "method": job.method.name,
         "settings": job.method.describe(),

@@ -94,10 +94,10 @@ def explain(
 
     Notes
     -----
-    The cost in model rows is the method's: see there. Rows that miss the feature cost as many again as its observed
-    values they are compared with, about 2 n in all at most. A check of at most 128 rows comes on top, and for models
-    without slopes of their own up to 896 rows a feature to see whether differences mean anything; provenances count
-    these as ``check_rows``.
+    The cost in model rows is the method's: see there. Rows that miss the feature cost as many again as there are values
+    they are compared with: about 2 n in all, 10 for each such row where these are many. A check of at most 128 rows
+    comes on top, and for models without slopes of their own up to 896 rows a feature to see whether differences mean
+    anything; provenances count these as ``check_rows``.
 
     Examples
     --------
@@ -113,7 +113,8 @@ def explain(
     source = quantity.prepare(as_source(X, y, weights, schema))
     choice = Choice(source, features, groups)
     method = as_method(method, pair=choice.pairs)
-    method.check((*source.features, *(f for f in choice.features if f.members)))
+    named = {f.name for f in source.features}
+    method.check((*source.features, *(f for f in choice.features if f.name not in named)))
     check_labels(method, y)
     check_settings(threads, weight_kind)
     tasks = choice.tasks(method)
@@ -147,11 +148,11 @@ def _read(job: Job, label: Any, task: Task, local: Any, kind: WeightKind) -> Any
     about = abouts[0] if len(abouts) == 1 else abouts
     missing = local.moments.pop(MISSING, None)
     result = task.way.read(job.plans[label, task.key], local, about, exact=exact, kind=kind)
-    if missing is not None:
+    if "missing" in local.notes:  # refused in one batch: what the others say is not the whole
+        result = result.with_provenance({"missing": local.notes["missing"]})
+    elif missing is not None:
         donors = job.donors.get((label, task.key))
         result = with_missing(result, missing, exact=donors is None or donors.exact)
-        if local.notes:
-            result = result.with_provenance(local.notes)
     return result
 
 

@@ -43,7 +43,7 @@ class ALE(Accumulated):
         that do not depend on the order.
     empty : {"nearest", None}
         Of two features: cells without rows take the double difference of the nearest cell that has some, or add nothing
-        and have no value. They are marked either way.
+        (and, between numeric features, have no value). They are marked either way.
 
     Notes
     -----

@@ -223,6 +223,15 @@ class Method(Protocol):
         ...
 
     @property
+    def leaves_out_missing(self) -> bool:
+        """Whether the model is never asked for rows that miss the feature, but to compare them."""
+        ...
+
+    def held(self, plans: Sequence[Any]) -> int:
+        """Return how many numbers of each row are held at a time: batches are sized by it, too."""
+        ...
+
+    @property
     def batch_rows(self) -> int | None:
         """How many rows a batch should have at most, for its arrays to stay where they are quickly at hand."""
         ...
@@ -270,7 +279,12 @@ class Parameters:
     """A method's parameters can be written down."""
 
     compares_missing = True
+    leaves_out_missing = True
     batch_rows = None
+
+    def held(self, plans: Sequence[Any]) -> int:
+        """Return how many numbers of each row are held at a time: few, unless rows have curves."""
+        return 0
 
     @property
     def name(self) -> str:
@@ -361,7 +375,10 @@ def given_for(value: Any, feature: Feature, usual: Any) -> Any:
     """Return what a parameter says for a feature, where it is a mapping by features; else the parameter itself."""
     if not isinstance(value, Mapping):
         return value
-    names = (feature.label, feature.name, feature.position)
+    names = [feature.label, feature.name]
+    # A place in X counts where columns have no numbers for labels, which would be misread.
+    if isinstance(feature.label, str) or feature.label == feature.position:
+        names.append(feature.position)
     return next((value[n] for n in names if n in value), usual)
 
 

@@ -110,6 +110,7 @@ class LevelSteps:
 
     uses_slopes = False
     compares_missing = True
+    leaves_out_missing = True
     batch_rows = 25_000
 
     @property
@@ -139,6 +140,10 @@ class LevelSteps:
     def sets(self, plans: Sequence[LevelPlan]) -> int:
         """Return how many levels a row is moved to in one call: one at a time, unless it is moved to all."""
         return max(len(p) for p in plans) if self.all_pairs else 1
+
+    def held(self, plans: Sequence[LevelPlan]) -> int:
+        """Return the number of levels, where a row is moved to all of them."""
+        return max(len(p) for p in plans) if self.all_pairs else 0
 
     def rows_wanted(self, rows: int) -> int:
         """Return how many rows are to be kept: all."""
@@ -276,21 +281,27 @@ def ordered(column: LevelColumn, asked: Any, method: str) -> tuple[Ints, str]:
 
 
 def _as_given(column: LevelColumn, asked: list[Any], method: str) -> Ints:
-    places = np.array([column.levels.find(level) for level in asked], dtype=np.int64)
+    labels = column.levels.labels
+    found = [column.levels.find(level) for level in asked]
+    # "missing", and what stands in tables for truth values and numbers, name levels too.
+    named = [
+        labels.index(v) if p < 0 and v in labels else p for v, p in zip(asked, found, strict=True)
+    ]
+    places = np.array(named, dtype=np.int64)
     there = places[places >= 0]
     absent = np.setdiff1d(np.arange(len(column.levels)), there)
-    got = ""
+    got, fix = "", "Add what is missing"
     if len(absent):
         got = f"no {joined([column.levels.labels[i] for i in absent])}"
     elif len(set(there.tolist())) < len(there):
-        got = "a level twice"
+        got, fix = "a level twice", "Name each level once"
     if got:
         raise DataError(
             explained(
                 f"{method}(order) of {column.feature.name!r}",
                 got,
                 f"each of the {len(column.levels)} observed levels once",
-                "Add what is missing",
+                fix,
             )
         )
     return there

@@ -48,7 +48,7 @@ class Donors:
     def rows(self, bound: Bound) -> Ints:
         """Return which of the batch's rows miss the feature."""
         if isinstance(self.plan, LevelPlan):
-            return np.flatnonzero(self.plan.at(bound) < 0)
+            return np.flatnonzero(bound.codes(self.plan.column) < 0)
         return np.flatnonzero(np.isnan(bound.column(self.plan.column.feature.position)))
 
 
@@ -65,7 +65,9 @@ def donors_of(column: Any, plan: Any) -> Donors | None:
     if isinstance(plan, LevelPlan):
         if plan.column.outside or not plan.column.missing or plan.column.feature.kind == "nominal":
             return None  # a nominal feature's missing values are a level like others
-        return Donors(plan.changes(np.arange(len(plan))), plan.stats.share, True, plan)
+        column = plan.column  # all observed levels, whatever is shown
+        every = column.changes(np.arange(len(column.levels)))
+        return Donors(every, column.weight / column.weight.sum(), True, plan)
     if not isinstance(plan, Plan) or not isinstance(column, Column):
         return None
     j, most = plan.column.feature.position, _budget(len(column), column.missing)

@@ -76,6 +76,7 @@ class MPlot(Parameters):
 
     uses_slopes = False
     compares_missing = False
+    leaves_out_missing = False
 
     def __post_init__(self) -> None:
         one_of("MPlot(of)", self.of, ("quantity", "label", "residual"))
@@ -194,6 +195,7 @@ class LevelMPlot:
 
     uses_slopes = False
     compares_missing = False
+    leaves_out_missing = False
     batch_rows = None
     name = "MPlot"
 
@@ -217,6 +219,10 @@ class LevelMPlot:
     def sets(self, plans: Sequence[LevelPlan]) -> int:
         """Return 1: the rows as they are."""
         return 1
+
+    def held(self, plans: Sequence[LevelPlan]) -> int:
+        """Return 0: rows have no curves."""
+        return 0
 
     def rows_wanted(self, rows: int) -> int:
         """Return how many rows are to be kept: all."""

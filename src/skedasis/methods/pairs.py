@@ -57,6 +57,7 @@ class PairALE:
 
     uses_slopes = False
     compares_missing = False
+    leaves_out_missing = True
     batch_rows = 25_000
 
     @property
@@ -93,13 +94,17 @@ class PairALE:
             return side_of(scheme.candidates(column), column.summary(), type(scheme).__name__)
         feature = column.feature
         asked = given_for(self.base.order, feature, None)
-        if both and feature.kind == "nominal" and feature.levels is None and asked is None:
+        without = feature.kind == "nominal" and feature.levels is None and asked is None
+        if (
+            both and without and len(column.levels) > 2
+        ):  # of two levels the direction changes nothing
             raise UnsupportedError(
                 explained(
                     f"{self.name} of two categorical features",
                     f"{feature.name!r}, whose levels have no order",
                     "an order for both",
-                    f"Give one: sd.ALE(order={{{feature.name!r}: [...]}}) or 'similarity'; or use sd.PDP()",
+                    f"Give one, sd.ALE(order={{{feature.name!r}: [...]}}) or order='similarity'; or use sd.PDP() "
+                    "(in a shell --method pdp)",
                 )
             )
         return side_of(LevelPlan.of(column, *ordered(column, asked, self.name)))
@@ -107,6 +112,10 @@ class PairALE:
     def sets(self, plans: Sequence[PairPlan]) -> int:
         """Return 2: the corners two by two, so that columns which stay as they are need two copies, not four."""
         return 2
+
+    def held(self, plans: Sequence[PairPlan]) -> int:
+        """Return 0: rows have no curves."""
+        return 0
 
     def rows_wanted(self, rows: int) -> int:
         """Return how many rows are to be kept: all."""
@@ -166,7 +175,9 @@ class PairALE:
         some_rows(local, plan.sides, self.name)
         sides = (plan.sides[0].side, plan.sides[1].side)
         shown = surface(sides, local.moments, spec, about, rows, fill=base.empty == "nearest")
-        return shown.with_provenance({"rows_outside": local.outside, **plan.notes})
+        used = int(local.moments[HOME].count.sum())
+        said = {"rows_outside": local.outside, "rows_in_cells": used, **plan.notes}
+        return shown.with_provenance(said)
 
 
 @dataclass(frozen=True)
@@ -195,7 +206,8 @@ class PairDALE(PairALE):
                     )
                 )
         plan = super().plan(columns, traits)
-        return PairPlan(plan.sides, traits, {"slopes": traits[0].source})
+        notes = {**plan.notes, "local_effects": "mixed second derivatives"}
+        return PairPlan(plan.sides, traits, {**notes, "slopes": traits[0].source})
 
     def sets(self, plans: Sequence[PairPlan]) -> int:
         """Return 4: the corners around a row, where there are no derivatives."""

@@ -224,6 +224,10 @@ class PDP(Parameters):
         points = max(len(p.grid) for p in plans)
         return -(-points // max(1, round(points / 10)))
 
+    def held(self, plans: Sequence[Plan]) -> int:
+        """Return the length of a row's curve."""
+        return max(len(p.grid) for p in plans) + 1
+
     def rows_wanted(self, rows: int) -> int:
         """Return how many curves are to be kept."""
         return rows if self.ice == "all" else min(self.ice, rows)

@@ -35,6 +35,7 @@ class LevelPDP:
 
     uses_slopes = False
     compares_missing = True
+    leaves_out_missing = True
     batch_rows = None
 
     @property
@@ -80,6 +81,10 @@ class LevelPDP:
     def sets(self, plans: Sequence[LevelPlan]) -> int:
         """Return how many levels a row is given in one call."""
         return min(max(len(p) for p in plans), 10)
+
+    def held(self, plans: Sequence[LevelPlan]) -> int:
+        """Return the length of a row's curve."""
+        return max(len(p) for p in plans)
 
     def rows_wanted(self, rows: int) -> int:
         """Return how many curves are to be kept."""

@@ -56,6 +56,7 @@ class PairPDP:
 
     uses_slopes = False
     compares_missing = False
+    leaves_out_missing = False
     batch_rows = None
 
     @property
@@ -101,6 +102,10 @@ class PairPDP:
         """Return about ten points a call, as for one feature."""
         points = max(p.size for p in plans)
         return -(-points // max(1, round(points / 10)))
+
+    def held(self, plans: Sequence[PairGrid]) -> int:
+        """Return the length of a row's curve."""
+        return max(p.size for p in plans)
 
     def rows_wanted(self, rows: int) -> int:
         """Return how many rows are to be kept: all, for the strength."""

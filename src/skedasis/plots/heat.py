@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -127,7 +127,7 @@ def heat(surface: Surface, sight: Sight | None = None) -> Heat:
     >>> shown.value.shape, shown.scale.label
     ((4, 4), 'joint effect on prediction')
     """
-    sight = Sight() if sight is None else sight
+    sight = _fitting(surface, Sight() if sight is None else sight)
     # Bands of levels lie on top of one another, where their names are read without turning the head.
     turned = surface.sides[0].levels is not None and surface.sides[1].levels is None
     order = (1, 0) if turned else (0, 1)
@@ -205,6 +205,11 @@ def _covered(empty: Bools, x: Rim, y: Rim) -> Bools:
     return empty[np.ix_(i, j)]
 
 
+def _fitting(surface: Surface, sight: Sight) -> Sight:
+    """Return what is to be seen, as far as there is something: points of a grid have no cells to make steps of."""
+    return replace(sight, step=False) if surface.cells is None else sight
+
+
 def _rectangles(empty: Bools, x: Rim, y: Rim, surface: Surface, order: tuple[int, int]) -> Floats:
     if empty.size == 0:
         return np.zeros((0, 4))
@@ -226,10 +231,25 @@ def _scale(surface: Surface, value: Floats) -> tuple[Axis, bool]:
     if not joint:
         least, most = padded(low, high, 0.0)
         return Axis(name, about.unit, least, most, 0.0), False
+    # Corners without rows would pale all others.
+    near = extent([_near_rows(surface, value)])
     size = 0.0 if math.isnan(low) else max(abs(low), abs(high))
+    size = size if math.isnan(near[0]) else min(size, max(abs(near[0]), abs(near[1])))
     if flat(surface):  # what is mere rounding gets no colours
         size = max(float(np.nanmax(np.abs(m), initial=0.0)) for m in surface.main or ())
     return Axis(name, about.unit, -(size or 1.0), size or 1.0, 0.0), True
+
+
+def _near_rows(surface: Surface, value: Floats) -> Floats:
+    """Return the values at the corners of cells that hold rows, where these are known; else all."""
+    cells = surface.cells
+    if cells is None or cells.empty.size == 0 or any(s.levels for s in surface.sides):
+        return value
+    near = np.zeros(surface.value.shape, dtype=bool)
+    for i in (slice(0, -1), slice(1, None)):
+        for j in (slice(0, -1), slice(1, None)):
+            near[i, j] |= ~cells.empty
+    return surface.value[near]
 
 
 def flat(surface: Surface) -> bool:
@@ -280,21 +300,29 @@ def _written(value: float, scale: Axis) -> str:
 
 def _notes(surface: Surface, empty: Bools, rims: tuple[Rim, Rim]) -> tuple[str, ...]:
     """Say what a reader must know beside what is drawn."""
-    rows = surface.provenance.get("rows", 0 if surface.rows is None else len(surface.rows))
+    known = surface.provenance
+    rows = known.get("rows", 0 if surface.rows is None else len(surface.rows))
+    outside = known.get("rows_outside", 0)
+    missing = rows - known.get("rows_in_cells", rows - outside) - outside
     parts = [_parts(s) for s in surface.sides]
     what = "cells" if surface.cells is not None else "points"
     if any(s.levels is not None for s in surface.sides):
         cells = " \N{MULTIPLICATION SIGN} ".join(f"{n} {name}" for n, name in parts)
     else:
         cells = f"{parts[0][0]} \N{MULTIPLICATION SIGN} {parts[1][0]} {what}"
-    notes = [counted(int(rows), "row"), cells]
+    notes = [counted(int(rows - outside - missing), "row"), cells]
+    if outside:
+        notes.append(f"{outside:,} rows outside")
+    if missing:
+        notes.append(f"{missing:,} rows missing a value")
     if empty.any():
         filled = surface.provenance.get("empty_cells") == "nearest"
         notes.append(f"{int(empty.sum())} of {empty.size} empty{', filled' if filled else ''}")
     strength = surface.strength()
     if np.isfinite(strength):
         shown = 0.0 if flat(surface) else strength
-        notes.append(f"strength {shown:.3g} {surface.about.unit or ''}".strip())
+        what = "standard deviation" if surface.includes_main_effects else "strength"
+        notes.append(f"{what} {shown:.3g} {surface.about.unit or ''}".strip())
     if surface.includes_main_effects:
         notes.append("with main effects")
     else:

@@ -60,7 +60,8 @@ def checked(raw: Any, n: int, what: str, where: str) -> Floats:
     if answer.shape != (n,):
         several = answer.ndim == 2 and len(answer) == n
         fix = (
-            "Choose one output: sd.prediction(lambda X: f(X)[:, 0]), or sd.probability(model, class_=...)"
+            "Choose one output: sd.prediction(model, output=0), or all of them: output='all'; of a classifier "
+            "sd.probability(model, class_=...)"
             if several
             else "Return one number for each row, in the rows' order"
         )

@@ -11,7 +11,7 @@ import numpy as np
 from skedasis.data.schema import Feature
 from skedasis.data.source import Batch, Source, as_source
 from skedasis.errors import UnsupportedError, explained
-from skedasis.typing import Floats
+from skedasis.typing import Floats, Ints
 
 if TYPE_CHECKING:
     from skedasis.quantity.bound import Bound
@@ -94,10 +94,13 @@ class Quantity(ABC):
         """Return the quantity's values from what `raw` returned."""
         return raw
 
-    def outputs(self, source: Source, meter: Meter | None = None) -> dict[Any, Quantity] | None:
+    def outputs(
+        self, source: Source, meter: Meter | None = None, among: Ints | None = None
+    ) -> dict[Any, Quantity] | None:
         """Return the quantities of the single outputs, by their labels; None for a quantity that is one itself.
 
-        Where the model has to be asked how many there are, `meter` counts the rows.
+        Where the model has to be asked how many there are, it is on rows that are `among` those of these places, and
+        `meter` counts them.
         """
         return None
 

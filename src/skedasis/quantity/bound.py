@@ -185,8 +185,8 @@ class Bound:
     @cached_property
     def _slopes(self) -> Floats:
         slopes = self._ask_slopes(self._buffer.own(), len(self))
-        if 0 in slopes.strides:  # one row for all, as of a linear model: nothing to copy
-            return slopes
+        if slopes.strides[0] == 0:  # one row for all, as of a linear model: little to copy
+            return np.broadcast_to(slopes[:1].copy(), slopes.shape)
         # By columns, for they are read one by one; our own, for results may keep them.
         slopes = np.array(slopes, order="F")
         slopes.flags.writeable = False
@@ -277,7 +277,9 @@ class Bound:
         self.meter.slope_rows += n
         self.meter.slope_calls += 1
         what = f"{self.quantity.describe()}: mixed"
-        return checked(as_numbers(raw, what), n, what, "mixed derivatives"), first, second
+        # A copy: what is kept must not change when the rows it may be a part of are written to.
+        mixed = checked(as_numbers(raw, what), n, what, "mixed derivatives").copy()
+        return mixed, first, second
 
     def _named(self, changes: Changes) -> str:
         features = self.batch.source.features

@@ -72,6 +72,7 @@ class Prediction(_FromModel):
     mixed_slope: Callable[[Any, int, int], Any] | None = None
     output: int | None = None
     of: int | None = None
+    shared: bool = False
 
     def values(self, X: Any) -> Any:
         """Call the model, and pick the output."""
@@ -94,9 +95,7 @@ class Prediction(_FromModel):
         """Return the user's derivatives, or those in closed form."""
         if self.slope is None:
             return super().slopes(X)
-        slopes = np.asarray(self.slope(X))
-        several = self.output is not None and slopes.ndim == 3
-        return slopes[:, self.output] if several else slopes
+        return self._own(np.asarray(self.slope(X)), 2, "slope", "(rows, outputs, features)")
 
     @property
     def has_mixed(self) -> bool:
@@ -107,9 +106,22 @@ class Prediction(_FromModel):
         """Return the user's mixed derivatives."""
         if self.mixed_slope is None:
             return super().mixed(X, j, k)
-        found = np.asarray(self.mixed_slope(X, j, k))
-        several = self.output is not None and found.ndim == 2
-        return found[:, self.output] if several else found
+        return self._own(np.asarray(self.mixed_slope(X, j, k)), 1, "mixed", "(rows, outputs)")
+
+    def _own(self, found: Any, dimensions: int, what: str, expected: str) -> Any:
+        """Return this output's part of derivatives; where all outputs are explained, one for all will not do."""
+        if self.output is not None and found.ndim == dimensions + 1:
+            return found[:, self.output]
+        if self.shared:
+            raise ModelOutputError(
+                explained(
+                    f"{self.describe()}: {what}",
+                    f"shape {found.shape}",
+                    expected,
+                    "Return the derivatives of every output",
+                )
+            )
+        return found
 
     def traits(self, feature: Feature) -> Traits:
         """Prefer the user's slopes to all others."""

@@ -12,6 +12,7 @@ from skedasis.data.source import Source
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError, explained
 from skedasis.quantity.base import Meter, Quantity
 from skedasis.quantity.fitted import is_classifier, title
+from skedasis.typing import Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,11 +45,13 @@ class Several(Quantity):
         """Return the rows in the container that the model was fitted on."""
         return self.one.prepare(source)
 
-    def outputs(self, source: Source, meter: Meter | None = None) -> dict[Any, Quantity]:
+    def outputs(
+        self, source: Source, meter: Meter | None = None, among: Ints | None = None
+    ) -> dict[Any, Quantity]:
         """Return the outputs' quantities; where their number is not known, two rows are asked for it."""
         if self.parts:
             return self.parts
-        rows = source.some(2)
+        rows = source.some(2, among)
         answer = np.asarray(self.one.raw(rows.tile(1).own()))
         if meter is not None:
             meter.rows, meter.calls = meter.rows + len(rows), meter.calls + 1
@@ -62,7 +65,8 @@ class Several(Quantity):
                 )
             )
         return {
-            k: replace(self.one, output=k, name=f"{self.name} {k}") for k in range(answer.shape[1])
+            k: replace(self.one, output=k, name=f"{self.name} {k}", shared=True)
+            for k in range(answer.shape[1])
         }
 
 
@@ -85,7 +89,7 @@ def predictions(one: Any, output: int | str | Sequence[str] | None) -> Any:
             )
         )
     parts: dict[Any, Quantity] = {
-        n: replace(one, output=k, of=len(names), name=n) for k, n in enumerate(names)
+        n: replace(one, output=k, of=len(names), name=n, shared=True) for k, n in enumerate(names)
     }
     return Several(one, parts, one.name, one.unit)
 

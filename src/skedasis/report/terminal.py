@@ -72,9 +72,8 @@ def surface(result: Surface) -> Lines:
         title_justify="left",
         show_header=False,
     )
-    what = "strength, main effects included" if result.includes_main_effects else "strength"
-    table.add_row(f"{what} (standard deviation over the rows)", number(result.strength()))
-    table.add_row("heterogeneity", number(result.score))
+    what = "main effects included" if result.includes_main_effects else "strength"
+    table.add_row(f"standard deviation over the rows ({what})", number(result.strength()))
     for about, side in zip(result.abouts, result.sides, strict=True):
         size = f"{side.m:,} {'points' if side.levels is None else 'levels'}"
         if side.bins is not None:

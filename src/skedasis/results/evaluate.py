@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from skedasis.errors import UnsupportedError, explained
 from skedasis.results.side import Side, between
 from skedasis.typing import Bools, Floats, Ints
 
@@ -17,6 +18,15 @@ def evaluated(shown: Surface, x0: Any, x1: Any, *, step: bool = False) -> Floats
     """Evaluate a surface; see `Surface.__call__`."""
     a, b = np.broadcast_arrays(_asked(shown.sides[0], x0), _asked(shown.sides[1], x1))
     first, second = (s.between(v) for s, v in zip(shown.sides, (a, b), strict=True))
+    if step and shown.cells is None:
+        raise UnsupportedError(
+            explained(
+                f"step of a {shown.spec.method}'s surface",
+                "points of a grid",
+                "cells, as ALE and DALE have them",
+                "Leave step out",
+            )
+        )
     if step:
         return _stepped(shown, a, b, first, second)
     return _bilinear(shown, first, second)

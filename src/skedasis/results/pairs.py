@@ -61,7 +61,7 @@ def surface(
         x=(sides[0].nodes, sides[1].nodes),
         value=value,
         heterogeneity=_touching(std, cell.weight, value.shape),
-        score=_score(std, cell.weight, sides, abouts),
+        score=_score(std, cell.weight, sides, _spreads(sides, abouts, moments[HOME].weight)),
         sides=sides,
         abouts=abouts,
         spec=spec,
@@ -86,15 +86,16 @@ def filled(delta: Floats, empty: Bools, centres0: Floats, centres1: Floats) -> F
     centres0, centres1 : ndarray of float, shapes (K0,) and (K1,)
         The cells' centres as shares of the ranges.
     """
-    out = delta.copy()
-    there = np.argwhere(~empty)
-    x, y = centres0[there[:, 0]], centres1[there[:, 1]]
-    values = delta[~empty]
-    for i, j in np.argwhere(empty):
-        distance = (x - centres0[i]) ** 2 + (y - centres1[j]) ** 2
-        # Rounding must not decide between cells that are equally far. (These are squares: 1e-9 of the distance.)
-        nearest = distance <= distance.min() * (1 + 2e-9)
-        out[i, j] = values[nearest].mean()
+    from scipy.spatial import KDTree
+
+    out, values = delta.copy(), delta[~empty]
+    there, where = np.argwhere(~empty), np.argwhere(empty)
+    tree = KDTree(np.stack([centres0[there[:, 0]], centres1[there[:, 1]]], axis=1))
+    places = np.stack([centres0[where[:, 0]], centres1[where[:, 1]]], axis=1)
+    distance, _ = tree.query(places)
+    # Rounding must not decide between cells that are equally far.
+    nearest = tree.query_ball_point(places, np.asarray(distance) * (1 + 1e-9))
+    out[empty] = [values[sorted(found)].mean() for found in nearest]
     return out
 
 
@@ -164,7 +165,7 @@ def _touching(std: Floats, weight: Floats, shape: tuple[int, ...]) -> Floats:
 
 
 def _score(
-    std: Floats, weight: Floats, sides: tuple[Side, Side], abouts: tuple[About, About]
+    std: Floats, weight: Floats, sides: tuple[Side, Side], spreads: tuple[float, float]
 ) -> float:
     """Return sd times sd times the root mean square spread of the double differences, per unit of both axes."""
     widths = [
@@ -174,8 +175,23 @@ def _score(
     known = ~np.isnan(std) & (weight > 0)
     if not known.any():
         return 0.0
-    rate = np.where(known, std, 0.0) * abouts[0].spread / widths[0] * abouts[1].spread / widths[1]
+    rate = np.where(known, std, 0.0) * spreads[0] / widths[0] * spreads[1] / widths[1]
     return float(np.sqrt(np.average(rate[known] ** 2, weights=weight[known])))
+
+
+def _spreads(
+    sides: tuple[Side, Side], abouts: tuple[About, About], weight: Floats
+) -> tuple[float, float]:
+    """Return the features' standard deviations; of a categorical one that of its places in the surface's order."""
+    found: list[float] = []
+    for axis, (side, about) in enumerate(zip(sides, abouts, strict=True)):
+        if side.levels is None:
+            found.append(about.spread)
+            continue
+        share = weight.sum(axis=1 - axis) / weight.sum()
+        place = np.arange(len(share))
+        found.append(float(np.sqrt(share @ (place - share @ place) ** 2)))
+    return found[0], found[1]
 
 
 def gather(
@@ -248,7 +264,10 @@ def rebinned(shown: Surface, bins: Any) -> Surface:
     )
     again = surface(sides, moments or {}, spec, shown.abouts, rows, fill=fill)
     said = {**shown.provenance, **again.provenance, "rebinned": [s.describe() for s in schemes]}
-    said["rows_outside"] = len(rows) - int(again.moments[HOME].count.sum())
+    # Rows beyond the first edges were not kept: they stay outside.
+    outside = shown.provenance.get("rows_outside", 0)
+    used = int(again.moments[HOME].count.sum())
+    said |= {"rows_outside": outside + len(rows) - used, "rows_in_cells": used}
     said.pop("main_effects", None)
     return again.with_provenance(said)
 

@@ -157,7 +157,9 @@ def _from_rows(
     kept = _chosen(scheme, cells, gathered, spec, largest)
     spec = replace(spec, closed=cells.closed)
     result = _read(effect, cells, {LOCAL: gathered, AXIS: axis}, kept, spec)
-    return result.with_provenance({"rows_outside": len(rows) - int(inside.sum())})
+    # Rows beyond the first edges were not kept: they stay outside.
+    outside = effect.provenance.get("rows_outside", 0) + len(rows) - int(inside.sum())
+    return result.with_provenance({"rows_outside": outside})
 
 
 def _read(

@@ -96,8 +96,9 @@ class Surface:
         PDP: spread over rows of their surfaces minus each one's mean over the grid. ALE, DALE: the rows' spread in the
         cells that touch the point, root mean square.
     score : float
-        Heterogeneity score in units of the quantity: sd of the one feature times sd of the other times the root mean
-        square spread of the mixed differences.
+        Heterogeneity score in units of the quantity. ALE, DALE: sd of the one feature times sd of the other times the
+        root mean square spread of the mixed differences per unit of both axes; where cells are much smaller than jumps
+        of the quantity, as with trees, it is large. PDP: the root mean square of `heterogeneity`.
     cells : CellStats or None
         None for PDP, which has none.
     main : tuple of two ndarray, or None
@@ -145,9 +146,12 @@ class Surface:
 
     def __repr__(self) -> str:
         a, b = self.features
+        # With main effects in it the number is no interaction's, and says so.
+        said = "standard deviation" if self.includes_main_effects else "strength"
+        some = "" if self.rows is None or self.rows.exact else f" (from {len(self.rows):,} rows)"
         return (
             f"<Surface of {a!r} and {b!r} on {self.about.quantity}: {self.spec.method}, "
-            f"{self.value.shape[0]} x {self.value.shape[1]} points, strength {self.strength():.4g}>"
+            f"{self.value.shape[0]} x {self.value.shape[1]} points, {said} {self.strength():.4g}{some}>"
         )
 
     def __call__(self, x0: Any, x1: Any, *, step: bool = False) -> Floats:
@@ -164,7 +168,7 @@ class Surface:
         Returns
         -------
         ndarray of float
-            NaN outside the ranges, for what is no level, and in cells that were left empty.
+            NaN outside the ranges, for what is no level, and, of two numeric features, in cells that were left empty.
 
         Examples
         --------
@@ -185,8 +189,9 @@ class Surface:
         Returns
         -------
         float
-            Of an ALE how much the two features do together that neither does alone. From the rows that the result
-            keeps: exact where these are all.
+            Of an ALE or DALE how much the two features do together that neither does alone. Of a surface that holds
+            main effects (PDP, `with_main_effects`) these count, too. From the rows that the result keeps: exact where
+            these are all; NaN where there are none.
 
         Notes
         -----
