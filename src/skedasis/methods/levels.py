@@ -17,6 +17,7 @@ from skedasis.data.levels import LevelColumn
 from skedasis.data.schema import Feature
 from skedasis.errors import DataError, explained
 from skedasis.methods.base import Bound, Local, chosen, given_for
+from skedasis.methods.form import Form
 from skedasis.moments import Moments, WeightKind
 from skedasis.results.effect import Effect
 from skedasis.results.levels import BOTH, DOWN, PAIRS, UP, Steps, accumulate_levels, grouped
@@ -85,7 +86,7 @@ class LevelPlan:
 
 
 @dataclass(frozen=True)
-class LevelSteps:
+class LevelSteps(Form):
     """The ALE of a categorical feature; with `grouped` the RHALE of an ordinal one.
 
     Parameters
@@ -102,34 +103,17 @@ class LevelSteps:
         The method that was asked for, where this one took its place.
     """
 
-    base: Any
     order: Any = None
     all_pairs: bool = False
     grouped: bool = False
     instead_of: str = ""
 
-    uses_slopes = False
-    compares_missing = True
-    leaves_out_missing = True
     batch_rows = 25_000
 
     @property
     def name(self) -> str:
         """Return the name of the method as the user wrote it; ALE where that has none for categories."""
         return self.base.name if self.grouped or not self.instead_of else "ALE"
-
-    @property
-    def top_levels(self) -> int | None:
-        """Return how many of the most frequent levels were asked for."""
-        return self.base.top_levels
-
-    def describe(self) -> Json:
-        """Return the parameters as plain values."""
-        return self.base.describe()
-
-    def refined(self, plan: LevelPlan) -> LevelPlan:
-        """Return the plan: levels cannot be cut finer."""
-        return plan
 
     def plan(self, column: LevelColumn, traits: Any) -> LevelPlan:
         """Put the levels into an order."""
@@ -144,10 +128,6 @@ class LevelSteps:
     def held(self, plans: Sequence[LevelPlan]) -> int:
         """Return the number of levels, where a row is moved to all of them."""
         return max(len(p) for p in plans) if self.all_pairs else 0
-
-    def rows_wanted(self, rows: int) -> int:
-        """Return how many rows are to be kept: all."""
-        return rows
 
     def row_bytes(self, plan: LevelPlan) -> int:
         """Return the size of a place, two steps and a weight."""

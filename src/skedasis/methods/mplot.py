@@ -19,6 +19,7 @@ from skedasis.data.schema import Feature
 from skedasis.data.summary import Column
 from skedasis.errors import DataError, explained
 from skedasis.methods.base import Bound, Local, Parameters, Plan, chosen, one_of
+from skedasis.methods.form import Form
 from skedasis.methods.levels import LevelPlan, own_order
 from skedasis.methods.missing import MISSING
 from skedasis.moments import Moments, WeightKind
@@ -182,7 +183,7 @@ class MPlot(Parameters):
 
 
 @dataclass(frozen=True)
-class LevelMPlot:
+class LevelMPlot(Form):
     """The M-plot of a categorical feature: a mean for each level.
 
     Parameters
@@ -193,24 +194,8 @@ class LevelMPlot:
 
     base: MPlot
 
-    uses_slopes = False
     compares_missing = False
     leaves_out_missing = False
-    batch_rows = None
-    name = "MPlot"
-
-    @property
-    def top_levels(self) -> int | None:
-        """Return how many of the most frequent levels were asked for."""
-        return self.base.top_levels
-
-    def describe(self) -> dict[str, Any]:
-        """Return the parameters as plain values."""
-        return self.base.describe()
-
-    def refined(self, plan: LevelPlan) -> LevelPlan:
-        """Return the plan: levels cannot be cut finer."""
-        return plan
 
     def plan(self, column: LevelColumn, traits: Any) -> LevelPlan:
         """Take the levels in their own order: it changes nothing but the look."""
@@ -219,14 +204,6 @@ class LevelMPlot:
     def sets(self, plans: Sequence[LevelPlan]) -> int:
         """Return 1: the rows as they are."""
         return 1
-
-    def held(self, plans: Sequence[LevelPlan]) -> int:
-        """Return 0: rows have no curves."""
-        return 0
-
-    def rows_wanted(self, rows: int) -> int:
-        """Return how many rows are to be kept: all."""
-        return rows
 
     def row_bytes(self, plan: LevelPlan) -> int:
         """Return the size of a place, what is averaged, and a weight."""

@@ -17,6 +17,7 @@ from skedasis.data.levels import LevelColumn
 from skedasis.errors import DataError, UnsupportedError, explained
 from skedasis.methods.base import Bound, Local, chosen, given_for
 from skedasis.methods.corners import differences
+from skedasis.methods.form import Form
 from skedasis.methods.levels import LevelPlan, ordered
 from skedasis.methods.pairs_base import SideColumn, places_of, side_of
 from skedasis.moments import WeightKind
@@ -44,7 +45,7 @@ class PairPlan:
 
 
 @dataclass(frozen=True)
-class PairALE:
+class PairALE(Form):
     """The second-order ALE.
 
     Parameters
@@ -53,30 +54,8 @@ class PairALE:
         The method as the user wrote it.
     """
 
-    base: Any
-
-    uses_slopes = False
     compares_missing = False
-    leaves_out_missing = True
     batch_rows = 25_000
-
-    @property
-    def name(self) -> str:
-        """Return the name of the method as the user wrote it."""
-        return self.base.name
-
-    @property
-    def top_levels(self) -> int | None:
-        """Return how many of the most frequent levels were asked for."""
-        return self.base.top_levels
-
-    def describe(self) -> Json:
-        """Return the parameters as plain values."""
-        return self.base.describe()
-
-    def refined(self, plan: PairPlan) -> PairPlan:
-        """Return the plan as it is: differences belong to their cells."""
-        return plan
 
     def plan(self, columns: tuple[Any, Any], traits: tuple[Traits, Traits]) -> PairPlan:
         """Choose the bins, or the order of the levels, of each feature."""
@@ -112,14 +91,6 @@ class PairALE:
     def sets(self, plans: Sequence[PairPlan]) -> int:
         """Return 2: the corners two by two, so that columns which stay as they are need two copies, not four."""
         return 2
-
-    def held(self, plans: Sequence[PairPlan]) -> int:
-        """Return 0: rows have no curves."""
-        return 0
-
-    def rows_wanted(self, rows: int) -> int:
-        """Return how many rows are to be kept: all."""
-        return rows
 
     def row_bytes(self, plan: PairPlan) -> int:
         """Return the size of two values and a weight."""

@@ -12,6 +12,7 @@ from skedasis.data.levels import LevelColumn
 from skedasis.errors import DataError, UnsupportedError, explained
 from skedasis.methods.base import Bound, Local, chosen, given_for
 from skedasis.methods.curves import ANCHORED, RAW, curve_moments
+from skedasis.methods.form import Form
 from skedasis.methods.levels import LevelPlan
 from skedasis.moments import WeightKind
 from skedasis.results.dependence import depend_levels
@@ -22,7 +23,7 @@ from skedasis.typing import Bools, Ints
 
 
 @dataclass(frozen=True)
-class LevelPDP:
+class LevelPDP(Form):
     """The PDP or ICE of a categorical feature, at its observed levels.
 
     Parameters
@@ -30,31 +31,6 @@ class LevelPDP:
     base : PDP
         The method as the user wrote it.
     """
-
-    base: Any
-
-    uses_slopes = False
-    compares_missing = True
-    leaves_out_missing = True
-    batch_rows = None
-
-    @property
-    def name(self) -> str:
-        """Return the name of the method as the user wrote it."""
-        return self.base.name
-
-    @property
-    def top_levels(self) -> int | None:
-        """Return how many of the most frequent levels were asked for."""
-        return self.base.top_levels
-
-    def describe(self) -> dict[str, Any]:
-        """Return the parameters as plain values."""
-        return self.base.describe()
-
-    def refined(self, plan: LevelPlan) -> LevelPlan:
-        """Return the plan: levels cannot be cut finer."""
-        return plan
 
     def plan(self, column: LevelColumn, traits: Any) -> LevelPlan:
         """Choose the levels: all that are observed, unless some are given."""

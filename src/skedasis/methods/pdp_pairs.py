@@ -12,6 +12,7 @@ from skedasis.data.levels import LevelColumn
 from skedasis.errors import UnsupportedError, explained
 from skedasis.methods.base import Bound, Local, chosen
 from skedasis.methods.curves import ANCHORED, RAW, curve_moments
+from skedasis.methods.form import Form
 from skedasis.methods.pairs_base import SideColumn, places_of, side_of
 from skedasis.moments import WeightKind
 from skedasis.results.dependence import depend_pair
@@ -43,7 +44,7 @@ class PairGrid:
 
 
 @dataclass(frozen=True)
-class PairPDP:
+class PairPDP(Form):
     """The PDP of two features.
 
     Parameters
@@ -52,30 +53,8 @@ class PairPDP:
         The method as the user wrote it.
     """
 
-    base: Any
-
-    uses_slopes = False
     compares_missing = False
     leaves_out_missing = False
-    batch_rows = None
-
-    @property
-    def name(self) -> str:
-        """Return the name of the method as the user wrote it."""
-        return self.base.name
-
-    @property
-    def top_levels(self) -> int | None:
-        """Return how many of the most frequent levels were asked for."""
-        return self.base.top_levels
-
-    def describe(self) -> Json:
-        """Return the parameters as plain values."""
-        return self.base.describe()
-
-    def refined(self, plan: PairGrid) -> PairGrid:
-        """Return the plan as it is."""
-        return plan
 
     def plan(self, columns: tuple[Any, Any], traits: Any) -> PairGrid:
         """Choose the grid of each feature."""
@@ -106,10 +85,6 @@ class PairPDP:
     def held(self, plans: Sequence[PairGrid]) -> int:
         """Return the length of a row's curve."""
         return max(p.size for p in plans)
-
-    def rows_wanted(self, rows: int) -> int:
-        """Return how many rows are to be kept: all, for the strength."""
-        return rows
 
     def row_bytes(self, plan: PairGrid) -> int:
         """Return the size of two values and a weight."""
