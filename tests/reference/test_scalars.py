@@ -1,0 +1,116 @@
+"""The single numbers of categories, pairs and M-plots: by double loops, and in closed form (DESIGN 4.3, 4.7)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import skedasis as sd
+
+LEVELS = 4
+
+
+def data(seed=0, n=60):
+    rng = np.random.default_rng(seed)
+    code = np.concatenate(
+        [np.arange(LEVELS), rng.choice(LEVELS, n - LEVELS, p=[0.4, 0.3, 0.2, 0.1])]
+    )
+    return np.c_[code, rng.normal(size=n)], rng.integers(1, 4, n).astype(float)
+
+
+def bent(X):
+    return np.array([0.0, 2.0, -1.0, 3.0])[X[:, 0].astype(int)] * (1 + X[:, 1] ** 2) + X[:, 1]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_scalars_of_all_pairs_are_half_the_mean_square_difference_of_two_rows(seed):
+    """Over two rows, drawn by weight: how far their levels are apart on average, and how much rows differ in that."""
+    X, w = data(seed)
+    e = sd.explain(bent, X, 0, method=sd.ALE(all_pairs=True), weights=w, schema={0: "nominal"})
+    between = within = 0.0
+    for a in range(LEVELS):
+        for b in range(LEVELS):
+            at = (X[:, 0] == a) | (X[:, 0] == b)
+            if a == b:
+                continue
+            low, high = X[at].copy(), X[at].copy()
+            low[:, 0], high[:, 0] = a, b
+            gain = np.repeat(bent(high) - bent(low), w[at].astype(int))
+            share = w[X[:, 0] == a].sum() * w[X[:, 0] == b].sum() / w.sum() ** 2
+            between += share * gain.mean() ** 2 / 2
+            within += share * gain.var(ddof=1) / 2
+    assert e.importance == pytest.approx(np.sqrt(between), rel=1e-12)
+    assert e.score == pytest.approx(np.sqrt(within), rel=1e-12)
+
+
+def test_the_score_of_an_ordinal_feature_is_that_of_a_number_with_its_places():
+    """Of q = z * place the slope is z in every row: sd(place) times the spread of z, pooled over the steps."""
+    X, w = data(1, 400)
+    e = sd.explain(lambda X: X[:, 0] * X[:, 1], X, 0, weights=w, schema={0: "ordinal"})
+    repeated = np.repeat(X, w.astype(int), axis=0)
+    place, z = repeated.T
+    squares = sizes = 0.0
+    for k in range(LEVELS - 1):
+        both = z[(place == k) | (place == k + 1)]
+        squares, sizes = squares + len(both) * both.var(ddof=1), sizes + len(both)
+    assert e.score == pytest.approx(place.std() * np.sqrt(squares / sizes), rel=1e-12)
+    spread = [0.0]
+    for k in range(LEVELS - 1):
+        both = z[(place == k) | (place == k + 1)]
+        spread.append(spread[-1] + both.var(ddof=1))
+    ale = sd.explain(
+        lambda X: X[:, 0] * X[:, 1], X, 0, method="ale", weights=w, schema={0: "ordinal"}
+    )
+    np.testing.assert_allclose(ale.heterogeneity, np.sqrt(spread), rtol=1e-12)
+
+
+def test_of_two_levels_all_scores_are_one():
+    X, w = data(2)
+    X[:, 0] = X[:, 0] > 1
+    kinds = [("nominal", False), ("nominal", True), ("ordinal", False)]
+    scores = [
+        sd.explain(bent, X, 0, method=sd.ALE(all_pairs=pairs), weights=w, schema={0: kind}).score
+        for kind, pairs in kinds
+    ]
+    gain = np.repeat(2.0 * (1 + X[:, 1] ** 2), w.astype(int))
+    p = np.average(X[:, 0], weights=w)
+    np.testing.assert_allclose(scores, np.sqrt(p * (1 - p)) * gain.std(ddof=1), rtol=1e-12)
+
+
+def test_the_score_of_a_pair_is_the_spread_of_its_mixed_derivative():
+    """Of q = x0 x1 z the mixed derivative is z: with one cell the score is sd(x0) sd(x1) sd(z)."""
+    X = np.random.default_rng(3).normal(size=(300, 3))
+
+    def model(X):
+        return X[:, 0] * X[:, 1] * X[:, 2]
+
+    s = sd.explain(model, X, (0, 1), method=sd.ALE(bins=1))
+    x0, x1, z = X.T
+    assert s.score == pytest.approx(x0.std() * x1.std() * z.std(ddof=1), rel=1e-10)
+    area = np.ptp(x0) * np.ptp(x1)
+    np.testing.assert_allclose(s.heterogeneity, area * z.std(ddof=1), rtol=1e-10)
+    np.testing.assert_allclose(s.cells.effect, area * z.mean(), rtol=1e-10)
+
+
+@pytest.mark.parametrize("center", [None, "mean"])
+def test_the_figures_of_an_m_plot_are_those_of_groups(center):
+    X, w = data(4, 200)
+    q, times = bent(X), w.astype(int)
+    e = sd.explain(bent, X, 0, method=sd.MPlot(center=center), weights=w, schema={0: "nominal"})
+    groups = [np.repeat(q[X[:, 0] == k], times[X[:, 0] == k]) for k in range(LEVELS)]
+    n = np.array([len(g) for g in groups])
+    mean, std = (np.array([f(g) for g in groups]) for f in (np.mean, lambda g: g.std(ddof=1)))
+    np.testing.assert_allclose(e.heterogeneity, std, rtol=1e-12)
+    whole = np.average(mean, weights=n)
+    assert e.importance == pytest.approx(np.sqrt(np.average((mean - whole) ** 2, weights=n)))
+    assert e.score == pytest.approx(np.sqrt(np.average(std**2, weights=n)))
+    if center is None:
+        np.testing.assert_allclose(e.std_error, std / np.sqrt(n), rtol=1e-12)
+        return
+    share = n / n.sum()
+    scatter = share @ (mean - whole) ** 2 / n.sum()
+    error = [
+        np.sqrt(np.sum(((np.arange(LEVELS) == k) - share) ** 2 * std**2 / n) + scatter)
+        for k in range(LEVELS)
+    ]
+    np.testing.assert_allclose(e.std_error, error, rtol=1e-12)
