@@ -44,6 +44,8 @@ class Problem:
     units : mapping of str to str
     said : tuple of str
         What was done to the data, to be told.
+    codes : tuple of str
+        Features whose numbers are names: models take them as they are, but they have no slopes.
     """
 
     table: Table
@@ -53,21 +55,27 @@ class Problem:
     class_: str | None = None
     units: Mapping[str, str] | None = None
     said: tuple[str, ...] = ()
+    codes: tuple[str, ...] = ()
 
     @property
     def schema(self) -> dict[Any, Feature]:
-        """Return names and units, as `skedasis.explain` takes them."""
+        """Return names, units and codes, as `skedasis.explain` takes them."""
         units = self.units or {}
-        names = [n for n in self.table.names if n in units or not self.table.is_frame]
+        told = {*units, *self.codes}
+        names = [n for n in self.table.names if n in told or not self.table.is_frame]
         key = (lambda n: n) if self.table.is_frame else self.table.place
-        return {key(n): Feature(n, unit=units.get(n)) for n in names}
+        return {
+            key(n): Feature(n, "nominal" if n in self.codes else "continuous", units.get(n))
+            for n in names
+        }
 
 
 def bundled() -> Problem:
     """Return scikit-learn's diabetes data, in the units of measurement."""
     found = load_diabetes()
     table = Table(found.X, found.feature_names)
-    return Problem(table, np.asarray(found.y, float), found.target, units=found.units)
+    y = np.asarray(found.y, float)
+    return Problem(table, y, found.target, units=found.units, codes=("sex",))
 
 
 def own(path: str | Path, target: str | None, class_: str | None) -> Problem:
