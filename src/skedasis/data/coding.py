@@ -205,3 +205,15 @@ def ascending(values: list[Any]) -> list[int]:
         return sorted(range(len(values)), key=keys.__getitem__)
     except TypeError:  # objects without an order of their own
         return sorted(range(len(values)), key=lambda i: (keys[i][0], repr(values[i])))
+
+
+def missing_among(values: Any) -> NDArray[np.bool_]:
+    """Return which of some labels are missing: NaN, None, or what a data frame library has for them, shape (n,)."""
+    array = np.asarray(values)
+    if array.dtype.kind == "f":
+        return np.isnan(array)
+    if array.dtype.kind in "mM":
+        return np.isnat(array)
+    if array.dtype.kind != "O":
+        return np.zeros(array.shape, dtype=bool)
+    return np.array([absent(v) for v in array.ravel()], dtype=bool).reshape(array.shape)

@@ -79,6 +79,12 @@ class Batch:
         """Return the rows' labels as numbers, shape (size,)."""
         return self._of_source(self.source.labels)
 
+    def targets(self) -> NDArray[Any]:
+        """Return the rows' labels as the quantity reads them, shape (size,)."""
+        if self.source.targets is None:
+            raise DataError(explained("y", "no labels", "one label a row", "Pass y="))
+        return self._of_source(self.source.targets)
+
     def _of_source(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return what belongs to these rows of an array over all of the source's rows."""
         if self.start is not None:
@@ -110,6 +116,8 @@ class Source:
         Columns as floats that were asked for before, while all of them together are small.
     coded : dict of int to ndarray
         Codes of columns likewise, in no particular order.
+    targets : ndarray, shape (n,), optional
+        The labels as the quantity reads them, such as the places of classes.
     """
 
     table: Table
@@ -120,6 +128,7 @@ class Source:
     library: str | None = None
     held: dict[int, Floats] = field(default_factory=dict)
     coded: dict[int, Ints | None] = field(default_factory=dict)
+    targets: NDArray[Any] | None = None
 
     def __len__(self) -> int:
         return len(self.table) if self.row_id is None else len(self.row_id)
@@ -339,6 +348,14 @@ def as_source(X: Any, y: Any = None, weights: Any = None, schema: Any = None) ->
             )
         )
     labels = None if y is None else np.asarray(y)
+    if labels is not None and labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels[:, 0]  # a frame of one column
+    if labels is not None and labels.ndim != 1:
+        raise DataError(
+            explained(
+                "y", f"shape {labels.shape}", f"shape ({len(table)},)", "Pass one label for each row"
+            )
+        )
     if labels is not None and len(labels) != len(table):
         raise DataError(
             explained(

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from skedasis.data.coding import missing_among
 from skedasis.data.schema import Feature
 from skedasis.data.source import Batch, Source, as_source
-from skedasis.errors import UnsupportedError, explained
+from skedasis.errors import DataError, UnsupportedError, explained
 from skedasis.typing import Floats, Ints
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ class Meter:
     slope_rows: int = 0
     slope_calls: int = 0
     seconds: float = 0.0
+    floored: int = 0
 
     def add(self, other: Meter) -> None:
         """Add another worker's counts."""
@@ -62,6 +64,7 @@ class Meter:
         self.slope_rows += other.slope_rows
         self.slope_calls += other.slope_calls
         self.seconds += other.seconds
+        self.floored += other.floored
 
 
 class Quantity(ABC):
@@ -78,21 +81,36 @@ class Quantity(ABC):
     name: str = "prediction"
     unit: str | None = None
 
-    @abstractmethod
-    def values(self, X: Any) -> Any:
-        """Call the model on rows in X's container, and return the raw values: (n,) numbers, if all is well."""
+    labelled: bool = False
+    """Whether it needs the rows' labels: a likelihood and a loss do, a prediction and an entropy do not."""
 
+    @abstractmethod
     def raw(self, X: Any) -> Any:
         """Call the model on rows in X's container, and return all that it answers.
 
-        Together with `read` this is `values`. A quantity whose model answers with several outputs at once keeps the two
-        apart, so that one call serves them all.
+        Kept apart from `read`, so that one call serves all quantities that can be read off the same answer: the outputs
+        of a model, or the entropy and the likelihood of its predictive distribution.
         """
-        return self.values(X)
 
-    def read(self, raw: Any) -> Any:
-        """Return the quantity's values from what `raw` returned."""
+    def read(self, raw: Any, y: Any = None) -> Any:
+        """Return the quantity's values from what `raw` returned: (n,) numbers, if all is well.
+
+        Parameters
+        ----------
+        raw : object
+            The model's answer for n rows.
+        y : ndarray, shape (n,), optional
+            These rows' labels as `encoded` returned them, where the quantity is `labelled`.
+        """
         return raw
+
+    def encoded(self, y: Any) -> Any:
+        """Return labels as `read` takes them, or refuse them. Only where the quantity is `labelled`."""
+        return y
+
+    def floored(self, raw: Any, y: Any = None) -> int:
+        """Return for how many rows the answer was too small for its logarithm and was raised to a floor."""
+        return 0
 
     def outputs(
         self, source: Source, meter: Meter | None = None, among: Ints | None = None
@@ -115,7 +133,7 @@ class Quantity(ABC):
             explained(self.describe(), "no mixed derivative", "one of its own", "Give mixed=")
         )
 
-    def slopes(self, X: Any) -> Any:
+    def slopes(self, X: Any, y: Any = None) -> Any:
         """Call the model's derivative: (n, d). Only where `traits` says that there is one."""
         raise UnsupportedError(
             explained(self.describe(), "no derivative", "a differentiable model", "Give slope=")
@@ -130,8 +148,39 @@ class Quantity(ABC):
         return self.name
 
     def prepare(self, source: Source) -> Source:
-        """Check that the rows are of the kind that the model was fitted on, and return them in its container."""
-        return source
+        """Check that the rows are of the kind that the model was fitted on, and return them in its container.
+
+        Where the quantity is `labelled`, they carry their labels as it reads them.
+        """
+        return self.with_labels(source)
+
+    def with_labels(self, source: Source) -> Source:
+        """Return the rows with their labels encoded, if the quantity needs them.
+
+        Raises
+        ------
+        DataError
+            Where there are none, or some are missing.
+        """
+        if not self.labelled:
+            return source
+        if source.y is None:
+            raise DataError(
+                explained(
+                    self.describe(), "no y", "the label of each row", "Pass y=, the labels of X"
+                )
+            )
+        missing = int(missing_among(source.y).sum())
+        if missing:
+            raise DataError(
+                explained(
+                    f"{self.describe()}: y",
+                    f"{missing:,} missing labels (NaN or None)",
+                    "a label for every row",
+                    "Leave these rows out",
+                )
+            )
+        return replace(source, targets=np.asarray(self.encoded(source.y)))
 
     @property
     def axis(self) -> str:

@@ -22,6 +22,7 @@ from skedasis.quantity.base import Meter, Quantity, Traits
 from skedasis.quantity.blame import blamed
 from skedasis.quantity.gradients import differences
 from skedasis.quantity.mixed import mixed_differences
+from skedasis.quantity.predicted import Predicted
 from skedasis.quantity.tape import Tape
 from skedasis.typing import Floats, Ints
 
@@ -195,7 +196,10 @@ class Bound:
     def _ask_slopes(self, rows: Any, n: int) -> Floats:
         """Call the derivative for rows in X's container, and check what comes back, (n, d)."""
         d = len(self.batch.source.features)
-        raw = self._timed(self.quantity.slopes, rows, f"slopes of {n} rows")
+        y = self._targets(n // max(len(self), 1))
+        raw = self._timed(
+            lambda rows: self.quantity.slopes(rows, y), rows, f"slopes of {n} rows"
+        )
         self.meter.slope_rows += n
         self.meter.slope_calls += 1
         slopes = as_numbers(raw, f"{self.quantity.describe()}: slope")
@@ -307,9 +311,19 @@ class Bound:
             raw = self._ask(changes, sets, f"{n} rows {where}")
             if self._tape is not None:
                 self._tape[key] = raw
-        answer = as_array(self.quantity.read(raw), self.quantity.describe())
-        self.output = answer.dtype
+        targets = self._targets(sets)
+        answer = as_array(self.quantity.read(raw, targets), self.quantity.describe())
+        self.meter.floored += self.quantity.floored(raw, targets)
+        # What was computed from the answer is as exact as the answer was.
+        self.output = raw.dtype if isinstance(raw, Predicted) else answer.dtype
         return checked(answer, n, self.quantity.describe(), where)
+
+    def _targets(self, sets: int) -> Any:
+        """Return the labels of `sets` sets of the rows, as the quantity reads them."""
+        if not self.quantity.labelled:
+            return None
+        own = self.batch.targets()
+        return own if sets == 1 else np.tile(own, sets)
 
     def _ask(self, changes: Changes, sets: int, where: str) -> Any:
         """Call the model."""

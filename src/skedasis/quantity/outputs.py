@@ -49,10 +49,10 @@ class _FromModel(Quantity):
     def _closed_form(self) -> closed.Derivative | None:
         return None
 
-    def slopes(self, X: Any) -> Any:
+    def slopes(self, X: Any, y: Any = None) -> Any:
         form = self._closed_form()
         if form is None:
-            return super().slopes(X)
+            return super().slopes(X, y)
         return form(np.asarray(to_array(X), dtype=float))
 
     def traits(self, feature: Feature) -> Traits:
@@ -74,15 +74,11 @@ class Prediction(_FromModel):
     of: int | None = None
     shared: bool = False
 
-    def values(self, X: Any) -> Any:
-        """Call the model, and pick the output."""
-        return self.read(self.raw(X))
-
     def raw(self, X: Any) -> Any:
         """Call the model."""
         return self.model.predict(X) if hasattr(self.model, "predict") else self.model(X)
 
-    def read(self, raw: Any) -> Any:
+    def read(self, raw: Any, y: Any = None) -> Any:
         """Return the output that is explained."""
         if self.output is None:
             return raw
@@ -91,10 +87,10 @@ class Prediction(_FromModel):
     def _closed_form(self) -> closed.Derivative | None:
         return closed.prediction_derivative(self.model, self.output)
 
-    def slopes(self, X: Any) -> Any:
+    def slopes(self, X: Any, y: Any = None) -> Any:
         """Return the user's derivatives, or those in closed form."""
         if self.slope is None:
-            return super().slopes(X)
+            return super().slopes(X, y)
         return self._own(np.asarray(self.slope(X)), 2, "slope", "(rows, outputs, features)")
 
     @property
@@ -136,17 +132,13 @@ class Probability(_FromModel):
 
     column: int | None = None
 
-    def values(self, X: Any) -> Any:
-        """Call the model, and pick the class."""
-        return self.read(self.raw(X))
-
     def raw(self, X: Any) -> Any:
         """Call the model."""
         return (
             self.model.predict_proba(X) if hasattr(self.model, "predict_proba") else self.model(X)
         )
 
-    def read(self, raw: Any) -> Any:
+    def read(self, raw: Any, y: Any = None) -> Any:
         """Return the class's column of the probabilities."""
         p = np.asarray(raw)
         if self.column is not None:
@@ -177,7 +169,7 @@ class Logit(Probability):
             return np.asarray(self.model.decision_function(X), dtype=float)
         return super().raw(X)
 
-    def read(self, raw: Any) -> Any:
+    def read(self, raw: Any, y: Any = None) -> Any:
         """Return the log odds of the class."""
         if self.column is not None and closed.decides_by_logit(self.model):
             return raw if self.column == 1 else -raw

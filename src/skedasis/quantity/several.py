@@ -33,7 +33,7 @@ class Several(Quantity):
     name: str = "prediction"
     unit: str | None = None
 
-    def values(self, X: Any) -> Any:
+    def raw(self, X: Any) -> Any:
         """Call the model: all outputs."""
         return self.one.raw(X)
 

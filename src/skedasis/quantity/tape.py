@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from skedasis.data.levels import Coded
+from skedasis.quantity.predicted import Predicted
 from skedasis.typing import Ints
 
 
@@ -48,7 +49,7 @@ class Tape:
 
     def __setitem__(self, key: Any, answer: Any) -> None:
         # A copy: a model may answer with a part of its input, which is written to later.
-        self._answers[key] = np.array(answer)
+        self._answers[key] = answer if isinstance(answer, Predicted) else np.array(answer)
 
     def forget(self) -> None:
         """Forget all answers but those at the rows of X: the next feature asks other questions."""
