@@ -10,6 +10,8 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # The version of torch with which the optional tests are known to pass. It is an enormous download that no
 # other part needs, so it stands here and not among the dependencies.
 TORCH  := torch==2.13.0
+# Libraries of models that predict distributions. They bring an older pandas, with which these tests pass, too.
+UNSURE := gpytorch==1.15.2 ngboost==0.5.11 skpro==2.16.0
 # Test processes. Each keeps to one thread, or they would fight over the cores.
 JOBS   ?= 2
 PYTEST := OMP_NUM_THREADS=1 MPLBACKEND=Agg $(BIN)/python -m pytest -n $(JOBS)
@@ -41,8 +43,8 @@ $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	@touch $@
 
 $(VENV)/.torch: Makefile $(VENV)/.dev
-	@echo "Installing $(TORCH) into $(VENV) (once)"
-	@$(PIP) '$(TORCH)'
+	@echo "Installing $(TORCH) $(UNSURE) into $(VENV) (once)"
+	@$(PIP) '$(TORCH)' $(UNSURE)
 	@touch $@
 
 # ---------------------------------------------------------------------------- what it does

@@ -10,6 +10,7 @@ import numpy as np
 import skedasis as sd
 from benchmarks.bench import Bench, largest_difference
 from benchmarks.categories import categories, levels
+from benchmarks.importance import importance
 from benchmarks.lines import Line, Space, Speed
 from benchmarks.memory import peak
 from benchmarks.ours import objective
@@ -231,7 +232,7 @@ def _about(megabytes: float) -> float:
 
 GROUPS: dict[str, Callable[[Bench], Iterator[Line]]] = {
     "ale": ale, "pairs": pairs, "categories": categories, "levels": levels,
-    "rhale": rhale, "pdp": pdp, "search": search, "memory": memory,
+    "rhale": rhale, "pdp": pdp, "search": search, "importance": importance, "memory": memory,
 }  # fmt: skip
 
 

@@ -26,17 +26,20 @@ _PUBLIC = {
     "BinningWarning": "errors",
     "DALE": "methods.dale",
     "DataError": "errors",
+    "Diagnosis": "results.diagnosis",
     "Edges": "binning",
     "Effect": "results.effect",
     "Effects": "results.effects",
     "Feature": "data.schema",
     "Greedy": "binning",
+    "Importance": "results.importance",
     "ICE": "methods.pdp",
     "LeftOutWarning": "errors",
     "MPlot": "methods.mplot",
     "ModelOutputError": "errors",
     "Optimal": "binning",
     "PDP": "methods.pdp",
+    "PFI": "methods.pfi",
     "Quantile": "binning",
     "RHALE": "methods.rhale",
     "Surface": "results.surface",
@@ -45,10 +48,17 @@ _PUBLIC = {
     "UnsupportedError": "errors",
     "compare": "plots.compare",
     "datasets": "",
+    "diagnose": "analysis",
+    "ensemble": "quantity.predictive.ensembles",
+    "entropy": "quantity.uncertainty",
     "explain": "engine",
     "load": "results.io",
     "logit": "quantity.outputs",
+    "loss": "quantity.loss",
+    "nll": "quantity.uncertainty",
     "prediction": "quantity.outputs",
+    "predictive_quantile": "quantity.uncertainty",
+    "predictive_variance": "quantity.uncertainty",
     "probability": "quantity.outputs",
     "report": "report.build",
 }
@@ -59,16 +69,19 @@ __all__ = [
     "DALE",
     "ICE",
     "PDP",
+    "PFI",
     "RHALE",
     "UALE",
     "AutoUniform",
     "BinningWarning",
     "DataError",
+    "Diagnosis",
     "Edges",
     "Effect",
     "Effects",
     "Feature",
     "Greedy",
+    "Importance",
     "LeftOutWarning",
     "MPlot",
     "ModelOutputError",
@@ -80,16 +93,24 @@ __all__ = [
     "__version__",
     "compare",
     "datasets",
+    "diagnose",
+    "ensemble",
+    "entropy",
     "explain",
     "load",
     "logit",
+    "loss",
+    "nll",
     "prediction",
+    "predictive_quantile",
+    "predictive_variance",
     "probability",
     "report",
 ]
 
 if TYPE_CHECKING:
     from skedasis import datasets
+    from skedasis.analysis import diagnose
     from skedasis.binning import AutoUniform, Edges, Greedy, Optimal, Quantile, Uniform
     from skedasis.data.schema import Feature
     from skedasis.engine import explain
@@ -104,12 +125,23 @@ if TYPE_CHECKING:
     from skedasis.methods.dale import DALE
     from skedasis.methods.mplot import MPlot
     from skedasis.methods.pdp import ICE, PDP
+    from skedasis.methods.pfi import PFI
     from skedasis.methods.rhale import RHALE, UALE
     from skedasis.plots.compare import compare
+    from skedasis.quantity.loss import loss
     from skedasis.quantity.outputs import logit, prediction, probability
+    from skedasis.quantity.predictive.ensembles import ensemble
+    from skedasis.quantity.uncertainty import (
+        entropy,
+        nll,
+        predictive_quantile,
+        predictive_variance,
+    )
     from skedasis.report.build import report
+    from skedasis.results.diagnosis import Diagnosis
     from skedasis.results.effect import Effect
     from skedasis.results.effects import Effects
+    from skedasis.results.importance import Importance
     from skedasis.results.io import load
     from skedasis.results.surface import Surface
 

@@ -183,6 +183,22 @@ class Moments:
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
 
+@dataclass(frozen=True, eq=False)
+class Totals:
+    """Sums over rows, where nothing is squared: they merge by adding.
+
+    Parameters
+    ----------
+    sums : ndarray of float
+    """
+
+    sums: Floats
+
+    def merge(self, other: Totals) -> Totals:
+        """Return the sums over both sets of rows."""
+        return Totals(self.sums + other.sums)
+
+
 def _sizes(cell: Ints, cells: int, weights: Floats | None) -> tuple[Floats, Floats, Floats]:
     """Return count, weight and squared weight of each cell."""
     count: Floats = np.bincount(cell, minlength=cells).astype(float)

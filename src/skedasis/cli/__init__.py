@@ -4,9 +4,12 @@ Every command starts after a plain install. What it needs beyond that is loaded,
 
 | file | what it holds |
 |---|---|
-| `commands` | the commands and their options |
+| `commands` | the commands |
+| `importance` | one of them: `skedasis importance` |
+| `options` | the options that commands share |
 | `ask` | from options to what the library takes: models, columns, quantities, methods |
 | `tell` | from results to a terminal and into files |
+| `tables` | importances and diagnoses for a terminal |
 """
 
 from __future__ import annotations

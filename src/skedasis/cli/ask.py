@@ -69,6 +69,28 @@ def features_of(table: Table, model: Any, target: str | None) -> Table:
     return table.select([name for name in table.names if name != target])
 
 
+def labelled(table: Table, target: str) -> tuple[Table, int]:
+    """Return the rows that have a label, and how many have none.
+
+    Raises
+    ------
+    DataError
+        For a target that is no column, or has no value at all.
+    """
+    import numpy as np
+
+    from skedasis.data.coding import missing_among
+
+    table.place(target, "--target")
+    missing = missing_among(table.column(target))
+    left = int(missing.sum())
+    if left == len(table):
+        raise DataError(
+            explained("--target", f"{target!r} without any value", "labels", "Name another column")
+        )
+    return (table.take(np.flatnonzero(~missing)) if left else table), left
+
+
 def quantity_of(model: Any, class_: str | None) -> Any:
     """Return what is explained of a model: with ``--class``, that class's probability."""
     from skedasis.quantity.outputs import probability
@@ -112,7 +134,7 @@ class Columns:
 
     def features(self, wanted: str | int | tuple[str | int, ...]) -> tuple[Feature, ...]:
         """Return the one or two features that are meant."""
-        from skedasis.data.source import as_source
+        from skedasis.data.given import as_source
         from skedasis.engine.choose import Choice
 
         source = as_source(self.table.data, None, None, self.schema)

@@ -14,6 +14,22 @@ from rich.table import Table as Lines
 from typer.core import TyperGroup
 
 from skedasis.cli import ask, tell
+from skedasis.cli.importance import IMPORTANCE_EXAMPLES, importance_command
+from skedasis.cli.options import (
+    AnyClass,
+    Bins,
+    Categorical,
+    Class,
+    Data,
+    Feature,
+    Groups,
+    Method,
+    Model,
+    Models,
+    Out,
+    Target,
+    With,
+)
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 
 DEBUG = "--debug"
@@ -67,61 +83,6 @@ app = typer.Typer(
     help="Explain a fitted model: what each feature does, for whom that is not true, and how sure one can be.",
 )
 
-Data = Annotated[Path, typer.Option("--data", help="A CSV or Parquet file.", metavar="FILE")]
-Model = Annotated[
-    str,
-    typer.Option(
-        "--model", help="Where the model is: a module and a name in it.", metavar="MODULE:OBJECT"
-    ),
-]
-Models = Annotated[
-    list[str],
-    typer.Option("--model", help="As MODULE:OBJECT; may be repeated.", metavar="MODULE:OBJECT"),
-]
-Target = Annotated[str | None, typer.Option(help="A column that is no feature.", metavar="COLUMN")]
-Class = Annotated[
-    str | None, typer.Option("--class", help="The class whose probability is explained.")
-]
-AnyClass = Annotated[
-    str | None,
-    typer.Option("--class", help="The class whose probability is explained; all of them: all."),
-]
-Categorical = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="A column whose numbers are codes without an order; may be repeated.",
-        metavar="COLUMN",
-    ),
-]
-Groups = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="Columns that move together, such as a one-hot block; may be repeated.",
-        metavar="NAME=COLUMN,COLUMN",
-    ),
-]
-Feature = Annotated[
-    str, typer.Option(help="The feature to explain, or a group of columns.", metavar="COLUMN")
-]
-With = Annotated[
-    str | None,
-    typer.Option("--with", help="A second one: what the two do together.", metavar="COLUMN"),
-]
-Method = Annotated[
-    str | None,
-    typer.Option(
-        help=f"One of {', '.join(ask.METHODS)}. By default rhale; ale for a feature whose levels have no order, and "
-        "for two features.",
-        show_default=False,
-    ),
-]
-Out = Annotated[
-    Path | None,
-    typer.Option(
-        help="A figure (.png, .svg, .pdf) or the numbers (.csv, .json, .npz).", metavar="FILE"
-    ),
-]
-Bins = Annotated[int | None, typer.Option(help="Bins; points of the grid for pdp and ice.", min=1)]
 EXAMPLES = """Examples
 
 \b
@@ -252,6 +213,9 @@ def effect_command(  # noqa: PLR0917 - typer names them all
     tell.tell(found, out)
 
 
+app.command("importance", epilog=IMPORTANCE_EXAMPLES)(importance_command)
+
+
 @app.command("datasets")
 def datasets_command() -> None:
     """List the data sets that can be loaded, and where they were found."""
@@ -285,7 +249,16 @@ def info_command() -> None:
         "python", f"{platform.python_version()} ({platform.system()}, {os.cpu_count()} cores)"
     )
     needed = ("numpy", "scipy", "narwhals", "matplotlib", "jinja2", "rich", "typer")
-    extras = ("scikit-learn", "pandas", "polars", "pyarrow", "torch")
+    extras = (
+        "scikit-learn",
+        "pandas",
+        "polars",
+        "pyarrow",
+        "torch",
+        "gpytorch",
+        "ngboost",
+        "skpro",
+    )
     for name in (*needed, *extras):
         try:
             version = importlib.metadata.version(name)

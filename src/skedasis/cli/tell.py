@@ -12,10 +12,12 @@ from rich.console import Console
 from skedasis.errors import DataError, explained
 
 if TYPE_CHECKING:
+    from skedasis.results.diagnosis import Diagnosis
     from skedasis.results.effect import Effect
+    from skedasis.results.importance import Importance
     from skedasis.results.surface import Surface
 
-Result: TypeAlias = "Effect | Surface"
+Result: TypeAlias = "Effect | Surface | Importance | Diagnosis"
 
 NUMBERS = (".csv", ".json", ".npz")
 FIGURES = (".png", ".svg", ".pdf")
@@ -31,7 +33,7 @@ def tell(found: Result | dict[Any, Result], out: Path | None) -> None:
 
     Parameters
     ----------
-    found : Effect, Surface, or dict of these by class
+    found : Effect, Surface, Importance, Diagnosis, or dict of these by class
     out : Path, optional
         Of several classes each has a file of its own, with the class in its name.
     """
@@ -47,11 +49,21 @@ def tell(found: Result | dict[Any, Result], out: Path | None) -> None:
 
 
 def show(result: Result) -> None:
-    """Print a result's numbers."""
+    """Print a result's numbers, and what is to be said of them."""
+    from skedasis.cli import tables
     from skedasis.report.terminal import numbers, surface
+    from skedasis.results.diagnosis import Diagnosis
+    from skedasis.results.importance import Importance
     from skedasis.results.surface import Surface
 
-    Console().print(surface(result) if isinstance(result, Surface) else numbers(result))
+    if isinstance(result, Importance):
+        Console().print(tables.importance(result))
+    elif isinstance(result, Diagnosis):
+        Console().print(tables.diagnosis(result))
+        for line in tables.sentences(result):
+            say(line)
+    else:
+        Console().print(surface(result) if isinstance(result, Surface) else numbers(result))
 
 
 def checked_ending(out: Path | None) -> str:
@@ -106,7 +118,7 @@ def write(result: Result, out: Path) -> None:
         content = {**_tables(result), "provenance": result.provenance}
         out.write_text(json.dumps(content, indent=1, allow_nan=False), encoding="utf-8")
     else:
-        columns = _tables(result)["effect"]
+        columns = next(iter(_tables(result).values()))
         with out.open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
             writer.writerow(columns)
@@ -114,10 +126,16 @@ def write(result: Result, out: Path) -> None:
 
 
 def _tables(result: Result) -> dict[str, dict[str, list[Any]]]:
-    """Return all tables that a result has, by name."""
+    """Return all tables that a result has, by name, the most important one first."""
+    from skedasis.results.diagnosis import Diagnosis
+    from skedasis.results.importance import Importance
     from skedasis.results.surface import Surface
     from skedasis.results.tables import surface_table, table_of
 
+    if isinstance(result, Diagnosis):
+        return {"diagnosis": _plain(result.table())}
+    if isinstance(result, Importance):
+        return {what: _plain(result.table(what)) for what in ("importance", "values")}
     if isinstance(result, Surface):
         of = ["effect"] + ["cells"] * (result.cells is not None)
         return {what: _plain(surface_table(result, what)) for what in of}

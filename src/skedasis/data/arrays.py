@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from skedasis.data.changes import Borrowed, Coded, Values
 from skedasis.data.coding import coded_array, is_missing
-from skedasis.data.levels import Coded, Values
 from skedasis.data.schema import Feature
 from skedasis.errors import DataError, explained
 from skedasis.typing import Floats, Ints
@@ -138,7 +138,7 @@ class ArrayBuffer:
     def swept(self, changes: Mapping[int, Values], sets: int) -> NDArray[Any]:
         """Return the rows `sets` times, one set after the other, with the columns that are keys replaced."""
         own = self.rows.dtype
-        kept = all(isinstance(v, Coded) or fits(v, own) for v in changes.values())
+        kept = all(isinstance(v, Coded | Borrowed) or fits(v, own) for v in changes.values())
         dtype = own if kept else np.dtype(float)
         if dtype != self.buffer.dtype:
             self.buffer = self._room(dtype)
@@ -150,6 +150,9 @@ class ArrayBuffer:
 
     def _write(self, j: int, values: Values, sets: int) -> None:
         column = self._column(j)[:sets]
+        if isinstance(values, Borrowed):
+            self._borrow(j, values.rows, column)
+            return
         if not isinstance(values, Coded):
             for part, given in zip(column, values, strict=True):
                 part[:] = given
@@ -157,6 +160,17 @@ class ArrayBuffer:
         held = self.X[values.rows, j]
         for part, codes in zip(column, values.codes, strict=True):
             part[:] = held.take(codes)
+
+    def _borrow(self, j: int, rows: Ints, column: NDArray[Any]) -> None:
+        """Write what other rows of X hold: by places in one long array where X is one, which is twice as fast."""
+        (n, d), X = self.X.shape, self.X
+        whole = column.dtype == X.dtype and rows.shape == column.shape
+        if whole and X.flags.c_contiguous:
+            np.take(X.reshape(-1), rows * d + j, out=column, mode="clip")
+        elif whole and X.flags.f_contiguous:
+            np.take(X.T.reshape(-1), rows + j * n, out=column, mode="clip")
+        else:
+            column[:] = X[rows, j]
 
     def _column(self, j: int) -> NDArray[Any]:
         return self.buffer[:, j].reshape(self.copies, self.n)

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skedasis.data.arrays import Rows, fits, object_kind, to_float
+from skedasis.data.changes import Borrowed, Coded, Values
 from skedasis.data.coding import coded_array, coded_objects, dense
-from skedasis.data.levels import Coded, Values
 from skedasis.data.schema import Feature
 from skedasis.errors import DataError, explained
 from skedasis.typing import Floats, Ints
@@ -163,6 +163,9 @@ class FrameBuffer:
         return frame.with_columns(*(self._new(j, v) for j, v in changes.items())).to_native()
 
     def _new(self, j: int, values: Values) -> nw.Series[Any]:
+        if isinstance(values, Borrowed):
+            rows = np.broadcast_to(values.rows, (len(values.rows), self.n)).ravel()
+            return self.table.series(j)[rows]
         if isinstance(values, Coded):
             codes = np.broadcast_to(values.codes, (len(values.codes), self.n)).ravel()
             # Twice by place, never by value: the library's own types stay what they are.

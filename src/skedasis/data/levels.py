@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from skedasis.data.changes import Coded
 from skedasis.data.coding import absent, ascending, first_rows, identity, plain
 from skedasis.data.labels import labels_of, unused
 from skedasis.data.schema import Feature
@@ -29,26 +30,6 @@ MOST = 2000
 
 class TooManyLevels(DataError):  # noqa: N818 - says what it is
     """A feature has more levels than can be looked at."""
-
-
-@dataclass(frozen=True, eq=False)
-class Coded:
-    """Values of one column, named by rows of X that have them.
-
-    Parameters
-    ----------
-    codes : ndarray of int, shape (sets, n) or (sets, 1)
-        Places in `rows`. (Before they are cut into sets also (m,) or (n, m), as `LevelColumn.changes` is given them.)
-    rows : ndarray of int, shape (L,)
-        Place p stands for what the column holds in row ``rows[p]`` of X.
-    """
-
-    codes: Ints
-    rows: Ints
-
-
-Values: TypeAlias = Floats | Sequence[Floats] | Coded
-"""What a column is replaced by: floats, (sets, n) or (sets, 1); as many arrays, (n,) or (1,); or `Coded`."""
 
 
 @dataclass(frozen=True, eq=False)

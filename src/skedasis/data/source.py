@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 from skedasis.data.arrays import ArrayTable, Rows
 from skedasis.data.groups import observed_group
 from skedasis.data.levels import MOST, LevelColumn, few_enough, in_order, level_column
-from skedasis.data.schema import Feature, check_names, declare
+from skedasis.data.schema import Feature
 from skedasis.data.summary import Column
 from skedasis.data.table import Buffer, Table
 from skedasis.errors import DataError, explained
@@ -59,6 +58,14 @@ class Batch:
             return np.arange(self.rows.start, self.rows.stop)
         return self.rows
 
+    @property
+    def places(self) -> Ints:
+        """Return the rows' places among those of the source, one by one."""
+        if self.start is not None:
+            return np.arange(self.start, self.start + self.size)
+        ids = self.source.row_id
+        return self.row_id if ids is None else np.searchsorted(ids, self.row_id)
+
     def take(self, some: Ints) -> Batch:
         """Return a part of the batch."""
         weights = None if self.weights is None else self.weights[some]
@@ -89,8 +96,7 @@ class Batch:
         """Return what belongs to these rows of an array over all of the source's rows."""
         if self.start is not None:
             return values[self.start : self.start + self.size]
-        ids = self.source.row_id
-        return values[self.row_id if ids is None else np.searchsorted(ids, self.row_id)]
+        return values[self.places]
 
     def tile(self, copies: int, used: Any = None) -> Buffer:
         """Return the batch's buffer."""
@@ -118,6 +124,8 @@ class Source:
         Codes of columns likewise, in no particular order.
     targets : ndarray, shape (n,), optional
         The labels as the quantity reads them, such as the places of classes.
+    keys : ndarray, shape (n,), optional
+        What the caller knows the rows by, wherever they stand in X: what is drawn by chance is drawn for them.
     """
 
     table: Table
@@ -129,6 +137,7 @@ class Source:
     held: dict[int, Floats] = field(default_factory=dict)
     coded: dict[int, Ints | None] = field(default_factory=dict)
     targets: NDArray[Any] | None = None
+    keys: NDArray[Any] | None = None
 
     def __len__(self) -> int:
         return len(self.table) if self.row_id is None else len(self.row_id)
@@ -156,6 +165,30 @@ class Source:
                 )
             )
         return labels
+
+    @cached_property
+    def sorted(self) -> Ints | None:
+        """Return the rows' places in the order of their keys, None where they stand in it: one for all orders."""
+        return None if self.keys is None else np.argsort(self.keys, kind="stable")
+
+    @property
+    def order(self) -> Ints:
+        """Return the same as an array in any case."""
+        return np.arange(len(self)) if self.sorted is None else self.sorted
+
+    def only(self, places: Ints) -> Source:
+        """Return some of the rows, at ascending places, as a source of their own."""
+        parts = {
+            name: None if values is None else values[places]
+            for name, values in (
+                ("y", self.y),
+                ("weights", self.weights),
+                ("targets", self.targets),
+                ("keys", self.keys),
+            )
+        }
+        ids = places if self.row_id is None else self.row_id[places]
+        return replace(self, row_id=ids, held={}, coded={}, **parts)
 
     def holds(self, size: int) -> bool:
         """Return whether arrays of so many bytes are held, one of each column."""
@@ -284,127 +317,3 @@ def to_array(X: Any) -> NDArray[Any]:
     from skedasis.data.frames import decoded
 
     return decoded(nw.from_native(X, eager_only=True)).to_numpy()
-
-
-def as_table(X: Any) -> Table:
-    """Return X as a table.
-
-    Raises
-    ------
-    DataError
-        For what is neither an array nor a data frame.
-    """
-    if isinstance(X, np.ndarray):
-        return ArrayTable(X)
-    if isinstance(X, (list, tuple, dict)) or _is_tensor(X):
-        raise DataError(
-            explained(
-                "X", f"a {type(X).__name__}", "a NumPy array or a data frame", "Use np.asarray(X)"
-            )
-        )
-    from skedasis.data.frames import FrameTable  # narwhals is loaded by those who use data frames
-
-    try:
-        return FrameTable(X)
-    except TypeError as error:
-        raise DataError(
-            explained(
-                "X",
-                f"a {type(X).__name__}",
-                "a NumPy array or a data frame",
-                "Convert it first (a sparse matrix: X.toarray(); a series: X.to_frame())",
-            )
-        ) from error
-
-
-def _is_tensor(X: Any) -> bool:
-    torch = sys.modules.get("torch")
-    return torch is not None and isinstance(X, torch.Tensor)
-
-
-def as_source(X: Any, y: Any = None, weights: Any = None, schema: Any = None) -> Source:
-    """Check X, y, weights and schema together.
-
-    Returns
-    -------
-    Source
-        Re-iterable, in memory.
-
-    Raises
-    ------
-    DataError
-        For no rows, names that stand twice, lengths that differ, weights that are negative, not finite or all zero.
-    """
-    table = as_table(X)
-    features = table.features()
-    check_names([f.name for f in features])
-    if len(table) == 0 or not features:
-        raise DataError(
-            explained(
-                "X",
-                f"{len(table)} rows and {len(features)} columns",
-                "at least one of each",
-                "Check how the data was selected",
-            )
-        )
-    labels = None if y is None else np.asarray(y)
-    if labels is not None and labels.ndim == 2 and labels.shape[1] == 1:
-        labels = labels[:, 0]  # a frame of one column
-    if labels is not None and labels.ndim != 1:
-        raise DataError(
-            explained(
-                "y", f"shape {labels.shape}", f"shape ({len(table)},)", "Pass one label for each row"
-            )
-        )
-    if labels is not None and len(labels) != len(table):
-        raise DataError(
-            explained(
-                "y",
-                f"length {len(labels)}",
-                f"length {len(table)} (one a row)",
-                "Pass the labels of the same rows as X",
-            )
-        )
-    w, ids = _check_weights(weights, len(table))
-    if labels is not None and ids is not None:
-        labels = labels[ids]
-    return Source(table, declare(features, schema), labels, w, ids, table.library)
-
-
-def _check_weights(weights: Any, n: int) -> tuple[Floats | None, Ints | None]:
-    """Return the weights of the rows that are there, and which rows those are (None: all)."""
-    if weights is None:
-        return None, None
-    try:
-        w = np.asarray(weights, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise DataError(
-            explained(
-                "weights",
-                f"{type(weights).__name__} that holds no numbers",
-                "one number a row",
-                "Pass an array of numbers",
-            )
-        ) from error
-    got = None
-    if w.shape != (n,):
-        got = f"shape {w.shape}"
-    elif not np.isfinite(w).all():
-        got = f"{int((~np.isfinite(w)).sum())} values that are NaN or infinite"
-    elif (w < 0).any():
-        got = f"{int((w < 0).sum())} negative values"
-    elif not (w > 0).any():
-        got = "zeros only"
-    if got is not None:
-        raise DataError(
-            explained(
-                "weights",
-                got,
-                f"shape ({n},), finite, not negative, some positive",
-                "Pass one weight a row, 0 for a row that is to be absent",
-            )
-        )
-    if (w > 0).all():
-        return w.copy(), None
-    ids = np.flatnonzero(w > 0)
-    return w[ids], ids

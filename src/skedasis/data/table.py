@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skedasis.data.arrays import Rows
-from skedasis.data.levels import Values
+from skedasis.data.changes import Values
 from skedasis.data.schema import Feature
 from skedasis.typing import Floats, Ints
 

@@ -3,6 +3,7 @@
 | want | take |
 |---|---|
 | a function whose true effect and heterogeneity are known | `SYNTHETIC`, or its classes |
+| labelled rows whose true predictive distribution is known | `UNCERTAIN`, or its classes |
 | a real table at once, without a network | `load_diabetes()` |
 | another real table | `load(name)`, one of `names()` |
 | the table of the RHALE paper, preprocessed as there | `california_rhale()` |
@@ -15,16 +16,29 @@ from __future__ import annotations
 from skedasis.datasets.real import Dataset, california_rhale, load, load_diabetes, names
 from skedasis.datasets.simulations import Correlated, NonLinear, PiecewiseLinear
 from skedasis.datasets.synthetic import RhaleIntroduction, RunningExample, Synthetic
+from skedasis.datasets.uncertainty import (
+    NoisyClasses,
+    SharedInformation,
+    Split,
+    SquareBorder,
+    Uncertain,
+)
 
 __all__ = [
     "SYNTHETIC",
+    "UNCERTAIN",
     "Correlated",
     "Dataset",
+    "NoisyClasses",
     "NonLinear",
     "PiecewiseLinear",
     "RhaleIntroduction",
     "RunningExample",
+    "SharedInformation",
+    "Split",
+    "SquareBorder",
     "Synthetic",
+    "Uncertain",
     "california_rhale",
     "load",
     "load_diabetes",
@@ -41,3 +55,14 @@ SYNTHETIC: dict[str, Synthetic] = {
     "non_linear": NonLinear(),
 }
 """The papers' examples with the papers' parameters, by name."""
+
+UNCERTAIN: dict[str, Uncertain] = {
+    "noisy_classes": NoisyClasses(),
+    "noisy_classes_copy_of_1": NoisyClasses(copy_of=1),
+    "noisy_classes_copy_of_5": NoisyClasses(copy_of=5),
+    "shared_information": SharedInformation(),
+    "shared_information_noise_0.2": SharedInformation(noise=0.2),
+    "shared_information_noise_0.4": SharedInformation(noise=0.4),
+    "square_border": SquareBorder(),
+}
+"""The entropy paper's examples, by name."""

@@ -20,6 +20,7 @@ from skedasis.methods.levels import MOST_LEVELS
 from skedasis.methods.mplot import MPlot
 from skedasis.methods.pairs import check_pair
 from skedasis.methods.pdp import ICE, PDP
+from skedasis.methods.pfi import PFI
 from skedasis.methods.rhale import RHALE, UALE
 
 METHODS: dict[str, type[Any]] = {
@@ -28,6 +29,7 @@ METHODS: dict[str, type[Any]] = {
     "ice": ICE,
     "mplot": MPlot,
     "pdp": PDP,
+    "pfi": PFI,
     "rhale": RHALE,
     "uale": UALE,
 }
@@ -44,13 +46,13 @@ class Task:
     features : tuple of Feature
         One or two.
     columns : tuple
-        Their values, summarised on demand.
+        Their values, summarised on demand; the features themselves for a method that reads no values.
     way : Method
     """
 
     key: Any
     features: tuple[Feature, ...]
-    columns: tuple[Column | LevelColumn, ...]
+    columns: tuple[Column | LevelColumn | Feature, ...]
     way: Method
 
     @property
@@ -210,7 +212,9 @@ class Choice:
         columns = tuple(self._column(way, f, numeric=False) for f in (first, second))
         return Task((first.name, second.name), (first, second), columns, way)
 
-    def _column(self, way: Any, feature: Feature, *, numeric: bool) -> Column | LevelColumn:
+    def _column(self, way: Any, feature: Feature, *, numeric: bool) -> Any:
+        if not way.reads_columns:
+            return feature
         if numeric or not feature.categorical:
             column = self.source.column(feature.position)
             column.feature = feature  # a group of one column goes by the group's name

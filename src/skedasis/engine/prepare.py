@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from skedasis.data.schema import Feature
 from skedasis.data.source import Source
 from skedasis.data.summary import Column
 from skedasis.engine.choose import Task
@@ -100,7 +101,7 @@ def prepare(
     kept = min(wished, budget)
     if kept < wished:
         plans = {(o, k): ways[k].refined(p) for (o, k), p in plans.items()}
-    sample = _sample(len(source), kept, seed)
+    sample = _sample(source, kept, seed)
     return Job(
         quantity, outputs, method, source, tasks, plans, donors, checked, copies, rows, sample
     )
@@ -145,7 +146,8 @@ def _present(tasks: Sequence[Task]) -> Ints | None:
     task = tasks[0]
     if len(tasks) > 1 or not task.way.leaves_out_missing:
         return None
-    found = [c.present for c in task.columns if c.missing and c.present is not None]
+    columns = [c for c in task.columns if not isinstance(c, Feature)]
+    found = [c.present for c in columns if c.missing and c.present is not None]
     if not found:
         return None
     there = found[0]
@@ -167,10 +169,11 @@ def _traits(
     return traits_of(quantity, source, column.summary(), checked, tape)
 
 
-def _sample(n: int, kept: int, seed: int) -> Bools | None:
+def _sample(source: Source, kept: int, seed: int) -> Bools | None:
     """Return which rows are kept: None for all."""
+    n = len(source)
     if kept >= n:
         return None
     sample = np.zeros(n, dtype=bool)
-    sample[np.random.default_rng(seed).choice(n, kept, replace=False)] = True
+    sample[source.order[np.random.default_rng(seed).choice(n, kept, replace=False)]] = True
     return sample

@@ -79,6 +79,7 @@ def provenance(job: Job, seed: int, threads: int, seconds: float) -> Json:
         "slope_calls": job.meter.slope_calls,
         "check_rows": job.checked.meter.rows,
         "check_calls": job.checked.meter.calls,
+        **({"floored_rows": job.meter.floored} if job.meter.floored else {}),
         "model_seconds": job.meter.seconds,
         "seconds": seconds,
         "threads": threads,

@@ -7,14 +7,17 @@ from typing import Any
 
 import numpy as np
 
+from skedasis.data.given import as_source
 from skedasis.data.levels import LevelColumn
-from skedasis.data.source import Source, as_source
+from skedasis.data.schema import Feature
+from skedasis.data.source import Source
 from skedasis.engine.choose import Choice, Task, as_method
 from skedasis.engine.prepare import Job, prepare
 from skedasis.engine.record import as_bytes, check_settings, provenance
 from skedasis.engine.run import run
 from skedasis.methods.missing import MISSING
 from skedasis.methods.mplot import check_labels
+from skedasis.methods.pfi_forms import OnRows
 from skedasis.moments import WeightKind
 from skedasis.quantity.base import Quantity
 from skedasis.quantity.wrap import as_quantity
@@ -40,6 +43,7 @@ def explain(
     threads: int = 1,
     progress: bool | None = None,
     weight_kind: WeightKind = "frequency",
+    row_id: Any = None,
 ) -> Any:
     """Explain what features do to a quantity of a fitted model.
 
@@ -66,7 +70,7 @@ def explain(
         Columns that are moved together as one nominal feature of that name: a one-hot block, or columns of few distinct
         rows. A group of one column is that column.
     seed : int
-        For samples of rows that are kept. Nothing else is random.
+        For samples of rows that are kept, and for the permutations of `PFI`. Nothing else is random.
     memory : int or str
         Budget for batches, such as "1GB".
     keep : int or str
@@ -77,11 +81,15 @@ def explain(
         A bar when work takes longer than two seconds: by default if standard error is a terminal.
     weight_kind : {"frequency", "sampling"}
         "sampling" uses sum(w) - sum(w²)/sum(w) for n - 1 and (sum w)²/sum(w²) for n in standard errors.
+    row_id : array of n different numbers or texts, optional
+        What the rows are known by: what is drawn by chance is drawn for these, so that the result is the same for any
+        order of the rows. By default their places in X.
 
     Returns
     -------
-    Effect, Effects, Surface or dict
-        Of a quantity with several outputs a dictionary of these by output, all from the same model rows.
+    Effect, Effects, Surface, Importance or dict
+        With `PFI` always an `Importance`. Of a quantity with several outputs a dictionary of these by output, all from
+        the same model rows.
 
     Raises
     ------
@@ -110,12 +118,9 @@ def explain(
     """
     started = time.perf_counter()
     quantity = as_quantity(model)
-    source = quantity.prepare(as_source(X, y, weights, schema))
-    choice = Choice(source, features, groups)
-    method = as_method(method, pair=choice.pairs)
-    named = {f.name for f in source.features}
-    method.check((*source.features, *(f for f in choice.features if f.name not in named)))
-    check_labels(method, y)
+    source = quantity.prepare(as_source(X, y, weights, schema, row_id))
+    method, choice = _settled(method, quantity, source, features, groups, seed)
+    source = choice.source
     check_settings(threads, weight_kind)
     tasks = choice.tasks(method)
     job = prepare(
@@ -129,12 +134,29 @@ def explain(
         for label in job.outputs
     }
     record = provenance(job, seed, threads, time.perf_counter() - started)
-    shown = {k: _together(v, record, choice) for k, v in found.items()}
+    shown = {k: _together(v, record, choice, method) for k, v in found.items()}
     return shown[None] if quantity is job.outputs.get(None) else shown
 
 
-def _together(found: dict[Any, Any], record: Json, choice: Choice) -> Any:
+def _settled(
+    method: Any, quantity: Quantity, source: Source, features: Any, groups: Any, seed: int
+) -> tuple[Any, Choice]:
+    """Return the method for these rows, and what was asked for."""
+    if method is not None:
+        method = as_method(method)
+        source, groups = method.given(source, groups, seed)
+    choice = Choice(source, features, groups)
+    method = as_method(method, pair=choice.pairs)
+    named = {f.name for f in source.features}
+    method.check((*source.features, *(f for f in choice.features if f.name not in named)))
+    check_labels(method, source.y)
+    return method.on(quantity, source, seed), choice
+
+
+def _together(found: dict[Any, Any], record: Json, choice: Choice, method: Any) -> Any:
     """Return what one output's results are handed over as."""
+    if isinstance(method, OnRows):
+        return method.together(found, record)
     found = {name: result.with_provenance(record) for name, result in found.items()}
     if choice.single:
         return next(iter(found.values()))
@@ -157,6 +179,8 @@ def _read(job: Job, label: Any, task: Task, local: Any, kind: WeightKind) -> Any
 
 
 def _about(quantity: Quantity, source: Source, column: Any) -> About:
+    if isinstance(column, Feature):
+        return About(column, quantity.name, quantity.unit, source.library)
     levels = isinstance(column, LevelColumn)
     return About(
         column.feature,

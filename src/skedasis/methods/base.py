@@ -15,79 +15,14 @@ import numpy as np
 
 from skedasis.binning import Binning
 from skedasis.cells import Cells, Grid
-from skedasis.data.levels import LevelColumn
 from skedasis.data.schema import Feature
+from skedasis.data.source import Source
 from skedasis.data.summary import Summary
 from skedasis.errors import DataError, UnsupportedError, explained
-from skedasis.moments import Moments, WeightKind
-from skedasis.quantity.base import Traits
-from skedasis.typing import Bools, Floats, Ints, Json
-
-
-class Bound(Protocol):
-    """One batch of rows bound to a quantity: all that a method knows of a model."""
-
-    @property
-    def weights(self) -> Floats | None:
-        """The rows' weights; None means 1 each."""
-        ...
-
-    @property
-    def row_id(self) -> Ints:
-        """The rows' places in X."""
-        ...
-
-    def __len__(self) -> int: ...
-
-    def column(self, j: int) -> Floats:
-        """Return the rows' values of a feature."""
-        ...
-
-    def codes(self, column: LevelColumn) -> Ints:
-        """Return the rows' places in a categorical feature's levels, -1 for none."""
-        ...
-
-    def labels(self) -> Floats:
-        """Return the rows' labels as numbers."""
-        ...
-
-    def at(self) -> Floats:
-        """Return the quantity at the rows, (n,)."""
-        ...
-
-    def some(self, rows: Ints) -> Bound:
-        """Return the same for some of the rows."""
-        ...
-
-    def sweep(self, j: int, values: Floats) -> Floats:
-        """Return the quantity, (n, m), with a column replaced."""
-        ...
-
-    def sweep_together(self, changes: Mapping[int, Any], m: int) -> Floats:
-        """Return the quantity, (n, m), with several columns replaced at once."""
-        ...
-
-    def slope_sweep(self, j: int, values: Floats) -> Floats:
-        """Return the partial derivative by a column, (n, m), with that column replaced."""
-        ...
-
-    def slope(self) -> Floats:
-        """Return the partial derivatives by all columns, (n, d)."""
-        ...
-
-    def mixed_slopes(
-        self, columns: tuple[Summary, Summary], traits: tuple[Traits, Traits]
-    ) -> tuple[Floats, Floats | None, Floats | None]:
-        """Return the mixed second derivative by two features, and the slope by each where there is one, (n,)."""
-        ...
-
-    def edge_differences(self, j: int, low: Floats, high: Floats) -> Floats:
-        """Return q(high, x_c) - q(low, x_c), (n,)."""
-        ...
-
-    def local_slopes(self, column: Summary, traits: Traits) -> Floats:
-        """Return the partial derivative by one feature, (n,): the quantity's own, or central differences."""
-        ...
+from skedasis.methods.bound import Bound
+from skedasis.moments import WeightKind
+from skedasis.quantity.base import Quantity, Traits
+from skedasis.typing import Bools, Ints, Json
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +67,7 @@ class Local:
 
     Parameters
     ----------
-    moments : dict of str to Moments
+    moments : dict of str to Moments or Totals
     kept : dict of str to ndarray
         Arrays by rows, for the rows that are kept; not merged, but collected by `Kept`.
     largest : float
@@ -143,7 +78,7 @@ class Local:
         What the provenance is to say.
     """
 
-    moments: dict[str, Moments]
+    moments: dict[str, Any]
     kept: dict[str, Any] = field(default_factory=dict)
     largest: float = 0.0
     outside: int = 0
@@ -280,7 +215,16 @@ class Parameters:
 
     compares_missing = True
     leaves_out_missing = True
+    reads_columns = True
     batch_rows = None
+
+    def given(self, source: Source, groups: Any, seed: int) -> tuple[Source, Any]:
+        """Return the rows that take part, and groups: for most methods what the caller gave."""
+        return source, groups
+
+    def on(self, quantity: Quantity, source: Source, seed: int) -> Any:
+        """Return the method for these rows. Most know them by their columns alone."""
+        return self
 
     def held(self, plans: Sequence[Any]) -> int:
         """Return how many numbers of each row are held at a time: few, unless rows have curves."""

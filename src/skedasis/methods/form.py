@@ -24,6 +24,7 @@ class Form:
     uses_slopes = False
     compares_missing = True
     leaves_out_missing = True
+    reads_columns = True
     batch_rows = None
 
     @property

@@ -15,6 +15,7 @@ from matplotlib.patheffects import withStroke
 from matplotlib.text import Text
 from matplotlib.ticker import FixedLocator, Formatter, MaxNLocator
 
+from skedasis.plots.ground import outlines, strips
 from skedasis.plots.marks import Apart, Band, Hatch, Line, Panel, Rug, Steps, Violin
 from skedasis.plots.scale import Axis, flowed, shortened, wrapped
 from skedasis.plots.strands import bundle, mappable
@@ -34,13 +35,14 @@ from skedasis.plots.style import (
     SPREAD,
     SPREAD_EDGE,
     Legend,
+    as_it_is,
 )
 
 
 def draw_panel(ax: Axes, panel: Panel, *, small: bool = False) -> Legend:
     """Draw all that stands in a panel, and return what explains it."""
     axis_of(ax, "x", panel.x, 4 if small else 7)
-    axis_of(ax, "y", panel.y, 2 if panel.bars else 4 if small else 6)
+    axis_of(ax, "y", panel.y, 2 if panel.bars or panel.outlines else 4 if small else 6)
     label_beside(ax, panel.y, SMALL if small else SIZE)
     if panel.zero:
         ax.axhline(0, color=FAINT, lw=0.7, zorder=1.4)
@@ -59,9 +61,10 @@ def draw_panel(ax: Axes, panel: Panel, *, small: bool = False) -> Legend:
     if panel.bars is not None:
         b = panel.bars
         ax.bar(b.left, b.height, b.right - b.left, align="edge", fc="#9a9a9a", ec="white", lw=0.5)
+    entries |= outlines(ax, panel.outlines)
     for word in panel.words:
         _annotate(ax, word.text, word.x, 1.0, (0, 3), ha="center")
-    return entries | _aside(ax, panel, small=small)
+    return entries | strips(ax, panel.strips) | _aside(ax, panel, small=small)
 
 
 def _aside(ax: Axes, panel: Panel, *, small: bool) -> Legend:
@@ -233,7 +236,7 @@ def turned(ax: Axes, which: Literal["x", "y"], turn: int) -> None:
     """Turn names at ticks, and take them as they are: they are no formulas."""
     ax.tick_params(axis=which, labelrotation=turn)
     for text in ax.get_xticklabels() if which == "x" else ax.get_yticklabels():
-        text.set(parse_math=False, usetex=False)
+        as_it_is(text)
         if turn == 40:
             text.set(ha="right", va="top", rotation_mode="anchor")
 
@@ -251,7 +254,8 @@ def clear_frame(ax: Axes) -> None:
 
 def write(text: Text, words: str, size: float, color: str, **look: Any) -> None:
     """Set a text as it is: names hold dollars and underscores, and are no formulas."""
-    text.set(text=words, fontsize=size, color=color, parse_math=False, usetex=False, **look)
+    text.set(text=words, fontsize=size, color=color, **look)
+    as_it_is(text)
 
 
 def _annotate(

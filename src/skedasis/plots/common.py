@@ -110,6 +110,12 @@ def counted(n: int, what: str) -> str:
     return f"{n:,} {what}{'s' if n != 1 else ''}"
 
 
+def length_of(effect: Effect) -> int | None:
+    """Return how many rows X has; None where that is not known, for rows of weight zero are not counted."""
+    weighted = effect.curves is not None and effect.curves.weight is not None
+    return None if weighted else effect.provenance.get("rows")
+
+
 def missing(effect: Effect) -> tuple[str, ...]:
     """Say how many rows have no value; of a nominal feature these are a level like others."""
     if effect.levels is not None and effect.about.feature.kind == "nominal":

@@ -13,12 +13,14 @@ from skedasis.plots.common import (
     counted,
     horizontal,
     interval,
+    length_of,
     missing,
     rug,
     vertical,
 )
 from skedasis.plots.marks import Band, Bundle, Line, Panel
 from skedasis.plots.scale import shortened
+from skedasis.plots.strips import risen
 from skedasis.plots.tint import tint
 from skedasis.plots.view import SEED, View
 from skedasis.results.accumulated import AXIS
@@ -53,7 +55,7 @@ def dependence(effect: Effect, view: View) -> Panel:
     y = vertical(effect, bands, (value, *individual), around, point)
     if derivative:
         y = replace(y, unit=slope_unit(effect))
-    return Panel(
+    panel = Panel(
         horizontal(effect),
         y,
         zero=moves or derivative,
@@ -65,6 +67,7 @@ def dependence(effect: Effect, view: View) -> Panel:
         rug=rug(effect),
         apart=point,
     )
+    return risen(panel, effect, view)
 
 
 def slope_unit(effect: Effect) -> str | None:
@@ -162,8 +165,7 @@ def bundled(
     own_x = own[there] if beside is None else own[there] + beside[there]
     colours = None
     if view.color is not None:
-        known = effect.provenance.get("rows")
-        colours = tint(view.color, view.color_name, curves.row[rows], known)
+        colours = tint(view.color, view.color_name, curves.row[rows], length_of(effect))
     label = "individual rows (ICE)"
     return Bundle(x, y, label, own_x, own_y, there, colours, beside)
 

@@ -14,8 +14,9 @@ import numpy as np
 from skedasis.data.schema import Feature
 from skedasis.plots import common
 from skedasis.plots.dependence import anchored, as_asked, bundled
+from skedasis.plots.groups import grouped
 from skedasis.plots.marks import Band, Bars, Hatch, Line, Panel, Picture
-from skedasis.plots.scale import Axis, clean, shortened
+from skedasis.plots.scale import Axis, clean, shortened, told_apart
 from skedasis.plots.view import BELOW, View
 from skedasis.results.effect import TRUSTED_ROWS, BinStats, Curves, Effect, LevelStats
 from skedasis.results.levels import Steps
@@ -90,7 +91,7 @@ class Places:
         ticks = np.arange(0, len(self), every)
         names = [self.levels.labels[self.shown[i]] for i in ticks]
         if across is None:
-            labels, turn = _told_apart([clean(n) for n in names], LONG), 0
+            labels, turn = told_apart([clean(n) for n in names], LONG), 0
         else:
             labels, turn = fitted(names, across / max(len(self), 1) * every)
         return Axis(
@@ -141,21 +142,10 @@ def fitted(names: Sequence[str], room: float) -> tuple[tuple[str, ...], int]:
     longest = max((len(clean(n)) for n in names), default=0)
     if longest + 1 <= room:
         return tuple(clean(n) for n in names), 0
-    labels = _told_apart([clean(n) for n in names], max(LONG, int(room) - 1))
+    labels = told_apart([clean(n) for n in names], max(LONG, int(room) - 1))
     if max(len(n) for n in labels) + 1 <= room:
         return labels, 0
     return labels, 40 if room >= 5 else 90
-
-
-def _told_apart(names: Sequence[str], room: int) -> tuple[str, ...]:
-    """Return shortened names; those that have become equal are numbered."""
-    short = [shortened(n, room) for n in names]
-    seen: dict[str, int] = {}
-    for i, name in enumerate(short):
-        seen[name] = seen.get(name, 0) + 1
-        if short.count(name) > 1:
-            short[i] = f"{shortened(names[i], room - 4)} ({seen[name]})"
-    return tuple(short)
 
 
 def picture(effect: Effect, levels: LevelStats, view: View) -> Picture:
@@ -171,7 +161,8 @@ def picture(effect: Effect, levels: LevelStats, view: View) -> Picture:
     words = common.words(places.count, places.x, x, view.across)
     main = replace(main, words=words, hatches=tuple(_doubtful(places)))
     counts = None if words else _counts(places, x)
-    return Picture(main, below, counts)
+    groups = grouped(effect, view, x, places.place) if view.histogram else None
+    return Picture(main, below, counts, groups)
 
 
 def steps(effect: Effect, view: View) -> Panel | None:

@@ -10,6 +10,10 @@ from skedasis.typing import Floats, Ints
 
 Doubt = Literal["few", "empty"]
 """Why a stretch of the axis is hatched: too few rows to be trusted; no row at all."""
+Rising = Literal["all", "elsewhere", "unclear"]
+"""Whose curves rise: those of all rows, only those of rows from elsewhere, or nobody knows."""
+FOOT = 0.15
+"""Share of a panel's height that strips and their words take, at its foot."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,6 +211,54 @@ class Hatch:
 
 
 @dataclass(frozen=True)
+class Strip:
+    """A stretch of the axis on which curves rise, marked at the foot of the panel.
+
+    Parameters
+    ----------
+    left, right : float
+    rising : {"all", "elsewhere", "unclear"}
+        Whose curves.
+    text : str
+        What is written above it, centred at `middle`; empty where there is no room.
+    middle : float
+    label : str
+        For the legend.
+    """
+
+    left: float
+    right: float
+    rising: Rising
+    text: str
+    middle: float
+    label: str
+
+
+@dataclass(frozen=True, eq=False)
+class Outline:
+    """How many rows of one group there are along the axis.
+
+    Parameters
+    ----------
+    edges : ndarray of float, shape (b + 1,)
+    height : ndarray of float, shape (b,)
+        Rows, or their weight, between two edges.
+    base : ndarray of float, shape (b,), or None
+        What it stands on: of several groups all those below it. None where groups are laid over one another.
+    place : int
+        Of the group, whose look it has; -1 for rows without one.
+    label : str
+        For the legend: the group's name and its rows.
+    """
+
+    edges: Floats
+    height: Floats
+    base: Floats | None
+    place: int
+    label: str
+
+
+@dataclass(frozen=True)
 class Apart:
     """A point that lies nowhere on the axis: it stands beside it.
 
@@ -278,6 +330,8 @@ class Panel:
     words: tuple[Word, ...] = ()
     rug: Rug | None = None
     apart: Apart | None = None
+    strips: tuple[Strip, ...] = ()
+    outlines: tuple[Outline, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -292,8 +346,11 @@ class Picture:
         The bins, or the steps between levels: None for PDP and ICE, and for a feature that takes one value.
     counts : Panel or None
         Rows per bin or level, where there are too many of them to write a number above each.
+    groups : Panel or None
+        How the feature is distributed in each of the groups that curves are coloured by, where that is asked for.
     """
 
     main: Panel
     slopes: Panel | None = None
     counts: Panel | None = None
+    groups: Panel | None = None

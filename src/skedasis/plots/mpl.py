@@ -19,7 +19,7 @@ from skedasis.plots.levels import steps, values
 from skedasis.plots.marks import Panel, Picture
 from skedasis.plots.panels import has_bins, on_shared_scales, picture, slopes
 from skedasis.plots.scale import Axis, shortened
-from skedasis.plots.style import INK, SMALL, Legend
+from skedasis.plots.style import INK, SMALL, Legend, as_it_is
 from skedasis.plots.view import ACROSS, Ice, View
 from skedasis.results.effect import Effect
 
@@ -48,6 +48,9 @@ def draw(
     level: float = 0.95,
     color: Any = None,
     color_name: str | None = None,
+    rises: bool | None = None,
+    histogram: bool = False,
+    values: Any = None,
     legend: bool = True,
     size: tuple[float, float] | None = None,
 ) -> Figure:
@@ -72,6 +75,15 @@ def draw(
         numbers of at most 8 different values get a colour and a line style each.
     color_name : str, optional
         What these values are; by default the name of the series.
+    rises : bool, optional
+        Whether stretches on which curves rise are marked at the foot of the panel, and whether rows that lie there rise
+        with them (`Effect.rises`). By default where an entropy, a variance or another uncertainty is explained.
+    histogram : bool
+        Whether the feature's distribution in each group of `color` is drawn under the curves, such as classes:
+        ``plot(color=y, histogram=True)``.
+    values : array_like, shape (n,), optional
+        The feature's value in each row of X, for these distributions. By default they are those of the rows whose
+        curves are kept, and the notes say how many these are.
     legend : bool
     size : (float, float), optional
         Width and height of the figure in inches.
@@ -84,9 +96,11 @@ def draw(
     Raises
     ------
     DataError
-        For an `ice` that does not exist, a level outside (0, 1), or colours that are not one for each row.
+        For an `ice` that does not exist, a level outside (0, 1), colours or values that are not one for each row, or a
+        histogram without colours.
     UnsupportedError
-        For raw curves of an effect that was centred, and for colours where there are no curves.
+        For raw curves of an effect that was centred, for colours where there are no curves, for rises where there are
+        no curves over numbers, and for a histogram where colours are no groups.
 
     Notes
     -----
@@ -104,7 +118,8 @@ def draw(
     """
     width = _WIDTH if size is None else size[0]
     across = round(ACROSS * (width - _MARGINS) / (_WIDTH - _MARGINS))
-    shown = picture(effect, View(ice, own, curves, level, across, color, color_name))
+    wanted = View(ice, own, curves, level, across, color, color_name, rises, histogram, values)
+    shown = picture(effect, wanted)
     if ax is not None:
         entries = draw_panel(ax, shown.main)
         head(ax, shown.main, 80)
@@ -118,7 +133,12 @@ def draw(
 
 def _stacked(shown: Picture, size: tuple[float, float | None], *, legend: bool) -> Figure:
     """Draw an effect's panels one above the other."""
-    parts = ((shown.main, 3.3), (shown.slopes, 2.4), (shown.counts, 0.6))
+    parts = (
+        (shown.main, 3.3),
+        (shown.slopes, 2.4),
+        (shown.counts, 0.6),
+        (shown.groups, 1.3),
+    )
     there = [(panel, high) for panel, high in parts if panel is not None]
     heights = [high for _, high in there]
     figure = blank_figure((size[0], size[1] or 1.0 + sum(heights) + depth(shown.main.x)))
@@ -126,7 +146,7 @@ def _stacked(shown: Picture, size: tuple[float, float | None], *, legend: bool) 
     entries: Legend = {}
     for place, (at, (panel, _)) in enumerate(zip(axes, there, strict=True)):
         clear_frame(at)
-        entries |= draw_panel(at, panel)
+        entries = _merged(entries, draw_panel(at, panel))
         at.tick_params(labelbottom=at is axes[-1])
         if place == 0 or panel.notes:
             head(at, panel, round(100 * size[0] / _WIDTH))
@@ -136,6 +156,15 @@ def _stacked(shown: Picture, size: tuple[float, float | None], *, legend: bool) 
         legend_below(figure, entries)
     figure.align_ylabels(axes)
     return figure
+
+
+def _merged(above: Legend, below: Legend) -> Legend:
+    """Join two legends; what the lower one says of a group, with its rows, takes the place of its name alone."""
+    entries: Legend = {}
+    for said, drawn in above.items():
+        more = next((k for k in below if k.startswith(f"{said} (")), said)
+        entries[more] = below.get(more, drawn)
+    return entries | below
 
 
 def depth(axis: Axis) -> float:
@@ -304,9 +333,13 @@ def legend_below(figure: Any, entries: Legend) -> None:
         "ncols": min(columns, len(entries)),
         "columnspacing": 1.6,
     }
-    figure.legend(loc="outside lower center", **look, **_legend(entries))
+    made = figure.legend(loc="outside lower center", **look, **_legend(entries))
+    for text in made.get_texts():
+        as_it_is(text)
 
 
 def legend_in(ax: Axes, entries: Legend) -> None:
     """Explain what is drawn, inside the axes."""
-    ax.legend(loc="best", framealpha=0.85, edgecolor="none", **_legend(entries))
+    made = ax.legend(loc="best", framealpha=0.85, edgecolor="none", **_legend(entries))
+    for text in made.get_texts():
+        as_it_is(text)

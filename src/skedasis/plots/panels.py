@@ -11,11 +11,13 @@ from skedasis.cells import Cells
 from skedasis.errors import UnsupportedError, explained
 from skedasis.plots import common, levels
 from skedasis.plots.dependence import dependence
+from skedasis.plots.groups import grouped
 from skedasis.plots.marks import Band, Bars, Line, Panel, Picture
 from skedasis.plots.scale import Axis, shortened
 from skedasis.plots.view import ACROSS, Ice, View
 from skedasis.results.accumulated import LOCAL
 from skedasis.results.effect import BinStats, Effect
+from skedasis.results.rises import rises
 from skedasis.typing import Floats, Ints
 
 __all__ = ["ACROSS", "Ice", "View", "has_bins", "on_shared_scales", "picture", "slopes"]
@@ -36,9 +38,10 @@ def picture(effect: Effect, view: View | None = None) -> Picture:
     Raises
     ------
     DataError
-        For a `level` outside (0, 1), or values to colour curves by that are not one for each row.
+        For a `level` outside (0, 1), or values (also to colour curves by) that are not one for each row.
     UnsupportedError
-        For raw curves of an effect that was centred, and for colours where there are no curves.
+        For raw curves of an effect that was centred, for colours where there are no curves, for rises where there are
+        no curves over numbers, and for the distribution in groups where colours are no groups.
 
     Examples
     --------
@@ -61,10 +64,13 @@ def picture(effect: Effect, view: View | None = None) -> Picture:
                 "Use sd.ICE(), or leave color out",
             )
         )
+    if view.rises and (effect.levels is not None or effect.bins is not None):
+        rises(effect)  # it says what is needed
     if effect.levels is not None:
         return levels.picture(effect, effect.levels, view)
     if effect.bins is None:
-        return Picture(dependence(effect, view))
+        main = dependence(effect, view)
+        return Picture(main, groups=grouped(effect, view, main.x) if view.histogram else None)
     draw = _marginal if effect.spec.local == "values" else _accumulated
     main = draw(effect, effect.bins, view)
     if not has_bins(effect):

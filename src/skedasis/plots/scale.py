@@ -212,6 +212,23 @@ def shortened(text: str, room: int) -> str:
     return f"{text[: room - 1 - end]}…{text[-end:]}"
 
 
+def told_apart(names: Sequence[str], room: int) -> tuple[str, ...]:
+    """Return shortened names; those that have become equal are numbered.
+
+    Examples
+    --------
+    >>> told_apart(["visits in 2019", "visits of 2019", "age"], 10)
+    ('vis…19 (1)', 'vis…19 (2)', 'age')
+    """
+    short = [shortened(n, room) for n in names]
+    seen: dict[str, int] = {}
+    out: list[str] = []
+    for name, cut in zip(names, short, strict=True):
+        seen[cut] = seen.get(cut, 0) + 1
+        out.append(cut if short.count(cut) == 1 else f"{shortened(name, room - 4)} ({seen[cut]})")
+    return tuple(out)
+
+
 def wrapped(text: str, width: int) -> str:
     """Break text into lines."""
     return "\n".join(textwrap.wrap(text, width)) or text

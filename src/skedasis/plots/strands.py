@@ -13,8 +13,9 @@ from matplotlib.colors import Normalize
 from matplotlib.lines import Line2D
 
 from skedasis.plots.marks import Bundle, Tint
-from skedasis.plots.scale import Axis, clean, extent, shortened
+from skedasis.plots.scale import Axis, extent, shortened
 from skedasis.plots.style import HUES, INK, STROKES, Legend
+from skedasis.plots.tint import named
 from skedasis.typing import Floats, Ints
 
 MAP = "viridis"
@@ -46,21 +47,25 @@ def bundle(ax: Axes, strands: Bundle) -> Legend:
 
 def _parts(tint: Tint) -> list[tuple[str, Ints, dict[str, Any]]]:
     """Return which curves are drawn alike, what they are called, and how they look."""
-    called = shortened(tint.name, 24)
     missing = np.flatnonzero(np.isnan(tint.value))
-    unknown: dict[str, Any] = {"color": UNKNOWN, "lw": 0.7}
     parts: list[tuple[str, Ints, dict[str, Any]]] = []
     if len(missing):
-        parts.append((f"{called} missing", missing, unknown))
+        parts.append((named(tint, -1), missing, {**look_of(-1), "lw": 0.7}))
     if not tint.groups:
         there = np.flatnonzero(~np.isnan(tint.value))
         parts.append(("", there, {"color": [hues(tint)[i] for i in there], "lw": 0.8}))
         return parts
-    for place, group in enumerate(tint.groups):
-        look = {"color": HUES[place], "ls": STROKES[place], "lw": 0.9}
+    for place in range(len(tint.groups)):
         rows = np.flatnonzero(tint.value == place)
-        parts.append((f"{called} = {clean(group)}", rows, look))
+        parts.append((named(tint, place), rows, {**look_of(place), "lw": 0.9}))
     return parts
+
+
+def look_of(place: int) -> dict[str, Any]:
+    """Return a group's colour and stroke; at -1 those of rows without a group."""
+    if place < 0:
+        return {"color": UNKNOWN, "ls": "-"}
+    return {"color": HUES[place], "ls": STROKES[place]}
 
 
 def hues(tint: Tint) -> list[Any]:

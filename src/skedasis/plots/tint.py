@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from skedasis.data.coding import absent
 from skedasis.errors import DataError, explained
 from skedasis.plots.marks import Tint
-from skedasis.plots.scale import shortened
+from skedasis.plots.scale import clean, shortened
 from skedasis.typing import Bools, Floats, Ints
 
 FEW = 8
@@ -60,19 +60,29 @@ def tint(color: Any, name: str | None, row: Ints, rows: int | None) -> Tint:
         raise DataError(explained("plot(color)", got, expected, fix))
     said = name if name is not None else getattr(color, "name", None)
     called = "color" if said is None else str(said)
-    if values.dtype.kind == "f":
-        missing = np.isnan(values)
-    else:
-        missing = np.array([absent(v) for v in values.tolist()], dtype=bool)
-    numbers = _numbers(values, missing)
+    missing = gaps(values)
+    numbers = as_numbers(values, missing)
     if numbers is not None and not _is_few(numbers[~missing]):
         return Tint(called, numbers[row])
     place, groups = _grouped(values, missing, numbers)
     return Tint(called, place[row], groups)
 
 
-def _numbers(values: NDArray[Any], missing: Bools) -> Floats | None:
-    """Return numbers as floats; None for what is none."""
+def named(tint: Tint, place: int) -> str:
+    """Return what a group is called in a legend, and at -1 what has no value."""
+    called = shortened(tint.name, 24)
+    return f"{called} missing" if place < 0 else f"{called} = {clean(tint.groups[place])}"
+
+
+def gaps(values: NDArray[Any]) -> Bools:
+    """Return where there is no value: None, NaN, and the like."""
+    if values.dtype.kind == "f":
+        return np.isnan(values)
+    return np.array([absent(v) for v in values.tolist()], dtype=bool)
+
+
+def as_numbers(values: NDArray[Any], missing: Bools) -> Floats | None:
+    """Return numbers as floats, infinite ones as NaN; None for what is none."""
     if values.dtype.kind == "f":
         return np.where(np.isinf(values), np.nan, values).astype(float)
     there = values[~missing].tolist()

@@ -43,6 +43,12 @@ class View:
         One value for each row of X, to colour its curve by.
     color_name : str, optional
         What these values are; by default the name of the series.
+    rises : bool or None
+        Whether stretches on which curves rise are marked; None marks them where what is explained is an uncertainty.
+    histogram : bool
+        Whether the feature's distribution is shown for each group that curves are coloured by.
+    values : array_like, shape (n,), optional
+        The feature's value in each row of X, for these distributions; by default they are of the rows that are kept.
     """
 
     ice: Ice = "centered"
@@ -52,12 +58,21 @@ class View:
     across: int = ACROSS
     color: Any = None
     color_name: str | None = None
+    rises: bool | None = False
+    histogram: bool = False
+    values: Any = None
 
     def __post_init__(self) -> None:
         if self.ice not in ("centered", "raw", None):
             raise DataError(
                 explained("plot(ice)", repr(self.ice), "'centered', 'raw' or None", "Name one")
             )
+        if self.histogram and self.color is None:
+            fix = "Give the rows' classes: color=y"
+            raise DataError(explained("plot(histogram)", "no color", "groups of rows", fix))
+        if self.values is not None and not self.histogram:
+            fix = "Add histogram=True"
+            raise DataError(explained("plot(values)", "no histogram", "a histogram", fix))
 
     @property
     def most(self) -> int:

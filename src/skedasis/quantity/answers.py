@@ -80,3 +80,19 @@ def checked(raw: Any, n: int, what: str, where: str) -> Floats:
             )
         )
     return answer
+
+
+def unit_round_off(dtype: Any, answer: Floats) -> float:
+    """Return the round-off of the numbers that a model computes in.
+
+    Models that compute in float32 may answer in float64. Sixty numbers that all fit into float32, and are no short
+    fractions (which any model may return), were computed there.
+    """
+    if isinstance(dtype, np.dtype) and dtype.kind == "f" and dtype.itemsize < 8:
+        return float(np.finfo(dtype).eps)
+    with np.errstate(over="ignore"):
+        single = answer.astype(np.float32).astype(float)
+    mantissa = np.frexp(answer)[0] * 2**14
+    if np.array_equal(single, answer) and not np.array_equal(mantissa, np.rint(mantissa)):
+        return float(np.finfo(np.float32).eps)
+    return float(np.finfo(float).eps)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from skedasis.data.coding import missing_among
+from skedasis.data.given import as_source
 from skedasis.data.schema import Feature
-from skedasis.data.source import Batch, Source, as_source
+from skedasis.data.source import Batch, Source
 from skedasis.errors import DataError, UnsupportedError, explained
 from skedasis.typing import Floats, Ints
 
@@ -107,6 +108,10 @@ class Quantity(ABC):
     def encoded(self, y: Any) -> Any:
         """Return labels as `read` takes them, or refuse them. Only where the quantity is `labelled`."""
         return y
+
+    def computed(self, raw: Any) -> Any:
+        """Return the type that the model computed in, where what is read off its answer hides it; else None."""
+        return None
 
     def floored(self, raw: Any, y: Any = None) -> int:
         """Return for how many rows the answer was too small for its logarithm and was raised to a floor."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from skedasis.data.levels import Coded
+from skedasis.data.changes import Coded
 from skedasis.data.source import Batch
 from skedasis.errors import DataError
 from skedasis.quantity.base import Quantity

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from skedasis.data.levels import Coded, LevelColumn
+from skedasis.data.changes import Borrowed, Coded
+from skedasis.data.levels import LevelColumn
 from skedasis.data.source import Batch
 from skedasis.data.summary import Summary
 from skedasis.errors import ModelOutputError, explained
@@ -22,12 +23,12 @@ from skedasis.quantity.base import Meter, Quantity, Traits
 from skedasis.quantity.blame import blamed
 from skedasis.quantity.gradients import differences
 from skedasis.quantity.mixed import mixed_differences
-from skedasis.quantity.predicted import Predicted
 from skedasis.quantity.tape import Tape
 from skedasis.typing import Floats, Ints
 
 Changes = Mapping[int, Any]
-"""By column: m values for all rows (m,), each row's own (n, m) or a tuple of m arrays (n,); or `Coded` likewise."""
+"""By column: m values for all rows (m,), each row's own (n, m) or a tuple of m arrays (n,); or `Coded` likewise; or
+`Borrowed` as it is."""
 
 
 class Bound:
@@ -65,6 +66,7 @@ class Bound:
         self._used = None if used is None else used.__dict__.get("_buffer")
         self._whole: tuple[Bound, Ints] | None = None
         self._tape = tape
+        self.shared: dict[str, Any] = {}
 
     def __len__(self) -> int:
         return len(self.batch)
@@ -78,6 +80,11 @@ class Bound:
     def row_id(self) -> Ints:
         """Return the rows' places in X."""
         return self.batch.row_id
+
+    @property
+    def places(self) -> Ints:
+        """Return the rows' places among those that take part."""
+        return self.batch.places
 
     @cached_property
     def _buffer(self) -> Any:
@@ -197,9 +204,7 @@ class Bound:
         """Call the derivative for rows in X's container, and check what comes back, (n, d)."""
         d = len(self.batch.source.features)
         y = self._targets(n // max(len(self), 1))
-        raw = self._timed(
-            lambda rows: self.quantity.slopes(rows, y), rows, f"slopes of {n} rows"
-        )
+        raw = self._timed(lambda rows: self.quantity.slopes(rows, y), rows, f"slopes of {n} rows")
         self.meter.slope_rows += n
         self.meter.slope_calls += 1
         slopes = as_numbers(raw, f"{self.quantity.describe()}: slope")
@@ -315,7 +320,7 @@ class Bound:
         answer = as_array(self.quantity.read(raw, targets), self.quantity.describe())
         self.meter.floored += self.quantity.floored(raw, targets)
         # What was computed from the answer is as exact as the answer was.
-        self.output = raw.dtype if isinstance(raw, Predicted) else answer.dtype
+        self.output = self.quantity.computed(raw) or answer.dtype
         return checked(answer, n, self.quantity.describe(), where)
 
     def _targets(self, sets: int) -> Any:
@@ -342,6 +347,8 @@ def _sets(values: Any, first: int, last: int) -> Any:
     """Return some of the m values, as buffers take them: set by set."""
     if isinstance(values, tuple):
         return values[first:last]
+    if isinstance(values, Borrowed):
+        return Borrowed(values.rows[first:last])
     if isinstance(values, Coded):
         codes = values.codes
         part = codes[first:last, None] if codes.ndim == 1 else codes[:, first:last].T

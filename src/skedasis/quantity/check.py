@@ -12,6 +12,7 @@ from skedasis.data.arrays import is_missing
 from skedasis.data.source import Source, to_array
 from skedasis.data.summary import Summary
 from skedasis.errors import ModelOutputError, explained
+from skedasis.quantity.answers import unit_round_off
 from skedasis.quantity.base import Meter, Quantity, Traits
 from skedasis.quantity.gradients import look
 from skedasis.quantity.tape import Tape
@@ -70,7 +71,7 @@ def check(quantities: Sequence[Quantity], source: Source, among: Ints | None = N
         rounds.append([bound.at() for bound in bounds])
         for bound, answer in zip(bounds, rounds[-1], strict=True):
             meter.add(bound.meter)
-            eps = max(eps, _unit_round_off(bound.output, answer))
+            eps = max(eps, unit_round_off(bound.output, answer))
         if not _same(bounds[0].given(), batch.tile(1).own()):
             raise ModelOutputError(
                 explained(
@@ -110,22 +111,6 @@ def traits_of(
     traits = look(bound, column)
     found.meter.add(bound.meter)
     return traits
-
-
-def _unit_round_off(dtype: Any, answer: Floats) -> float:
-    """Return the round-off of the numbers that a model computes in.
-
-    Models that compute in float32 may answer in float64. Sixty numbers that all fit into float32, and are no short
-    fractions (which any model may return), were computed there.
-    """
-    if isinstance(dtype, np.dtype) and dtype.kind == "f" and dtype.itemsize < 8:
-        return float(np.finfo(dtype).eps)
-    with np.errstate(over="ignore"):
-        single = answer.astype(np.float32).astype(float)
-    mantissa = np.frexp(answer)[0] * 2**14
-    if np.array_equal(single, answer) and not np.array_equal(mantissa, np.rint(mantissa)):
-        return float(np.finfo(np.float32).eps)
-    return float(np.finfo(float).eps)
 
 
 def _equal(x: Any, y: Any) -> bool:

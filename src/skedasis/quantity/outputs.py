@@ -29,43 +29,56 @@ _ROUNDING = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class _FromModel(Quantity):
-    """What the three have in common: a model, a name, a unit, and rows of the kind it was fitted on."""
+class FromModel(Quantity):
+    """What quantities of one model have in common: a model, a name, a unit, and rows of the kind it was fitted on."""
 
     model: Any
     name: str = "prediction"
     unit: str | None = None
 
     def describe(self) -> str:
+        """Return the quantity as a user would write it."""
         return f"{self.name}({title(self.model)})"
 
     def prepare(self, source: Source) -> Source:
+        """Return the rows in the container that the model was fitted on, with their labels where they are needed."""
         check_fitted_on(self.model, source, self.describe())
-        if wants_arrays(self.model):
-            return as_arrays(source)
         names = fitted_names(self.model)
-        return source if names is None else as_frames(source, names)
+        if wants_arrays(self.model):
+            source = as_arrays(source)
+        elif names is not None:
+            # Names that NumPy holds are no text to all libraries.
+            source = as_frames(source, [str(n) if isinstance(n, str) else n for n in names])
+        return self.with_labels(source)
 
     def _closed_form(self) -> closed.Derivative | None:
         return None
 
+    @property
+    def stepped(self) -> bool:
+        """Return whether the quantity is constant between jumps; a model may say so itself."""
+        own = getattr(self.model, "piecewise_constant", None)
+        return own if isinstance(own, bool) else closed.is_piecewise_constant(self.model)
+
     def slopes(self, X: Any, y: Any = None) -> Any:
+        """Return the derivatives in closed form."""
         form = self._closed_form()
         if form is None:
             return super().slopes(X, y)
         return form(np.asarray(to_array(X), dtype=float))
 
     def traits(self, feature: Feature) -> Traits:
+        """Prefer a closed form, and secants where there is nothing to derive."""
         form = self._closed_form()
         if form is not None:
             return Traits("slopes", f"closed form of {form.what}")
-        if closed.is_piecewise_constant(self.model):
+        if self.stepped:
             return Traits("secants", f"secants: {title(self.model)} is piecewise constant")
         return _DIFFERENCES
 
 
 @dataclass(frozen=True, eq=False)
-class Prediction(_FromModel):
+class Prediction(FromModel):
     """A callable's value, or a regressor's `predict`. Made by `prediction`."""
 
     slope: Callable[[Any], Any] | None = None
@@ -127,7 +140,7 @@ class Prediction(_FromModel):
 
 
 @dataclass(frozen=True, eq=False)
-class Probability(_FromModel):
+class Probability(FromModel):
     """The probability of one class. Made by `probability`."""
 
     column: int | None = None

@@ -5,6 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, Literal
 
+import numpy as np
+
+from skedasis.errors import UnsupportedError, explained
 from skedasis.typing import Floats
 
 Part = Literal["total", "aleatoric", "epistemic"]
@@ -30,6 +33,10 @@ class Predicted(ABC):
     def entropy(self, part: Part = "total") -> Floats:
         """Return the entropies, shape (n,), in nats; differential ones where the label is a number."""
 
+    def entropy_error(self) -> Floats:
+        """Return how far off the total entropies may be, in nats, (n,): 0 where they have a closed form."""
+        return np.zeros(len(self))
+
     @abstractmethod
     def log_likelihood(self, y: Any) -> Floats:
         """Return the log probability, or log density, of each row's label, shape (n,)."""
@@ -49,3 +56,22 @@ class Predicted(ABC):
     @abstractmethod
     def quantile(self, p: float) -> Floats:
         """Return the p-quantiles of the labels, shape (n,)."""
+
+
+def whole(part: Part) -> None:
+    """Refuse to take apart the uncertainty of what is no mixture.
+
+    Raises
+    ------
+    UnsupportedError
+        For another part than "total".
+    """
+    if part != "total":
+        raise UnsupportedError(
+            explained(
+                f"part={part!r}",
+                "one predictive distribution a row",
+                "several, whose disagreement is the epistemic part",
+                "Make a mixture of them: sd.ensemble([model, model2, …])",
+            )
+        )

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from skedasis.data.levels import Coded
+from skedasis.data.changes import Borrowed, Coded
 from skedasis.quantity.predicted import Predicted
 from skedasis.typing import Ints
 
@@ -34,6 +34,7 @@ class Tape:
         for j, values in changes.items():
             mark.update(f"|{j}".encode())
             parts = (values.codes,) if isinstance(values, Coded) else values
+            parts = (values.rows,) if isinstance(values, Borrowed) else parts
             for part in parts if isinstance(parts, tuple) else (parts,):
                 array = np.ascontiguousarray(part)
                 mark.update(f"{array.shape}{array.dtype}".encode())

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from skedasis.data.given import as_source
 from skedasis.data.levels import TooManyLevels
 from skedasis.data.schema import Feature
-from skedasis.data.source import Source, as_source
+from skedasis.data.source import Source
 from skedasis.engine import explain
 from skedasis.engine.choose import Choice
 from skedasis.errors import BinningWarning, DataError, UnsupportedError, explained

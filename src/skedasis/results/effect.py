@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from skedasis.binning import Binning
+    from skedasis.results.rises import Rise
 
 __all__ = ["TRUSTED_ROWS", "BinStats", "Curves", "Effect", "LevelStats", "MissingPoint", "Rows"]
 
@@ -244,6 +245,21 @@ class Effect:
         from skedasis.results.rebin import rebinned
 
         return rebinned(self, bins)
+
+    def rises(self, level: float = 0.95) -> tuple[Rise, ...]:
+        """Return where the curves of a PDP or ICE rise, and whether rows that really lie there rise with them.
+
+        Of an uncertainty it tells noise that belongs to the feature's values ("all" rows) from the model's surprise at
+        rows put there from "elsewhere" (entropy_importance, sec. 4.1); see `skedasis.results.rises.rises`.
+
+        Raises
+        ------
+        UnsupportedError
+            Without individual curves, for a categorical feature, and for slopes.
+        """
+        from skedasis.results.rises import rises
+
+        return rises(self, level)
 
     def to_frame(
         self,

@@ -22,8 +22,10 @@ from skedasis.data.schema import Feature
 from skedasis.errors import DataError, explained
 from skedasis.moments import Moments
 from skedasis.results import format1
+from skedasis.results.diagnosis import Diagnosis, Verdict
 from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
+from skedasis.results.importance import Importance, LocalImportance
 from skedasis.results.packing import Packer, unpacked
 from skedasis.results.parts import BinStats, Curves, LevelStats, MissingPoint, Rows
 from skedasis.results.side import Side
@@ -34,8 +36,11 @@ FORMAT = 2
 """Written. Format 1, which knew numeric features alone, is read too."""
 
 _HEADER = "header"
-_RESULTS = (Effect, Effects, Surface)
-_PARTS = (About, BinStats, CellStats, Cells, Curves, Feature, LevelStats, MissingPoint, Moments)
+_RESULTS = (Diagnosis, Effect, Effects, Importance, Surface)
+_PARTS = (
+    *(About, BinStats, CellStats, Cells, Curves, Feature),
+    *(LevelStats, LocalImportance, MissingPoint, Moments, Verdict),
+)
 _KINDS: dict[str, type[Any]] = {
     kind.__name__: kind for kind in (*_RESULTS, *_PARTS, PairRows, Rows, Side, Spec)
 }
@@ -52,7 +57,7 @@ def save(result: Any, path: str | Path) -> None:
 
     Parameters
     ----------
-    result : Effect, Effects, Surface or dict
+    result : Effect, Effects, Surface, Importance, Diagnosis or dict
         A dictionary is what `explain` gives for several outputs or for a list of pairs: by output, or by pair of names.
     path : str or Path
         The name is used as it is.
@@ -85,7 +90,7 @@ def save(result: Any, path: str | Path) -> None:
             explained(
                 "save",
                 f"{type(result).__name__}",
-                "an Effect, Effects, a Surface, or a dictionary of these",
+                "an Effect, Effects, a Surface, an Importance, a Diagnosis, or a dictionary of these",
                 "Pass what explain returned",
             )
         )
@@ -109,7 +114,7 @@ def load(path: str | Path) -> Any:
 
     Returns
     -------
-    Effect, Effects, Surface or dict
+    Effect, Effects, Surface, Importance, Diagnosis or dict
         Equal to what was saved.
 
     Raises

@@ -1,0 +1,267 @@
+"""Who lends whom its values: the permutations of PFI, drawn before the first batch.
+
+All rows stand on a circle, in a random order, and each borrows from the row that is some steps ahead of it. So every
+row lends exactly once, as in any permutation; over random orders each pair of rows is equally likely; and what varies
+with the lender can be told from what varies with the receiver (`resample.permutation_error`), for the steps are whole
+blocks of the circle: a block's rows borrow from one other block's, all of them.
+
+The draws belong to the rows' keys. They depend neither on batches nor on threads nor, with `row_id`, on the rows'
+order; and all features share them, so that two features are compared by the same pairs of rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skedasis.typing import Floats, Ints
+
+BLOCKS = 127
+"""Blocks of a circle: so many independent looks at how rows differ."""
+STEPS = 10
+"""Repeats that share a circle. Many of them tell lenders from receivers better, but not without end."""
+_SALT = 4098
+"""Keeps these draws apart from others that are made with the same seed."""
+
+
+class Circle(Protocol):
+    """Rows on a circle, and the steps of some repeats."""
+
+    @property
+    def steps(self) -> Floats:
+        """Return the steps of each repeat, in blocks; 0 where each row keeps its own value."""
+        ...
+
+    @property
+    def blocks(self) -> int:
+        """Return how many blocks there are."""
+        ...
+
+    def lenders(self, places: Ints) -> Ints:
+        """Return the places of the rows that these borrow from, (repeats, n)."""
+        ...
+
+    @property
+    def inside(self) -> int:
+        """Return how many rows stand in blocks."""
+        ...
+
+    def block(self, places: Ints) -> Ints:
+        """Return the rows' blocks, (n,); `blocks` for rows that belong to none."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """A circle of blocks of equally many rows: for rows of equal weight.
+
+    Parameters
+    ----------
+    at : ndarray of int, shape (N,)
+        Each row's place on the circle.
+    row : ndarray of int, shape (N,)
+        The row at each place.
+    size, blocks : int
+        Rows of a block, and how many blocks. The rows left over have a small circle of their own.
+    steps : ndarray of float, shape (r,)
+    """
+
+    at: NDArray[np.integer[Any]]
+    row: NDArray[np.integer[Any]]
+    size: int
+    blocks: int
+    steps: Floats
+
+    @property
+    def inside(self) -> int:
+        """Return how many rows stand in blocks."""
+        return self.size * self.blocks
+
+    def lenders(self, places: Ints) -> Ints:
+        """Return the places of the rows that these borrow from, (repeats, n)."""
+        inside = self.inside
+        over = len(self.row) - inside
+        at, steps = self.at[places].astype(np.int64), self.steps.astype(np.int64)[:, None]
+        ahead = at + steps * self.size
+        ahead = np.where(ahead >= inside, ahead - inside, ahead)
+        if over:
+            aside = at >= inside
+            # Anyone but itself, unless everyone keeps what it has.
+            turn = np.where(steps == 0, 0, 1 + steps % (over - 1))
+            ahead = np.where(aside, inside + (at - inside + turn) % over, ahead)
+        return self.row[ahead].astype(np.int64)
+
+    def block(self, places: Ints) -> Ints:
+        """Return the rows' blocks, (n,)."""
+        return np.minimum(self.at[places] // self.size, self.blocks).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Arcs:
+    """Circles of rows that take up arcs of the length of their weights: one circle, or one for each subgroup.
+
+    Each row looks ahead from a point of its arc, and borrows from the row whose arc it meets: any row of its circle
+    with the probability of its weight, itself included.
+
+    Parameters
+    ----------
+    row : ndarray of int, shape (N,)
+        Rows in order, circle by circle.
+    point : ndarray of float, shape (N,)
+        Each row's point, from the beginning of its circle.
+    circle : ndarray of int, shape (N,)
+        Each row's circle.
+    ends : ndarray of float, shape (N,)
+        Where each place's arc ends, from the beginning of all circles.
+    length : ndarray of float, shape (circles,)
+    ahead : ndarray of float, shape (r, circles)
+        How far the rows look.
+    blocks : int
+    """
+
+    row: Ints
+    point: Floats
+    circle: Ints
+    ends: Floats
+    length: Floats
+    ahead: Floats
+    blocks: int
+
+    @property
+    def inside(self) -> int:
+        """Return how many rows stand in blocks: all."""
+        return len(self.row)
+
+    @property
+    def steps(self) -> Floats:
+        """Return how far the rows look, in blocks."""
+        return self.ahead[:, 0] / self.length[0] * self.blocks
+
+    def lenders(self, places: Ints) -> Ints:
+        """Return the places of the rows that these borrow from, (repeats, n)."""
+        circle = self.circle[places]
+        length = self.length[circle]
+        start = np.append(0.0, np.cumsum(self.length))
+        met = (self.point[places] + self.ahead[:, circle]) % length
+        found = np.searchsorted(self.ends, start[circle] + met, side="right")
+        # Rounding may carry a point to the very end of its circle.
+        last = np.searchsorted(self.ends, start[circle + 1], side="left")
+        return self.row[np.minimum(found, np.minimum(last, len(self.row) - 1))]
+
+    def block(self, places: Ints) -> Ints:
+        """Return the rows' blocks, (n,)."""
+        share = self.point[places] / self.length[self.circle[places]]
+        return np.minimum((share * self.blocks).astype(np.int64), self.blocks - 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Deal:
+    """All repeats: circles, each with the steps of some of them.
+
+    Parameters
+    ----------
+    circles : sequence of Circle
+    """
+
+    circles: Sequence[Circle]
+
+    def lenders(self, places: Ints) -> Ints:
+        """Return the places of the rows that these borrow from, shape (repeats, n)."""
+        return np.concatenate([c.lenders(places) for c in self.circles])
+
+    @property
+    def blocks(self) -> int:
+        """Return the largest number of blocks of a circle."""
+        return max(c.blocks for c in self.circles)
+
+
+def deal(
+    rows: int,
+    order: Ints | None,
+    repeats: int,
+    seed: int,
+    weights: Floats | None,
+    circle: Ints | None = None,
+) -> Deal:
+    """Draw who lends to whom.
+
+    Parameters
+    ----------
+    rows : int
+        N.
+    order : ndarray of int, shape (N,), optional
+        The rows' places in the order of their keys; None where they stand in it.
+    repeats, seed : int
+    weights : ndarray of float, shape (N,), optional
+        Rows lend in proportion to them.
+    circle : ndarray of int, shape (N,), optional
+        Each row's subgroup, 0, 1, …: rows borrow within it.
+    """
+    even = circle is None and (weights is None or bool((weights == weights[0]).all()))
+    shared = min(STEPS, max(1, (min(rows, BLOCKS) - 1) // 2))
+    parts = np.array_split(np.arange(repeats), -(-repeats // shared))
+    circles: list[Circle] = []
+    for number, part in enumerate(parts):
+        rng = np.random.default_rng([_SALT, seed, number])
+        if even:
+            circles.append(_even(rows, order, len(part), rng))
+        else:
+            circles.append(_arcs(rows, order, len(part), rng, weights, circle))
+    return Deal(circles)
+
+
+def _even(n: int, order: Ints | None, repeats: int, rng: np.random.Generator) -> Blocks:
+    # Half the memory, where whole numbers of half the size will do.
+    kind = np.int32 if n < 2**31 else np.int64
+    at = np.arange(n, dtype=kind)
+    rng.shuffle(at)
+    if order is not None:
+        drawn, at = at, np.empty(n, dtype=kind)
+        at[order] = drawn
+    row = np.empty(n, dtype=kind)
+    row[at] = np.arange(n, dtype=kind)
+    blocks = _blocks(n)
+    half = max(1, (blocks - 1) // 2)
+    # No two steps alike, nor one the other's opposite, which would ask the same pairs of rows twice.
+    steps = rng.permutation(half)[:repeats] + 1
+    steps = np.where(rng.random(len(steps)) < 0.5, steps, blocks - steps)
+    # Rows lend to themselves as often as in any random permutation: one time in n.
+    steps = np.where(rng.random(len(steps)) < 1 / n, 0, steps % blocks)
+    return Blocks(at, row, n // blocks, blocks, steps.astype(float))
+
+
+def _blocks(n: int) -> int:
+    """Return how many blocks leave the fewest rows over; not one, which could borrow from nobody."""
+    if n <= BLOCKS:
+        return n
+    return min(range(BLOCKS, BLOCKS // 2, -1), key=lambda g: (n % g == 1, n % g))
+
+
+def _arcs(
+    n: int,
+    order: Ints | None,
+    repeats: int,
+    rng: np.random.Generator,
+    weights: Floats | None,
+    circle: Ints | None,
+) -> Arcs:
+    own = np.zeros(n, dtype=np.int64) if circle is None else circle
+    drawn, within = np.empty(n), np.empty(n)
+    known = slice(None) if order is None else order
+    drawn[known], within[known] = rng.random(n), rng.random(n)
+    row = np.lexsort((drawn, own))
+    w = np.ones(n) if weights is None else weights
+    ends = np.cumsum(w[row])
+    length = np.bincount(own, w).astype(float)
+    start = np.append(0.0, np.cumsum(length))[:-1]
+    point = np.empty(n)
+    ahead = rng.random((repeats, len(length))) * length
+    if weights is None:
+        # Whole steps, from the middle of one arc to the middle of another: a permutation.
+        ahead, within = np.floor(ahead), np.full(n, 0.5)
+    point[row] = ends - w[row] - start[own[row]] + within[row] * w[row]
+    return Arcs(row, point, own, ends, length, ahead, min(n, BLOCKS))

@@ -1,0 +1,256 @@
+"""Figures of diagnoses: features between Likelihood-PFI and Entropy-PFI, and how well others predict them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.patheffects import withStroke
+from matplotlib.text import Annotation, Text
+
+from skedasis.plots.artists import (
+    axis_of,
+    clear_frame,
+    headed,
+    label_below,
+    label_beside,
+    write,
+)
+from skedasis.plots.importance import bare, lines_of
+from skedasis.plots.mpl import blank_figure, legend_below, legend_in
+from skedasis.plots.style import AVERAGE, ERROR, FAINT, GRID, INK, SMALL, Legend
+from skedasis.plots.tags import placed, touches
+from skedasis.plots.where import Map, Place, Predictable, predictable, where
+from skedasis.results.diagnosis import Diagnosis
+from skedasis.typing import Floats
+
+LOOKS: dict[str, tuple[str, str]] = {
+    "independent": ("o", AVERAGE),
+    "shared": ("s", "#c8500a"),
+    "informative": ("D", "#1b8a6b"),
+    "uninformative": ("^", "#8a6d00"),
+    "undecided": ("D", "white"),
+    "no effect": ("o", "white"),
+    "unused": ("s", "white"),
+    "misleading": ("v", "#b3478f"),
+    "overconfident": ("P", "#5b4bb0"),
+}
+"""Mark and ground of each kind of verdict: no two are alike without colours, for white is told from all others."""
+UNKNOWN = ("X", FAINT)
+LINE, LEAST = 0.22, 8
+"""Inches for each feature's R², and how many lines there are at least: no bar is a block."""
+
+
+def draw_diagnosis(
+    diagnosis: Diagnosis,
+    *,
+    level: float | None = None,
+    ax: Axes | None = None,
+    size: tuple[float, float] | None = None,
+    legend: bool = True,
+) -> Figure:
+    """Draw features between Likelihood-PFI and Entropy-PFI, and beside them how well others predict them.
+
+    Parameters
+    ----------
+    diagnosis : Diagnosis
+    level : float, optional
+        Of the intervals; by default that of the verdicts.
+    ax : matplotlib Axes, optional
+        Draw only the features between the two importances, there. By default a figure is made.
+    size : (float, float), optional
+        Width and height of the figure in inches.
+    legend : bool
+
+    Returns
+    -------
+    matplotlib Figure
+        Notebooks show it; ``savefig`` writes it.
+
+    Raises
+    ------
+    DataError
+        For a level outside (0, 1).
+
+    Notes
+    -----
+    How to read it (entropy_importance, sec. 3.5): right along the axis lie features whose importance can be taken at
+    its word, further up those that share their information with others. A name that has no room is left out, and the
+    panel says of how many. No model row.
+    """
+    shown = where(diagnosis, level)
+    beside = predictable(diagnosis)
+    if ax is not None:
+        entries = _map(ax, shown)
+        headed(ax, shown.title, shown.notes[:3], 60)
+        if legend:
+            legend_in(ax, entries)
+        _named(ax, shown)
+        return ax.figure.canvas.figure
+    high = 0.9 + (0.0 if beside is None else LINE * len(beside.names))
+    width = 6.8 if beside is None else 10.2
+    figure = blank_figure(size or (width, max(5.2, high)))
+    wide = [1.0] if beside is None else [1.75, 1.0]
+    axes = figure.subplots(1, len(wide), squeeze=False, width_ratios=wide)[0]
+    clear_frame(axes[0])
+    axes[0].grid(visible=True, axis="x", color=GRID, lw=0.6)
+    entries = _map(axes[0], shown)
+    headed(axes[0], shown.title, shown.notes, 100)
+    if beside is not None:
+        bare(axes[1])
+        entries |= _bars(axes[1], beside)
+    if legend:
+        legend_below(figure, entries)
+    # Names are placed where the panel really is, which is known when all else stands.
+    figure.draw_without_rendering()
+    _named(axes[0], shown)
+    return figure
+
+
+def _map(ax: Axes, shown: Map) -> Legend:
+    """Draw the features as marks with crosses, and the words that say what lies where."""
+    axis_of(ax, "x", shown.x, 6)
+    axis_of(ax, "y", shown.y, 6)
+    label_below(ax, shown.x)
+    label_beside(ax, shown.y)
+    for line in (ax.axhline, ax.axvline):
+        line(0, color=FAINT, lw=0.9, zorder=1.4)
+    (x, y), (left, below), (right, above) = shown.at.T, shown.lower.T, shown.upper.T
+    ax.hlines(y, left, right, color=FAINT, lw=0.7, zorder=2)
+    ax.vlines(x, below, above, color=FAINT, lw=0.7, zorder=2)
+    for place in shown.words:
+        _word(ax, place)
+    entries: Legend = {}
+    for kind in dict.fromkeys([*LOOKS, *shown.kinds]):
+        mine = np.array([k == kind for k in shown.kinds])
+        if not mine.any():
+            continue
+        mark, ground = LOOKS.get(kind, UNKNOWN)
+        look: dict[str, Any] = {"marker": mark, "mfc": ground, "mec": INK, "mew": 0.8, "ls": "none"}
+        ax.plot(x[mine], y[mine], ms=6.5, zorder=3, **look)
+        entries[f"{kind} ({int(mine.sum())})"] = Line2D([], [], ms=6, **look)
+    return entries
+
+
+def _word(ax: Axes, place: Place) -> None:
+    """Write what lies in a part of the panel."""
+    right, up = place.toward
+    ends = (float(right > 0), float(up > 0))
+    # At an end of an axis words stand inside of it, beside a point outside of it.
+    x, y = (end if v is None else v for v, end in zip((place.x, place.y), ends, strict=True))
+    inward = [-1 if v is None else 1 for v in (place.x, place.y)]
+    shift = (4 * right * inward[0], 4 * up * inward[1])
+    coords = (
+        "axes fraction" if place.x is None else "data",
+        "axes fraction" if place.y is None else "data",
+    )
+    at = ax.annotate("", (x, y), xycoords=coords, xytext=shift, textcoords="offset points")
+    ha = "right" if shift[0] < 0 else "left"
+    va = "top" if shift[1] < 0 else "bottom"
+    write(at, place.text, SMALL - 0.5, FAINT, ha=ha, va=va, style="italic", zorder=1.5)
+    at.set_gid("part")
+    at.set_in_layout(False)
+
+
+def _named(ax: Axes, shown: Map) -> None:
+    """Write the features' names beside their marks, as far as there is room."""
+    scale = 72 / ax.figure.dpi
+    box = ax.get_window_extent()
+    corner = np.array([box.x0, box.y0])
+    room = (box.width * scale, box.height * scale)
+
+    def points(at: Floats) -> Floats:
+        return (ax.transData.transform(at) - corner) * scale
+
+    taken = _parts(ax, corner, scale, room)
+    names = [_name(ax, n, at) for n, at in zip(shown.names, shown.at, strict=True)]
+    sizes = np.array([_size(t, scale) for t in names])
+    at, low, high = points(shown.at), points(shown.lower), points(shown.upper)
+    lines = np.concatenate(
+        [
+            np.column_stack([low[:, 0], at[:, 1], high[:, 0], at[:, 1]]),
+            np.column_stack([at[:, 0], low[:, 1], at[:, 0], high[:, 1]]),
+            _cross(points(np.zeros(2)), room),
+        ]
+    )
+    found = placed(at, sizes, room, taken, lines)
+    for text, tag, point in zip(names, found, at, strict=True):
+        if tag is None:
+            text.remove()
+            continue
+        text.set_position((tag.x - point[0], tag.y - point[1]))
+        if not tag.led and text.arrow_patch is not None:
+            text.arrow_patch.set_visible(False)
+    left_out = sum(tag is None for tag in found)
+    if left_out:
+        words = f"no room for {left_out} name{'s' if left_out > 1 else ''}"
+        at = ax.annotate(
+            "", (0.5, 0), xycoords="axes fraction", xytext=(0, 3), textcoords="offset points"
+        )
+        write(at, words, SMALL - 0.5, FAINT, ha="center", va="bottom")
+
+
+def _parts(ax: Axes, corner: Floats, scale: float, room: tuple[float, float]) -> Floats:
+    """Return the boxes of the words that say what lies where; in a small panel those without room go."""
+    kept: list[Floats] = []
+    for text in [t for t in ax.texts if t.get_gid() == "part"]:
+        box = _box(text, corner, scale)
+        if touches(box, kept) or min(box) < 0 or box[2] > room[0] or box[3] > room[1]:
+            text.remove()
+        else:
+            kept.append(box)
+    return np.array(kept).reshape(-1, 4)
+
+
+def _cross(zero: Floats, room: tuple[float, float]) -> Floats:
+    """Return the lines through zero."""
+    x, y = zero
+    return np.array([[x, 0.0, x, room[1]], [0.0, y, room[0], y]])
+
+
+def _name(ax: Axes, name: str, at: Floats) -> Annotation:
+    line = {"arrowstyle": "-", "color": FAINT, "lw": 0.6, "shrinkA": 0, "shrinkB": 4}
+    text = ax.annotate("", tuple(at), xytext=(0, 0), textcoords="offset points", arrowprops=line)
+    write(text, name, SMALL, INK, ha="left", va="bottom", zorder=3.5)
+    text.set_path_effects([withStroke(linewidth=2.2, foreground="white")])
+    text.set_in_layout(False)
+    return text
+
+
+def _size(text: Annotation, scale: float) -> tuple[float, float]:
+    box = Text.get_window_extent(text)  # of the letters alone, without the line
+    return box.width * scale + 1, box.height * scale
+
+
+def _box(text: Text, corner: Floats, scale: float) -> Floats:
+    box = text.get_window_extent()
+    return (np.array([box.x0, box.y0, box.x1, box.y1]) - np.tile(corner, 2)) * scale
+
+
+def _bars(ax: Axes, shown: Predictable) -> Legend:
+    """Draw how well each feature is predicted: two bars, one of them hatched."""
+    axis_of(ax, "x", shown.x, 5)
+    y = lines_of(ax, shown.names, LEAST)
+    first: dict[str, Any] = {"fc": ERROR, "ec": AVERAGE, "lw": 0.7}
+    then: dict[str, Any] = {"fc": "white", "ec": AVERAGE, "lw": 0.7, "hatch": "//////"}
+    ax.axvline(0, color=INK, lw=0.8, zorder=2.5)
+    for values, shift, look in (
+        (shown.others, -0.19, first),
+        (shown.with_target, 0.19, then),
+    ):
+        there = np.isfinite(values)
+        ax.barh(y[there] + shift, values[there], 0.36, zorder=2, **look)
+    for nothing in y[np.isnan(shown.others) & np.isnan(shown.with_target)]:
+        at = ax.text(0.01, nothing, "")
+        write(at, "not known", SMALL - 1, FAINT, ha="left", va="center")
+    if shown.left_out:
+        headed(ax, "", (f"{shown.left_out:,} more not shown",), 40)
+    label_below(ax, shown.x)
+    return {
+        "R² from the other features": Patch(**first),
+        "R² from these and the label": Patch(**then),
+    }

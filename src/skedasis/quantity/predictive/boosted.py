@@ -1,0 +1,47 @@
+"""NGBoost's models."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from skedasis.errors import UnsupportedError, explained
+from skedasis.quantity import sklearn as closed
+from skedasis.quantity.predicted import Predicted
+from skedasis.quantity.predictive.classes import as_classes
+from skedasis.quantity.predictive.labels import Labels
+from skedasis.quantity.predictive.predictor import Predictor
+from skedasis.quantity.predictive.scipy import as_distribution, is_distribution
+
+
+@dataclass(frozen=True, eq=False)
+class Boosted(Predictor):
+    """A fitted NGBoost model. A classifier's classes are 0, 1, …, as NGBoost wants them."""
+
+    @property
+    def labels(self) -> Labels:
+        """Return what the model predicts."""
+        return Labels("classes" if hasattr(self.model, "predict_proba") else "numbers")
+
+    @property
+    def stepped(self) -> bool:
+        """Return whether its base learners are trees."""
+        return closed.is_piecewise_constant(getattr(self.model, "Base", None))
+
+    def distributions(self, X: Any) -> Predicted:
+        """Return the SciPy distributions, or the probabilities, that the model predicts."""
+        n, what = len(X), self.describe()
+        if self.labels.kind == "classes":
+            return as_classes(self.model.predict_proba(X), n, what)
+        found = self.model.pred_dist(X)
+        inner = getattr(found, "dist", None)
+        if not is_distribution(inner):
+            raise UnsupportedError(
+                explained(
+                    what,
+                    f"distributions of the kind {type(found).__name__}",
+                    "distributions of one number",
+                    "Fit NGBRegressor with one of these, such as Dist=Normal",
+                )
+            )
+        return as_distribution(inner, n, what)

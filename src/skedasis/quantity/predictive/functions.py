@@ -1,0 +1,73 @@
+"""Functions of the user's own, and what they may answer with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from skedasis.errors import ModelOutputError, explained
+from skedasis.quantity.predicted import Predicted
+from skedasis.quantity.predictive.classes import as_classes
+from skedasis.quantity.predictive.numbers import as_normal, of_rows
+from skedasis.quantity.predictive.predictor import Predictor
+from skedasis.quantity.predictive.scipy import as_distribution, is_distribution
+from skedasis.typing import Floats
+
+ANSWERS = (
+    "probabilities (n, classes), a tuple (mean, standard deviation) of (n,) each, or SciPy distributions for the "
+    "rows"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Function(Predictor):
+    """A function of rows that answers with distributions."""
+
+    def distributions(self, X: Any) -> Predicted:
+        """Call it."""
+        return as_predicted(self.model(X), len(X), self.describe())
+
+
+def as_predicted(answer: Any, n: int, what: str) -> Predicted:
+    """Return a function's answer for n rows as distributions.
+
+    Raises
+    ------
+    ModelOutputError
+        For what says nothing of how uncertain it is, and for what is no distribution.
+    """
+    if isinstance(answer, Predicted):
+        return answer
+    if isinstance(answer, tuple) and len(answer) == 2:
+        return as_normal(plain(answer[0]), plain(answer[1]), n, what)
+    if is_distribution(answer):
+        return as_distribution(answer, n, what)
+    listed = isinstance(answer, list) and len(answer) > 0 and np.ndim(answer[0]) == 2
+    values = plain(answer)
+    if listed or np.ndim(values) == 2:
+        return as_classes(values, n, what)
+    raise ModelOutputError(
+        explained(
+            what,
+            f"a {type(answer).__name__} of shape {np.shape(values)}",
+            ANSWERS,
+            "Return one of these; a mean alone becomes a distribution by sd.ensemble([f, g, …], noise=...)",
+        )
+    )
+
+
+def as_answer(answer: Any, n: int, what: str) -> Predicted | Floats:
+    """Return a member's answer as distributions, or as means, (n,), where it gives no more than these."""
+    if isinstance(answer, (tuple, Predicted)) or is_distribution(answer):
+        return as_predicted(answer, n, what)
+    values = plain(answer)
+    shape = np.shape(values)
+    means = len(shape) == 1 or (len(shape) == 2 and shape[1] == 1)
+    return of_rows(values, n, what, "mean") if means else as_predicted(values, n, what)
+
+
+def plain(values: Any) -> Any:
+    """Return a tensor as an array, and anything else as it is."""
+    return values.detach().cpu().numpy() if hasattr(values, "detach") else values

@@ -1,0 +1,145 @@
+"""The labels of rows, as distributions read them: places of classes, or numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skedasis.errors import DataError, explained
+from skedasis.typing import Floats, Ints
+
+_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Labels:
+    """What a model predicts.
+
+    Parameters
+    ----------
+    kind : {"classes", "numbers", "either"}
+        "either" where only the model's answer tells.
+    classes : sequence, optional
+        The labels of the classes, in the order of the probabilities' columns.
+    """
+
+    kind: str = "either"
+    classes: Sequence[Any] | None = None
+
+    @property
+    def values(self) -> Floats | None:
+        """Return the classes as numbers, None where they are none."""
+        return None if self.classes is None else class_values(self.classes)
+
+    def encode(self, y: Any, what: str) -> NDArray[Any]:
+        """Return each row's label as a place among the classes (n,) of int, or as a finite number (n,) of float.
+
+        Raises
+        ------
+        DataError
+            For labels that the model does not know, or that are no finite numbers.
+        """
+        if self.classes is None:
+            return _numbers(np.asarray(y), what)
+        return _places(np.asarray(y), self.classes, what)
+
+
+def class_values(classes: Sequence[Any]) -> Floats | None:
+    """Return the labels of classes as numbers, None where they are none."""
+    values = np.asarray(list(classes))
+    return values.astype(float) if values.dtype.kind in "fiub" else None
+
+
+def _places(y: NDArray[Any], classes: Sequence[Any], what: str) -> Ints:
+    place = {label: k for k, label in enumerate(classes)}
+    if y.dtype.kind == "O":
+        codes = np.array([_place(place, label) for label in y.tolist()], dtype=np.int64)
+    else:
+        distinct, which = np.unique(y, return_inverse=True)
+        codes = np.array([_place(place, label) for label in distinct.tolist()], dtype=np.int64)
+        codes = codes[which]
+    strange = codes < 0
+    if strange.any():
+        raise DataError(
+            explained(
+                f"{what}: y",
+                f"{_named(y[strange])} for {int(strange.sum()):,} of {len(y):,} rows",
+                f"labels that the model knows: {_listed(list(classes))}",
+                "Leave these rows out, or fit the model on all classes",
+            )
+        )
+    return codes
+
+
+def _place(place: dict[Any, int], label: Any) -> int:
+    try:
+        return place.get(label, -1)
+    except TypeError:  # a label that has no hash is none of a model's
+        return -1
+
+
+def _numbers(y: NDArray[Any], what: str) -> Floats:
+    # Text that reads as a number is still a label, and a date is no number.
+    text = y.dtype.kind == "O" and any(isinstance(v, (str, bytes)) for v in y)
+    try:
+        if text or y.dtype.kind not in "fiubO":
+            raise TypeError
+        numbers = y.astype(float)
+    except (TypeError, ValueError) as error:
+        raise DataError(
+            explained(
+                f"{what}: y",
+                f"labels that are no numbers, such as {_named(y[:1])}",
+                "a number for each row, as the model predicts",
+                "Pass y as numbers",
+            )
+        ) from error
+    strange = ~np.isfinite(numbers)
+    if strange.any():
+        raise DataError(
+            explained(
+                f"{what}: y",
+                f"infinite labels for {int(strange.sum()):,} of {len(y):,} rows",
+                "finite numbers",
+                "Leave these rows out",
+            )
+        )
+    return numbers
+
+
+def as_places(y: Any, k: int) -> Ints:
+    """Return labels as places among k classes: those of a model that has no names for its classes are 0 to k - 1.
+
+    Raises
+    ------
+    DataError
+        For others.
+    """
+    y = np.asarray(y)
+    if y.dtype.kind in "iu":
+        return y
+    strange = ~((y >= 0) & (y < k) & (y == np.floor(y)))
+    if strange.any():
+        raise DataError(
+            explained(
+                "y",
+                f"{_named(y[strange])} for {int(strange.sum()):,} of {len(y):,} rows",
+                f"the index of one of {k} classes, 0 to {k - 1}: the model answers with (rows, {k}) probabilities",
+                "Encode the labels as the columns of the probabilities",
+            )
+        )
+    return y.astype(np.int64)
+
+
+def _named(labels: NDArray[Any]) -> str:
+    """Return the first of some labels, each once, as a user would write them."""
+    return _listed(list(dict.fromkeys(repr(v) for v in labels[:10_000].tolist())), quoted=True)
+
+
+def _listed(labels: list[Any], quoted: bool = False) -> str:
+    shown = ", ".join(str(v) if quoted else repr(v) for v in labels[:_SHOWN])
+    return f"[{shown}{', …' if len(labels) > _SHOWN else ''}]"

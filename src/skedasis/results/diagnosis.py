@@ -1,0 +1,288 @@
+"""`Diagnosis`: what each feature is to a model with a predictive distribution, and whether its importance is true."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from skedasis.errors import DataError, explained
+from skedasis.results.importance import Importance, ImportanceRank
+from skedasis.results.parts import locked
+from skedasis.typing import Floats, Json
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Kind = Literal[
+    "unused",
+    "no effect",
+    "independent",
+    "shared",
+    "uninformative",
+    "informative",
+    "undecided",
+    "misleading",
+    "overconfident",
+]
+"""Of verdicts. `skedasis.diagnose` says which measures lead to which."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the two importances say of one feature.
+
+    Parameters
+    ----------
+    feature : str
+    kind : str
+        One of `Kind`.
+    text : str
+        A sentence, with the numbers that it rests on.
+    next : str
+        What to look at next.
+    """
+
+    feature: str
+    kind: Kind
+    text: str
+    next: str
+
+
+@dataclass(frozen=True)
+class Finding:
+    """All that was found of one feature.
+
+    Parameters
+    ----------
+    feature : str
+    likelihood, entropy : ImportanceRank
+        Likelihood-PFI and Entropy-PFI, in nats.
+    r2_others, r2_with_target : float
+    partners : tuple of str
+    verdict : Verdict
+    """
+
+    feature: str
+    likelihood: ImportanceRank
+    entropy: ImportanceRank
+    r2_others: float
+    r2_with_target: float
+    partners: tuple[str, ...]
+    verdict: Verdict
+
+
+@dataclass(frozen=True, eq=False)
+class Diagnosis:
+    """Features placed by Likelihood-PFI and Entropy-PFI. Made by `skedasis.diagnose`.
+
+    Attributes
+    ----------
+    likelihood, entropy : Importance
+        Of the negative log-likelihood, and of the entropy of the predictive distribution, in nats, from one pass.
+    r2_others, r2_with_target : ndarray of float, shape (features,)
+        How well a forest predicts the feature from the others, and from the others and the label (out-of-bag R²). NaN
+        where that was not asked for, or there is nothing to predict.
+    partners : tuple of tuple of str
+        For each feature those that it shares most with.
+    verdicts : tuple of Verdict
+        In X's order.
+    level : float
+        Of the intervals that the verdicts rest on.
+    notes : tuple of str
+        What concerns all features.
+    provenance : dict
+
+    Notes
+    -----
+    No method of a result ever calls the model.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skedasis as sd
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(400, 2))
+    >>> y = X[:, 0] + rng.normal(size=400)
+    >>> model = lambda X: (X[:, 0], np.ones(len(X)))
+    >>> d = sd.diagnose(model, X, y, dependence=False)
+    >>> [(v.feature, v.kind) for v in d.verdicts]
+    [('x0', 'informative'), ('x1', 'unused')]
+    """
+
+    likelihood: Importance
+    entropy: Importance
+    r2_others: Floats
+    r2_with_target: Floats
+    partners: tuple[tuple[str, ...], ...]
+    verdicts: tuple[Verdict, ...]
+    level: float = 0.95
+    notes: tuple[str, ...] = ()
+    provenance: Json = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        locked(self.r2_others, self.r2_with_target)
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Return the features' names, in X's order."""
+        return self.likelihood.features
+
+    def __len__(self) -> int:
+        return len(self.features)
+
+    def __getitem__(self, feature: str) -> Finding:
+        """Return all that was found of a feature."""
+        if feature not in self.features:
+            known = f"one of {list(self.features)}"
+            raise DataError(explained("feature", repr(feature), known, "Use a feature's name"))
+        k = self.features.index(feature)
+        return Finding(
+            feature,
+            self.likelihood[feature],
+            self.entropy[feature],
+            float(self.r2_others[k]),
+            float(self.r2_with_target[k]),
+            self.partners[k],
+            self.verdicts[k],
+        )
+
+    def ranking(self) -> tuple[Finding, ...]:
+        """Return the features by Likelihood-PFI, most important first."""
+        return tuple(self[r.feature] for r in self.likelihood.ranking())
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return a tidy data frame, one line a feature, in X's order.
+
+        Parameters
+        ----------
+        backend : str, optional
+            As in `Effect.to_frame`.
+
+        Returns
+        -------
+        data frame
+            Columns ``feature``, ``likelihood`` and ``entropy`` with their intervals, ``r2_others``, ``r2_with_target``,
+            ``partners``, ``verdict``, ``text`` and ``next``.
+
+        Raises
+        ------
+        UnsupportedError
+            Where no data frame library is installed.
+        """
+        from skedasis.results.tables import frame
+
+        return frame(self.table(), backend or self.likelihood.library)
+
+    def table(self) -> dict[str, Any]:
+        """Return the columns of `to_frame`."""
+        columns: dict[str, Any] = {"feature": list(self.features)}
+        for name, measure in (("likelihood", self.likelihood), ("entropy", self.entropy)):
+            lower, upper = measure.interval(self.level)
+            columns |= {name: measure.mean, f"{name}_lower": lower, f"{name}_upper": upper}
+        return columns | {
+            "r2_others": self.r2_others,
+            "r2_with_target": self.r2_with_target,
+            "partners": [", ".join(p) for p in self.partners],
+            "verdict": [v.kind for v in self.verdicts],
+            "text": [v.text for v in self.verdicts],
+            "next": [v.next for v in self.verdicts],
+        }
+
+    def plot(self, **options: Any) -> Figure:
+        """Draw the features at their two importances, and beside it how well the others predict them.
+
+        Options are those of `skedasis.plots.diagnosis.draw_diagnosis`.
+
+        Returns
+        -------
+        matplotlib Figure
+        """
+        from skedasis.plots.diagnosis import (  # the one import upwards, as in `Effect.plot`
+            draw_diagnosis,
+        )
+
+        return draw_diagnosis(self, **options)
+
+    def save(self, path: str | Path) -> None:
+        """Write the diagnosis into a file that `skedasis.load` reads."""
+        from skedasis.results.io import save
+
+        save(self, path)
+
+    def __repr__(self) -> str:
+        kinds = [v.kind for v in self.verdicts]
+        counts = ", ".join(f"{kinds.count(k)} {k}" for k in dict.fromkeys(kinds))
+        return f"<Diagnosis of {len(self)} features: {counts}>"
+
+    def __str__(self) -> str:
+        repeats = self.likelihood.values.shape[1]
+        head = (
+            f"Diagnosis of {len(self)} features on {self.likelihood.rows:,} rows: means of {repeats} repeats in nats, "
+            f"with {100 * self.level:g} % intervals"
+        )
+        said = [f"{f.feature}: {f.verdict.text} {f.verdict.next}" for f in self.ranking()]
+        return "\n".join([head, "", *_aligned(self.lines()), "", *said, *self.notes])
+
+    def lines(self) -> list[tuple[str, ...]]:
+        """Return the table that is printed, by Likelihood-PFI: its heading, and a line of texts for each feature."""
+        heading: tuple[str, ...] = (
+            "feature",
+            "Likelihood-PFI",
+            "Entropy-PFI",
+            "R² others",
+            "R² with y",
+            "verdict",
+        )
+        ends = [m.interval(self.level) for m in (self.likelihood, self.entropy)]
+        lines: list[tuple[str, ...]] = [heading]
+        for finding in self.ranking():
+            k = self.features.index(finding.feature)
+            means = finding.likelihood.mean, finding.entropy.mean
+            measured = [
+                f"{written(mean)} ({written(low[k])} to {written(high[k])})"
+                for mean, (low, high) in zip(means, ends, strict=True)
+            ]
+            r2 = [in_hundredths(r) for r in (finding.r2_others, finding.r2_with_target)]
+            lines.append((finding.feature, *measured, *r2, finding.verdict.kind))
+        return lines
+
+
+def written(value: float) -> str:
+    """Return a number in three digits.
+
+    Examples
+    --------
+    >>> written(0.012345), written(-1234.5), written(0.0), written(float("nan"))
+    ('0.0123', '−1,234', '0', '–')
+    """
+    if not np.isfinite(value):
+        return "–"
+    text = f"{value:,.0f}" if 1000 <= abs(value) < 1e6 else f"{value:.3g}"
+    return text.replace("-", "−")
+
+
+def in_hundredths(value: float) -> str:
+    """Return an R² in two decimals.
+
+    Examples
+    --------
+    >>> in_hundredths(0.987), in_hundredths(-0.001), in_hundredths(float("nan"))
+    ('0.99', '0.00', '–')
+    """
+    return "–" if np.isnan(value) else f"{round(value, 2) + 0.0:.2f}".replace("-", "−")
+
+
+def _aligned(lines: list[tuple[str, ...]]) -> list[str]:
+    """Return lines of texts as columns: names and verdicts to the left, numbers to the right."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    last = len(widths) - 1
+    return [
+        "  ".join(
+            text.ljust(w) if i in (0, last) else text.rjust(w)
+            for i, (text, w) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    ]

@@ -1,0 +1,344 @@
+"""`Importance`: how much a quantity rises when a feature's values come from other rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from skedasis.errors import DataError, UnsupportedError, explained
+from skedasis.resample import t_interval
+from skedasis.results.parts import locked
+from skedasis.typing import Floats, Ints, Json
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+IntervalMethod = Literal["analytic", "repeats"]
+
+
+@dataclass(frozen=True)
+class ImportanceRank:
+    """One line of a ranking.
+
+    Parameters
+    ----------
+    feature : str
+    mean, std, std_error : float
+        In units of the quantity.
+    lower, upper : float
+        The analytic 95 % interval; NaN where there is none.
+    """
+
+    feature: str
+    mean: float
+    std: float
+    std_error: float
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True, eq=False)
+class LocalImportance:
+    """What permutation did to single rows (entropy_importance, appendix A).
+
+    Parameters
+    ----------
+    features : tuple of str
+    row : ndarray of int, shape (m,)
+        The rows' places in X.
+    own : ndarray of float, shape (m,)
+        The quantity at the rows.
+    after : ndarray of float, shape (features, m, repeats)
+        The quantity with the feature's value taken from another row.
+    weight : ndarray of float, shape (m,), optional
+        None means 1 each.
+    exact : bool
+        Whether these are all rows; otherwise they are a seeded sample.
+    """
+
+    features: tuple[str, ...]
+    row: Ints
+    own: Floats
+    after: Floats
+    weight: Floats | None = None
+    exact: bool = True
+
+    def __post_init__(self) -> None:
+        locked(self.row, self.own, self.after)
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    @property
+    def difference(self) -> Floats:
+        """Return each row's mean rise over the repeats, shape (features, m)."""
+        return (self.after - self.own[:, None]).mean(axis=2)
+
+    def __getitem__(self, feature: str) -> Floats:
+        """Return the rows' mean rises for one feature, shape (m,)."""
+        place = _place(self.features, feature)
+        return (self.after[place] - self.own[:, None]).mean(axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Importance:
+    """Permutation importance of features for a quantity.
+
+    Attributes
+    ----------
+    features : tuple of str
+        Names in X's order; of groups the groups' names.
+    values : ndarray of float, shape (features, repeats)
+        The importance in each repeat: the quantity's mean over the rows with the feature's values taken from other
+        rows, minus its mean at the rows. Never clipped at zero. Of a metric: how much the metric fell.
+    std_error : ndarray of float, shape (features,)
+        Standard error of `mean`, which includes that the rows are a sample; NaN for fewer than three repeats.
+    freedom : ndarray of float, shape (features,)
+        Degrees of freedom of `std_error`.
+    baseline : float
+        The quantity's weighted mean at the rows, or the metric there.
+    rows : int
+    quantity, unit, library : str
+        For axes, and for tables of the same kind as X.
+    method : str
+    local : LocalImportance or None
+        Single rows, where they are kept.
+    provenance : dict
+
+    Notes
+    -----
+    No method of a result ever calls the model.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skedasis as sd
+    >>> X = np.random.default_rng(0).normal(size=(500, 3))
+    >>> y = X[:, 0] + 2 * X[:, 1]
+    >>> loss = sd.loss(lambda X: X[:, 0] + 2 * X[:, 1], "squared_error")
+    >>> pf = sd.explain(loss, X, y=y, method=sd.PFI(repeats=5))
+    >>> [line.feature for line in pf.ranking()]
+    ['x1', 'x0', 'x2']
+    >>> float(pf.mean[2])
+    0.0
+    """
+
+    features: tuple[str, ...]
+    values: Floats
+    std_error: Floats
+    freedom: Floats
+    baseline: float
+    rows: int
+    quantity: str = "prediction"
+    unit: str | None = None
+    library: str | None = None
+    method: str = "PFI"
+    local: LocalImportance | None = None
+    provenance: Json = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        locked(self.values, self.std_error, self.freedom)
+
+    @property
+    def mean(self) -> Floats:
+        """Return the importances, shape (features,): the means over the repeats."""
+        return self.values.mean(axis=1)
+
+    @property
+    def std(self) -> Floats:
+        """Return the standard deviation over the repeats (ddof 1), shape (features,).
+
+        NaN for a single repeat; 0 where all pairs of rows were taken and nothing was left to chance.
+        """
+        repeats = self.values.shape[1]
+        if self.is_exact:
+            return np.zeros(len(self.features))
+        return self.values.std(axis=1, ddof=1) if repeats > 1 else np.full(len(self.values), np.nan)
+
+    @property
+    def is_exact(self) -> bool:
+        """Return whether all ordered pairs of rows were taken."""
+        return bool(self.provenance.get("settings", {}).get("exact", False))
+
+    @property
+    def axis(self) -> str:
+        """Return the text for the axis of importances."""
+        what = f"rise of {self.quantity}" if not self.metric else f"fall of {self.metric}"
+        return f"{what} [{self.unit}]" if self.unit and not self.metric else what
+
+    @property
+    def metric(self) -> str | None:
+        """Return the name of the metric, None where rows were averaged."""
+        return self.provenance.get("metric")
+
+    def __len__(self) -> int:
+        return len(self.features)
+
+    def __repr__(self) -> str:
+        first = max(zip(self.mean, self.features, strict=True), default=(0.0, ""))
+        return (
+            f"<Importance of {len(self)} features for {self.quantity}: {self.method}, "
+            f"{self.values.shape[1]} repeats, first {first[1]!r} ({first[0]:.4g})>"
+        )
+
+    def __getitem__(self, feature: str) -> ImportanceRank:
+        """Return one feature's line."""
+        return self._lines()[_place(self.features, feature)]
+
+    def interval(
+        self, level: float = 0.95, method: IntervalMethod = "analytic"
+    ) -> tuple[Floats, Floats]:
+        """Return a confidence interval of each importance.
+
+        Parameters
+        ----------
+        level : float
+        method : {"analytic", "repeats"}
+            "analytic" covers what would come out on other rows of the same kind: it includes the rows' sampling error
+            (the Hájek projection over rows as receivers and as donors). "repeats" covers the draws of donors only: what
+            would come out on these rows with infinitely many repeats.
+
+        Returns
+        -------
+        lower, upper : ndarray of float, shape (features,)
+
+        Raises
+        ------
+        DataError
+            For fewer than three repeats ("repeats": two), seven rows, a level outside (0, 1), or another method.
+        """
+        if method not in ("analytic", "repeats"):
+            raise DataError(
+                explained("interval(method)", repr(method), "'analytic' or 'repeats'", "Name one")
+            )
+        if isinstance(level, bool) or not 0 < level < 1:
+            raise DataError(
+                explained("interval(level)", repr(level), "a number between 0 and 1", "Use 0.95")
+            )
+        if method == "repeats" and not self.is_exact:
+            repeats = self.values.shape[1]
+            if repeats < 2:
+                raise self._too_few(2)
+            error = self.std / np.sqrt(repeats)
+            return t_interval(self.mean, error, np.full(len(self), repeats - 1.0), level)
+        if method == "repeats":
+            return self.mean, self.mean
+        if np.isnan(self.std_error).any():
+            raise self._too_few(3)
+        return t_interval(self.mean, self.std_error, self.freedom, level)
+
+    def _too_few(self, repeats: int) -> DataError:
+        return DataError(
+            explained(
+                f"interval of {self.method}",
+                f"{self.values.shape[1]} repeats of {self.rows:,} rows",
+                f"at least {repeats} repeats, and 7 rows",
+                "Use sd.PFI(repeats=10)",
+            )
+        )
+
+    def ranking(self) -> tuple[ImportanceRank, ...]:
+        """Return the features, most important first."""
+        return tuple(sorted(self._lines(), key=lambda r: -r.mean))
+
+    def _lines(self) -> list[ImportanceRank]:
+        ends = t_interval(self.mean, self.std_error, self.freedom, 0.95)
+        columns = (self.mean, self.std, self.std_error, *ends)
+        return [
+            ImportanceRank(f, *map(float, numbers))
+            for f, *numbers in zip(self.features, *columns, strict=True)
+        ]
+
+    def to_frame(
+        self,
+        backend: str | None = None,
+        *,
+        of: Literal["importance", "values", "local"] = "importance",
+    ) -> Any:
+        """Return the importances as a tidy data frame.
+
+        Parameters
+        ----------
+        backend : str, optional
+            As in `Effect.to_frame`.
+        of : {"importance", "values", "local"}
+            A line a feature, in X's order; a line for each feature and repeat; a line for each feature and kept row.
+
+        Raises
+        ------
+        UnsupportedError
+            Where no data frame library is installed, or no rows are kept.
+        """
+        from skedasis.results.tables import frame
+
+        return frame(self.table(of), backend or self.library)
+
+    def table(self, of: str = "importance") -> dict[str, Any]:
+        """Return the columns of `to_frame`."""
+        names = np.array(self.features, dtype=object)
+        if of == "importance":
+            lines = self._lines()
+            numbers = [f.name for f in fields(ImportanceRank)][1:]
+            return {
+                "feature": list(self.features),
+                **{n: np.array([getattr(line, n) for line in lines]) for n in numbers},
+            }
+        if of == "values":
+            repeats = self.values.shape[1]
+            return {
+                "feature": list(np.repeat(names, repeats)),
+                "repeat": np.tile(np.arange(repeats), len(self)),
+                "value": self.values.ravel(),
+            }
+        if of != "local":
+            raise DataError(
+                explained("to_frame(of)", repr(of), "'importance', 'values' or 'local'", "Name one")
+            )
+        if self.local is None:
+            raise UnsupportedError(
+                explained("to_frame(of='local')", "no rows", "rows", "Use sd.PFI(local=1000)")
+            )
+        rows = len(self.local)
+        return {
+            "feature": list(np.repeat(names, rows)),
+            "row": np.tile(self.local.row, len(self)),
+            "own": np.tile(self.local.own, len(self)),
+            "difference": self.local.difference.ravel(),
+        }
+
+    def plot(self, **options: Any) -> Figure:
+        """Draw the importances as bars with their spread, most important first.
+
+        Options are those of `skedasis.plots.importance.draw_importance`; ``kind="local"`` draws histograms of single
+        rows before and after permutation (entropy_importance, Fig. 2).
+
+        Returns
+        -------
+        matplotlib Figure
+        """
+        from skedasis.plots.importance import (  # the one import upwards, as in `Effect.plot`
+            draw_importance,
+        )
+
+        return draw_importance(self, **options)
+
+    def save(self, path: str | Path) -> None:
+        """Write the importances into a file that `skedasis.load` reads."""
+        from skedasis.results.io import save
+
+        save(self, path)
+
+    def with_provenance(self, record: Json) -> Importance:
+        """Return the same with more said of how it was made."""
+        return replace(self, provenance={**self.provenance, **record})
+
+
+def _place(features: tuple[str, ...], wanted: str) -> int:
+    if wanted not in features:
+        raise DataError(
+            explained("feature", repr(wanted), f"one of {list(features)}", "Use a feature's name")
+        )
+    return features.index(wanted)

@@ -1,0 +1,433 @@
+"""Laws of PFI, on random models and data, in all its forms."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+import skedasis as sd
+from skedasis.engine import prepare
+from tests.laws.strategies import CONTINUOUS, EXACT, Smooth, cases, changed, law, near
+
+
+def squared(y, values):
+    """Return the squared error by another name: a loss, and what a metric averages."""
+    return (y - values) ** 2
+
+
+def mean_squared(y, values, sample_weight=None):
+    return np.average(squared(y, values), weights=sample_weight)
+
+
+@dataclass(frozen=True)
+class Form:
+    """Settings of PFI, and what they are tried on."""
+
+    settings: dict[str, Any] = field(default_factory=dict)
+    labelled: bool = False
+    drawn: bool = True
+    means: bool = True
+    """Whether the importance is a mean over rows."""
+
+
+FORMS = {
+    "draws": Form({"repeats": 7}),
+    "many-draws": Form({"repeats": 23}),
+    "loss": Form({"repeats": 5}, labelled=True),
+    "conditional": Form({"repeats": 5, "conditional": True, "subgroup_rows": 6}, labelled=True),
+    "metric": Form({"repeats": 4, "metric": mean_squared, "greater_is_better": False}, means=False),
+    "exact": Form({"exact": True}, drawn=False),
+}
+EVERY_FORM = pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+MEANS = pytest.mark.parametrize(
+    "form", [f for f in FORMS.values() if f.means], ids=[k for k, f in FORMS.items() if f.means]
+)
+PLAIN = pytest.mark.parametrize("form", [FORMS["draws"], FORMS["exact"]], ids=["draws", "exact"])
+
+
+def labels_of(case):
+    """Return labels that go along with the rows, and belong to them: the same for the same row."""
+    return np.cos(3 * case.X[:, 0]) + case.X[:, 1]
+
+
+def importance_of(case, form, model=None, y=None, features=None, **options):
+    """Explain a case by a form of PFI."""
+    model = case.model if model is None else model
+    quantity = sd.loss(model, squared) if form.labelled else model
+    options = {"weights": case.weights, "progress": False, **options}
+    method = sd.PFI(**{"local": "all", **form.settings, **options.pop("settings", {})})
+    y = labels_of(case) if y is None else y
+    return sd.explain(quantity, case.X, features, method=method, y=y, **options)
+
+
+def size_of(case, form, model=None, y=None):
+    """Return what rounding errors are proportional to: how large the quantity gets wherever columns are mixed.
+
+    A smooth model's terms are bounded by the largest values of its columns, in whatever row.
+    """
+    model = case.model if model is None else model
+    u = [(np.abs(case.X[:, j] - model.shift) / model.unit).max() for j in model.columns]
+    v = u[1:] + u[:1]
+    terms = zip(model.linear, model.product, model.wave, u, v, strict=True)
+    value = sum(abs(a) * s + abs(b) * s * t + abs(c) for a, b, c, s, t in terms)
+    value = abs(model.size) * value + abs(model.lift)
+    y = labels_of(case) if y is None else y
+    return value if not form.labelled and form.means else (value + np.abs(y).max()) ** 2
+
+
+def assert_same(got, want, size, *, errors=True, rows=True):
+    """Assert that two importances are the same, up to rounding that is proportional to the quantity's size."""
+    assert got.features == want.features
+    near(got.values, want.values, EXACT * size, "values")
+    near(got.baseline, want.baseline, EXACT * size, "baseline")
+    if errors:
+        # A variance rounds as its squares do; its root of nearly nothing is larger than its rounding.
+        near(got.std_error**2, want.std_error**2, EXACT * size**2, "std_error")
+        near(got.freedom, want.freedom, 1e-9 * want.freedom.max(), "freedom")
+    if rows:
+        near(got.local.own, want.local.own, EXACT * size, "own")
+        near(got.local.after, want.local.after, EXACT * size, "after")
+
+
+def assert_identical(got, want):
+    """Assert that two importances have the same bits."""
+    for name in ("values", "std_error", "freedom"):
+        np.testing.assert_array_equal(getattr(got, name), getattr(want, name), err_msg=name)
+    for name in ("row", "own", "after"):
+        one, two = getattr(got.local, name), getattr(want.local, name)
+        np.testing.assert_array_equal(one, two, err_msg=name)
+    assert got.baseline == want.baseline
+
+
+# ------------------------------------------------------------------------------ how work is cut up
+
+
+@EVERY_FORM
+@law(examples=10, case=cases(), memory=st.sampled_from([200, 2_000, 9_000]))
+def test_batches_do_not_matter(form, case, memory):
+    whole = importance_of(case, form)
+    pieces = importance_of(case, form, memory=memory)
+    assert pieces.provenance["model_calls"] > whole.provenance["model_calls"]
+    assert pieces.provenance["model_rows"] == whole.provenance["model_rows"]
+    assert_same(pieces, whole, size_of(case, form))
+
+
+@EVERY_FORM
+@law(examples=8, case=cases())
+def test_threads_do_not_matter_to_the_last_bit(form, case):
+    one = importance_of(case, form, memory=4_000)
+    assert_identical(importance_of(case, form, memory=4_000, threads=3), one)
+
+
+@EVERY_FORM
+@law(examples=8, case=cases(), rows=st.sampled_from([7, 64, 500]))
+def test_the_size_of_a_call_does_not_matter(form, case, rows):
+    whole = importance_of(case, form)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(prepare, "CALL_ROWS", rows)
+        pieces = importance_of(case, form)
+    assert_same(pieces, whole, size_of(case, form))
+
+
+@EVERY_FORM
+@law(examples=8, case=cases())
+def test_features_together_are_features_one_by_one(form, case):
+    together = importance_of(case, form)
+    for j, name in enumerate(together.features):
+        alone = importance_of(case, form, features=[j])
+        assert alone.features == (name,)
+        np.testing.assert_array_equal(alone.values[0], together.values[j])
+        np.testing.assert_array_equal(alone.local[name], together.local[name])
+
+
+# ------------------------------------------------------------------------------------ the rows
+
+
+@EVERY_FORM
+@law(examples=15, case=cases(kinds=CONTINUOUS), text=st.booleans())
+def test_with_row_id_the_order_of_rows_does_not_matter(form, case, text):
+    n = len(case.X)
+    known = case.rng.permutation(10 * n)[:n]
+    known = np.array([f"id-{k:04}" for k in known]) if text else known
+    order = case.rng.permutation(n)
+    weights = None if case.weights is None else case.weights[order]
+    shuffled = changed(case, X=case.X[order], weights=weights)
+    want = importance_of(case, form, row_id=known)
+    got = importance_of(shuffled, form, row_id=known[order])
+    assert_same(got, want, size_of(case, form), rows=False)
+    near(got.local.own, want.local.own[order], EXACT * size_of(case, form), "own")
+    near(got.local.after, want.local.after[:, order], EXACT * size_of(case, form), "after")
+
+
+@law(examples=10, case=cases(rows=(30, 60)))
+def test_with_row_id_samples_are_of_the_same_rows(case):
+    n = len(case.X)
+    order, known = case.rng.permutation(n), case.rng.permutation(n)
+    form = Form({"repeats": 4, "max_samples": 0.5, "local": 9})
+    weights = None if case.weights is None else case.weights[order]
+    shuffled = changed(case, X=case.X[order], weights=weights)
+    want = importance_of(case, form, row_id=known)
+    got = importance_of(shuffled, form, row_id=known[order])
+    assert_same(got, want, size_of(case, form), rows=False)
+    assert set(order[got.local.row]) == set(want.local.row)
+
+
+@law(examples=10, case=cases())
+def test_row_id_only_says_which_rows_are_which(case):
+    """Keys in the order of the rows are the rows' places."""
+    form = FORMS["draws"]
+    want = importance_of(case, form)
+    names = [f"{i:05}" for i in range(len(case.X))]
+    assert_identical(importance_of(case, form, row_id=names), want)
+
+
+@EVERY_FORM
+@law(case=cases(weights=("none",)), weight=st.sampled_from([2.0, 0.3, 1e6]))
+def test_rows_of_equal_weight_are_rows_without_weight(form, case, weight):
+    if form.settings.get("conditional"):
+        return  # arcs of equal length, from a random point each: other draws
+    want = importance_of(case, form)
+    got = importance_of(case, form, weights=np.full(len(case.X), weight))
+    assert_same(got, want, size_of(case, form), errors=False)
+
+
+@law(case=cases(weights=("whole",)))
+def test_of_all_pairs_whole_weights_are_repetitions(case):
+    repeats = case.weights.astype(int)
+    repeated = changed(case, X=np.repeat(case.X, repeats, axis=0), weights=None)
+    form = FORMS["exact"]
+    want, got = importance_of(repeated, form), importance_of(case, form)
+    assert_same(got, want, size_of(case, form), rows=False)
+    first = np.cumsum(repeats) - repeats
+    near(got.local.after, want.local.after[:, first], EXACT * size_of(case, form), "after")
+
+
+@EVERY_FORM
+@law(case=cases(weights=("whole", "fractional")))
+def test_weight_zero_is_absence(form, case):
+    absent = case.rng.random(len(case.X)) < 0.3
+    absent[0] = True
+    X, y = case.X.copy(), labels_of(case)
+    X[absent], y[absent] = 1e6, 1e6
+    X[0] = np.nan  # an absent row may hold anything
+    with_zeros = changed(case, X=X, weights=np.where(absent, 0.0, case.weights))
+    without = changed(case, X=case.X[~absent], weights=case.weights[~absent])
+    got = importance_of(with_zeros, form, y=y)
+    want = importance_of(without, form)
+    assert_same(got, want, size_of(without, form))
+    np.testing.assert_array_equal(got.local.row, np.flatnonzero(~absent))
+    assert got.rows == len(without.X)
+
+
+@EVERY_FORM
+@law(examples=6, case=cases(weights=("whole",)))
+def test_inputs_are_not_changed(form, case):
+    X, y, w = case.X.copy(), labels_of(case), np.where(np.arange(len(case.X)) == 3, 0, case.weights)
+    ids = case.rng.permutation(len(X))
+    given = [X, y, w, ids]
+    before = [a.copy() for a in given]
+    for array in given:
+        array.flags.writeable = False
+    importance_of(changed(case, X=X, weights=w), form, y=y, row_id=ids, memory=3_000)
+    for array, copy in zip(given, before, strict=True):
+        np.testing.assert_array_equal(array, copy)
+
+
+# --------------------------------------------------------------------------------- the columns
+
+
+@EVERY_FORM
+@law(examples=15, case=cases(kinds=CONTINUOUS))
+def test_permuting_columns_permutes_results(form, case):
+    order = case.rng.permutation(case.X.shape[1])
+    place = {int(old): new for new, old in enumerate(order)}
+    model = replace(case.model, columns=tuple(place[j] for j in case.model.columns))
+    permuted = changed(case, X=np.ascontiguousarray(case.X[:, order]), model=model)
+    want = importance_of(case, form)
+    got = importance_of(permuted, form, y=labels_of(case))
+    size = size_of(case, form)
+    near(got.values, want.values[order], EXACT * size, "values")
+    near(got.std_error**2, want.std_error[order] ** 2, EXACT * size**2, "std_error")
+    near(got.local.after, want.local.after[order], EXACT * size, "after")
+
+
+@EVERY_FORM
+@law(examples=10, case=cases())
+def test_groups_of_one_are_no_groups(form, case):
+    names = [f"x{j}" for j in range(case.X.shape[1])]
+    want = importance_of(case, form)
+    for settings, options in (
+        ({"groups": {f"the {n}": [n] for n in names}}, {}),
+        ({}, {"groups": {f"the {n}": [n] for n in names}}),
+        ({"groups": {"the x0": [0]}}, {"groups": {f"the {n}": [n] for n in names[1:]}}),
+    ):
+        got = importance_of(case, form, settings=settings, **options)
+        assert got.features == tuple(f"the {n}" for n in names)
+        assert_identical(got, want)
+
+
+@EVERY_FORM
+@law(case=cases())
+def test_an_unused_feature_is_exactly_zero(form, case):
+    pf = importance_of(case, form)
+    for j in case.unused:
+        np.testing.assert_array_equal(pf.values[j], 0.0)
+        np.testing.assert_array_equal(pf.local.difference[j], 0.0)
+        assert pf.std_error[j] == 0
+        assert pf.interval(0.95)[0][j] == pf.interval(0.95)[1][j] == 0
+
+
+@EVERY_FORM
+@law(examples=8, case=cases(), value=st.sampled_from([0.0, -1e9, 1e-9]))
+def test_a_constant_feature_is_exactly_zero(form, case, value):
+    X = case.X.copy()
+    X[:, 0] = value
+    pf = importance_of(changed(case, X=X), form)
+    np.testing.assert_array_equal(pf.values[0], 0.0)
+
+
+# ------------------------------------------------------------------------------------- the model
+
+
+@PLAIN
+@law(case=cases())
+def test_importances_add_up(form, case):
+    other = Smooth(*case.rng.normal(size=(3, 2)), columns=(0, 1))
+    first, second = importance_of(case, form), importance_of(case, form, model=other)
+    both = importance_of(case, form, model=lambda X: case.model(X) + other(X))
+    size = size_of(case, form) + size_of(case, form, other)
+    near(both.values, first.values + second.values, EXACT * size, "values")
+    near(both.local.after, first.local.after + second.local.after, EXACT * size, "after")
+
+
+@MEANS
+@law(
+    case=cases(),
+    c=st.sampled_from([1e-12, -1.0, 3.0, 1e12]),
+    d=st.sampled_from([0.0, 1e3, -1e-3]),
+)
+def test_units_and_offsets_of_the_quantity_only_scale_results(form, case, c, d):
+    """A quantity turned upside down has the opposite importances: nothing is clipped."""
+    want = importance_of(case, form)
+    y = labels_of(case)
+    model = replace(case.model, size=c, lift=d)
+    if (
+        form.labelled
+    ):  # squares of errors: c² of them, and an offset of labels and predictions cancels
+        got = importance_of(case, form, model=model, y=c * y + d)
+        scale, lift, size = c**2, 0.0, size_of(case, form, model, c * y + d)
+    else:
+        got, scale, lift = importance_of(case, form, model=model), c, d
+        size = size_of(case, form, model)
+    near(got.values, scale * want.values, EXACT * size, "values")
+    near(got.std_error**2, (scale * want.std_error) ** 2, EXACT * size**2, "std_error")
+    near(got.local.difference, scale * want.local.difference, EXACT * size, "difference")
+    near(got.baseline, scale * want.baseline + lift, EXACT * size, "baseline")
+
+
+@PLAIN
+@law(
+    examples=10,
+    case=cases(kinds=CONTINUOUS),
+    a=st.sampled_from([2.0**-40, -3.0, 1e9]),
+    b=st.sampled_from([0.0, 1e3]),
+)
+def test_units_of_features_do_not_matter(form, case, a, b):
+    b = b * a  # an offset of a thousand units
+    X = np.round(case.X * 2**20) / 2**20
+    moved = changed(case, X=X * a + b, model=replace(case.model, shift=b, unit=a))
+    want = importance_of(changed(case, X=X), form)
+    got = importance_of(moved, form, y=labels_of(case))
+    near(got.values, want.values, 1e-9 * size_of(case, form), "values")
+
+
+@law(examples=10, case=cases())
+def test_several_outputs_are_the_outputs_one_by_one(case):
+    other = Smooth(*case.rng.normal(size=(3, 2)), columns=(0, 1))
+
+    def both(X):
+        return np.stack([case.model(X), other(X)], axis=1)
+
+    for form in (FORMS["draws"], FORMS["exact"]):
+        found = importance_of(case, form, model=sd.prediction(both, output="all"), memory=20_000)
+        assert list(found) == [0, 1]
+        for k, model in enumerate((case.model, other)):
+            alone = importance_of(case, form, model=model, memory=20_000)
+            assert_same(found[k], alone, size_of(case, form, model))
+            assert found[k].provenance["model_rows"] == alone.provenance["model_rows"]
+
+
+# ------------------------------------------------------------------------------------ the result
+
+
+@MEANS
+@law(case=cases())
+def test_single_rows_average_to_the_importance(form, case):
+    pf = importance_of(case, form)
+    n = len(case.X)
+    assert pf.local.exact
+    np.testing.assert_array_equal(pf.local.row, np.arange(n))
+    size = size_of(case, form)
+    near(
+        np.average(pf.local.difference, axis=1, weights=case.weights), pf.mean, EXACT * size, "mean"
+    )
+    rises = pf.local.after - pf.local.own[:, None]
+    if form.drawn:
+        each = np.average(rises, axis=1, weights=case.weights)
+        near(each, pf.values, EXACT * size, "values")
+    near(np.average(pf.local.own, weights=case.weights), pf.baseline, EXACT * size, "baseline")
+
+
+@EVERY_FORM
+@law(examples=8, case=cases(), local=st.sampled_from([0, 1, 10]))
+def test_keeping_fewer_rows_changes_nothing_else(form, case, local):
+    want = importance_of(case, form)
+    got = importance_of(case, form, settings={"local": local})
+    np.testing.assert_array_equal(got.values, want.values)
+    np.testing.assert_array_equal(got.std_error, want.std_error)
+    if local == 0:
+        assert got.local is None
+        return
+    rows = got.local.row
+    assert len(np.unique(rows)) == local
+    np.testing.assert_array_equal(got.local.own, want.local.own[rows])
+    np.testing.assert_array_equal(got.local.after, want.local.after[:, rows])
+    assert not got.local.exact
+
+
+@EVERY_FORM
+@law(examples=8, case=cases())
+def test_save_and_load_are_identities(form, case):
+    pf = importance_of(case, form, settings={"local": 12})
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "pf.npz"
+        pf.save(path)
+        again = sd.load(path)
+    assert_identical(again, pf)
+    assert again.features == pf.features
+    assert again.provenance == pf.provenance
+    assert (again.rows, again.method, again.metric) == (pf.rows, pf.method, pf.metric)
+    assert (again.local.exact, again.axis) == (pf.local.exact, pf.axis)
+    if case.weights is not None:
+        np.testing.assert_array_equal(again.local.weight, pf.local.weight)
+    np.testing.assert_array_equal(again.interval(0.9), pf.interval(0.9))
+
+
+def test_importances_below_zero_are_told():
+    """They occur: of a quantity that is larger where the features go together than where they do not."""
+    x = np.random.default_rng(0).normal(size=200)
+    X = np.stack([x, x], axis=1)
+    for settings in ({"repeats": 20}, {"exact": True}, {"max_samples": 50}):
+        pf = sd.explain(lambda X: X[:, 0] * X[:, 1], X, method=sd.PFI(**settings))
+        assert (pf.mean < -0.5).all()
+        assert (pf.values <= 0).all()
+        assert (pf.values < 0).mean() > 0.7
+        assert pf.ranking()[-1].mean == pf.mean.min()
+    unused = sd.explain(lambda X: np.sin(9 * X[:, 0]), X, method=sd.PFI(repeats=20))
+    np.testing.assert_array_equal(unused.values[1], 0.0)

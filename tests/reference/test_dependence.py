@@ -1,0 +1,337 @@
+"""How well features are predicted by one another: beside forests run by hand, and beside what is known of the data."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.ensemble import RandomForestRegressor
+
+from skedasis.analysis.columns import coded
+from skedasis.analysis.dependence import dependence, out_of_bag
+from skedasis.data.given import as_source
+from skedasis.data.groups import grouped
+from tests.helpers import refused
+
+N = 600
+RNG = np.random.default_rng(11)
+
+
+def measured(X, y=None, *, weights=None, schema=None, groups=None, keys=None, rows=None, seed=0):
+    y = np.zeros(len(X)) if y is None else y
+    source = as_source(X, y, weights, schema, keys)
+    return dependence(coded(source, grouped(source, groups), rows, seed), seed=seed)
+
+
+def whole_numbers(n=400, d=3, k=30):
+    """Return related columns in which every whole number below k occurs: their ranks are themselves."""
+    rng = np.random.default_rng(2)
+    first = rng.integers(0, k, n)
+    others = [np.clip(first + rng.integers(-6, 7, n), 0, k - 1) for _ in range(d - 1)]
+    X = np.stack([first, *others], axis=1)
+    X[:k] = np.arange(k)[:, None]
+    return X.astype(float)
+
+
+# ---------------------------------------------------------------------------------- one by hand
+
+
+def test_its_forest_is_that_of_scikit_learn_tree_by_tree():
+    X = whole_numbers()
+    for y in (X[:, :1], np.stack([X[:, 0], X[:, 0] > 9], axis=1) * 1.0):
+        forest = RandomForestRegressor(100, oob_score=True, random_state=3)
+        forest.fit(X[:, 1:], y if y.shape[1] > 1 else y[:, 0])
+        predicted, gained = out_of_bag(X[:, 1:], y, np.full(len(X), 2.5), 3, 1)
+        np.testing.assert_allclose(predicted, forest.oob_prediction_.reshape(y.shape), rtol=1e-12)
+        np.testing.assert_allclose(gained, forest.feature_importances_, rtol=1e-12)
+
+
+def test_it_is_the_out_of_bag_score_of_a_forest_run_by_hand():
+    X = whole_numbers()
+    y = X[:, 1]
+    found = measured(X, y, seed=3)
+    for j in range(3):
+        for extra, got in (([], found.others[j]), ([y], found.with_target[j])):
+            inputs = np.column_stack([np.delete(X, j, axis=1), *extra])
+            forest = RandomForestRegressor(100, oob_score=True, random_state=3)
+            # Not to the last digit: splits that are equally good are told apart by rounding.
+            assert got == pytest.approx(forest.fit(inputs, X[:, j]).oob_score_, abs=0.003)
+
+
+def test_a_row_in_every_bag_is_left_out():
+    X = whole_numbers(n=60)
+    weights = np.ones(60)
+    weights[0] = 1e6
+    predicted, _ = out_of_bag(X[:, 1:], X[:, :1], weights, 0, 1)
+    assert np.isnan(predicted[0, 0])
+    assert np.isfinite(measured(X, weights=np.r_[50.0, np.ones(59)]).others).all()
+
+
+def test_numbers_of_any_distribution_come_close_to_a_forest_that_sees_the_values():
+    a = RNG.normal(size=N)
+    X = np.stack([np.exp(3 * a), a + 0.5 * RNG.normal(size=N), RNG.normal(size=N)], axis=1)
+    found = measured(X)
+    forest = RandomForestRegressor(100, oob_score=True, random_state=0)
+    assert found.others[1] == pytest.approx(forest.fit(X[:, [0, 2]], X[:, 1]).oob_score_, abs=0.03)
+    assert found.others[2] < 0
+
+
+def test_threads_do_not_matter():
+    X = whole_numbers(n=200)
+    data = coded(as_source(X, X[:, 0]), as_source(X).features, None, 0)
+    one, two = dependence(data), dependence(data, threads=2)
+    np.testing.assert_array_equal(one.others, two.others)
+    np.testing.assert_array_equal(one.with_target, two.with_target)
+
+
+# ------------------------------------------------------------------------------- closed forms
+
+
+def gaussian(n=1500):
+    """Return a Gaussian label and features, and each feature's R² from the others, without and with the label."""
+    mix = np.array([[1.0, 0, 0, 0], [0.9, 0.45, 0, 0], [0, 0, 1, 0], [0.3, 0, 0, 0.9]])
+    beta, noise = np.array([1.0, 0.0, 2.0, 0.0]), 0.5
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(n, 4)) @ mix.T
+    y = X @ beta + noise * rng.normal(size=n)
+    cov = mix @ mix.T
+    joint = np.block(
+        [[cov, (cov @ beta)[:, None]], [beta @ cov, np.array([[beta @ cov @ beta + noise**2]])]]
+    )
+    r2 = [1 - 1 / (np.diag(c) * np.diag(np.linalg.inv(c))) for c in (cov, joint)]
+    return X, y, r2[0], r2[1][:4]
+
+
+def test_gaussian_features_have_the_r2_of_their_covariance():
+    X, y, others, with_target = gaussian()
+    found = measured(X, y)
+    # A forest is no linear model: it learns most of what there is, and a little noise.
+    assert (found.others < others + 0.02).all()
+    assert (found.others > others - 0.2).all()
+    assert (found.with_target < with_target + 0.02).all()
+    assert (found.with_target > with_target - 0.2).all()
+    assert found.others[2] < 0.05
+    assert found.with_target[2] > 0.6
+    assert found.partners[0][0] == "x1"
+    assert found.partners[1] == ("x0",)
+    assert found.partners[2] == ()
+
+
+def test_a_square_and_its_root_are_partners():
+    a = RNG.normal(size=N)
+    found = measured(np.stack([a, a**2, RNG.normal(size=N)], axis=1))
+    assert found.others[0] < 0.1  # its sign is lost
+    assert found.others[1] > 0.9
+    assert found.partners == (("x1",), ("x0",), ())
+    assert found.predicts[0] == ("x1", found.others[1])
+    assert found.predicts[1][0] == found.predicts[2][0] == ""
+
+
+def test_levels_are_learnt_as_shares_and_their_variances_add():
+    x = RNG.integers(0, 3, 6000)
+    level = np.where(RNG.random(6000) < 0.7, x, RNG.integers(0, 3, 6000))
+    X = pd.DataFrame({"x": x, "level": np.array(["oak", "ash", "elm"])[level]})
+    # Given x, shares of 0.8, 0.1 and 0.1: 1 - (0.64 + 0.01 + 0.01) of 1 - 1/3 is left.
+    r2 = measured(X, schema={"x": "nominal"}).others
+    assert r2 == pytest.approx(np.full(2, 1 - 0.34 / (2 / 3)), abs=0.02)
+
+
+def test_levels_predict_numbers_whatever_their_order():
+    level = RNG.integers(0, 4, 4000)
+    height = np.array([5.0, -5.0, 4.0, -4.0])[level]
+    X = pd.DataFrame({"a": height + 2 * RNG.normal(size=4000), "b": np.array(list("pqrs"))[level]})
+    assert measured(X).others[0] == pytest.approx(20.5 / 24.5, abs=0.02)
+
+
+def test_labels_of_all_types_tell_of_features():
+    good = RNG.random(N) < 0.5
+    X = np.stack([good + 0.1 * RNG.normal(size=N), RNG.normal(size=N)], axis=1)
+    for y in (np.where(good, "good", "bad"), np.array(good, dtype=object), good * 1.0, good):
+        found = measured(X, y)
+        assert found.others[0] < 0.1
+        assert found.with_target[0] == pytest.approx(1 - 0.01 / 0.26, abs=0.04)
+        assert found.with_target[1] < 0.1
+
+
+def test_an_identifier_is_predicted_by_nothing_and_takes_no_memory():
+    names = [f"row {i}" for i in range(600)]
+    X = pd.DataFrame({"x": RNG.normal(size=600), "id": names})
+    data = coded(as_source(X, np.zeros(600)), as_source(X).features, None, 0)
+    assert data.targets[1].shape == (600, 21)
+    assert measured(X).others[1] < 0.1
+
+
+# ------------------------------------------------------------------------- missing, weights
+
+
+def test_a_missing_value_tells_something():
+    flag = (RNG.random(N) < 0.4) * 1.0
+    a = np.where(flag == 1, np.nan, RNG.normal(size=N))
+    found = measured(np.stack([a, flag, RNG.normal(size=N)], axis=1))
+    assert found.others[1] == pytest.approx(1.0, abs=1e-9)
+    assert found.partners[1] == ("x0",)
+    # Where a is there, nothing predicts it: rows without a value are not learnt.
+    assert found.others[0] < 0.05
+
+
+def test_of_text_missing_is_a_level():
+    flag = (RNG.random(N) < 0.4) * 1.0
+    X = pd.DataFrame({"flag": flag, "text": np.where(flag == 1, None, "there")})
+    assert measured(X).others == pytest.approx([1.0, 1.0])
+
+
+def test_weights_say_how_much_a_row_counts():
+    a = RNG.normal(size=N)
+    equal = np.arange(N) % 2 == 0
+    X = np.stack([a, np.where(equal, a, RNG.normal(size=N))], axis=1)
+    plain = measured(X).others
+    heavy = measured(X, weights=np.where(equal, 1000.0, 1.0)).others
+    light = measured(X, weights=np.where(equal, 0.001, 1.0)).others
+    assert (light < 0.05).all()
+    assert (plain < 0.5).all()
+    assert (heavy > 0.98).all()
+
+
+def test_rows_of_no_weight_are_absent():
+    a = RNG.normal(size=300)
+    X = np.stack([a, a**2], axis=1)
+    weights = np.ones(300)
+    weights[100:] = 0
+    some, few = measured(X, weights=weights), measured(X[:100])
+    np.testing.assert_array_equal(some.others, few.others)
+    assert some.rows == 100
+
+
+# ------------------------------------------------------------------------------ what it is of
+
+
+def test_nothing_to_predict_and_nothing_to_predict_it_from():
+    X = np.stack([RNG.normal(size=50), np.full(50, 0.1), np.full(50, np.nan)], axis=1)
+    found = measured(X, X[:, 0])
+    assert np.isnan(found.others).tolist() == [False, True, True]
+    assert np.isnan(found.with_target).tolist() == [False, True, True]
+    alone = measured(X[:, :1], X[:, 0])
+    assert np.isnan(alone.others).all()
+    assert alone.with_target[0] > 0.9
+    few = measured(RNG.normal(size=(9, 2)))
+    assert np.isnan(few.others).all()
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1e12, 1e200, 1e-200])
+def test_units_do_not_matter(scale):
+    X = RNG.normal(size=(200, 2))
+    X[:, 1] += X[:, 0]
+    plain, scaled = measured(X), measured(X * scale + 7 * scale)
+    np.testing.assert_allclose(scaled.others, plain.others, atol=0.01)
+
+
+def test_infinite_numbers_are_no_values_to_learn():
+    a = RNG.normal(size=N)
+    X = np.stack([a, a], axis=1)
+    X[0, 0] = np.inf
+    assert measured(X).others == pytest.approx([1, 1], abs=0.05)
+
+
+def test_a_block_is_the_nominal_feature_that_it_codes():
+    level = RNG.integers(0, 3, N)
+    x = level + 0.4 * RNG.normal(size=N)
+    frame = pd.DataFrame({"x": x, "level": np.array(list("abc"))[level]})
+    block = pd.DataFrame({"x": x, **{f"l_{k}": (level == k) * 1 for k in range(3)}})
+    one = measured(frame)
+    several = measured(block, groups={"level": ["l_0", "l_1", "l_2"]})
+    np.testing.assert_allclose(several.others, one.others, atol=0.02)
+    assert several.partners == (("level",), ("x",))
+    # Without the group each column is given away by the other two.
+    assert (measured(block).others[1:] > 0.95).all()
+
+
+def test_in_other_groups_each_column_counts_alike():
+    a = RNG.normal(size=N)
+    X = np.stack([a, 1000 * a, RNG.normal(size=N)], axis=1)
+    alone = [measured(X[:, [0, j]]).others[1] for j in (1, 2)]
+    assert alone[0] > 0.99
+    assert measured(X, groups={"pair": [1, 2]}).others[1] == pytest.approx(np.mean(alone), abs=0.1)
+
+
+def test_ordinal_features_are_learnt_by_their_places():
+    sizes = ["small", "medium", "large"]
+    place = RNG.integers(0, 3, N)
+    X = pd.DataFrame(
+        {
+            "size": pd.Categorical.from_codes(place, sizes, ordered=True),
+            "x": place + 0.01 * RNG.normal(size=N),
+        }
+    )
+    assert measured(X).others == pytest.approx([1, 1], abs=0.01)
+
+
+def test_containers_agree():
+    n = 60
+    columns = {
+        "a": RNG.normal(size=n),
+        "b": RNG.choice(["u", "v", "w"], n).tolist(),
+        "c": (RNG.random(n) < 0.5).tolist(),
+    }
+    columns["d"] = [x + (t == "u") for x, t in zip(columns["a"], columns["b"], strict=True)]
+    y = RNG.choice(["no", "yes"], n)
+    want = measured(pd.DataFrame(columns), y)
+    for X, labels in (
+        (pl.DataFrame(columns), pl.Series(y.tolist()).to_numpy()),
+        (pl.DataFrame(columns).to_arrow(), y),
+        (pd.DataFrame(columns).astype({"b": "category"}), pd.Series(y)),
+    ):
+        got = measured(X, labels)
+        np.testing.assert_array_equal(got.others, want.others)
+        np.testing.assert_array_equal(got.with_target, want.with_target)
+        assert got.partners == want.partners
+
+
+# -------------------------------------------------------------------------------- its sample
+
+
+def test_a_sample_is_seeded_and_said():
+    X = RNG.normal(size=(300, 2))
+    X[:, 1] += X[:, 0]
+    some = measured(X, rows=100, seed=4)
+    assert some.rows == 100
+    assert some.notes == ("R² rests on a seeded sample of 100 of 300 rows.",)
+    np.testing.assert_array_equal(measured(X, rows=100, seed=4).others, some.others)
+    assert (measured(X, rows=100, seed=5).others != some.others).any()
+    assert measured(X, rows=300).notes == ()
+
+
+def test_rows_with_keys_may_stand_in_any_order():
+    X = RNG.normal(size=(300, 2))
+    X[:, 1] += X[:, 0]
+    keys, order = np.arange(300), RNG.permutation(300)
+    one = measured(X, X[:, 0], keys=keys, rows=120)
+    other = measured(X[order], X[order, 0], keys=keys[order], rows=120)
+    np.testing.assert_array_equal(one.others, other.others)
+    np.testing.assert_array_equal(one.with_target, other.with_target)
+
+
+def test_x_stays_as_it_is():
+    X = RNG.normal(size=(60, 2))
+    before = X.copy()
+    X.flags.writeable = False
+    measured(X)
+    np.testing.assert_array_equal(X, before)
+
+
+def test_without_scikit_learn_nothing_is_known_and_that_is_said(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sklearn.tree", None)
+    found = measured(RNG.normal(size=(60, 2)))
+    assert np.isnan(found.others).all()
+    assert np.isnan(found.with_target).all()
+    assert found.partners == ((), ())
+    assert "skedasis[sklearn]" in found.notes[0]
+
+
+def test_labels_that_have_no_hash_are_refused():
+    y = np.empty(20, dtype=object)
+    y[:] = [[i] for i in range(20)]
+    with refused(Exception, "y"):
+        measured(RNG.normal(size=(20, 2)), y)

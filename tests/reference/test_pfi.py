@@ -1,0 +1,618 @@
+"""PFI against its definition in plain loops, closed forms, scikit-learn, and the paper's propositions."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from scipy import stats
+from sklearn.inspection import permutation_importance
+from sklearn.linear_model import LinearRegression, LogisticRegression
+
+import skedasis as sd
+from tests.helpers import refused
+from tests.reference.pfi_reference import (
+    all_pairs,
+    as_model,
+    by_permutation,
+    entropy,
+    is_missing,
+    logistic,
+    rows_of,
+)
+
+GROUPS = {"place": ["a", "c"]}
+
+
+@pytest.fixture
+def rng():
+    """Return random numbers that do not depend on which tests ran before."""
+    return np.random.default_rng(20)
+
+
+def important(quantity, X, features=None, y=None, weights=None, seed=0, **settings):
+    """Return an importance, without the rows that nobody asked for."""
+    settings = {"local": 0, **settings}
+    method = sd.PFI(**settings)
+    return sd.explain(
+        quantity, X, features, method=method, y=y, weights=weights, seed=seed, progress=False
+    )
+
+
+def lenders_of(n, repeats, seed=0, weights=None, **settings):
+    """Return who lent to whom, (n, repeats): the model answers with the number of the row that a value came from."""
+    X = np.stack([np.arange(n, dtype=float), np.zeros(n)], axis=1)
+    pf = important(
+        lambda X: X[:, 0],
+        X,
+        0,
+        weights=weights,
+        seed=seed,
+        repeats=repeats,
+        local="all",
+        **settings,
+    )
+    return pf.local.after[0].astype(int)
+
+
+# ------------------------------------------------------------------------------- from the definition
+
+
+def mixed(n=11):
+    """Return rows of numbers, texts and gaps."""
+    rng = np.random.default_rng(3)
+    a, b = rng.normal(size=n), rng.integers(0, 4, n)
+    a[[2, 5]] = np.nan
+    c = rng.choice(["u", "v", "w"], n).astype(object)
+    c[4] = None
+    d = rng.choice(["p", "q"], n)
+    return {"a": a, "b": b, "c": list(c), "d": list(d)}
+
+
+def pandas_frame():
+    columns = mixed()
+    X = pd.DataFrame(columns, index=pd.Index(range(50, 61)))
+    X["d"] = pd.Categorical(X["d"], ["q", "p"], ordered=True)
+    return X.assign(c=X["c"].astype("category"))
+
+
+CONTAINERS = {
+    "pandas": pandas_frame,
+    "polars": lambda: pl.DataFrame(mixed()).with_columns(pl.col("d").cast(pl.Categorical)),
+    "pyarrow": lambda: pa.table(mixed()),
+}
+
+
+def rule(row, label=None):
+    """Return a number that depends on all values of a row, on gaps too, and on its label."""
+    a = -2.0 if is_missing(row["a"]) else row["a"]
+    level = 0.3 if is_missing(row["c"]) else {"u": 1.0, "v": -2.0, "w": 4.0}[row["c"]]
+    value = a * level + math.sin(row["b"] + a) + (level + row["b"]) * (row["d"] == "p")
+    return value if label is None else (value - label) ** 2
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_exact_is_the_mean_over_all_ordered_pairs(container, weighted):
+    X = CONTAINERS[container]()
+    rows = rows_of(X)
+    w = np.random.default_rng(1).uniform(0.2, 3, len(rows)) if weighted else None
+    pf = important(as_model(rule), X, weights=w, exact=True, groups=GROUPS, local="all")
+    assert pf.features == ("place", "b", "d")
+    for name, columns in {"place": ["a", "c"], "b": ["b"], "d": ["d"]}.items():
+        want = all_pairs(rule, rows, columns, weights=w)
+        assert abs(want) > 1e-3
+        assert pf[name].mean == pytest.approx(want, rel=0, abs=1e-12)
+        ones = np.ones(len(rows)) if w is None else w
+        assert pf.local[name] @ ones / ones.sum() == pytest.approx(want, rel=0, abs=1e-12)
+    assert pf.baseline == pytest.approx(np.average([rule(r) for r in rows], weights=w), abs=1e-12)
+
+
+@pytest.mark.parametrize("container", [*CONTAINERS, "array"])
+def test_exact_of_a_loss_leaves_each_label_with_its_row(container, rng):
+    X = CONTAINERS[container]() if container != "array" else rng.normal(size=(11, 2))
+    rows, y = rows_of(X), np.random.default_rng(5).normal(size=11)
+
+    def of(row, label=None):
+        return rule({**row, "a": row["x0"], "b": row["x1"], "c": "u", "d": "p"}, label)
+
+    one = rule if container != "array" else of
+    pf = important(sd.loss(as_model(one), "squared_error"), X, y=y, exact=True)
+    for name in pf.features:
+        want = all_pairs(one, rows, [name], labels=y)
+        assert pf[name].mean == pytest.approx(want, rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_a_repeat_is_the_mean_over_the_pairs_that_it_drew(container):
+    """Text, categories, gaps and groups move as one, from the one row that lends."""
+    X, repeats = CONTAINERS[container](), 6
+    rows = rows_of(X)
+    drawn = lenders_of(len(rows), repeats, seed=4)
+    pf = important(as_model(rule), X, seed=4, repeats=repeats, groups=GROUPS)
+    for name, columns in {"place": ["a", "c"], "b": ["b"], "d": ["d"]}.items():
+        want = [by_permutation(rule, rows, columns, drawn[:, r]) for r in range(repeats)]
+        place = pf.features.index(name)
+        np.testing.assert_allclose(pf.values[place], want, rtol=0, atol=1e-12)
+
+
+def test_objects_in_an_array_are_lent_too():
+    X = np.array([["u", 1.5], ["v", None], ["u", -2.0], ["w", 0.5]] * 3, dtype=object)
+
+    def odd(row, label=None):
+        return (0.7 if row["x1"] is None else row["x1"]) * (1 + "uvw".index(row["x0"]))
+
+    pf = important(as_model(odd), X, exact=True)
+    for name in ("x0", "x1"):
+        want = all_pairs(odd, rows_of(X), [name])
+        assert pf[name].mean == pytest.approx(want, rel=0, abs=1e-12)
+
+
+# -------------------------------------------------------------------------------------- the donors
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 7, 20, 126, 127, 128, 129, 130, 131, 254, 300, 1009])
+@pytest.mark.parametrize("repeats", [1, 10, 23])
+def test_every_row_lends_once_in_each_repeat(n, repeats):
+    drawn = lenders_of(n, repeats)
+    np.testing.assert_array_equal(np.sort(drawn, axis=0), np.tile(np.arange(n)[:, None], repeats))
+
+
+def test_the_model_gets_the_rows_that_the_result_tells_of():
+    """Recorded inside the model: the receiver's own value beside the lender's."""
+    n, repeats, seen = 140, 12, []
+
+    def model(X):
+        seen.append(X.copy())
+        return X[:, 0]
+
+    X = np.stack([np.arange(n, dtype=float), np.arange(n) + 0.5], axis=1)
+    pf = important(model, X, 0, repeats=repeats, local="all")
+    rows = np.concatenate([s for s in seen if len(s) > 64 and not np.array_equal(s, X)])
+    assert len(rows) == n * repeats
+    drawn = rows[:, 0].reshape(repeats, n).T
+    np.testing.assert_array_equal(rows[:, 1], np.tile(X[:, 1], repeats))
+    np.testing.assert_array_equal(pf.local.after[0], drawn)
+
+
+def test_all_features_share_the_draws():
+    n = 60
+    X = np.tile(np.arange(n, dtype=float)[:, None], 2)
+    pf = important(lambda X: X[:, 0] + 1000 * X[:, 1], X, repeats=13, local="all")
+    first, second = pf.local.after[0] - 1000 * X[:, 1:], (pf.local.after[1] - X[:, :1]) / 1000
+    np.testing.assert_array_equal(first, second)
+
+
+def test_repeats_differ_and_so_do_seeds():
+    drawn = np.concatenate([lenders_of(200, 30, seed=s).T for s in range(4)])
+    alone = (drawn == np.arange(200)).all(axis=1)  # one repeat in 200 leaves all rows as they are
+    assert alone.sum() < 6
+    assert len(np.unique(drawn[~alone], axis=0)) == 120 - alone.sum()
+
+
+def unlikely(counts, shares):
+    """Return the smallest p value of rows of counts that should fall as the shares do."""
+    total = counts.sum(axis=1, keepdims=True)
+    statistic = ((counts - total * shares) ** 2 / (total * shares)).sum(axis=1)
+    return stats.chi2.sf(statistic, counts.shape[1] - 1).min()
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 8])
+def test_all_ordered_pairs_are_equally_likely(n):
+    """A row meets each row, itself included, one time in n: what `exact` averages over."""
+    seeds = 800
+    counts = np.zeros((n, n))
+    for seed in range(seeds):
+        counts[np.arange(n), lenders_of(n, 1, seed)[:, 0]] += 1
+    share = np.full(n, 1 / n)
+    assert unlikely(counts, share) > 1e-4 / n
+    assert unlikely(counts.T, share) > 1e-4 / n
+
+
+@pytest.mark.parametrize("n", [127, 129, 131])
+def test_all_pairs_are_equally_likely_where_blocks_leave_rows_over(n):
+    repeats = 5000
+    drawn = lenders_of(n, repeats, seed=2)
+    counts = np.array([np.bincount(row, minlength=n) for row in drawn])
+    assert unlikely(counts[[0, 1, n // 2, n - 2, n - 1]], np.full(n, 1 / n)) > 1e-4 / 5
+    # Rows meet themselves all at once or one by one: at once they spread most.
+    alone = (drawn == np.arange(n)[:, None]).mean(axis=0)
+    assert stats.binomtest(int(alone.sum().round()), repeats, 1 / n).pvalue > 1e-4
+
+
+def test_weighted_rows_lend_in_proportion_to_their_weights():
+    w = np.array([1.0, 2.0, 3.0, 0.5, 4.0])
+    counts = np.zeros((5, 5))
+    for seed in range(800):
+        counts[np.arange(5), lenders_of(5, 1, seed, w)[:, 0]] += 1
+    assert unlikely(counts, w / w.sum()) > 1e-4 / 5
+
+
+# --------------------------------------------------------------------- many repeats, and all of them
+
+SIZES = [2, 3, 7, 20, 127, 128, 129, 300]
+
+
+def bent(row, label=None):
+    return row["x0"] * row["x1"] + (row["x0"] - row["x1"]) ** 2
+
+
+def fast(X):
+    return X[:, 0] * X[:, 1] + (X[:, 0] - X[:, 1]) ** 2
+
+
+def dependent(n, seed):
+    rng = np.random.default_rng([seed, n])
+    x = rng.normal(size=n)
+    return np.stack([x, 0.6 * x + 0.8 * rng.normal(size=n)], axis=1)
+
+
+@pytest.mark.parametrize("kind", ["none", "fractional", "whole"])
+@pytest.mark.parametrize("n", SIZES)
+def test_many_repeats_come_to_all_pairs(n, kind):
+    repeats = 3000 if n < 30 else 500
+    told = False
+    for seed in range(3):
+        X, rng = dependent(n, seed), np.random.default_rng(seed)
+        w = {
+            "none": None,
+            "fractional": rng.uniform(0.2, 3, n),
+            "whole": rng.integers(1, 5, n).astype(float),
+        }[kind]
+        exact = important(fast, X, weights=w, exact=True).mean
+        if n <= 20:
+            want = [all_pairs(bent, rows_of(X), [f], weights=w) for f in ("x0", "x1")]
+            np.testing.assert_allclose(exact, want, rtol=1e-12, atol=1e-12)
+        pf = important(fast, X, weights=w, seed=seed, repeats=repeats)
+        error = pf.std / np.sqrt(repeats)
+        assert (np.abs(pf.mean - exact) <= 4 * error + 1e-12).all()
+        told |= bool((4 * error < np.abs(exact) / (n - 1)).any())
+    # Narrow enough to tell in small tables: leaving out the pairs i = i would make it n / (n - 1) times as much.
+    assert told or n > 20
+
+
+def test_whole_weights_are_repeated_rows_up_to_the_draws():
+    for seed in range(3):
+        X, rng = dependent(60, seed), np.random.default_rng(seed)
+        w = rng.integers(0, 5, 60).astype(float)
+        once = important(fast, X, weights=w, seed=seed, repeats=400)
+        often = important(fast, np.repeat(X, w.astype(int), axis=0), seed=seed, repeats=400)
+        error = np.sqrt((once.std**2 + often.std**2) / 400)
+        assert (np.abs(once.mean - often.mean) <= 4 * error).all()
+        exact = [
+            important(fast, *a, exact=True).mean for a in [(np.repeat(X, w.astype(int), axis=0),)]
+        ]
+        np.testing.assert_allclose(
+            important(fast, X, weights=w, exact=True).mean, exact[0], rtol=1e-12
+        )
+
+
+@pytest.mark.xfail(
+    strict=True,
+    reason="one repeat in N leaves every row alone, which doubles what the draws add to the mean",
+)
+@pytest.mark.parametrize("n", [50, 200])
+def test_the_draws_add_no_more_than_random_permutations_would(n):
+    x = np.random.default_rng(1).normal(size=n)
+    X, rng = np.stack([x, x], axis=1), np.random.default_rng(2)
+    ours = [
+        important(lambda X: (X[:, 0] - X[:, 1]) ** 2, X, 0, seed=s, repeats=10).mean[0]
+        for s in range(400)
+    ]
+    random = [
+        np.mean([np.mean((x[rng.permutation(n)] - x) ** 2) for _ in range(10)]) for _ in range(400)
+    ]
+    # A ratio of two variances from 400 draws each is within 0.77 and 1.3 in 99 of 100 cases.
+    assert np.var(ours) < 1.3 * np.var(random)
+
+
+# ------------------------------------------------------------------------------------ scikit-learn
+
+
+def far(ours, theirs, repeats):
+    """Return how many standard errors two means over repeats are apart."""
+    error = np.sqrt(ours.std**2 / ours.values.shape[1] + theirs.importances_std**2 / (repeats - 1))
+    return np.abs(ours.mean - theirs.importances_mean) / error
+
+
+def regression(n=250):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 3)) @ np.array([[1, 0.5, 0], [0, 1, 0.3], [0, 0, 1.0]])
+    y = X @ np.array([1.0, -2.0, 0.2]) + rng.normal(size=n)
+    return X, y, LinearRegression().fit(X, y), rng.uniform(0.2, 3, n)
+
+
+def classification(n=250):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(n, 3))
+    y = np.where(X[:, 0] + 0.5 * X[:, 1] + rng.logistic(size=n) > 0, "yes", "no")
+    return X, y, LogisticRegression().fit(X, y), rng.uniform(0.2, 3, n)
+
+
+CASES = {
+    "squared error": (
+        regression,
+        lambda m: sd.loss(m, "squared_error"),
+        {},
+        "neg_mean_squared_error",
+    ),
+    "absolute error": (
+        regression,
+        lambda m: sd.loss(m, "absolute_error"),
+        {},
+        "neg_mean_absolute_error",
+    ),
+    "r2": (regression, sd.prediction, {"metric": "r2"}, "r2"),
+    "explained variance": (
+        regression,
+        sd.prediction,
+        {"metric": "explained_variance"},
+        "explained_variance",
+    ),
+    "median": (
+        regression,
+        sd.prediction,
+        {"metric": "median_absolute_error"},
+        "neg_median_absolute_error",
+    ),
+    "log loss": (classification, sd.nll, {}, "neg_log_loss"),
+    "accuracy": (classification, lambda m: sd.loss(m, "zero_one"), {}, "accuracy"),
+    "roc_auc": (classification, sd.probability, {"metric": "roc_auc"}, "roc_auc"),
+    "average precision": (
+        classification,
+        sd.probability,
+        {"metric": "average_precision"},
+        "average_precision",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_scikit_learn_agrees(case):
+    data, quantity, settings, scoring = CASES[case]
+    X, y, model, _ = data()
+    if "precision" in case:  # scikit-learn takes the labels of average precision as 0 and 1
+        y = (y == "yes").astype(int)
+        model = LogisticRegression().fit(X, y)
+    repeats = 80
+    theirs = permutation_importance(model, X, y, scoring=scoring, n_repeats=repeats, random_state=0)
+    ours = important(quantity(model), X, y=y, repeats=repeats, **settings)
+    assert (far(ours, theirs, repeats) < 4).all()
+    assert theirs.importances_mean.max() > 15 * theirs.importances_std.max() / np.sqrt(repeats)
+
+
+@pytest.mark.parametrize("case", ["squared error", "r2", "median"])
+def test_scikit_learn_agrees_on_weighted_means_of_permutations(case):
+    """It permutes rows as if they all weighed the same: the same where weights know nothing of the rows."""
+    data, quantity, settings, scoring = CASES[case]
+    X, y, model, w = data(2000)
+    theirs = permutation_importance(
+        model, X, y, scoring=scoring, n_repeats=30, random_state=0, sample_weight=w
+    )
+    ours = important(quantity(model), X, y=y, weights=w, repeats=30, **settings)
+    np.testing.assert_allclose(ours.mean, theirs.importances_mean, rtol=0.1, atol=0.05)
+
+
+# ---------------------------------------------------------------------------------- likelihoods
+
+
+@pytest.mark.parametrize("sigma", [0.5, 3.0])
+@pytest.mark.parametrize("way", ["tuple", "scipy"])
+def test_of_a_gaussian_of_fixed_width_likelihood_pfi_is_that_of_the_squared_error(sigma, way, rng):
+    """entropy_importance sec. 3.1: up to the factor 1 / (2 sigma²)."""
+    X = rng.normal(size=(80, 3))
+    y = X[:, 0] + rng.normal(size=80)
+
+    def mean(X):
+        return np.sin(X[:, 0]) + X[:, 1]
+
+    def tuple_(X):
+        return mean(X), np.full(len(X), sigma)
+
+    model = tuple_ if way == "tuple" else lambda X: stats.norm(mean(X), sigma)
+    for settings in ({"repeats": 12}, {"exact": True}):
+        likelihood = important(sd.nll(model), X, y=y, **settings)
+        loss = important(sd.loss(mean, "squared_error"), X, y=y, **settings)
+        scale = np.abs(loss.values).max()
+        np.testing.assert_allclose(
+            likelihood.values * 2 * sigma**2, loss.values, rtol=1e-12, atol=1e-12 * scale
+        )
+        np.testing.assert_allclose(
+            likelihood.std_error * 2 * sigma**2, loss.std_error, rtol=1e-9, atol=1e-12 * scale
+        )
+
+
+def test_likelihood_and_entropy_of_a_classifier_from_the_definition():
+    X, y, model, w = classification(14)
+    a, (b,) = model.coef_[0], model.intercept_
+
+    def p(row):
+        return logistic(b + sum(c * row[f"x{j}"] for j, c in enumerate(a)))
+
+    def surprise(row, label):
+        return -math.log(p(row) if label == "yes" else 1 - p(row))
+
+    def doubt(row, label=None):
+        return entropy([p(row), 1 - p(row)])
+
+    rows = rows_of(X)
+    likelihood = important(sd.nll(model), X, y=y, weights=w, exact=True)
+    entropic = important(sd.entropy(model), X, weights=w, exact=True)
+    for name in ("x0", "x1", "x2"):
+        want = all_pairs(surprise, rows, [name], labels=y, weights=w)
+        assert likelihood[name].mean == pytest.approx(want, rel=0, abs=1e-12)
+        want = all_pairs(doubt, rows, [name], weights=w)
+        assert entropic[name].mean == pytest.approx(want, rel=0, abs=1e-12)
+
+
+# ----------------------------------------------------------------------------------- propositions
+
+
+def grid(k=5, m=6):
+    """Return all pairs of k and m values: two features that are exactly independent."""
+    rng = np.random.default_rng(0)
+    return np.array(list(itertools.product(rng.normal(size=k), rng.normal(size=m))))
+
+
+def shares(X):
+    """Return probabilities of three classes that both features change together."""
+    z = np.stack([X[:, 0] * X[:, 1], np.sin(3 * X[:, 0] + X[:, 1]), X[:, 1] ** 2], axis=1)
+    e = np.exp(z)
+    return e / e.sum(axis=1, keepdims=True)
+
+
+def gaussian(X):
+    return X[:, 0] * X[:, 1], np.exp(np.sin(X[:, 0] - 2 * X[:, 1]))
+
+
+LABEL_FREE = {
+    "prediction": sd.prediction(lambda X: np.sin(4 * X[:, 0]) * X[:, 1] + X[:, 0] ** 2),
+    "entropy of classes": sd.entropy(shares),
+    "entropy of a Gaussian": sd.entropy(gaussian),
+    "variance": sd.predictive_variance(gaussian),
+    "quantile": sd.predictive_quantile(gaussian, 0.9),
+}
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("quantity", LABEL_FREE)
+def test_proposition_1_an_independent_feature_has_none(quantity, weighted, rng):
+    X = grid()
+    w = np.outer(rng.uniform(0.5, 2, 5), rng.uniform(0.5, 2, 6)).ravel() if weighted else None
+    q = LABEL_FREE[quantity]
+    size = np.abs(q.at(X)).max()
+    pf = important(q, X, weights=w, exact=True)
+    assert np.abs(pf.mean).max() <= 1e-12 * size
+    # The features do matter to single rows, and would in all where they depend on each other.
+    assert np.ptp(q.at(X)) > 0.1 * size
+    kept = X[:, 0] * X[:, 1] > 0
+    assert np.abs(important(q, X[kept], exact=True).mean).max() > 1e-3 * size
+
+
+FORMS = {
+    "draws": {"repeats": 12},
+    "exact": {"exact": True},
+    "metric": {"repeats": 4, "metric": "r2"},
+    "sample": {"repeats": 4, "max_samples": 0.5},
+}
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("form", [*FORMS, "conditional"])
+@pytest.mark.parametrize("quantity", [*LABEL_FREE, "nll", "loss"])
+def test_proposition_2_an_unused_feature_has_exactly_none(quantity, form, weighted):
+    labelled = {"nll": sd.nll(gaussian), "loss": sd.loss(lambda X: X[:, 0] * X[:, 1])}
+    if form == "conditional" and quantity not in labelled:
+        return
+    q = {**LABEL_FREE, **labelled}[quantity]
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(120, 3))
+    X[:, 2] = X[:, 0] + 0.1 * X[:, 2]
+    w = rng.uniform(0.5, 2, 120) if weighted else None
+    settings = FORMS.get(form, {"repeats": 4, "conditional": True, "subgroup_rows": 10})
+    pf = important(q, X, y=rng.normal(size=120), weights=w, **settings)
+    np.testing.assert_array_equal(pf.values[2], 0.0)
+    assert np.abs(pf.values[:2]).max() > 0
+    if np.isfinite(pf.std_error).all():
+        assert pf.std_error[2] == 0
+
+
+@pytest.mark.parametrize("quantity", LABEL_FREE)
+def test_proposition_3_conditional_importance_is_refused_where_it_says_nothing(quantity, rng):
+    with refused(
+        sd.UnsupportedError, "conditional", "does not know the label", "Proposition 3", "zero"
+    ):
+        important(LABEL_FREE[quantity], rng.normal(size=(60, 2)), conditional=True)
+
+
+def joint():
+    """Return rows of a discrete distribution of two dependent features, each as often as it is likely."""
+    often = {(0, 0): 5, (0, 1): 1, (1, 0): 2, (1, 1): 6, (2, 0): 1, (2, 1): 3}
+    return np.array([cell for cell, k in often.items() for _ in range(4 * k)], dtype=float)
+
+
+def test_why_conditional_importance_of_what_knows_no_label_is_zero():
+    """By brute force: donors of the same x1 leave the joint distribution of the features as it is."""
+    rows = rows_of(joint())
+
+    def doubt(row, label=None):
+        return entropy([p := logistic(row["x0"] * (row["x1"] - 0.6)), 1 - p])
+
+    within = [row["x1"] for row in rows]
+    assert all_pairs(doubt, rows, ["x0"], within=within) == pytest.approx(0, abs=1e-14)
+    assert abs(all_pairs(doubt, rows, ["x0"])) > 1e-3
+    y = [row["x0"] for row in rows]
+
+    def loss(row, label):
+        return (row["x0"] - label) ** 2
+
+    assert all_pairs(loss, rows, ["x0"], labels=y, within=within) > 0.1
+
+
+def test_the_conditional_form_keeps_the_joint_distribution():
+    """A loss that forgets the label is let through, and is zero in every repeat: Proposition 3 at work."""
+    X = joint()
+
+    def forgets(y, p):
+        return p
+
+    q = sd.loss(lambda X: 1 / (1 + np.exp(-X[:, 0] * (X[:, 1] - 0.6))), forgets)
+    settings = {"repeats": 8, "subgroup_rows": 5}
+    assert np.abs(important(q, X, 0, y=X[:, 0], conditional=True, **settings).values).max() < 1e-14
+    assert np.abs(important(q, X, 0, y=X[:, 0], repeats=8).values).max() > 1e-3
+
+
+def test_conditional_importance_from_the_definition(rng):
+    X = joint()
+    y = X[:, 0] + rng.normal(size=len(X))
+    q = sd.loss(lambda X: X[:, 0] * (1 + X[:, 1]), "squared_error")
+
+    def squared(row, label):
+        return (row["x0"] * (1 + row["x1"]) - label) ** 2
+
+    want = all_pairs(squared, rows_of(X), ["x0"], labels=y, within=X[:, 1])
+    pf = important(q, X, 0, y=y, conditional=True, repeats=1500, subgroup_rows=5)
+    assert pf.provenance["subgroups"] == {"x0": 2}
+    assert abs(pf.mean[0] - want) < 4 * pf.std[0] / np.sqrt(1500)
+    assert 4 * pf.std[0] / np.sqrt(1500) < 0.05 * want
+
+
+# ------------------------------------------------------------------------------ closed forms, errors
+
+
+def test_closed_forms_of_simple_quantities():
+    """q = s c: mean(s) mean(c) - mean(s c) = -cov. q = (y - s)²: the variance of s twice for y = s."""
+    X = dependent(400, 0)
+    product = important(lambda X: X[:, 0] * X[:, 1], X, exact=True).mean
+    np.testing.assert_allclose(product, -np.cov(X.T, ddof=0)[0, 1], rtol=1e-12)
+    loss = important(sd.loss(lambda X: X[:, 0], "squared_error"), X, 0, y=X[:, 0], exact=True)
+    assert loss.mean[0] == pytest.approx(2 * X[:, 0].var(), rel=1e-12)
+
+
+def test_the_error_of_all_pairs_is_that_of_the_jackknife():
+    """Leaving one row out at a time, which no formula of an influence is needed for."""
+    n = 120
+    X = dependent(n, 5)
+    pf = important(fast, X, exact=True)
+    left = np.array([important(fast, np.delete(X, i, axis=0), exact=True).mean for i in range(n)])
+    jackknife = np.sqrt((n - 1) / n * ((left - left.mean(axis=0)) ** 2).sum(axis=0))
+    np.testing.assert_allclose(pf.std_error, jackknife, rtol=0.02)
+
+
+@pytest.mark.xfail(
+    strict=True, reason="a repeat that leaves every row alone adds nothing to the error"
+)
+def test_what_jumps_with_the_seed_has_an_error():
+    """Of a key that is looked up every pair but a row with itself is a miss."""
+    key = np.arange(100.0)
+    X = np.stack([key, key], axis=1)
+    found = [
+        important(lambda X: (X[:, 0] != X[:, 1]).astype(float), X, 0, seed=s) for s in range(30)
+    ]
+    means = np.array([pf.mean[0] for pf in found])
+    assert np.ptp(means) == 0 or all(pf.std_error[0] > 0 for pf in found)

@@ -1,0 +1,394 @@
+"""Do 95 % intervals of PFI hold the true importance in 95 of 100 data sets?
+
+Many data sets are simulated at a time: the quantity is a sum over pairs of columns (s, c), so that the importance of s
+in it is that of s in its own pair, exactly. A share of 2,000 data sets has a standard error of 0.005.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import skedasis as sd
+
+SETS = 10
+"""Data sets of one call."""
+RHO = 0.6
+
+
+@dataclass(frozen=True)
+class World:
+    """Where rows come from: `draw(rng, shape)` gives columns, `value(*columns)` the quantity of each row."""
+
+    draw: object
+    value: object
+    truth: float
+
+
+def unrelated(rng, shape):
+    return rng.normal(size=shape), rng.normal(size=shape)
+
+
+def skewed(rng, shape):
+    return rng.normal(size=shape), rng.exponential(size=shape)
+
+
+def related(rng, shape):
+    c = rng.normal(size=shape)
+    return RHO * c + np.sqrt(1 - RHO**2) * rng.normal(size=shape), c
+
+
+def labelled(rng, shape):
+    s, c = related(rng, shape)
+    return s, c, s + c + rng.normal(size=shape)
+
+
+def logistic_entropy(s, c):
+    """Return the entropy of a logistic model whose two features interact."""
+    z = np.abs(s + 0.5 * c + s * c)
+    return np.log1p(np.exp(-z)) + z / (1 + np.exp(z))
+
+
+def gaussian_entropy(s, c):
+    return 0.5 * np.log(2 * np.pi * np.e) + 0.5 * s * np.sqrt(c) + 0.3 * s**2
+
+
+def tree_entropy(s, c):
+    p = np.array([[0.5, 0.9], [0.7, 0.99]])[(s > 0.3).astype(int), (c > 0).astype(int)]
+    return -p * np.log(p) - (1 - p) * np.log(1 - p)
+
+
+def entropic_truth():
+    """Return how much the entropy rises when s no longer goes along with c, by quadrature."""
+    x, w = np.polynomial.hermite_e.hermegauss(120)
+    a, b = np.meshgrid(x, x, indexing="ij")
+    weight = np.outer(w, w) / (2 * np.pi)
+    apart = logistic_entropy(a, b)
+    together = logistic_entropy(RHO * b + np.sqrt(1 - RHO**2) * a, b)
+    return float((weight * (apart - together)).sum())
+
+
+WORLDS = {
+    "logistic": World(unrelated, logistic_entropy, 0.0),
+    "gaussian": World(skewed, gaussian_entropy, 0.0),
+    "tree": World(unrelated, tree_entropy, 0.0),
+    "product": World(related, lambda s, c: s * c, -RHO),
+    "squared error": World(labelled, lambda s, c, y: (y - s - c) ** 2, 2.0),
+    "dependent entropy": World(related, logistic_entropy, entropic_truth()),
+}
+INDEPENDENT = ("logistic", "gaussian", "tree")
+
+
+@dataclass(frozen=True)
+class Found:
+    """Importances of many data sets, and their intervals."""
+
+    mean: np.ndarray
+    error: np.ndarray
+    held: np.ndarray
+
+    @property
+    def share(self):
+        return float(self.held.mean())
+
+    @property
+    def ratio(self):
+        """Return the stated error over the true one."""
+        return float(np.sqrt((self.error**2).mean()) / self.mean.std(ddof=1))
+
+
+def simulate(world, rows, calls, *, weigh=None, kind="frequency", key=0, **settings):
+    """Return what comes out of so many calls."""
+    found = []
+    for call in range(calls):
+        rng = np.random.default_rng([key, call, rows])
+        columns = world.draw(rng, (SETS, rows))
+        X = np.concatenate(columns).T.copy()
+
+        def quantity(X):
+            return world.value(*np.split(X, X.shape[1] // SETS, axis=1)).sum(axis=1)
+
+        pf = sd.explain(
+            quantity,
+            X,
+            list(range(SETS)),
+            method=sd.PFI(local=0, **settings),
+            weights=None if weigh is None else weigh(rng, rows),
+            weight_kind=kind,
+            seed=call,
+            progress=False,
+        )
+        if np.isfinite(pf.std_error).all():
+            low, high = pf.interval(0.95)
+            found.append((pf.mean, pf.std_error, (low <= world.truth) & (world.truth <= high)))
+    return Found(*map(np.concatenate, zip(*found, strict=True)))
+
+
+def of_means(world, rows, sets, key=1):
+    """Return how often Student's interval of a plain mean holds it: of what one row says of the importance of s.
+
+    The bar for what can be had of so few rows where the distribution is skewed.
+    """
+    columns = world.draw(np.random.default_rng(key), (sets, rows))
+    seen = -columns[0] * columns[1] if len(columns) == 2 else 2 * columns[0] ** 2
+    half = stats.t.ppf(0.975, rows - 1) * seen.std(axis=1, ddof=1) / np.sqrt(rows)
+    return float((np.abs(seen.mean(axis=1) - world.truth) <= half).mean())
+
+
+# ---------------------------------------------------------------------------------------- in short
+
+
+@pytest.mark.parametrize(
+    ("world", "rows", "repeats"),
+    [
+        ("logistic", 100, 10),
+        ("logistic", 500, 5),
+        ("gaussian", 200, 30),
+        ("tree", 150, 5),
+        ("product", 500, 10),
+        ("squared error", 500, 10),
+        ("dependent entropy", 500, 5),
+    ],
+)
+def test_intervals_hold_the_truth(world, rows, repeats):
+    found = simulate(WORLDS[world], rows, 60, repeats=repeats)
+    assert 0.92 <= found.share <= 0.98  # 600 data sets: a standard error of 0.009
+    assert 0.9 <= found.ratio <= 1.15
+
+
+@pytest.mark.parametrize("world", ["logistic", "product"])
+def test_intervals_of_all_pairs_hold_the_truth(world):
+    found = simulate(WORLDS[world], 150, 25, exact=True)
+    assert 0.91 <= found.share <= 0.985
+    assert 0.88 <= found.ratio <= 1.15
+
+
+def test_intervals_of_an_entropy_itself():
+    """The quantity as users write it, one data set a call; an unused feature is within [0, 0]."""
+
+    def model(X):
+        p = 1 / (1 + np.exp(-(X[:, 0] + 0.5 * X[:, 1] + X[:, 0] * X[:, 1])))
+        return np.stack([1 - p, p], axis=1)
+
+    held = np.zeros((300, 3), dtype=bool)
+    for k in range(300):
+        X = np.random.default_rng([5, k]).normal(size=(120, 3))
+        pf = sd.explain(sd.entropy(model), X, method=sd.PFI(local=0), seed=k, progress=False)
+        low, high = pf.interval(0.95)
+        held[k] = (low <= 0) & (high >= 0)
+    assert (np.abs(held[:, :2].mean(axis=0) - 0.95) <= 0.035).all()
+    assert held[:, 2].all()
+
+
+@pytest.mark.parametrize("settings", [{"repeats": 10}, {"exact": True}], ids=["draws", "exact"])
+def test_what_is_additive_is_zero_with_an_interval_of_zero(settings):
+    """What a row loses as a receiver it brings as a lender: the spread of single rises must not come in."""
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    pf = sd.explain(lambda X: 100 * X[:, 0] ** 2 + X[:, 1], X, method=sd.PFI(**settings))
+    low, high = pf.interval(0.95)
+    size = np.array([100.0, 1.0])
+    assert (np.maximum(np.abs(low), np.abs(high)) < 1e-12 * size).all()
+    assert (low <= 1e-13 * size).all()
+    assert (high >= -1e-13 * size).all()
+
+
+@pytest.mark.parametrize("rows", [40, 300])
+def test_intervals_over_repeats_hold_what_infinitely_many_would_give(rows):
+    """On given rows: the value of all pairs."""
+    rng = np.random.default_rng(3)
+    X = np.stack(related(rng, rows), axis=1)
+
+    def q(X):
+        return X[:, 0] * X[:, 1]
+
+    exact = sd.explain(q, X, 0, method=sd.PFI(exact=True)).mean[0]
+    held = 0
+    for seed in range(600):
+        pf = sd.explain(q, X, 0, method=sd.PFI(local=0), seed=seed, progress=False)
+        (low,), (high,) = pf.interval(0.95, method="repeats")
+        held += low <= exact <= high
+    assert held / 600 >= 0.925
+
+
+# ------------------------------------------------------------------------------- conservative forms
+
+LEVELS = 4
+
+
+def levelled(rng, rows):
+    """Return a feature that a category moves, the category, and a label; within a level its variance is 1."""
+    c = rng.integers(0, LEVELS, rows).astype(float)
+    s = 3 * c + rng.normal(size=rows)
+    return np.stack([s, c], axis=1), s + rng.normal(size=rows)
+
+
+def conditional(rows, repeats, sets):
+    """Return importances of s given c: the model is off by s' - s, whose variance is 2 within a level."""
+    q = sd.loss(lambda X: X[:, 0], "squared_error")
+    found = []
+    for k in range(sets):
+        X, y = levelled(np.random.default_rng([8, k]), rows)
+        method = sd.PFI(repeats=repeats, conditional=True, local=0)
+        pf = sd.explain(q, X, 0, y=y, method=method, seed=k, progress=False)
+        assert pf.provenance["subgroups"] == {"x0": LEVELS}
+        (low,), (high,) = pf.interval(0.95)
+        found.append((pf.mean[0], pf.std_error[0], low <= 2 <= high))
+    return Found(*map(np.array, zip(*found, strict=True)))
+
+
+@pytest.mark.parametrize("repeats", [3, 10])
+def test_conditional_intervals_are_on_the_safe_side(repeats):
+    found = conditional(400, repeats, 300)
+    assert found.share >= 0.92  # 0.93 in the long run; see below
+    assert found.ratio >= 0.93
+
+
+@pytest.mark.xfail(
+    strict=True,
+    reason="blocks of several circles are averaged as if they held the same rows: beyond 10 repeats the error "
+    "shrinks as the square root of their number",
+)
+def test_conditional_intervals_of_many_repeats():
+    found = conditional(400, 30, 300)
+    assert found.share >= 0.92
+    assert found.ratio >= 0.93
+
+
+def mean_squares(y, values, sample_weight=None):
+    return np.average((y - values) ** 2, weights=sample_weight)
+
+
+def of_metric(draw, rows, repeats, sets, truth, metric=mean_squares):
+    found = []
+    for k in range(sets):
+        rng = np.random.default_rng([9, k])
+        s = draw(rng, rows)
+        X, y = np.stack([s, rng.normal(size=rows)], axis=1), s + rng.normal(size=rows)
+        method = sd.PFI(repeats=repeats, metric=metric, greater_is_better=False, local=0)
+        pf = sd.explain(lambda X: X[:, 0], X, 0, y=y, method=method, seed=k, progress=False)
+        (low,), (high,) = pf.interval(0.95)
+        found.append((pf.mean[0], pf.std_error[0], low <= truth <= high))
+    return Found(*map(np.array, zip(*found, strict=True)))
+
+
+@pytest.mark.parametrize("repeats", [5, 30])
+def test_intervals_of_a_metric_of_normal_data(repeats):
+    found = of_metric(lambda rng, n: rng.normal(size=n), 400, repeats, 300, 2.0)
+    assert found.share >= 0.92
+    assert found.ratio >= 0.95
+
+
+@pytest.mark.xfail(
+    strict=True,
+    reason="the jackknife leaves rows out as receivers only, and not as lenders: too small an error in long tails",
+)
+def test_intervals_of_a_metric_of_data_with_long_tails():
+    """A mean by another name, for which rows averaged one by one have an error that is right: 0.94 there."""
+    found = of_metric(lambda rng, n: rng.exponential(size=n), 1000, 20, 300, 2.0)
+    assert found.ratio >= 0.95
+
+
+def uniform(rng, rows):
+    return rng.uniform(0.2, 3, rows)
+
+
+@pytest.mark.parametrize("repeats", [5, 30])
+def test_intervals_of_weighted_samples(repeats):
+    """Weights that know nothing of the rows, which "sampling" allows for."""
+    found = simulate(
+        WORLDS["product"], 500, 50, repeats=repeats, weigh=uniform, kind="sampling", key=4
+    )
+    assert found.share >= 0.92
+    assert found.ratio >= 0.93
+
+
+def counted(total, repeats, sets, **settings):
+    """Return importances of rows that were counted: 2,000 rows on a lattice, equal ones once with their number."""
+    found = []
+    for k in range(sets):
+        rng = np.random.default_rng([6, k])
+        rows = np.round(np.stack(unrelated(rng, total), axis=1) * 2) / 2
+        X, often = np.unique(rows, axis=0, return_counts=True)
+        method = sd.PFI(repeats=repeats, local=0, **settings)
+        pf = sd.explain(
+            lambda X: X[:, 0] * X[:, 1],
+            X,
+            0,
+            weights=often.astype(float),
+            method=method,
+            seed=k,
+            progress=False,
+        )
+        (low,), (high,) = pf.interval(0.95)
+        found.append((pf.mean[0], pf.std_error[0], low <= 0 <= high))
+    return Found(*map(np.array, zip(*found, strict=True)))
+
+
+def test_intervals_of_counted_rows_from_all_pairs():
+    found = counted(2000, 1, 250, exact=True)
+    assert found.share >= 0.91
+    assert found.ratio >= 0.9
+
+
+@pytest.mark.xfail(
+    strict=True,
+    reason="the error weighs rows by their squared weights, as of samples: too small where many equal rows lie in "
+    "the middle",
+)
+def test_intervals_of_counted_rows():
+    """A weight of 20 is 20 rows: an interval of frequencies holds the truth as often as that of the rows in full."""
+    assert counted(2000, 30, 250).ratio >= 0.9
+
+
+# ------------------------------------------------------------------------------------- at length
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("repeats", [5, 10, 30])
+@pytest.mark.parametrize("rows", [100, 500, 2000])
+@pytest.mark.parametrize("world", WORLDS)
+def test_coverage(world, rows, repeats):
+    found = simulate(WORLDS[world], rows, 100 if rows == 2000 else 200, repeats=repeats, key=2)
+    low = 0.93
+    if world in ("product", "squared error") and rows == 100:
+        low = min(low, of_means(WORLDS[world], rows, 20_000) - 0.015)
+    assert low <= found.share <= 0.97
+    assert 0.95 <= found.ratio <= 1.06
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rows", [100, 300])
+@pytest.mark.parametrize("world", WORLDS)
+def test_coverage_of_all_pairs(world, rows):
+    found = simulate(WORLDS[world], rows, 200 if rows == 100 else 60, exact=True, key=3)
+    low = 0.93
+    if world not in INDEPENDENT:
+        low = min(low, of_means(WORLDS["product"], rows, 20_000) - 0.015)
+    assert low <= found.share <= 0.975
+    assert 0.93 <= found.ratio <= 1.08
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("repeats", [5, 10])
+@pytest.mark.parametrize("rows", [300, 1500])
+def test_coverage_of_conditional_importance(rows, repeats):
+    assert conditional(rows, repeats, 1500).share >= 0.93
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("repeats", [5, 10, 30])
+@pytest.mark.parametrize("world", ["logistic", "product"])
+def test_coverage_of_weighted_samples(world, repeats):
+    found = simulate(
+        WORLDS[world], 500, 200, repeats=repeats, weigh=uniform, kind="sampling", key=5
+    )
+    assert found.share >= 0.93
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rows", [200, 1000])
+def test_coverage_of_a_metric_of_normal_data(rows):
+    assert of_metric(lambda rng, n: rng.normal(size=n), rows, 10, 1500, 2.0).share >= 0.93

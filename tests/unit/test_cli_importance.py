@@ -1,0 +1,328 @@
+"""`skedasis importance`: what it takes by default, what it prints and writes, and how it refuses."""
+
+import json
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import skedasis as sd
+from skedasis.cli import app
+
+HOSTILE = "[red]x[/red] <b>"
+MODULE = """
+import numpy as np, pandas as pd
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.linear_model import BayesianRidge, LinearRegression, LogisticRegression
+from sklearn.svm import LinearSVC
+
+shop = pd.read_csv("shop.csv")
+known = shop.dropna(subset=["price"])
+X, y = shop[["size", "age", "gas", "oil", "[red]x[/red] <b>"]], shop["sold"]
+clf = LogisticRegression(max_iter=2000).fit(X, y)
+three = LogisticRegression(max_iter=2000).fit(X, np.digitize(shop["size"], [0.3, 0.6]))
+arrays = LogisticRegression(max_iter=2000).fit(X.to_numpy(), y)
+line = LinearRegression().fit(X.loc[known.index], known["price"])
+ridge = BayesianRidge().fit(X.loc[known.index], known["price"])
+svm = LinearSVC().fit(X, y)
+
+def price(X):
+    return 3 * X["size"].to_numpy()
+
+def spread(X):
+    return 3 * X["size"].to_numpy(), np.full(len(X), 0.1)
+
+def broken(X):
+    raise RuntimeError("the oven is cold")
+"""
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("importance")
+    rng = np.random.default_rng(0)
+    n = 150
+    heating = rng.integers(0, 2, n)
+    size = rng.uniform(0, 1, n).round(4)
+    price = 3 * size + 0.1 * rng.normal(size=n)
+    price[:4] = np.nan
+    frame = pd.DataFrame(
+        {
+            "size": size,
+            "age": rng.uniform(0, 90, n).round(1),
+            "gas": (heating == 0) * 1,
+            "oil": (heating == 1) * 1,
+            HOSTILE: rng.normal(size=n).round(3),
+            "price": price.round(4),
+            "sold": np.where(size + 0.3 * rng.normal(size=n) > 0.5, "yes", "no"),
+        }
+    )
+    frame.to_csv(folder / "shop.csv", index=False)
+    (folder / "bazaar.py").write_text(MODULE)
+    return folder
+
+
+@pytest.fixture
+def folder(made, monkeypatch):
+    monkeypatch.chdir(made)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    yield made
+    sys.modules.pop("bazaar", None)
+
+
+def importance(*args, model="bazaar:clf", target="sold", width="160"):
+    line = ["importance", "--model", model, "--data", "shop.csv", *map(str, args)]
+    line += [] if target is None else ["--target", target]
+    return CliRunner().invoke(app, line, env={"COLUMNS": width})
+
+
+def printed(*args, **kwargs):
+    done = importance(*args, **kwargs)
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def words_of(text):
+    """Return a text with its lines joined: titles are broken where a table is narrow."""
+    return " ".join(text.replace("\u202f", " ").split())
+
+
+def one_line(done, code=2):
+    assert done.exit_code == code, done.output
+    assert "Traceback" not in done.output
+    lines = done.stderr.strip().splitlines()
+    return (
+        lines[0] if code == 1 else "".join(lines) if len(lines) == 1 else pytest.fail(done.stderr)
+    )
+
+
+# -------------------------------------------------------------------- what it takes by default
+
+
+def test_a_model_with_a_distribution_is_diagnosed(folder):
+    text = printed("--repeats", 5)
+    for word in ("Likelihood-PFI", "Entropy-PFI", "R² others", "verdict", "5 repeats", "150 rows"):
+        assert word in text
+    assert "size: " in text
+    assert HOSTILE in text
+    assert "│ price" not in text  # the model was not fitted on it
+
+
+def test_its_numbers_are_those_of_diagnose(folder):
+    printed("--repeats", 4, "--seed", 3, "--out", "d.npz")
+    from bazaar import X, clf, y
+
+    want = sd.diagnose(clf, X, y, repeats=4, seed=3, progress=False)
+    got = sd.load("d.npz")
+    np.testing.assert_array_equal(got.likelihood.values, want.likelihood.values)
+    np.testing.assert_array_equal(got.r2_others, want.r2_others)
+    assert [v.text for v in got.verdicts] == [v.text for v in want.verdicts]
+
+
+def test_a_model_of_a_mean_has_a_loss(folder):
+    text = printed("--out", "loss.npz", model="bazaar:line", target="price")
+    assert "squared_error, for LinearRegression says nothing of its uncertainty" in text
+    assert "left out  4 rows without a price" in text
+    assert "rise of squared error" in text
+    from bazaar import X, known, line
+
+    rows = X.loc[known.index].reset_index(drop=True)
+    loss = sd.loss(line, "squared_error")
+    want = sd.explain(loss, rows, y=known["price"], method=sd.PFI(repeats=10))
+    np.testing.assert_array_equal(sd.load("loss.npz").values, want.values)
+
+
+def test_a_classifier_without_probabilities_has_a_zero_one_loss(folder):
+    text = printed("--repeats", 3, model="bazaar:svm")
+    assert "zero_one, for LinearSVC says nothing of its uncertainty" in text
+    assert "rise of zero-one loss" in text
+
+
+def test_functions_tell_by_what_they_answer(folder):
+    assert "squared_error, for price" in printed(
+        "--repeats", 3, model="bazaar:price", target="price"
+    )
+    text = printed("--repeats", 3, model="bazaar:spread", target="price")
+    assert "Entropy-PFI" in text
+    assert "The entropy is the same everywhere" in text
+    assert "Entropy-PFI" in printed("--repeats", 3, model="bazaar:ridge", target="price")
+
+
+def test_the_target_is_no_feature(folder):
+    # A function is given all columns but the target; a model that was fitted, those of its fit.
+    lines = printed("--repeats", 3, model="bazaar:price", target="price")
+    assert "│ price" not in lines
+    assert "│ sold" in lines
+    (folder / "few.csv").write_text(
+        pd.read_csv("shop.csv").drop(columns=["price"]).to_csv(index=False)
+    )
+    done = importance("--data", "few.csv", "--repeats", 3, model="bazaar:arrays")
+    assert done.exit_code == 0, done.output
+    assert "│ sold" not in done.stdout
+
+
+# ------------------------------------------------------------------------------------ quantities
+
+
+@pytest.mark.parametrize(
+    ("quantity", "heading"),
+    [
+        ("likelihood", "rise of negative log-likelihood [nats]"),
+        ("entropy", "rise of entropy [nats]"),
+        ("loss", "rise of zero-one loss"),
+        ("prediction", "rise of P(y = yes)"),
+    ],
+)
+def test_quantities(folder, quantity, heading):
+    text = words_of(printed("--quantity", quantity, "--repeats", 3))
+    assert heading in text
+    assert "95 % interval" in text
+    assert "3 repeats" in text
+
+
+def test_variance(folder):
+    text = printed("--quantity", "variance", "--repeats", 3, model="bazaar:ridge", target="price")
+    assert "predictive variance" in text
+
+
+def test_what_knows_no_label_needs_no_target(folder):
+    for quantity in ("entropy", "prediction"):
+        assert "size" in printed("--quantity", quantity, "--repeats", 3, target=None)
+
+
+def test_losses(folder):
+    absolute = printed(
+        "--loss", "absolute_error", "--repeats", 3, model="bazaar:line", target="price"
+    )
+    assert "rise of absolute error" in absolute
+    assert "says nothing" not in absolute
+    assert "rise of log loss [nats]" in words_of(printed("--loss", "log_loss", "--repeats", 3))
+
+
+def test_conditional(folder):
+    text = words_of(printed("--conditional", "--repeats", 3, "--out", "c.json"))
+    assert "rise of negative log-likelihood" in text
+    made = json.loads((folder / "c.json").read_text())["provenance"]
+    assert made["settings"]["conditional"] is True
+
+
+def test_classes(folder):
+    text = printed(
+        *("--quantity", "prediction", "--class", "2", "--repeats", 3),
+        model="bazaar:three",
+        target=None,
+    )
+    assert "P(y = 2)" in text
+    printed(
+        *("--quantity", "prediction", "--class", "all", "--repeats", 3, "--out", "k.csv"),
+        model="bazaar:three",
+        target=None,
+    )
+    assert sorted(p.name for p in folder.glob("k-*.csv")) == ["k-0.csv", "k-1.csv", "k-2.csv"]
+
+
+def test_groups_rows_and_codes(folder):
+    text = printed(
+        *("--group", "heating=gas,oil", "--rows", 60, "--repeats", 3),
+        *("--quantity", "likelihood", "--out", "g.npz"),
+    )
+    assert "heating" in text
+    assert "60 rows" in text
+    found = sd.load("g.npz")
+    assert found.features == ("size", "age", "heating", HOSTILE)
+    assert found.rows == 60
+    both = printed(
+        "--group", "heating=gas,oil", "--rows", 60, "--repeats", 3, "--categorical", "age"
+    )
+    assert "60 of 150 rows" in both
+
+
+# -------------------------------------------------------------------------------------- files
+
+
+@pytest.mark.parametrize("ending", ["png", "svg"])
+@pytest.mark.parametrize("quantity", ["both", "entropy"])
+def test_figures(folder, ending, quantity):
+    pytest.importorskip("skedasis.plots.importance")
+    pytest.importorskip("skedasis.plots.diagnosis")
+    text = printed("--quantity", quantity, "--repeats", 3, "--out", f"new/{quantity}.{ending}")
+    assert f"written  new/{quantity}.{ending}" in text
+    begins = {"png": b"\x89PNG", "svg": b"<?xml"}[ending]
+    assert (folder / "new" / f"{quantity}.{ending}").read_bytes().startswith(begins)
+
+
+def test_tables_of_a_diagnosis(folder):
+    for ending in ("csv", "json", "npz"):
+        printed("--repeats", 3, "--out", f"d.{ending}")
+    found = sd.load("d.npz")
+    table = pd.read_csv("d.csv")
+    content = json.loads((folder / "d.json").read_text())
+    assert table["feature"].tolist() == list(found.features)
+    np.testing.assert_allclose(table["likelihood"], found.likelihood.mean)
+    np.testing.assert_allclose(content["diagnosis"]["entropy_upper"], found.entropy.interval()[1])
+    assert content["diagnosis"]["verdict"] == [v.kind for v in found.verdicts]
+    assert content["provenance"]["method"] == "diagnose"
+
+
+def test_tables_of_importances(folder):
+    for ending in ("csv", "json", "npz"):
+        printed("--quantity", "entropy", "--repeats", 2, "--out", f"e.{ending}")
+    found = sd.load("e.npz")
+    table = pd.read_csv("e.csv")
+    content = json.loads((folder / "e.json").read_text())
+    np.testing.assert_allclose(table["mean"], found.mean)
+    np.testing.assert_allclose(content["values"]["value"], found.values.ravel())
+    assert content["importance"]["lower"] == [None] * 5  # two repeats have no interval
+    assert "–" in printed("--quantity", "entropy", "--repeats", 2)
+
+
+# ------------------------------------------------------------------------------------ refusals
+
+
+@pytest.mark.parametrize(
+    ("args", "options", "words"),
+    [
+        (["--quantity", "magic"], {}, ["--quantity: got 'magic'", "both, likelihood, entropy"]),
+        (["--quantity", "both"], {"target": None}, ["--target: got none", "--quantity entropy"]),
+        ([], {"target": None}, ["--target: got none, for --quantity both"]),
+        (["--loss", "zero_one"], {"target": None}, ["--target: got none, for --quantity loss"]),
+        ([], {"target": "solt"}, ["--target: got 'solt'", "Did you mean 'sold'"]),
+        (["--quantity", "entropy"], {"target": "solt"}, ["'solt'"]),
+        (["--loss", "magic"], {}, ["magic", "squared_error"]),
+        (["--loss", "zero_one", "--quantity", "both"], {}, ["--loss: got --quantity both"]),
+        (["--conditional", "--quantity", "entropy"], {}, ["--conditional: got --quantity entropy"]),
+        (["--class", "yes"], {}, ["--class: got no --quantity", "--quantity prediction"]),
+        (["--repeats", 2], {}, ["diagnose(repeats)", "got 2"]),
+        (["--out", "d.gif"], {}, ["a name that ends in .png"]),
+        (["--group", "heating"], {}, ["--group: got 'heating'"]),
+        (["--categorical", "agee"], {}, ["--categorical: got 'agee'", "Did you mean 'age'"]),
+        (["--quantity", "entropy"], {"model": "bazaar:line"}, ["LinearRegression"]),
+        (["--quantity", "likelihood"], {"target": "price"}, ["'no', 'yes'"]),
+        ([], {"model": "bazaar:nope"}, ["no 'nope' in bazaar"]),
+    ],
+)
+def test_errors_are_one_line(folder, args, options, words):
+    message = one_line(importance(*args, **options))
+    for word in words:
+        assert word in message
+
+
+def test_a_models_own_error_is_told_apart(folder):
+    assert "the oven is cold" in one_line(importance(model="bazaar:broken"), code=1)
+    debug = importance("--debug", model="bazaar:broken")
+    assert isinstance(debug.exception, RuntimeError)
+
+
+def test_a_target_without_values(folder):
+    pd.read_csv("shop.csv").assign(sold=np.nan).to_csv("empty.csv", index=False)
+    message = one_line(importance("--data", "empty.csv"))
+    assert "'sold' without any value" in message
+
+
+def test_help(folder):
+    done = CliRunner().invoke(app, ["importance", "--help"], env={"COLUMNS": "120"})
+    assert done.exit_code == 0
+    for word in ("--quantity", "--loss", "--conditional", "--rows", "skedasis importance --model"):
+        assert word in done.stdout

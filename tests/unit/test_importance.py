@@ -1,0 +1,347 @@
+"""`Importance`: what it says of itself, without a model."""
+
+from __future__ import annotations
+
+import json
+import math
+import pickle
+from dataclasses import FrozenInstanceError, replace
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from scipy import stats
+
+import skedasis as sd
+from skedasis.results.importance import Importance, ImportanceRank, LocalImportance
+from tests.helpers import refused
+
+FEATURES = ("b", "a", "<script>alert(1)</script>", "ä ö")
+VALUES = np.array(
+    [
+        [1.0, 2.0, 3.0, 6.0],
+        [-1.0, -1.5, -0.5, -1.0],
+        [0.0, 0.0, 0.0, 0.0],
+        [2.5, 3.5, 3.0, 3.0],
+    ]
+)
+ERROR = np.array([0.5, 0.25, 0.0, 1.0])
+FREEDOM = np.array([10.0, 20.0, np.inf, 3.5])
+OWN = np.array([1.0, 2.0, 5.0])
+AFTER = np.arange(48, dtype=float).reshape(4, 3, 4) ** 1.5
+
+
+def local(**parts):
+    return LocalImportance(
+        FEATURES, np.array([7, 3, 11]), OWN.copy(), AFTER.copy(), exact=False, **parts
+    )
+
+
+def made(**parts):
+    """Return an importance of four features, in an order that is neither theirs nor the alphabet's."""
+    given = {
+        "features": FEATURES,
+        "values": VALUES.copy(),
+        "std_error": ERROR.copy(),
+        "freedom": FREEDOM.copy(),
+        "baseline": 2.0,
+        "rows": 40,
+        "quantity": "entropy",
+        "unit": "nats",
+        "local": local(),
+    }
+    return Importance(**{**given, **parts})
+
+
+# ------------------------------------------------------------------------------------ the numbers
+
+
+def test_mean_and_standard_deviation_are_over_the_repeats():
+    pf = made()
+    np.testing.assert_allclose(pf.mean, [3.0, -1.0, 0.0, 3.0])
+    want = [math.sqrt((4 + 1 + 0 + 9) / 3), math.sqrt(0.5 / 3), 0.0, math.sqrt(0.5 / 3)]
+    np.testing.assert_allclose(pf.std, want)
+    assert len(pf) == 4
+
+
+def test_one_repeat_has_no_standard_deviation():
+    assert np.isnan(made(values=VALUES[:, :1].copy(), local=None).std).all()
+
+
+def test_where_nothing_was_drawn_nothing_varies():
+    pf = made(values=VALUES[:, :1].copy(), local=None, provenance={"settings": {"exact": True}})
+    assert pf.is_exact
+    np.testing.assert_array_equal(pf.std, 0.0)
+    for end in pf.interval(0.95, method="repeats"):
+        np.testing.assert_array_equal(end, pf.mean)
+
+
+def test_a_feature_is_found_by_its_name():
+    line = made()["a"]
+    assert isinstance(line, ImportanceRank)
+    assert (line.feature, line.mean, line.std_error) == ("a", -1.0, 0.25)
+    half = stats.t.ppf(0.975, 20) * 0.25
+    assert line.lower == pytest.approx(-1 - half)
+    assert line.upper == pytest.approx(-1 + half)
+    for unknown in ("z", 0, None, "A"):
+        with refused(sd.DataError, "feature", repr(unknown), "'ä ö'"):
+            made()[unknown]
+
+
+def test_the_ranking_is_by_size_with_signs_and_ties_in_the_order_of_x():
+    lines = made().ranking()
+    assert [line.feature for line in lines] == ["b", "ä ö", FEATURES[2], "a"]
+    assert [line.mean for line in lines] == [3.0, 3.0, 0.0, -1.0]
+    assert isinstance(lines, tuple)
+
+
+def test_single_rows():
+    rows = local()
+    assert len(rows) == 3
+    want = (AFTER - OWN[:, None]).mean(axis=2)
+    np.testing.assert_allclose(rows.difference, want)
+    np.testing.assert_allclose(rows["a"], want[1])
+    with refused(sd.DataError, "feature", "'z'", "'a'"):
+        rows["z"]
+
+
+# ------------------------------------------------------------------------------------- intervals
+
+
+def test_the_analytic_interval_is_students():
+    pf = made()
+    for level in (0.5, 0.95):
+        low, high = pf.interval(level)
+        freedom = np.where(np.isinf(FREEDOM), 1e9, FREEDOM)
+        half = stats.t.ppf((1 + level) / 2, freedom) * ERROR
+        np.testing.assert_allclose(low, pf.mean - half)
+        np.testing.assert_allclose(high, pf.mean + half)
+
+
+def test_the_interval_over_repeats_is_students_of_their_mean():
+    pf = made()
+    low, high = pf.interval(0.9, method="repeats")
+    for j, values in enumerate(VALUES[:2]):
+        want = stats.t.interval(0.9, 3, values.mean(), stats.sem(values))
+        np.testing.assert_allclose((low[j], high[j]), want)
+    assert low[2] == high[2] == 0
+
+
+@pytest.mark.parametrize("level", [0, 1, -0.5, 1.5, 95, np.nan, True])
+def test_levels_that_are_none_are_refused(level):
+    with refused(sd.DataError, "interval(level)", repr(level), "between 0 and 1"):
+        made().interval(level)
+
+
+@pytest.mark.parametrize("level", ["0.95", None, [0.9]])
+@pytest.mark.xfail(strict=True, reason="compared with numbers before it is looked at")
+def test_levels_that_are_no_numbers_are_refused(level):
+    with refused(sd.DataError, "interval(level)", "between 0 and 1"):
+        made().interval(level)
+
+
+@pytest.mark.parametrize("method", ["bootstrap", "", None, "Analytic"])
+def test_unknown_intervals_are_refused(method):
+    with refused(sd.DataError, "interval(method)", repr(method), "'analytic'", "'repeats'"):
+        made().interval(method=method)
+
+
+@pytest.mark.parametrize("repeats", [1, 2])
+def test_few_repeats_have_no_analytic_interval(repeats):
+    pf = made(values=VALUES[:, :repeats].copy(), std_error=np.full(4, np.nan), local=None)
+    with refused(sd.DataError, f"{repeats} repeats", "at least 3 repeats", "sd.PFI(repeats=10)"):
+        pf.interval()
+    assert all(math.isnan(line.lower) and math.isnan(line.upper) for line in pf.ranking())
+    if repeats == 1:
+        with refused(sd.DataError, "1 repeats", "at least 2 repeats"):
+            pf.interval(method="repeats")
+    else:
+        assert np.isfinite(pf.interval(method="repeats")).all()
+
+
+# ---------------------------------------------------------------------------------------- tables
+
+
+def frames(pf, of):
+    return {
+        "pandas": pf.to_frame("pandas", of=of),
+        "polars": pf.to_frame("polars", of=of),
+        "pyarrow": pf.to_frame("pyarrow", of=of),
+    }
+
+
+def columns_of(frame):
+    if isinstance(frame, pd.DataFrame):
+        return {c: frame[c].tolist() for c in frame}
+    return frame.to_dict(as_series=False) if isinstance(frame, pl.DataFrame) else frame.to_pydict()
+
+
+def test_tables_are_frames_of_the_library_asked_for():
+    found = frames(made(), "importance")
+    assert isinstance(found["pandas"], pd.DataFrame)
+    assert isinstance(found["polars"], pl.DataFrame)
+    assert isinstance(found["pyarrow"], pa.Table)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_a_table_has_a_line_a_feature(library):
+    pf = made()
+    columns = columns_of(frames(pf, "importance")[library])
+    assert list(columns) == ["feature", "mean", "std", "std_error", "lower", "upper"]
+    assert columns["feature"] == list(FEATURES)
+    np.testing.assert_array_equal(columns["mean"], pf.mean)
+    np.testing.assert_array_equal(columns["std"], pf.std)
+    np.testing.assert_array_equal(columns["std_error"], ERROR)
+    np.testing.assert_array_equal(columns["lower"], pf.interval()[0])
+    np.testing.assert_array_equal(columns["upper"], pf.interval()[1])
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_a_table_of_values_has_a_line_for_each_repeat(library):
+    columns = columns_of(frames(made(), "values")[library])
+    assert list(columns) == ["feature", "repeat", "value"]
+    assert columns["feature"] == [f for f in FEATURES for _ in range(4)]
+    assert columns["repeat"] == [0, 1, 2, 3] * 4
+    np.testing.assert_array_equal(columns["value"], VALUES.ravel())
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_a_table_of_rows_has_a_line_for_each_feature_and_row(library):
+    columns = columns_of(frames(made(), "local")[library])
+    assert list(columns) == ["feature", "row", "own", "difference"]
+    assert columns["feature"] == [f for f in FEATURES for _ in range(3)]
+    assert columns["row"] == [7, 3, 11] * 4
+    np.testing.assert_array_equal(columns["own"], np.tile(OWN, 4))
+    np.testing.assert_array_equal(columns["difference"], local().difference.ravel())
+
+
+def test_tables_are_of_the_kind_of_x():
+    assert isinstance(made(library="polars").to_frame(), pl.DataFrame)
+    assert isinstance(made(library="pandas").to_frame(), pd.DataFrame)
+    assert isinstance(made().to_frame(), pd.DataFrame)
+
+
+def test_tables_that_there_are_not():
+    with refused(sd.DataError, "to_frame(of)", "'rows'", "'importance'", "'values'", "'local'"):
+        made().to_frame(of="rows")
+    with refused(sd.UnsupportedError, "to_frame(of='local')", "no rows", "sd.PFI(local=1000)"):
+        made(local=None).to_frame(of="local")
+
+
+# ---------------------------------------------------------------------------------------- as text
+
+
+def test_what_it_says_of_itself():
+    text = repr(made())
+    for part in ("Importance of 4 features", "entropy", "PFI", "4 repeats", "'ä ö' (3)"):
+        assert part in text
+    assert "b" in repr(made(features=("b",), values=VALUES[:1].copy(), local=None))
+
+
+@pytest.mark.parametrize(
+    ("parts", "axis"),
+    [
+        ({}, "rise of entropy [nats]"),
+        ({"unit": None}, "rise of entropy"),
+        ({"provenance": {"metric": "roc_auc"}}, "fall of roc_auc"),
+        ({"unit": None, "provenance": {"metric": "mine"}}, "fall of mine"),
+    ],
+)
+def test_the_axis_names_what_is_compared(parts, axis):
+    assert made(**parts).axis == axis
+
+
+@pytest.mark.xfail(strict=True, reason="an error that grows is said to fall")
+def test_the_axis_of_a_metric_that_is_better_the_smaller_it_is():
+    """Importance is then how much the metric rises."""
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    method = sd.PFI(metric="max_error", repeats=3)
+    pf = sd.explain(lambda X: X[:, 0], X, y=X[:, 0], method=method)
+    assert pf.baseline == 0
+    assert pf.mean[0] > 0  # the error grew
+    assert pf.axis == "rise of max_error"
+
+
+def test_provenance_can_be_added_to():
+    pf = made(provenance={"seed": 3})
+    more = pf.with_provenance({"rows": 40})
+    assert more.provenance == {"seed": 3, "rows": 40}
+    assert pf.provenance == {"seed": 3}
+    json.dumps(more.provenance)
+
+
+# ----------------------------------------------------------------------------------- immutability
+
+
+def test_a_result_does_not_change():
+    pf = made()
+    with pytest.raises(FrozenInstanceError):
+        pf.baseline = 0.0
+    with pytest.raises(FrozenInstanceError):
+        pf.local.exact = True
+    for array in (pf.values, pf.std_error, pf.freedom, pf.local.own, pf.local.after, pf.local.row):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0
+
+
+@pytest.mark.xfail(strict=True, reason="the weights of the kept rows were forgotten")
+def test_the_weights_of_a_result_do_not_change():
+    rows = local(weight=np.ones(3))
+    with pytest.raises(ValueError, match="read-only"):
+        rows.weight[0] = 2
+
+
+def test_a_result_can_be_pickled():
+    pf = made()
+    again = pickle.loads(pickle.dumps(pf))
+    np.testing.assert_array_equal(again.values, pf.values)
+    assert again.ranking() == pf.ranking()
+
+
+# ------------------------------------------------------------------------------------------ files
+
+
+def test_a_file_gives_back_what_was_saved(tmp_path):
+    pf = made(provenance={"metric": None, "exact": True, "settings": {"repeats": 4}})
+    weights = np.array([0.5, 2.0, 1.0])
+    for result in (pf, replace(pf, local=None), replace(pf, local=local(weight=weights))):
+        result.save(tmp_path / "pf.npz")
+        again = sd.load(tmp_path / "pf.npz")
+        assert isinstance(again, Importance)
+        for name in ("values", "std_error", "freedom"):
+            np.testing.assert_array_equal(getattr(again, name), getattr(result, name))
+        for name in ("features", "baseline", "rows", "quantity", "unit", "library", "method"):
+            assert getattr(again, name) == getattr(result, name), name
+        assert again.provenance == result.provenance
+        assert again.ranking() == result.ranking()
+        assert (again.local is None) == (result.local is None)
+        if result.local is not None:
+            np.testing.assert_array_equal(again.local.difference, result.local.difference)
+            np.testing.assert_array_equal(again.local.row, result.local.row)
+            assert again.local.exact == result.local.exact
+            assert not again.local.after.flags.writeable
+        if result.local is not None and result.local.weight is not None:
+            np.testing.assert_array_equal(again.local.weight, weights)
+
+
+def test_several_importances_go_into_one_file(tmp_path):
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    q = sd.prediction(lambda X: np.stack([X[:, 0], X[:, 1] ** 2], axis=1), output="all")
+    found = sd.explain(q, X, method="pfi")
+    from skedasis.results.io import save
+
+    save(found, tmp_path / "both.npz")
+    again = sd.load(tmp_path / "both.npz")
+    assert list(again) == [0, 1]
+    for k in again:
+        np.testing.assert_array_equal(again[k].values, found[k].values)
+
+
+def test_missing_intervals_come_back_from_a_file(tmp_path):
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    pf = sd.explain(lambda X: X[:, 0], X, method=sd.PFI(repeats=1))
+    assert np.isnan(pf.std_error).all()
+    pf.save(tmp_path / "pf.npz")
+    assert np.isnan(sd.load(tmp_path / "pf.npz").std_error).all()

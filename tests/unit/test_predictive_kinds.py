@@ -1,0 +1,204 @@
+"""Labels, the kinds of distributions, and what their numbers were computed in."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.stats as st
+
+import skedasis as sd
+from skedasis.quantity.predictive.classes import ClassSum, as_classes
+from skedasis.quantity.predictive.labels import Labels
+from skedasis.quantity.predictive.numbers import as_label_numbers, as_normal
+from skedasis.quantity.predictive.roots import crossing, whole_crossing
+from skedasis.quantity.predictive.scipy import as_distribution, is_distribution
+from tests.helpers import refused
+
+X = np.random.default_rng(0).normal(size=(40, 2))
+N = len(X)
+
+
+def test_labels_of_classes_are_found_whatever_their_type():
+    labels = Labels("classes", ["a", 1, True, None.__class__.__name__])
+    assert labels.encode(np.array(["a", 1, "NoneType"], dtype=object), "q").tolist() == [0, 2, 3]
+    assert labels.values is None
+    assert Labels("classes", [1, 2.5]).values.tolist() == [1.0, 2.5]
+    assert Labels("classes", [False, True]).values.tolist() == [0.0, 1.0]
+    assert Labels().values is None
+    with refused(sd.DataError, "[1, 2]"):
+        strange = np.empty(1, dtype=object)
+        strange[0] = [1, 2]
+        labels.encode(strange, "q")
+
+
+def test_a_long_list_of_unknown_labels_is_cut():
+    with refused(sd.DataError, "…", "100 of 100 rows"):
+        Labels("classes", list("ab")).encode(np.arange(100.0), "q")
+
+
+def test_probabilities_may_be_objects_integers_or_masked():
+    p = np.array([[0.25, 0.75], [1.0, 0.0]])
+    expected = st.entropy(p, axis=1)
+    for given in (p.tolist(), p.astype(object), np.ma.MaskedArray(p), np.asfortranarray(p)):
+        np.testing.assert_allclose(sd.entropy(lambda X, g=given: g).at(X[:2]), expected, rtol=1e-14)
+    hard = np.array([[0, 1], [1, 0]])
+    np.testing.assert_array_equal(sd.entropy(lambda X: hard).at(X[:2]), 0.0)
+
+
+def test_single_precision_sums_to_1_within_its_own_rounding():
+    p = np.random.default_rng(1).dirichlet(np.ones(50), size=N).astype(np.float32)
+    assert np.isfinite(sd.entropy(lambda X: p).at(X)).all()
+    # Float64 that was float32: the same numbers, and no worse a sum.
+    shifted = p.astype(float) * (1 + 1e-5)
+    with refused(sd.ModelOutputError, "off 1"):
+        sd.entropy(lambda X: shifted).at(X)
+    wide = (p * np.float32(1 + 1e-5)).astype(float)
+    assert np.isfinite(sd.entropy(lambda X: wide).at(X)).all()
+
+
+@pytest.mark.parametrize("k", [2, 5])
+def test_the_type_that_a_model_computed_in_is_found(k):
+    p = np.random.default_rng(2).dirichlet(np.ones(k), size=N)
+    single = p.astype(np.float32)
+    for given, expected in (
+        (p, "f8"),
+        (single, "f4"),
+        (single.astype(float), "f4"),
+        (p.round(1), "f8"),
+    ):
+        if np.allclose(given.sum(axis=1), 1, atol=1e-6):
+            assert as_classes(given, N, "m").dtype == np.dtype(expected)
+    mean = X[:, 0]
+    for given, expected in (
+        (mean, "f8"),
+        (mean.astype("f4"), "f4"),
+        (mean.astype("f4").astype(float), "f4"),
+    ):
+        assert as_normal(given, np.ones(N, dtype=given.dtype), N, "m").dtype == np.dtype(expected)
+        frozen = as_distribution(st.laplace(given, 1.0), N, "m")
+        assert frozen.dtype == np.dtype(expected)
+
+
+def test_single_precision_models_are_explained_without_noise_from_rounding():
+    def exact(X):
+        return X[:, 0], np.exp(0.3 * X[:, 1])
+
+    def single(X):
+        return tuple(a.astype(np.float32) for a in exact(X))
+
+    found, expected = (
+        sd.explain(sd.entropy(g), X, 1, method=sd.DALE(bins=2)).bins.effect for g in (single, exact)
+    )
+    np.testing.assert_allclose(found, expected, rtol=2e-3)
+    np.testing.assert_allclose(expected, 0.3, rtol=1e-6)
+
+
+def test_what_was_answered_is_kept_as_a_copy():
+    p, mean, std = np.full((N, 2), 0.5), np.zeros(N), np.ones(N)
+    kept = [as_classes(p, N, "m"), as_normal(mean, std, N, "m")]
+    p[:], mean[:], std[:] = np.nan, np.nan, np.nan
+    assert np.isfinite(kept[0].entropy()).all()
+    assert np.isfinite(kept[1].entropy()).all()
+    kept[1].mean()[:] = np.nan
+    assert (kept[1].mean() == 0).all()
+
+
+def test_members_of_other_precision_make_a_mixture_of_the_coarser():
+    total = ClassSum("m")
+    p = np.random.default_rng(3).dirichlet([1.0, 1.0], size=N)
+    total.add(as_classes(p, N, "m"), 1.0)
+    total.add(as_classes(p.astype(np.float32), N, "m"), 1.0)
+    assert total.mixture().dtype == np.dtype("f4")
+    with refused(sd.DataError, "two or more"):
+        ClassSum("m").mixture()
+
+
+def test_parts_of_one_distribution_are_refused_where_they_are_read_too():
+    for found in (as_normal(X[:, 0], np.ones(N), N, "m"), as_classes(np.full((N, 2), 0.5), N, "m")):
+        for read in (found.entropy, found.variance):
+            with refused(sd.UnsupportedError, "sd.ensemble"):
+                read("epistemic")
+
+
+def test_classes_are_no_labels_of_numbers():
+    with refused(sd.UnsupportedError, "classes"):
+        as_label_numbers(np.arange(3))
+
+
+# ---------------------------------------------------------------------------------- SciPy's answers
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (lambda X: st.norm(0.0, 1.0), ("mean of shape ()",)),
+        (lambda X: st.gamma(2.0), ("distributions of shape ()", "one number for each row")),
+        (lambda X: st.gamma(np.ones(3)), ("shape (3,)",)),
+        (lambda X: st.gamma(np.where(X[:, 0] > 0, 1.0, -1.0)), ("no distribution", "of 40 rows")),
+        (lambda X: st.norm(X[:, 0], -np.ones(N)), ("NaN",)),
+        (lambda X: st.Normal(mu=0.0, sigma=1.0), ("mean of shape ()",)),
+    ],
+)
+def test_distributions_of_another_shape_are_refused(answer, words):
+    with refused(sd.ModelOutputError, *words):
+        sd.entropy(answer).at(X)
+
+
+def test_distributions_without_parameters_are_refused():
+    assert not is_distribution(st.multivariate_normal(np.zeros(2)))
+    with refused(sd.UnsupportedError, "norm_gen", "Give it parameters"):
+        sd.entropy(lambda X: st.norm).at(X)
+
+
+def test_labels_that_cannot_occur_are_counted():
+    y = np.where(X[:, 0] > 0, 1.0, -1.0)
+    bad = int((y < 0).sum())
+    with refused(sd.ModelOutputError, f"likelihood of 0 for the labels of {bad} of 40 rows"):
+        sd.nll(lambda X: st.gamma(np.full(len(X), 2.0))).at(X, y)
+    with refused(sd.ModelOutputError, "likelihood of 0"):
+        sd.nll(lambda X: st.poisson(np.full(len(X), 2.0))).at(X, np.full(N, 0.5))
+
+
+def test_counts_over_too_many_numbers_and_values_that_are_no_counts_are_refused():
+    wide = sd.ensemble(lambda X, s: st.poisson(np.full(len(X), 1e10)), samples=2)
+    with refused(sd.UnsupportedError, "whole numbers", "100,000"):
+        sd.entropy(wide).at(X)
+    halves = st.rv_discrete(values=([0, 0.5, 1], [0.2, 0.5, 0.3]))
+    with refused(sd.UnsupportedError, "no whole numbers"):
+        sd.entropy(sd.ensemble(lambda X, s: halves(np.zeros(len(X))), samples=2)).at(X)
+
+
+# ------------------------------------------------------------------------------------------- roots
+
+
+def test_roots_are_found_where_newton_would_run_away():
+    low, high, unit = np.full(3, -50.0), np.full(3, 80.0), np.ones(3)
+    target = np.array([-3.0, 0.5, 20.0])
+    root = crossing(
+        low,
+        high,
+        unit,
+        lambda x, rows: np.arctan(1e3 * (x - target[rows])),
+        lambda x, rows: 1e3 / (1 + (1e3 * (x - target[rows])) ** 2),
+    )
+    np.testing.assert_allclose(root, target, atol=1e-13)
+
+
+def test_flat_functions_are_halved():
+    step = crossing(
+        np.zeros(1),
+        np.ones(1),
+        np.ones(1),
+        lambda x, rows: np.where(x < 0.3, -1.0, 1.0),
+        lambda x, rows: 0 * x,
+    )
+    assert step[0] == pytest.approx(0.3, abs=1e-14)
+
+
+def test_whole_numbers_are_found():
+    found = whole_crossing(
+        np.array([0.0, -4.0, 7.0]),
+        np.array([100.0, 9.0, 7.0]),
+        lambda k: k - np.array([41.5, -4.0, 3.0]),
+    )
+    assert found.tolist() == [42.0, -4.0, 7.0]

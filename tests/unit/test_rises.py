@@ -1,0 +1,250 @@
+"""Rises of curves: designed uncertainties whose origin is known, and every number against a loop over rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import skedasis as sd
+from skedasis.results.rises import Rise, rises
+from tests.helpers import refused
+
+
+def border(n: int, seed: int = 0) -> np.ndarray:
+    """Return rows on the border of the square [-1, 1]², a fifth of it wide (entropy_importance, sec. 4.2)."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, size=(20 * n, 2))
+    return X[np.abs(X).max(axis=1) > 0.8][:n]
+
+
+def inside(X: np.ndarray) -> np.ndarray:
+    """Return how far a row lies inside the square's empty middle: 0 where data are."""
+    return np.maximum(0.8 - np.abs(X).max(axis=1), 0.0)
+
+
+class TestVerdicts:
+    @pytest.mark.parametrize("seed", range(5))
+    def test_noise_of_the_feature_itself_is_in_all_rows(self, seed):
+        """The label's standard deviation triples beyond 0.3 whatever the other feature is, as a normal entropy says."""
+        X = np.random.default_rng(seed).uniform(-1, 1, size=(400, 2))
+        sigma = lambda X: np.where(X[:, 0] > 0.3, 3.0, 1.0) * np.exp(0.5 * X[:, 1])  # noqa: E731
+        H = lambda X: 0.5 * np.log(2 * np.pi * np.e * sigma(X) ** 2)  # noqa: E731
+        (rise,) = sd.explain(H, X, 0, method=sd.ICE(grid=21)).rises()
+        assert rise.verdict == "all"
+        assert rise.text == "all rows"
+        assert rise.left == pytest.approx(0.3, abs=0.1)
+        # Nothing but x0 moves a curve: both kinds of rows rise alike.
+        assert rise.near == pytest.approx(rise.elsewhere, rel=1e-9)
+
+    @pytest.mark.parametrize("seed", range(5))
+    def test_the_empty_middle_surprises_only_rows_from_elsewhere(self, seed):
+        X = border(400, seed)
+        (rise,) = sd.explain(inside, X, 0, method=sd.ICE(grid=31)).rises()
+        assert rise.verdict == "elsewhere"
+        assert rise.left < -0.4
+        assert rise.right > 0.4
+        # Rows that lie there lie on the border by their other value: the model is sure of them.
+        assert rise.near == pytest.approx(0, abs=0.02)
+        assert rise.elsewhere > 5 * abs(rise.near)
+        assert rise.text == "rows from elsewhere only: extrapolation"
+
+    def test_a_rise_of_all_rows_beside_one_of_some(self):
+        """Near the edges every row is 0.3 x0⁸ less certain, whatever its curve does in the middle."""
+        X = border(400)
+        q = lambda X: inside(X) + 0.3 * np.abs(X[:, 0]) ** 8  # noqa: E731
+        found = sd.explain(q, X, 0, method=sd.ICE(grid=41)).rises()
+        assert [r.verdict for r in found] == ["all", "elsewhere", "all"]
+
+    def test_a_logistic_model_knows_no_extrapolation(self):
+        """Its entropy belongs to one direction alone: correlated rows that lie there are as uncertain as others."""
+        rng = np.random.default_rng(0)
+        for r in (0.0, 0.4):
+            X = rng.multivariate_normal([0, 0], [[1, r], [r, 1]], size=400)
+            p = lambda X: 1 / (1 + np.exp(2 - 2 * X[:, 0] - 0.5 * X[:, 1]))  # noqa: E731
+            H = lambda X, p=p: stats.bernoulli(p(X)).entropy()  # noqa: E731
+            (rise,) = sd.explain(H, X, 0, method=sd.ICE()).rises()
+            assert rise.left < 1 < rise.right
+            assert rise.verdict == "all"
+
+    def test_the_distance_to_the_nearest_row(self):
+        """The same with an uncertainty that grows with the distance to the data, as a Gaussian process' does."""
+        train = border(300, 7)
+
+        def away(X):
+            return np.sqrt(((X[:, None] - train[None]) ** 2).sum(axis=2).min(axis=1))
+
+        found = sd.explain(away, border(200, 8), 0, method=sd.ICE(grid=31)).rises()
+        middle = [r for r in found if r.left < 0 < r.right]
+        assert [r.verdict for r in middle] == ["elsewhere"]
+
+    def test_a_copied_feature_extrapolates_at_both_ends(self):
+        """x1 = x0: a row put at the other end contradicts its copy, a row that lies there does not."""
+        x = np.random.default_rng(0).uniform(-1, 1, size=500)
+        X = np.column_stack([x, x])
+        q = lambda X: np.abs(X[:, 0] - X[:, 1])  # noqa: E731
+        found = sd.explain(q, X, 0, method=sd.ICE(grid=21)).rises()
+        assert [r.verdict for r in found] == ["elsewhere", "elsewhere"]
+        assert found[0].right < 0 < found[1].left
+
+    def test_nothing_rises(self):
+        rng = np.random.default_rng(0)
+        X = rng.uniform(-1, 1, size=(300, 2))
+        for q in (lambda X: X[:, 1], lambda X: np.full(len(X), 0.1), lambda X: np.zeros(len(X))):
+            assert sd.explain(q, X, 0, method=sd.ICE()).rises() == ()
+        # Offsets leave rounding behind, which is no rise.
+        q = lambda X: 1e9 + 1e-7 * np.sin(1e6 * X[:, 0])  # noqa: E731
+        assert sd.explain(q, X, 0, method=sd.ICE()).rises() == ()
+
+    def test_chance_is_no_rise(self):
+        """Curves that are noise about nothing: at 95 % for the whole grid, some 2.5 % of data sets show a rise."""
+        shown = 0
+        for seed in range(200):
+            rng = np.random.default_rng(seed)
+            values = rng.normal(size=(60, 20))
+            X = np.column_stack([np.linspace(0, 1, 60), np.arange(60.0)])
+            q = lambda X, v=values: v[X[:, 1].astype(int), np.round(19 * X[:, 0]).astype(int)]  # noqa: E731
+            grid = np.arange(20) / 19
+            shown += bool(sd.explain(q, X, 0, method=sd.ICE(grid=grid)).rises())
+        assert shown <= stats.binom.ppf(0.9999, 200, 0.05)
+
+    def test_too_few_rows_to_tell(self):
+        X = np.random.default_rng(0).uniform(0, 1, size=(200, 2))
+        X[:, 0] = np.where(np.arange(200) < 4, 2.0, X[:, 0])
+        e = sd.explain(lambda X: 1.0 * (X[:, 0] > 1.5), X, 0, method=sd.ICE(grid=[0.0, 1, 2]))
+        (rise,) = e.rises()
+        assert (rise.verdict, rise.near_rows, rise.elsewhere_rows) == ("unclear", 4, 196)
+        assert rise.text == "unclear: 4 rows lie here"
+
+    def test_where_no_row_lies(self):
+        X = np.random.default_rng(0).uniform(0, 1, size=(200, 2))
+        e = sd.explain(lambda X: 1.0 * (X[:, 0] > 3), X, 0, method=sd.ICE(grid=[0.0, 1, 3, 5, 6]))
+        (rise,) = e.rises()
+        assert (rise.left, rise.right, rise.near_rows) == (4.0, 6.0, 0)
+        assert np.isnan(rise.near)
+        assert rise.elsewhere == 1
+        assert rise.text == "unclear: 0 rows lie here"
+
+    def test_what_only_those_show_who_lie_there(self):
+        """x1 = x0, and q is high where both are: others' curves stay flat. It is no rise of all rows."""
+        x = np.random.default_rng(0).uniform(-1, 1, size=500)
+        X = np.column_stack([x, x])
+        q = lambda X: 1.0 * ((X[:, 0] > 0.5) & (X[:, 1] > 0.5))  # noqa: E731
+        (rise,) = sd.explain(q, X, 0, method=sd.ICE(grid=21)).rises()
+        assert rise.verdict == "all"
+        assert rise.text == "rows that lie here above all"
+
+
+class TestNumbers:
+    def test_against_a_loop(self):
+        X = border(150, 3)
+        q = lambda X: inside(X) + 0.3 * X[:, 1] * X[:, 0]  # noqa: E731
+        e = sd.explain(q, X, 0, method=sd.ICE(grid=15))
+        grid, rise = e.x, e.rises()[0]
+        own, away, points = [], [], []
+        for x0, x1 in X:
+            if rise.left <= x0 <= rise.right:
+                curve = q(np.column_stack([grid, np.full(15, x1)]))
+                own.append(
+                    np.interp(x0, grid, curve) - np.sort(curve)[1]
+                )  # of 15: the lowest tenth
+                points.append(x0)
+        for x0, x1 in X:
+            if not rise.left <= x0 <= rise.right:
+                curve = q(np.column_stack([grid, np.full(15, x1)]))
+                away.append(np.mean(np.interp(points, grid, curve)) - np.sort(curve)[1])
+        assert (rise.near_rows, rise.elsewhere_rows) == (len(own), len(away))
+        assert rise.near == pytest.approx(np.mean(own), rel=1e-9)
+        assert rise.near_error == pytest.approx(stats.sem(own), rel=1e-9)
+        assert rise.elsewhere == pytest.approx(np.mean(away), rel=1e-9)
+        assert rise.elsewhere_error == pytest.approx(stats.sem(away), rel=1e-9)
+
+    def test_a_run_is_where_the_mean_lies_above_its_error(self):
+        X = np.random.default_rng(1).normal(size=(80, 2))
+        q = lambda X: np.sin(4 * X[:, 0]) * (1 + X[:, 1])  # noqa: E731
+        e = sd.explain(q, X, 0, method=sd.ICE(grid=41))
+        curves = np.array([q(np.column_stack([e.x, np.full(41, x1)])) for x1 in X[:, 1]])
+        curves -= curves.mean(axis=1, keepdims=True)
+        test = stats.ttest_1samp(curves, 0, axis=0)
+        sure = (test.pvalue < 0.05 / 41) & (test.statistic > 0)
+        found = e.rises()
+        covered = np.array([any(r.left < x < r.right for r in found) for x in e.x[1:-1]])
+        assert not (sure[1:-1] & ~covered).any()
+        assert (curves.mean(axis=0)[1:-1][covered] > 0).all()
+        for r in found:
+            touched = np.flatnonzero((e.x > r.left) & (e.x < r.right))
+            assert sure[touched[[0, -1]]].all()
+
+    @pytest.mark.parametrize("centre", ["mean", "start"])
+    def test_centring_changes_nothing(self, centre):
+        X = border(200)
+        a = sd.explain(inside, X, 0, method=sd.ICE(grid=15)).rises()
+        b = sd.explain(inside, X, 0, method=sd.ICE(grid=15, center=centre)).rises()
+        for r, s in zip(a, b, strict=True):
+            assert (r.left, r.right, r.verdict) == (s.left, s.right, s.verdict)
+            assert r.elsewhere == pytest.approx(s.elsewhere)
+
+    @pytest.mark.parametrize("factor", [1e-12, 1e12])
+    def test_scale_changes_nothing(self, factor):
+        X = border(200)
+        (a,) = sd.explain(inside, X, 0, method=sd.ICE(grid=15)).rises()
+        (b,) = sd.explain(lambda X: factor * inside(X), X, 0, method=sd.ICE(grid=15)).rises()
+        assert (a.left, a.right, a.verdict) == (b.left, b.right, b.verdict)
+        assert b.elsewhere == pytest.approx(factor * a.elsewhere)
+
+    def test_weights_repeat_rows(self):
+        X = border(200)
+        w = np.random.default_rng(0).integers(0, 4, 200)
+        e = sd.explain(inside, X, 0, method=sd.ICE(grid=15), weights=w)
+        twice = sd.explain(inside, np.repeat(X, w, axis=0), 0, method=sd.ICE(grid=e.x))
+        for a, b in zip(e.rises(), twice.rises(), strict=True):
+            assert (a.left, a.right, a.verdict) == (b.left, b.right, b.verdict)
+            assert a.near == pytest.approx(b.near, abs=1e-12)
+            assert a.near_error == pytest.approx(b.near_error)
+            assert a.elsewhere_error == pytest.approx(b.elsewhere_error)
+
+    def test_rows_beyond_the_grid_next_to_a_rise_count_as_neither(self):
+        X = np.random.default_rng(0).uniform(0, 1, size=(300, 2))
+        e = sd.explain(lambda X: X[:, 0] ** 4, X, 0, method=sd.ICE(grid=[0.2, 0.5, 0.8]))
+        (rise,) = e.rises()
+        assert (rise.left, rise.right) == (0.65, 0.8)
+        assert rise.near_rows == int(((X[:, 0] >= 0.65) & (X[:, 0] <= 0.8)).sum())
+        assert rise.elsewhere_rows == int((X[:, 0] < 0.65).sum())
+
+    def test_rows_without_a_value(self):
+        X = border(200)
+        X[:7, 0] = np.nan
+        q = lambda X: inside(np.nan_to_num(X))  # noqa: E731
+        (rise,) = sd.explain(q, X, 0, method=sd.ICE(grid=15)).rises()
+        here = np.sum((X[:, 0] >= rise.left) & (X[:, 0] <= rise.right))
+        assert (rise.near_rows, rise.elsewhere_rows) == (here, 193 - here)
+        assert rise.verdict == "elsewhere"
+
+    def test_one_row_or_one_point(self):
+        X = border(40)
+        assert sd.explain(inside, X[:1], 0, method=sd.ICE()).rises() == ()
+        assert sd.explain(inside, X, 0, method=sd.ICE(grid=[0.0])).rises() == ()
+
+
+class TestRefused:
+    def test_what_has_no_curves_over_numbers(self):
+        X = border(60)
+        with refused(sd.UnsupportedError, "rises", "ALE"):
+            sd.explain(inside, X, 0, method=sd.ALE()).rises()
+        with refused(sd.UnsupportedError, "rises", "PDP"):
+            sd.explain(inside, X, 0, method=sd.PDP(ice=0)).rises()
+        with refused(sd.UnsupportedError, "slopes"):
+            sd.explain(inside, X, 0, method=sd.ICE(derivative=True)).rises()
+        with refused(sd.UnsupportedError, "categorical"):
+            sd.explain(inside, np.round(X), 0, method=sd.ICE(), schema={"x0": "ordinal"}).rises()
+
+    @pytest.mark.parametrize("level", [0, 1, 2.0, True])
+    def test_level(self, level):
+        e = sd.explain(inside, border(60), 0, method=sd.ICE())
+        with refused(sd.DataError, "rises(level)", repr(level)):
+            rises(e, level)
+
+    def test_words_of_one_row(self):
+        one = Rise(0.0, 1.0, 0.5, np.nan, 1, 0.5, 0.1, 50, "unclear")
+        assert one.text == "unclear: 1 row lies here"
+        assert Rise(0.0, 1.0, 0.5, 0.1, 40, 0.5, 0.1, 50, "unclear").text == "unclear"
