@@ -5,6 +5,9 @@ patients gains what the other half loses: the average is flat there, and does no
 
 ``pairs.png``: a product of correlated features, but for what the function says where no row lies (Bodensteiner,
 "Comparison of ALE and PDP", figure 6.12). The PDP is made of such rows; the ALE with main effects never sees them.
+
+``diagnosis.png``: a Gaussian process of six features. x0 and x1 share what they know, and so do x2 and x3; x4 stands
+alone, and x5 is of no use.
 """
 
 from __future__ import annotations
@@ -17,8 +20,11 @@ import matplotlib.pyplot as plt  # noqa: TID253
 import numpy as np
 import pandas as pd  # noqa: TID253
 from PIL import Image
+from sklearn.gaussian_process import GaussianProcessRegressor  # noqa: TID253
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel  # noqa: TID253
 
 import skedasis as sd
+from skedasis.datasets import SharedInformation
 
 HERE = Path(__file__).parent
 PIXELS = 900
@@ -101,10 +107,19 @@ def two_features() -> None:
     plt.close(figure)
 
 
+def unsure() -> None:
+    """Write `diagnosis.png`."""
+    rows = SharedInformation().split(seed=0)
+    kernel = ConstantKernel() * RBF(np.ones(6)) + WhiteKernel()
+    model = GaussianProcessRegressor(kernel, normalize_y=True).fit(rows.X, rows.y)
+    write(sd.diagnose(model, rows.X_test, rows.y_test).plot(), "diagnosis", 5 * PIXELS // 4)
+
+
 def main() -> None:
     """Write all pictures."""
     one_feature()
     two_features()
+    unsure()
 
 
 if __name__ == "__main__":

@@ -151,7 +151,7 @@ class ArrayBuffer:
     def _write(self, j: int, values: Values, sets: int) -> None:
         column = self._column(j)[:sets]
         if isinstance(values, Borrowed):
-            self._borrow(j, values.rows, column)
+            self._borrow(j, values, column)
             return
         if not isinstance(values, Coded):
             for part, given in zip(column, values, strict=True):
@@ -161,12 +161,12 @@ class ArrayBuffer:
         for part, codes in zip(column, values.codes, strict=True):
             part[:] = held.take(codes)
 
-    def _borrow(self, j: int, rows: Ints, column: NDArray[Any]) -> None:
+    def _borrow(self, j: int, values: Borrowed, column: NDArray[Any]) -> None:
         """Write what other rows of X hold: by places in one long array where X is one, which is twice as fast."""
-        (n, d), X = self.X.shape, self.X
+        (n, d), X, rows = self.X.shape, self.X, values.rows
         whole = column.dtype == X.dtype and rows.shape == column.shape
         if whole and X.flags.c_contiguous:
-            np.take(X.reshape(-1), rows * d + j, out=column, mode="clip")
+            np.take(X.reshape(-1), values.strides(d) + j, out=column, mode="clip")
         elif whole and X.flags.f_contiguous:
             np.take(X.T.reshape(-1), rows + j * n, out=column, mode="clip")
         else:

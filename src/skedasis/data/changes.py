@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
 from typing import TypeAlias
+
+import numpy as np
 
 from skedasis.typing import Floats, Ints
 
@@ -36,6 +40,25 @@ class Borrowed:
     """
 
     rows: Ints
+
+    @cached_property
+    def mark(self) -> bytes:
+        """Return what tells these rows from others: made once, for all columns and outputs that borrow them."""
+        return blake2b(np.ascontiguousarray(self.rows).data, digest_size=24).digest()
+
+    def part(self, first: int, last: int) -> Borrowed:
+        """Return some of the sets; itself for all, so that what is known of it is not made anew."""
+        if first == 0 and last >= len(self.rows):
+            return self
+        return Borrowed(self.rows[first:last])
+
+    def strides(self, width: int) -> Ints:
+        """Return the rows' beginnings in a long array of rows of this width."""
+        known: tuple[int, Ints] | None = self.__dict__.get("_strides")
+        if known is None or known[0] != width:
+            known = width, self.rows * width
+            self.__dict__["_strides"] = known
+        return known[1]
 
 
 Values: TypeAlias = Floats | Sequence[Floats] | Coded | Borrowed

@@ -62,6 +62,9 @@ def _batch(
         label: quantity.on(batch, job.copies, job.checked.eps, before, tape)
         for (label, quantity), before in zip(job.outputs.items(), used, strict=True)
     }
+    shared: dict[str, Any] = {}
+    for bound in bounds.values():
+        bound.shared = shared
     gathered: Gathered = {}
     for task in job.tasks:
         for label, bound in bounds.items():

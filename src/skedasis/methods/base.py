@@ -309,10 +309,11 @@ def plain(value: Any) -> Any:
 
 def chosen(arrays: Mapping[str, Any], keep: Bools | None) -> dict[str, Any]:
     """Return the rows that are kept, of those arrays that there are."""
-    if keep is not None and not keep.any():
-        return {}
     there = {name: a for name, a in arrays.items() if a is not None}
-    return there if keep is None else {name: a[keep] for name, a in there.items()}
+    if keep is None:
+        return there
+    places = np.flatnonzero(keep)
+    return {name: a[places] for name, a in there.items()} if len(places) else {}
 
 
 def given_for(value: Any, feature: Feature, usual: Any) -> Any:

@@ -66,6 +66,7 @@ class Bound:
         self._used = None if used is None else used.__dict__.get("_buffer")
         self._whole: tuple[Bound, Ints] | None = None
         self._tape = tape
+        self._tiled: Any = None
         self.shared: dict[str, Any] = {}
 
     def __len__(self) -> int:
@@ -320,15 +321,17 @@ class Bound:
         answer = as_array(self.quantity.read(raw, targets), self.quantity.describe())
         self.meter.floored += self.quantity.floored(raw, targets)
         # What was computed from the answer is as exact as the answer was.
-        self.output = self.quantity.computed(raw) or answer.dtype
+        if self.output is None:
+            self.output = self.quantity.computed(raw) or answer.dtype
         return checked(answer, n, self.quantity.describe(), where)
 
     def _targets(self, sets: int) -> Any:
         """Return the labels of `sets` sets of the rows, as the quantity reads them."""
         if not self.quantity.labelled:
             return None
-        own = self.batch.targets()
-        return own if sets == 1 else np.tile(own, sets)
+        if self._tiled is None or len(self._tiled) < sets * len(self):
+            self._tiled = np.tile(self.batch.targets(), sets)
+        return self._tiled[: sets * len(self)]
 
     def _ask(self, changes: Changes, sets: int, where: str) -> Any:
         """Call the model."""
@@ -348,7 +351,7 @@ def _sets(values: Any, first: int, last: int) -> Any:
     if isinstance(values, tuple):
         return values[first:last]
     if isinstance(values, Borrowed):
-        return Borrowed(values.rows[first:last])
+        return values.part(first, last)
     if isinstance(values, Coded):
         codes = values.codes
         part = codes[first:last, None] if codes.ndim == 1 else codes[:, first:last].T

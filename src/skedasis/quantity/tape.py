@@ -33,8 +33,10 @@ class Tape:
         mark = hashlib.blake2b(self._rows, digest_size=24)
         for j, values in changes.items():
             mark.update(f"|{j}".encode())
+            if isinstance(values, Borrowed):
+                mark.update(values.mark)
+                continue
             parts = (values.codes,) if isinstance(values, Coded) else values
-            parts = (values.rows,) if isinstance(values, Borrowed) else parts
             for part in parts if isinstance(parts, tuple) else (parts,):
                 array = np.ascontiguousarray(part)
                 mark.update(f"{array.shape}{array.dtype}".encode())

@@ -28,10 +28,19 @@ class Classes(Predicted):
         The type that the model answered in.
     labels : sequence, optional
         The classes' labels; without them they are 0 to k - 1.
+    least : float, optional
+        The smallest probability, if it is known.
     """
 
-    def __init__(self, p: Floats, given: Any, labels: Sequence[Any] | None = None) -> None:
+    def __init__(
+        self,
+        p: Floats,
+        given: Any,
+        labels: Sequence[Any] | None = None,
+        least: float | None = None,
+    ) -> None:
         self.p, self.given = p, given
+        self.least = float(p.min(initial=1.0)) if least is None else least
         self.labels = range(len(p)) if labels is None else labels
 
     @property
@@ -49,7 +58,7 @@ class Classes(Predicted):
     def entropy(self, part: Part = "total") -> Floats:
         """Return -sum p log p, shape (n,): exactly 0 where one class is certain, and never negative."""
         whole(part)
-        return entropy_of(self.p)
+        return entropy_of(self.p, self.least)
 
     def log_likelihood(self, y: Any) -> Floats:
         """Return the log of the label's probability, floored at the unit round-off of the model's numbers.
@@ -61,7 +70,7 @@ class Classes(Predicted):
 
     def floored(self, y: Any) -> int:
         """Return for how many rows the label's probability is below the floor."""
-        if self.p.min(initial=1.0) >= self._eps:
+        if self.least >= self._eps:
             return 0
         return int(np.count_nonzero(self._of(y) < self._eps))
 
@@ -108,16 +117,18 @@ class Classes(Predicted):
         )
 
 
-def entropy_of(p: Floats) -> Floats:
-    """Return the entropies of the columns of p, (k, n) -> (n,); 0 log 0 is 0."""
-    total = np.zeros(p.shape[1])
-    logs = np.empty(p.shape[1])
-    possible = p.min(initial=1.0) > 0
-    for row in p:
-        np.log(row if possible else np.maximum(row, _TINY, out=logs), out=logs)
-        logs *= row
-        total -= logs
+def entropy_of(p: Floats, least: float | None = None) -> Floats:
+    """Return the entropies of the columns of p, (k, n) -> (n,); 0 log 0 is 0. `least` is p's minimum, if known."""
+    total, logs = np.empty(p.shape[1]), np.empty(p.shape[1])
+    possible = (p.min(initial=1.0) if least is None else least) > 0
+    for place, row in enumerate(p):
+        into = logs if place else total
+        np.log(row if possible else np.maximum(row, _TINY, out=into), out=into)
+        into *= row
+        if place:
+            total += into
     # A probability may be 1 plus a rounding error; and minus zero is no entropy.
+    np.negative(total, out=total)
     return np.maximum(total, 0.0, out=total)
 
 
@@ -155,8 +166,7 @@ def as_classes(raw: Any, n: int, what: str, labels: Sequence[Any] | None = None)
             )
         )
     p = np.array(answer.T, order="C")
-    _check(p, given, what)
-    return Classes(p, given, labels)
+    return Classes(p, given, labels, _check(p, given, what))
 
 
 def several_labels(what: str, count: int) -> UnsupportedError:
@@ -171,15 +181,15 @@ def several_labels(what: str, count: int) -> UnsupportedError:
     )
 
 
-def _check(p: Floats, given: Any, what: str) -> None:
-    """Refuse what is no distribution, and set what is negative by rounding to 0."""
+def _check(p: Floats, given: Any, what: str) -> float:
+    """Refuse what is no distribution, set what is negative by rounding to 0, and return the smallest of all."""
     off = p.sum(axis=0)
     off -= 1.0
     np.abs(off, out=off)
     eps = np.finfo(given if given.kind == "f" else float).eps
-    low = p.min(initial=0.0)
+    low = float(p.min(initial=1.0))
     if low >= 0 and off.max(initial=0.0) <= np.sqrt(eps):
-        return
+        return low
     n = p.shape[1]
     strange = ~np.isfinite(p).all(axis=0)
     if strange.any():
@@ -192,6 +202,7 @@ def _check(p: Floats, given: Any, what: str) -> None:
     if strange.any():
         raise _refused(what, f"probabilities that sum to {off.max():.4g} off 1", strange, n)
     np.maximum(p, 0.0, out=p)
+    return max(low, 0.0)
 
 
 def _refused(what: str, got: str, strange: Any, n: int) -> ModelOutputError:

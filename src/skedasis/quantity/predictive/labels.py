@@ -88,8 +88,8 @@ def _numbers(y: NDArray[Any], what: str) -> Floats:
     try:
         if text or y.dtype.kind not in "fiubO":
             raise TypeError
-        numbers = y.astype(float)
-    except (TypeError, ValueError) as error:
+        numbers = y.astype(float, copy=False)  # only ever read
+    except (TypeError, ValueError, OverflowError) as error:
         raise DataError(
             explained(
                 f"{what}: y",
