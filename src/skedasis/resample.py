@@ -178,7 +178,7 @@ def influence_error(
     n = len(influence)
     w = np.ones(n) if weights is None else weights
     total = float(w.sum())
-    size = total if kind == "frequency" else n
+    size = total if kind == "frequency" else total**2 / float(w @ w)
     if size <= 1:
         return np.nan, np.nan
     moved = influence - w @ influence / total

@@ -17,7 +17,7 @@ from skedasis.engine.record import as_bytes, check_settings, provenance
 from skedasis.engine.run import run
 from skedasis.methods.missing import MISSING
 from skedasis.methods.mplot import check_labels
-from skedasis.methods.pfi_forms import OnRows
+from skedasis.methods.pfi_forms import OnRows, warn_of_unused
 from skedasis.moments import WeightKind
 from skedasis.quantity.base import Quantity
 from skedasis.quantity.wrap import as_quantity
@@ -120,6 +120,7 @@ def explain(
     quantity = as_quantity(model)
     source = quantity.prepare(as_source(X, y, weights, schema, row_id))
     method, choice = _settled(method, quantity, source, features, groups, seed)
+    warn_of_unused(method, model, y)
     source = choice.source
     check_settings(threads, weight_kind)
     tasks = choice.tasks(method)

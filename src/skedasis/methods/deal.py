@@ -5,6 +5,10 @@ row lends exactly once, as in any permutation; over random orders each pair of r
 with the lender can be told from what varies with the receiver (`resample.permutation_error`), for the steps are whole
 blocks of the circle: a block's rows borrow from one other block's, all of them.
 
+No row borrows from itself, as one of n does in a random permutation: drawn for all rows at once, that would come out
+as all of them or none. It is counted instead: `others` says which part of all pairs are pairs of different rows, and
+the pairs of a row with itself, which change nothing, make up the rest.
+
 The draws belong to the rows' keys. They depend neither on batches nor on threads nor, with `row_id`, on the rows'
 order; and all features share them, so that two features are compared by the same pairs of rows.
 """
@@ -54,6 +58,10 @@ class Circle(Protocol):
         """Return the rows' blocks, (n,); `blocks` for rows that belong to none."""
         ...
 
+    def others(self, places: Ints) -> Floats | float:
+        """Return which part of a row's lenders are other rows, for each row, (n,), or for all."""
+        ...
+
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
@@ -90,8 +98,7 @@ class Blocks:
         ahead = np.where(ahead >= inside, ahead - inside, ahead)
         if over:
             aside = at >= inside
-            # Anyone but itself, unless everyone keeps what it has.
-            turn = np.where(steps == 0, 0, 1 + steps % (over - 1))
+            turn = 1 + steps % (over - 1)  # anyone but itself
             ahead = np.where(aside, inside + (at - inside + turn) % over, ahead)
         return self.row[ahead].astype(np.int64)
 
@@ -99,13 +106,17 @@ class Blocks:
         """Return the rows' blocks, (n,)."""
         return np.minimum(self.at[places] // self.size, self.blocks).astype(np.int64)
 
+    def others(self, places: Ints) -> float:
+        """Return which part of each row's lenders are other rows."""
+        return 1 - 1 / len(self.row)
+
 
 @dataclass(frozen=True, eq=False)
 class Arcs:
     """Circles of rows that take up arcs of the length of their weights: one circle, or one for each subgroup.
 
     Each row looks ahead from a point of its arc, and borrows from the row whose arc it meets: any row of its circle
-    with the probability of its weight, itself included.
+    with the probability of its weight.
 
     Parameters
     ----------
@@ -121,6 +132,8 @@ class Arcs:
     ahead : ndarray of float, shape (r, circles)
         How far the rows look.
     blocks : int
+    apart : ndarray of float, shape (N,), optional
+        Which part of a row's lenders are other rows, where it looks too far to meet itself.
     """
 
     row: Ints
@@ -130,6 +143,7 @@ class Arcs:
     length: Floats
     ahead: Floats
     blocks: int
+    apart: Floats | None = None
 
     @property
     def inside(self) -> int:
@@ -156,6 +170,10 @@ class Arcs:
         """Return the rows' blocks, (n,)."""
         share = self.point[places] / self.length[self.circle[places]]
         return np.minimum((share * self.blocks).astype(np.int64), self.blocks - 1)
+
+    def others(self, places: Ints) -> Floats | float:
+        """Return which part of each row's lenders are other rows; 1 where rows do meet themselves."""
+        return 1.0 if self.apart is None else self.apart[places]
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,14 +221,14 @@ def deal(
     """
     even = circle is None and (weights is None or bool((weights == weights[0]).all()))
     shared = min(STEPS, max(1, (min(rows, BLOCKS) - 1) // 2))
-    parts = np.array_split(np.arange(repeats), -(-repeats // shared))
     circles: list[Circle] = []
-    for number, part in enumerate(parts):
+    for number, first in enumerate(range(0, repeats, shared)):
+        part = min(shared, repeats - first)
         rng = np.random.default_rng([_SALT, seed, number])
         if even:
-            circles.append(_even(rows, order, len(part), rng))
+            circles.append(_even(rows, order, part, rng))
         else:
-            circles.append(_arcs(rows, order, len(part), rng, weights, circle))
+            circles.append(_arcs(rows, order, part, rng, weights, circle))
     return Deal(circles)
 
 
@@ -225,13 +243,16 @@ def _even(n: int, order: Ints | None, repeats: int, rng: np.random.Generator) ->
     row = np.empty(n, dtype=kind)
     row[at] = np.arange(n, dtype=kind)
     blocks = _blocks(n)
-    half = max(1, (blocks - 1) // 2)
+    steps = _steps(1, blocks, repeats, rng)
+    return Blocks(at, row, n // blocks, blocks, (steps % blocks).astype(float))
+
+
+def _steps(least: int, blocks: int, repeats: int, rng: np.random.Generator) -> Ints:
+    """Return steps of whole blocks, no fewer than `least` in either direction."""
+    half = max(least, (blocks - 1) // 2)
     # No two steps alike, nor one the other's opposite, which would ask the same pairs of rows twice.
-    steps = rng.permutation(half)[:repeats] + 1
-    steps = np.where(rng.random(len(steps)) < 0.5, steps, blocks - steps)
-    # Rows lend to themselves as often as in any random permutation: one time in n.
-    steps = np.where(rng.random(len(steps)) < 1 / n, 0, steps % blocks)
-    return Blocks(at, row, n // blocks, blocks, steps.astype(float))
+    steps = rng.permutation(half - least + 1)[:repeats] + least
+    return np.where(rng.random(len(steps)) < 0.5, steps, blocks - steps)
 
 
 def _blocks(n: int) -> int:
@@ -259,9 +280,29 @@ def _arcs(
     length = np.bincount(own, w).astype(float)
     start = np.append(0.0, np.cumsum(length))[:-1]
     point = np.empty(n)
-    ahead = rng.random((repeats, len(length))) * length
+    blocks, apart = min(n, BLOCKS), None
     if weights is None:
         # Whole steps, from the middle of one arc to the middle of another: a permutation.
-        ahead, within = np.floor(ahead), np.full(n, 0.5)
+        ahead = 1 + np.floor(rng.random((repeats, len(length))) * (length - 1))
+        within, apart = np.full(n, 0.5), 1 - 1 / length[own]
+    elif circle is None:
+        ahead, far = _weighted(n, float(w.max()), float(length[0]), repeats, rng)
+        apart = 1 - w / length[0] if far else None
+    else:
+        ahead = rng.random((repeats, len(length))) * length
     point[row] = ends - w[row] - start[own[row]] + within[row] * w[row]
-    return Arcs(row, point, own, ends, length, ahead, min(n, BLOCKS))
+    return Arcs(row, point, own, ends, length, ahead, blocks, apart)
+
+
+def _weighted(
+    n: int, longest: float, length: float, repeats: int, rng: np.random.Generator
+) -> tuple[Floats, bool]:
+    """Return how far the rows of one circle look, (repeats, 1), and whether that is beyond the longest arc."""
+    least = max(1, int(np.ceil(longest * BLOCKS / length)))
+    if n > BLOCKS and (BLOCKS - 1) // 2 - least + 1 >= repeats:
+        steps = _steps(least, BLOCKS, repeats, rng)
+        return steps[:, None] * length / BLOCKS, True
+    drawn = rng.random((repeats, 1))
+    if longest < length / 4:
+        return longest + drawn * (length - 2 * longest), True
+    return drawn * length, False

@@ -29,6 +29,9 @@ _SAMPLE = 4099
 class PFI(Parameters):
     """Permutation importance: the mean rise of the quantity when a feature's values come from other rows.
 
+    It estimates E q(X'_s, X_c, Y) - E q(X_s, X_c, Y), where X'_s is distributed as X_s and independent of the rest
+    (entropy_importance Eq. 2), by all ordered pairs of rows, i = j included: in expectation (1 - 1/N) of it.
+
     Parameters
     ----------
     repeats : int
@@ -70,14 +73,18 @@ class PFI(Parameters):
     with ``exact=True``. Never clipped at zero: a feature that does not matter has an importance around zero, and
     exactly zero where the model does not use it (Proposition 2).
 
-    All features share the permutations, which are drawn before the first batch for the rows' keys (`row_id`): the
-    result does not depend on batches, threads, or the order of columns. Weighted rows lend in proportion to their
-    weights.
+    All features share the permutations (but with ``conditional=True``, where each has subgroups of its own), which are
+    drawn before the first batch for the rows' keys (`row_id`): the result does not depend on batches, threads, or the
+    order of columns. No row borrows from itself; that it would, once in N times, is a factor 1 - 1/N of the mean.
+    Weighted rows lend in proportion to their weights; a row borrows from one other in each repeat, whatever its weight,
+    so that draws add more to the error than if rows were repeated.
 
     `std_error` and the analytic interval include that the rows are a sample: the Hájek projection of the mean over
-    pairs, from sums over blocks of rows (`skedasis.resample.pair_variance`), plus what the draws add. With
-    ``conditional=True`` they are conservative; with a `metric` they come from the jackknife over ten parts of the rows
-    and are conservative, too.
+    pairs, from sums over blocks of rows (`skedasis.resample.pair_variance`), plus what the draws add. Below some 50
+    rows they are too narrow (0.8 to 0.9 instead of 0.95 at 10 rows). Where weights are frequencies, rows are taken to
+    vary alike whatever their weight. With ``conditional=True`` the error is that of receivers and lenders as if all
+    draws were their own, which is rather too large; with a `metric` it comes from the jackknife over ten parts of the
+    rows.
 
     References
     ----------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,7 +13,7 @@ import numpy as np
 from skedasis.data.changes import Borrowed
 from skedasis.data.schema import Feature
 from skedasis.data.source import Source
-from skedasis.errors import DataError, UnsupportedError, explained
+from skedasis.errors import LeftOutWarning, UnsupportedError, explained
 from skedasis.methods.base import Bound, Local, chosen
 from skedasis.methods.deal import Deal, deal
 from skedasis.methods.form import Form
@@ -20,21 +21,23 @@ from skedasis.methods.pfi import PFI, together
 from skedasis.methods.subgroups import subgroups
 from skedasis.moments import Totals, WeightKind
 from skedasis.quantity.base import Quantity, Traits
-from skedasis.resample import influence_error, parts_error, permutation_error
+from skedasis.resample import parts_error, permutation_error
 from skedasis.results.importance import Importance, LocalImportance
 from skedasis.typing import Bools, Floats, Ints, Json
 
-_CALL = 20_000
+CALL = 20_000
 """Rows of one call: beyond it calls get no cheaper for any model, and their arrays no longer stay close at hand."""
-_PAIRS = 200_000_000
-"""Pairs of rows that `exact` takes on at most."""
+LEAST_ROWS = 7
+"""Fewer rows have no standard error."""
+NOTHING = (np.nan, np.nan)
 
 
 def form_of(base: PFI, quantity: Quantity, source: Source, seed: int) -> Any:
     """Return the form that was asked for."""
     if base.exact:
-        _check_size(len(source))
-        return ExactPFI(base, source, seed)
+        from skedasis.methods.pfi_exact import exact_form
+
+        return exact_form(base, source, seed)
     if base.metric is not None:
         from skedasis.methods.pfi_metric import metric_form
 
@@ -45,15 +48,15 @@ def form_of(base: PFI, quantity: Quantity, source: Source, seed: int) -> Any:
     return RowPFI(base, source, seed)
 
 
-def _check_size(rows: int) -> None:
-    if rows**2 > _PAIRS:
-        raise DataError(
-            explained(
-                "PFI(exact=True)",
-                f"{rows:,} rows, which are {rows**2:,} pairs for each feature",
-                f"at most {_PAIRS:,} pairs",
-                "Use sd.PFI(repeats=30), or max_samples",
-            )
+def warn_of_unused(method: Any, model: Any, y: Any) -> None:
+    """Warn of labels that are given with a bare model: its prediction has no use for them."""
+    bare = not isinstance(model, Quantity) and y is not None
+    if bare and isinstance(method, OnRows) and method.base.metric is None:
+        warnings.warn(
+            "PFI: y is not used, for it is the prediction whose rise is measured. To see which features the model "
+            'needs to be right use sd.loss(model, "squared_error") or sd.nll(model).',
+            LeftOutWarning,
+            stacklevel=3,
         )
 
 
@@ -156,7 +159,7 @@ class OnRows(Form):
     @property
     def batch_rows(self) -> int | None:
         """Return how many rows a batch has at most."""
-        return max(250, _CALL // self.base.repeats)
+        return max(250, CALL // self.base.repeats)
 
     def sets(self, plans: Sequence[Any]) -> int:
         """Return how many values a row gets in one call: all repeats."""
@@ -245,8 +248,8 @@ class RowPFI(OnRows):
         after = self._after(bound, plan, borrowed)
         own, w = bound.at(), bound.weights
         rises = after - own
-        if w is not None:
-            rises *= w
+        others = plan.circles.circles[0].others(bound.places)
+        rises *= others if w is None else others * w
         sums = self._sums(bound, plan, rises, lenders)
         sums["own"] = Totals(np.array([own.sum() if w is None else own @ w]))
         return Local(sums, self._kept(bound, after, keep))
@@ -274,8 +277,11 @@ class RowPFI(OnRows):
         """Average, and say how sure that is."""
         sums = local.moments["rises"].sums
         values = sums.sum(axis=1) / self.weight
-        error = permutation_error(self._parts(plan, sums), self._norm(kind))
-        return self._result(plan, local, about, values, error, exact=exact)
+        norm = self._norm(kind)
+        error, freedom = permutation_error(self._parts(plan, sums), norm)
+        if kind == "sampling":  # few heavy rows say no more than as few rows would
+            freedom = min(freedom, max(norm[1] - 1, 1.0))
+        return self._result(plan, local, about, values, (error, freedom), exact=exact)
 
     def _parts(self, plan: Lent, sums: Floats) -> list[tuple[Floats, Floats, float]]:
         """Return for each circle its blocks' sums, its steps, and the size of its rows."""
@@ -320,64 +326,21 @@ class ConditionalPFI(RowPFI):
         self, plan: Lent, local: Local, about: Any, *, exact: bool, kind: WeightKind
     ) -> Importance:
         """Average; the error takes what a row lends and what it receives for its part."""
-        received, lent = (
-            local.moments[k].sums[:, : plan.circles.blocks] for k in ("rises", "lent")
-        )
+        received, lent = (local.moments[k].sums for k in ("rises", "lent"))
         values = received.sum(axis=1) / self.weight
         everyone, w = np.arange(len(self.source)), self.source.weights
-        block = plan.circles.circles[0].block(everyone)
-        weight = np.bincount(block, w, received.shape[1])
-        parts = (received + lent).mean(axis=0) - 2 * values.mean() * weight
-        error = parts_error(parts, self.weight)
-        enough = len(self.source) >= 7
+        spread, first = [], 0
+        for circle in plan.circles.circles:  # each has blocks of its own
+            last = first + len(circle.steps)
+            weight = np.bincount(circle.block(everyone), w, received.shape[1])
+            part = (received[first:last] + lent[first:last]).mean(axis=0)
+            spread.append(parts_error(part - 2 * values.mean() * weight, self.weight)[0])
+            first = last
+        # Parts are independent rows: weights that are frequencies stand for more of them.
+        norm = self._norm(kind)
+        error = float(np.sqrt(np.mean(np.square(spread)) * norm[1] / norm[0]))
+        enough = len(self.source) >= LEAST_ROWS
+        freedom = float(min(received.shape[1], len(self.source)) - 1)
         return self._result(
-            plan, local, about, values, error if enough else (np.nan, np.nan), exact=exact
+            plan, local, about, values, (error, freedom) if enough else NOTHING, exact=exact
         )
-
-
-@dataclass(frozen=True)
-class ExactPFI(OnRows):
-    """The mean over all ordered pairs of rows."""
-
-    @cached_property
-    def deal(self) -> Deal | None:
-        """Return None: every row lends to every other."""
-        return None
-
-    @property
-    def batch_rows(self) -> int | None:
-        """Return how many rows meet all the others at a time."""
-        return max(1, _CALL // len(self.source))
-
-    def sets(self, plans: Sequence[Any]) -> int:
-        """Return how many values a row gets: those of all rows."""
-        return len(self.source)
-
-    def row_bytes(self, plan: Lent) -> int:
-        """Return what a kept row costs."""
-        return 32
-
-    def local(self, bound: Bound, plan: Lent, keep: Bools | None) -> Local:
-        """Call the model with everyone's values, and sum the rises by receiver and by lender."""
-        n = len(self.source)
-        everyone = Borrowed(self._rows(np.arange(n))[:, None])
-        rises = self._after(bound, plan, everyone) - bound.at()
-        w, all_w = bound.weights, self.source.weights
-        mean = rises.mean(axis=0) if all_w is None else all_w @ rises / self.weight
-        received = np.zeros(n)
-        received[bound.places] = mean
-        lent = (rises.sum(axis=1) if w is None else rises @ w) / self.weight
-        own = bound.at()
-        total = np.array([own.sum() if w is None else own @ w])
-        sums = {"received": Totals(received), "lent": Totals(lent), "own": Totals(total)}
-        return Local(sums, self._kept(bound, (own + mean)[None], keep))
-
-    def read(
-        self, plan: Lent, local: Local, about: Any, *, exact: bool, kind: WeightKind
-    ) -> Importance:
-        """Average, and say how sure that is."""
-        received, lent = local.moments["received"].sums, local.moments["lent"].sums
-        w = self.source.weights
-        mean = float(received.mean() if w is None else w @ received / self.weight)
-        error = influence_error(received + lent - 2 * mean, w, kind)
-        return self._result(plan, local, about, np.array([mean]), error, exact=exact)

@@ -88,8 +88,8 @@ def _numbers(source: Source, feature: Feature) -> Floats:
     """Return a feature as columns that a tree can split on: itself, or one of zeros and ones for each level."""
     if not feature.categorical:
         column = source.table.column(feature.position, source.row_id)
-        # Beyond every number, but not infinite: a place of its own for rows that miss it.
-        return np.nan_to_num(column, nan=np.nanmax(np.abs(column), initial=0.0) * 2 + 1)[:, None]
+        # Ranks: trees compute in single precision, which an offset or a scale would exhaust. Missing comes last.
+        return np.unique(column, return_inverse=True)[1].astype(float)[:, None]
     codes, values = source.table.coded(feature.position, source.row_id)
     if feature.kind == "ordinal":
         return codes[:, None].astype(float)
@@ -98,7 +98,7 @@ def _numbers(source: Source, feature: Feature) -> Floats:
 
 
 def _targets(source: Source, feature: Feature) -> Floats:
-    """Return the same on one scale, so that columns of a group count alike."""
+    """Return a feature's ranks or levels on one scale, so that columns of a group count alike."""
     numbers = _numbers(source, feature)
     spread = numbers.std(axis=0)
     return (numbers - numbers.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
