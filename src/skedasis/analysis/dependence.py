@@ -14,7 +14,7 @@ import numpy as np
 from skedasis import execute
 from skedasis.analysis.columns import Coded, moments
 from skedasis.errors import DataError, explained
-from skedasis.typing import Floats
+from skedasis.typing import Floats, Ints
 
 TREES = 100
 """As in the paper (App. B.5), whose forests have scikit-learn's other defaults too."""
@@ -22,6 +22,8 @@ LEAST_ROWS = 10
 """With fewer rows that have a value a forest says nothing."""
 PARTNERS, SHARE, MOST = 3, 0.1, 0.5
 """So many partners are named at most: those with such a share in what a forest gained by its splits; and most of it."""
+BEYOND = 0.05
+"""Their share is so much greater than that of a feature would be that is noise to the forest."""
 LEAST_R2 = 0.1
 """Below it there is little to share, and partners would be named by chance."""
 
@@ -93,14 +95,17 @@ def dependence(
         importlib.import_module("sklearn.tree")
     except ImportError:
         return nothing(d, "R² needs scikit-learn: pip install 'skedasis[sklearn]'.")
-    r2, shares = np.full((2, d), np.nan), np.zeros((d, d))
+    r2, shares, beyond = np.full((2, d), np.nan), np.zeros((d, d)), np.zeros((d, d))
+    often = np.log2([len(np.unique(column)) for column in data.places.T])
     with execute.Progress(2 * d, "features predicted by the others", progress) as bar:
         for k in range(d):
             r2[0, k], shares[k] = _learnt(data, k, seed, threads, label=False)
+            beyond[k] = shares[k] - _by_chance(data.owner, often, k, r2[0, k])
             bar.advance()
             r2[1, k], _ = _learnt(data, k, seed, threads, label=True)
             bar.advance()
     names = tuple(f.name for f in data.features)
+    shares[beyond < BEYOND] = 0.0  # of one feature by chance, and of many: noise is split by, too
     found = [_links(names, r2[0], shares, k) for k in range(d)]
     partners, predicts = tuple(p for p, _ in found), tuple(q for _, q in found)
     return Dependence(r2[0], r2[1], partners, predicts, len(data.label), _notes(data))
@@ -132,6 +137,17 @@ def _learnt(data: Coded, k: int, seed: int, threads: int, *, label: bool) -> tup
     residual = w[out] @ (known[out] - predicted[out]) ** 2 / w[out].sum()
     np.add.at(shares, data.owner[outside], gained[: int(outside.sum())])
     return float(1 - residual.sum() / variance.sum()), shares
+
+
+def _by_chance(owner: Ints, often: Floats, k: int, r2: float) -> Floats:
+    """Return what each feature's share would be in a forest of feature k if it were noise to it, shape (features,).
+
+    Trees that are grown to the end split the variance that nothing explains, too: by any column, and by one with many
+    values more often.
+    """
+    often = np.where(owner == k, 0.0, often)
+    share = np.bincount(owner, often) / max(often.sum(), 1e-300)
+    return share * (1 - np.clip(np.nan_to_num(r2), 0.0, 1.0))
 
 
 def out_of_bag(

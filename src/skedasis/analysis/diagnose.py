@@ -18,6 +18,9 @@ from skedasis.data.groups import grouped
 from skedasis.engine import explain
 from skedasis.errors import DataError, explained
 from skedasis.methods.pfi import PFI
+from skedasis.methods.pfi_forms import LEAST_ROWS
+from skedasis.moments import WeightKind
+from skedasis.quantity.base import Quantity
 from skedasis.quantity.several import Several
 from skedasis.quantity.uncertainty import entropy, nll
 from skedasis.results.diagnosis import Diagnosis
@@ -41,6 +44,7 @@ def diagnose(  # noqa: PLR0913 - the verbs share a dozen keywords, and this one 
     level: float = 0.95,
     groups: Mapping[str, Any] | None = None,
     weights: Any = None,
+    weight_kind: WeightKind = "frequency",
     schema: Any = None,
     seed: int = 0,
     memory: int | str = "1GB",
@@ -56,15 +60,16 @@ def diagnose(  # noqa: PLR0913 - the verbs share a dozen keywords, and this one 
 
     Likelihood-PFI is how much worse the model predicts the labels when a feature's values come from other rows.
     Entropy-PFI is how much less certain it gets, which happens where the feature no longer agrees with others that
-    tell of the label as well. A feature of high Likelihood-PFI and no Entropy-PFI is independent of the rest; one that
-    has both shares what it knows, and its Likelihood-PFI under-reports it.
+    tell of the label as well. A feature of high Likelihood-PFI and no Entropy-PFI is independent of the rest, if
+    forests find nothing that speaks against it; one that has both shares what it knows, and its Likelihood-PFI
+    under-reports it.
 
     Parameters
     ----------
     model : fitted model with a predictive distribution, or `skedasis.ensemble`
         Whatever `skedasis.entropy` and `skedasis.nll` take.
     X : array or data frame, n rows
-        Never changed.
+        Rows that the model was not trained on. Never changed.
     y : array of n labels
     repeats : int
         Permutations of each feature, 3 at least.
@@ -72,7 +77,7 @@ def diagnose(  # noqa: PLR0913 - the verbs share a dozen keywords, and this one 
         Of the intervals that the verdicts rest on.
     groups : mapping of str to list of columns, optional
         Columns that are moved together, under a name of their own.
-    weights, schema, seed, memory, keep, threads, progress, row_id
+    weights, weight_kind, schema, seed, memory, keep, threads, progress, row_id
         As in `skedasis.explain`.
     dependence : bool
         Whether to measure how well each feature is predicted by the others, and by the others and the label
@@ -89,7 +94,8 @@ def diagnose(  # noqa: PLR0913 - the verbs share a dozen keywords, and this one 
     Raises
     ------
     DataError
-        For fewer than 3 repeats, fewer than 7 rows, a level outside (0, 1), and as `skedasis.explain`.
+        For fewer than 3 repeats, rows or repeats that leave no interval (fewer than 7 rows always), a level outside
+        (0, 1), a quantity in place of the model, and as `skedasis.explain`.
     UnsupportedError
         For a model without a predictive distribution.
     ModelOutputError
@@ -100,26 +106,38 @@ def diagnose(  # noqa: PLR0913 - the verbs share a dozen keywords, and this one 
     Costs n (1 + repeats · features) model rows: both measures come from one pass. The forests need none; of 2,000 rows
     and ten features they take about 20 seconds on one core, so pass `threads`, fewer rows, or ``dependence=False``.
 
+    Hold the rows out from training. At the rows that it was trained on an overfitted model is sure of labels that it
+    knows by heart, and any other value, of pure noise too, makes it worse and less certain: each feature looks shared.
+
     The verdicts follow sec. 3.5 of the paper. A measure is about zero where its interval holds 0, or where its mean is
-    below 5 % of the largest mean of that measure, or 1e-4 nats: with enough rows everything can be told from 0. For
-    entropies it is 20 % where no forest finds a link between the feature and others, as the paper reads Fig. 8 and 9.
+    small: below 5 % of the largest mean of that measure and below 0.01 nats, or below 1e-4 nats. With enough rows
+    everything can be told from 0. For entropies it is 20 % and 0.1 nats where no forest finds a link between the
+    feature and others, as the paper reads Fig. 8 and 9. "Below 0" and "above 0" are intervals that do not hold 0.
 
     | verdict | Likelihood-PFI | Entropy-PFI |
     |---|---|---|
     | unused | exactly 0 | exactly 0 |
-    | no effect | about zero | about zero |
-    | independent | above 0 | about zero |
-    | shared | above 0 | above 0 |
-    | uninformative | about zero | above 0 |
-    | informative | above 0 | about zero, which decides nothing |
-    | undecided | about zero, which decides nothing | about zero, or above 0 |
-    | overconfident | above 0, or about zero | below 0 |
-    | misleading | below 0 | any |
+    | no effect | holds 0 | holds 0 |
+    | little effect | about zero | about zero, and one of the two is small |
+    | independent | above 0, not small | about zero |
+    | shared | above 0 | not about zero |
+    | uninformative | holds 0, or small and below it | not about zero |
+    | informative | above 0 | what it says is not supported |
+    | undecided | about zero | about zero, and one of the two decides nothing |
+    | misleading | below 0, not small | any |
 
-    The last four are ours. "About zero" decides nothing where the interval is wide (it holds 0, and also a fifth of
-    the largest mean that is told from 0, and 0.01 nats), where the entropy is the same everywhere, and where forests
-    contradict: what the entropy calls independent is predicted by the others with an R² of 0.5 or more, or predicts
-    another so. Each verdict is of a single feature at `level`; of many features some are told from 0 by chance.
+    The last three and "little effect" are ours. An Entropy-PFI that is not zero means shared information, whatever its
+    sign. Below 0 the model is surer with other rows' values: those that share lie together where it is less certain.
+    That is no fault of the model, and says nothing of noise that can be reduced.
+
+    An interval decides nothing where it is wide: it holds 0, and also a fifth of the largest mean that is told from 0
+    (0.01 nats at least, 0.1 at most). A likelihood that decides nothing leaves the feature undecided, whatever its
+    entropy. An Entropy-PFI of zero is not supported where the entropy is wide or the same everywhere, and where forests
+    find a link: the others predict the feature with an R² of 0.1 or more, or it helps to predict another. (An entropy
+    that is additive in the features has Entropy-PFI 0 at any dependence.) Without R² the entropy alone speaks for
+    independence, and the sentence says so. One that is not zero is not supported where forests find no link at all:
+    then ask whether the model was trained on these rows. Each verdict is of a single feature at `level`; of many
+    features some are told from 0 by chance.
 
     References
     ----------
@@ -150,7 +168,8 @@ def diagnose(  # noqa: PLR0913 - the verbs share a dozen keywords, and this one 
     features = grouped(source, groups)
     # What forests cannot take is refused before the model is asked for anything.
     data = coded(source, features, dependence_rows, seed) if dependence else None
-    given = {"y": y, "weights": weights, "schema": schema, "groups": groups, "row_id": row_id}
+    given: Json = {"y": y, "weights": weights, "weight_kind": weight_kind}
+    given |= {"schema": schema, "groups": groups, "row_id": row_id}
     limits: Json = {"memory": memory, "keep": keep, "threads": threads, "progress": progress}
     method = PFI(repeats=repeats, max_samples=max_samples)
     found = explain(quantity, X, method=method, seed=seed, **given, **limits)
@@ -164,6 +183,15 @@ def diagnose(  # noqa: PLR0913 - the verbs share a dozen keywords, and this one 
 
 def _both(model: Any) -> Several:
     """Return both quantities of a model, read off the same answers."""
+    if isinstance(model, Quantity):
+        raise DataError(
+            explained(
+                "diagnose(model)",
+                f"a quantity ({model.name})",
+                "the model itself",
+                "Pass the model: diagnose takes its entropy and its likelihood",
+            )
+        )
     likelihood = nll(model)
     both = {"likelihood": likelihood, "entropy": entropy(model)}
     return Several(likelihood, both, "likelihood and entropy")
@@ -193,15 +221,18 @@ def _check(repeats: Any, level: Any, y: Any) -> None:
 
 
 def _check_intervals(likelihood: Importance) -> None:
-    if np.isnan(likelihood.std_error).any():
-        raise DataError(
-            explained(
-                "diagnose",
-                f"{likelihood.rows:,} rows, for which there are no intervals",
-                "at least 7 rows",
-                "Bring more rows",
-            )
-        )
+    if not np.isnan(likelihood.std_error).any():
+        return
+    if likelihood.rows < LEAST_ROWS:
+        got, expected = f"{likelihood.rows:,} rows", f"at least {LEAST_ROWS} rows"
+        fix = "Bring more rows, or a larger max_samples"
+    else:
+        repeats = likelihood.values.shape[1]
+        got = f"{repeats} repeats of {likelihood.rows:,} rows that are too much alike"
+        expected, fix = "repeats from which an interval can be told", "Use more repeats or rows"
+    raise DataError(
+        explained("diagnose", f"{got}, for which there are no intervals", expected, fix)
+    )
 
 
 def _diagnosis(
@@ -251,8 +282,8 @@ def _notes(record: Json, certain: Importance) -> tuple[str, ...]:
     floored = record.get("floored_rows", 0)
     if floored:
         notes.append(
-            f"{floored:,} of the model's answers gave the label a probability of 0, which was raised to a floor: "
-            "Likelihood-PFI depends on that floor."
+            f"{floored:,} of the model's answers gave the label a probability below what can be told from 0 (float64: "
+            "2.2e-16, float32: 1.2e-7), raised to that floor: Likelihood-PFI depends on it."
         )
     if record["rows"] < record["source_rows"]:
         rows = f"{record['rows']:,} of {record['source_rows']:,} rows"

@@ -4,12 +4,13 @@
 |---|---|
 | zero | every repeat is 0, up to rounding (1e-12 nats for each nat that is averaged) |
 | level | its interval holds 0 |
-| small | its interval does not, but the mean is below 5 % of the largest of that measure, or 1e-4 nats; of an entropy \
-below 20 %, if forests find no link between the feature and others |
+| small | its interval does not, but the mean is below 5 % of the largest of that measure and below 0.01 nats, or \
+below 1e-4 nats; of an entropy below 20 % and 0.1 nats, if forests find no link between the feature and others |
 | up, down | otherwise |
 
-With many rows everything is told from 0, so `small` counts as about zero too. (The paper reads the age of concrete so,
-sec. 5.1: a small Entropy-PFI, and a feature that the others do not predict.)
+With many rows everything is told from 0: so there is `small`. It is measured in nats too, for a share alone would let
+one strong feature decide what is said of all others. (The paper reads the age of concrete as small, sec. 5.1: a small
+Entropy-PFI, and a feature that the others do not predict.)
 """
 
 from __future__ import annotations
@@ -24,11 +25,13 @@ from skedasis.results.diagnosis import written
 from skedasis.results.importance import Importance
 from skedasis.typing import Bools, Floats
 
-RELEVANT, UNLINKED = 0.05, 0.2
-"""Means below this share of the measure's largest count as about zero; entropies below the other, where forests find no
-link to other features."""
+RELEVANT, LITTLE = 0.05, 0.01
+"""Means below this share of the measure's largest, and below so many nats, are small."""
+UNLINKED, MUCH = 0.2, 0.1
+"""The same for entropies where forests find no link to others. A tenth of a nat is never small, and no interval that
+reaches so far from 0 says that there is nothing: it is a likelihood ratio of 1.1 a row."""
 LEAST_NATS = 1e-4
-"""So do means below this: a likelihood ratio of 1.0001 a row. Nats have no unit, whatever X and y are measured in."""
+"""Means below this are small whatever the largest: a likelihood ratio of 1.0001 a row. Nats have no unit."""
 WIDE, WIDE_NATS = 0.2, 0.01
 """Intervals that hold 0 are wide if they also hold this share of what was told from 0, and so many nats."""
 _ROUNDING = 1e-12
@@ -69,12 +72,16 @@ class Measured:
         """Return whether there is nothing to speak of."""
         return self.place in ("zero", "level", "small")
 
+    @property
+    def above_zero(self) -> bool:
+        """Return whether the interval lies above 0, however little."""
+        return self.place == "up" or (self.place == "small" and self.mean > 0)
+
     def __str__(self) -> str:
         if self.place == "zero":
             return f"{self.name} 0"  # of zeros there is no interval to speak of
         ends = f"{written(self.lower)} to {written(self.upper)}"
-        small = ", small" if self.place == "small" else ""
-        return f"{self.name} {written(self.mean)} ({ends}{small})"
+        return f"{self.name} {written(self.mean)} ({ends})"
 
 
 @dataclass(frozen=True)
@@ -112,9 +119,14 @@ class Case:
         return bool(self.others >= WELL or self.predicts[1] >= WELL)
 
     @property
+    def known(self) -> bool:
+        """Return whether there is a forest to ask."""
+        return not np.isnan(self.others)
+
+    @property
     def alone(self) -> bool:
-        """Return whether forests find no link to others."""
-        return self.others < HARDLY and not self.predicts[0]
+        """Return whether forests find no link to others: they hardly predict it, and learn nothing from it."""
+        return self.others < HARDLY and not self.predicts[0] and not self.partners
 
 
 def cases(
@@ -131,10 +143,10 @@ def cases(
         Of the intervals.
     """
     d = len(likelihood)
-    unlinked = np.array([not p for p in found.partners]) & ~np.isnan(found.others)
-    informing = _measured(likelihood, "Likelihood-PFI", level, np.full(d, RELEVANT), np.zeros(d))
-    relevant = np.where(unlinked, UNLINKED, RELEVANT)
-    certain = _measured(entropy, "Entropy-PFI", level, relevant, WIDE * np.abs(likelihood.mean))
+    informing = _measured(likelihood, "Likelihood-PFI", level, np.zeros(d, bool), np.zeros(d))
+    links = zip(found.others, found.partners, found.predicts, strict=True)
+    unlinked = np.array([r2 < HARDLY and not p and not q[0] for r2, p, q in links])
+    certain = _measured(entropy, "Entropy-PFI", level, unlinked, WIDE * np.abs(likelihood.mean))
     flat, moves = same_everywhere(entropy), _moves(entropy)
     return [
         Case(
@@ -164,18 +176,16 @@ def same_everywhere(entropy: Importance) -> bool:
 
 
 def _measured(
-    found: Importance, name: str, level: float, relevant: Floats, narrow: Floats
+    found: Importance, name: str, level: float, unlinked: Bools, narrow: Floats
 ) -> list[Measured]:
-    """Place each feature's importance.
-
-    Means below the share `relevant` of the largest are small; an interval within `narrow` of 0 is not wide.
-    """
+    """Place each feature's importance; an interval within `narrow` of 0 is not wide, unless that is much."""
     mean, (lower, upper) = found.mean, found.interval(level)
     told: Bools = (lower > 0) | (upper < 0)
     rounding = _ROUNDING * max(1.0, abs(found.baseline))
-    little = np.maximum(relevant * np.abs(mean).max(), LEAST_NATS)
-    certain = float(np.abs(mean[told]).max(initial=0.0))
-    least = np.maximum(max(WIDE * certain, WIDE_NATS), narrow)
+    largest, certain = (float(np.abs(m).max(initial=0.0)) for m in (mean, mean[told]))
+    usual, lone = min(RELEVANT * largest, LITTLE), min(UNLINKED * largest, MUCH)
+    little = np.maximum(np.where(unlinked, lone, usual), LEAST_NATS)
+    least = np.maximum(np.minimum(np.maximum(WIDE * certain, narrow), MUCH), WIDE_NATS)
     drawn = found.std**2 / found.values.shape[1] > found.std_error**2 / 2
     measured: list[Measured] = []
     for k, m in enumerate(map(float, mean)):

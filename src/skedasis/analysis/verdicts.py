@@ -1,22 +1,27 @@
 """How Likelihood-PFI and Entropy-PFI are read together (entropy_importance, sec. 3.5).
 
 Each measure is placed on its own (`skedasis.analysis.places`): zero, level, small, up or down. The first three are
-about zero. Then both together:
+about zero; zero and level hold 0. Then both together:
 
 | Likelihood-PFI | Entropy-PFI | verdict |
 |---|---|---|
 | zero | zero | unused |
-| about zero | about zero | no effect |
+| holds 0 | holds 0 | no effect |
+| about zero | about zero, and one of the two is small | little effect |
 | up | about zero | independent; informative, if that is not decided |
-| up | up | shared |
-| about zero | up | uninformative |
-| about zero, but not decided | about zero, or up | undecided |
-| up, about zero | down | overconfident |
+| up, or small above 0 | up, down | shared; informative, if forests find nothing to share with |
+| holds 0, or small below it | up, down | uninformative |
+| about zero | about zero, and one of the two is wide | undecided |
 | down | any | misleading |
 
+A non-zero Entropy-PFI means shared information whatever its sign: below zero, the two that share lie together where the
+model is less certain. That says nothing of whether the model is right to be surer elsewhere.
+
 An interval that holds 0 decides nothing if it is wide: if it also holds a fifth of the largest mean of that measure
-that is told from 0 (0.01 nats at least), and, of an entropy, a fifth of what the feature does to the likelihood. Nor
-does an entropy decide anything that is the same everywhere, or that calls independent what others predict well.
+that is told from 0 (0.01 nats at least, 0.1 at most), and, of an entropy, a fifth of what the feature does to the
+likelihood. Nor does an entropy decide anything that is the same everywhere, or that calls independent what others
+predict, or what others are predicted from: an entropy that is additive in the features has Entropy-PFI 0 at any
+dependence.
 """
 
 from __future__ import annotations
@@ -50,26 +55,30 @@ def _verdict(case: Case) -> Verdict:
 
 
 def _kind(case: Case) -> Kind:
-    likelihood, entropy = case.likelihood, case.entropy
-    if likelihood.place == "down":
+    if case.likelihood.place == "down":
         return "misleading"
-    if entropy.place == "down":
-        return "overconfident"
-    if likelihood.wide:
+    if case.likelihood.wide:
         return "undecided"
-    return _of_little(case) if likelihood.about_zero else _of_much(case)
+    return _of_much(case) if case.likelihood.above_zero else _of_nothing(case)
 
 
-def _of_little(case: Case) -> Kind:
-    """Return the verdict on a feature without which the model does no worse."""
-    if case.entropy.place == "up":
+def _of_nothing(case: Case) -> Kind:
+    """Return the verdict on a feature without which the model does no worse, as far as is told."""
+    if not case.entropy.about_zero:
         return "uninformative"
-    return "unused" if case.likelihood.place == case.entropy.place == "zero" else "no effect"
+    if case.entropy.wide:
+        return "undecided"
+    places = {case.likelihood.place, case.entropy.place}
+    if "small" in places:
+        return "little effect"
+    return "unused" if places == {"zero"} else "no effect"
 
 
 def _of_much(case: Case) -> Kind:
-    """Return the verdict on a feature without which the model does worse."""
-    if case.entropy.place == "up":
-        return "shared"
-    told_apart = not (case.flat or case.entropy.wide or case.linked)
-    return "independent" if told_apart else "informative"
+    """Return the verdict on a feature without which the model does worse, be it by little."""
+    if not case.entropy.about_zero:
+        return "informative" if case.alone else "shared"
+    if case.likelihood.place == "small" and not case.entropy.wide:
+        return "little effect"
+    supported = case.alone or not case.known
+    return "independent" if supported and not (case.flat or case.entropy.wide) else "informative"

@@ -133,12 +133,18 @@ def importance_command(  # noqa: PLR0917 - typer names them all
     out: Out = None,
     seed: int = 0,
 ) -> None:
-    """Say how much a model needs each feature: print the numbers, and write a figure or the numbers into a file."""
+    """Say how much a model needs each feature: print the numbers, and write a figure or the numbers into a file.
+
+    Bring rows that the model was not trained on. Of rows that it knows by heart, values of other rows make it worse and
+    less certain whatever the feature is: even noise looks important, and shared.
+    """
     from skedasis.data.files import read_table
 
     tell.checked_ending(out)
     asked = Asked(quantity, loss, repeats, rows, conditional, class_, seed)
     table = read_table(data)
+    if target is not None:  # told at once: a model may take long to load
+        table.place(target, "--target")
     loaded = ask.load_model(model)
     if target is not None and asked.quantity in (None, *_LABELLED):
         table, left = ask.labelled(table, target)

@@ -126,6 +126,8 @@ class Source:
         The labels as the quantity reads them, such as the places of classes.
     keys : ndarray, shape (n,), optional
         What the caller knows the rows by, wherever they stand in X: what is drawn by chance is drawn for them.
+    sampled : bool
+        Whether these are only some of the rows that were given.
     """
 
     table: Table
@@ -138,6 +140,7 @@ class Source:
     coded: dict[int, Ints | None] = field(default_factory=dict)
     targets: NDArray[Any] | None = None
     keys: NDArray[Any] | None = None
+    sampled: bool = False
 
     def __len__(self) -> int:
         return len(self.table) if self.row_id is None else len(self.row_id)
@@ -188,7 +191,7 @@ class Source:
             )
         }
         ids = places if self.row_id is None else self.row_id[places]
-        return replace(self, row_id=ids, held={}, coded={}, **parts)
+        return replace(self, row_id=ids, held={}, coded={}, sampled=True, **parts)
 
     def holds(self, size: int) -> bool:
         """Return whether arrays of so many bytes are held, one of each column."""

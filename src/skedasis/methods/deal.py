@@ -28,6 +28,8 @@ BLOCKS = 127
 """Blocks of a circle: so many independent looks at how rows differ."""
 STEPS = 10
 """Repeats that share a circle. Many of them tell lenders from receivers better, but not without end."""
+_FEW = 3
+"""Blocks that the longest arc of a weighted circle may cover for its steps to be whole blocks."""
 _SALT = 4098
 """Keeps these draws apart from others that are made with the same seed."""
 
@@ -299,10 +301,9 @@ def _weighted(
 ) -> tuple[Floats, bool]:
     """Return how far the rows of one circle look, (repeats, 1), and whether that is beyond the longest arc."""
     least = max(1, int(np.ceil(longest * BLOCKS / length)))
-    if n > BLOCKS and (BLOCKS - 1) // 2 - least + 1 >= repeats:
+    if n > BLOCKS and least <= _FEW and (BLOCKS - 1) // 2 - least + 1 >= repeats:
         steps = _steps(least, BLOCKS, repeats, rng)
         return steps[:, None] * length / BLOCKS, True
-    drawn = rng.random((repeats, 1))
-    if longest < length / 4:
-        return longest + drawn * (length - 2 * longest), True
-    return drawn * length, False
+    # Where arcs are long beside the circle only looks of any length are fair; spread, so that they differ.
+    drawn = (rng.permutation(repeats) + rng.random(repeats)) / repeats
+    return drawn[:, None] * length, False

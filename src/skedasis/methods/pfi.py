@@ -121,6 +121,10 @@ class PFI(Parameters):
         if self.local != "all":
             _whole("local", self.local, 0, 1000)
         _share(self.max_samples)
+        for name in ("exact", "conditional", "greater_is_better"):
+            if not isinstance(getattr(self, name), (bool, np.bool_)):
+                got = repr(getattr(self, name))[:60]
+                raise DataError(explained(f"PFI({name})", got, "True or False", "Use one of them"))
         chosen = {
             "exact": self.exact,
             "conditional": self.conditional,

@@ -49,8 +49,8 @@ def form_of(base: PFI, quantity: Quantity, source: Source, seed: int) -> Any:
 
 
 def warn_of_unused(method: Any, model: Any, y: Any) -> None:
-    """Warn of labels that are given with a bare model: its prediction has no use for them."""
-    bare = not isinstance(model, Quantity) and y is not None
+    """Warn of labels that are given with a bare estimator: its prediction has no use for them."""
+    bare = not isinstance(model, Quantity) and hasattr(model, "predict") and y is not None
     if bare and isinstance(method, OnRows) and method.base.metric is None:
         warnings.warn(
             "PFI: y is not used, for it is the prediction whose rise is measured. To see which features the model "
@@ -136,9 +136,7 @@ class OnRows(Form):
 
     def together(self, found: Any, record: Json) -> Importance:
         """Return one result of all features."""
-        wanted, rows = self.base.max_samples, len(self.source)
-        sampled = rows == wanted if isinstance(wanted, int) else wanted not in (None, 1.0)
-        return together(found, record, sampled=sampled and rows < len(self.source.table))
+        return together(found, record, sampled=self.source.sampled)
 
     def plan(self, column: Feature, traits: Traits) -> Lent:
         """Say what moves, and from where."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-import functools
+import difflib
+import inspect
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,12 +13,19 @@ import numpy as np
 from skedasis.data.coding import missing_among
 from skedasis.data.source import Source
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError, explained
-from skedasis.methods.base import Bound, Local
+from skedasis.methods.base import Local
 from skedasis.methods.pfi import PFI
 from skedasis.methods.pfi_forms import Lent, OnRows
 from skedasis.moments import Totals, WeightKind
 from skedasis.quantity.base import Quantity
+from skedasis.quantity.fitted import title
+from skedasis.quantity.loss import loss_called
+from skedasis.quantity.losses import of_class
+from skedasis.quantity.outputs import Probability
+from skedasis.quantity.predictive.labels import Labels
+from skedasis.quantity.predictive.quantities import Entropy, PredictiveVariance
 from skedasis.results.importance import Importance, LocalImportance
+from skedasis.results.words import METRIC_ROWS
 from skedasis.typing import Bools, Floats
 
 _NAMES: dict[str, tuple[str, int]] = {
@@ -28,7 +37,21 @@ _NAMES: dict[str, tuple[str, int]] = {
     "roc_auc": ("roc_auc_score", 1),
 }
 """scikit-learn's functions, and whether more of them is better."""
+_ALIASES = {
+    "ap": "average_precision",
+    "auc": "roc_auc",
+    "auprc": "average_precision",
+    "auroc": "roc_auc",
+    "medae": "median_absolute_error",
+    "pr_auc": "average_precision",
+    "r_squared": "r2",
+    "rsquared": "r2",
+}
 _OF_CLASSES = ("average_precision", "roc_auc")
+_OF_SPREAD = ("explained_variance", "r2")
+_UNWEIGHTED = ("max_error",)
+"""Rows of weight zero are gone before; all others count alike for a maximum."""
+_NUMBERS = Labels("numbers")
 _PARTS = 10
 """Parts of the jackknife."""
 
@@ -39,10 +62,12 @@ def metric_form(base: PFI, quantity: Quantity, source: Source, seed: int) -> Met
     Raises
     ------
     DataError
-        For an unknown name, and without labels.
+        For an unknown name, without labels, for labels that the metric has no use for, and for weights with a function
+        that takes none.
     UnsupportedError
-        For a name without scikit-learn.
+        For a name without scikit-learn, and for a quantity that the named metric cannot compare with labels.
     """
+    metric: Any = base.metric
     if source.y is None:
         raise DataError(
             explained("PFI(metric)", "no y", "the label of each row", "Pass y=, the labels of X")
@@ -51,26 +76,119 @@ def metric_form(base: PFI, quantity: Quantity, source: Source, seed: int) -> Met
     if missing:
         got = f"{missing:,} missing labels (NaN or None)"
         raise DataError(explained("y", got, "a label for every row", "Leave these rows out"))
-    y: Any = source.y
-    if isinstance(base.metric, str) and base.metric in _OF_CLASSES:
-        y = _hits(quantity, y)
+    if isinstance(metric, str):
+        _named(metric)
+        check_compared(metric, quantity)
+    elif source.weights is not None and not _takes_weights(metric):
+        raise DataError(
+            explained(
+                f"PFI(metric={_title(metric)})",
+                "a function that takes no sample_weight, and weights",
+                "metric(y, values, sample_weight=...), for rows count by their weights",
+                "Let it take sample_weight, or leave weights out",
+            )
+        )
+    y = source.y
+    if isinstance(metric, str) and metric in _OF_CLASSES:
+        for one in _outputs(quantity):
+            hits_of(one, y, metric)  # now, rather than when the model has been called
+    elif isinstance(metric, str):
+        y = _NUMBERS.encode(y, f"PFI(metric={metric!r})")
+        if metric in _OF_SPREAD and len(y) < 2:
+            got = f"{len(y)} row, whose labels have no spread"
+            raise DataError(
+                explained(f"PFI(metric={metric!r})", got, "2 rows or more", "Pass more")
+            )
     return MetricPFI(base, source, seed, y)
 
 
-def _hits(quantity: Any, y: Any) -> Any:
-    """Return labels as whether they are the class whose probability is explained."""
-    classes = getattr(getattr(quantity, "model", None), "classes_", None)
-    column = getattr(quantity, "column", None)
-    if classes is None or column is None:
-        return y
-    return np.asarray(y) == np.asarray(classes)[column]
+def check_compared(name: str, quantity: Quantity) -> None:
+    """Refuse a quantity that a named metric cannot compare with labels.
+
+    Raises
+    ------
+    UnsupportedError
+    """
+    for one in _outputs(quantity):
+        wrong = one.labelled or isinstance(one, (Entropy, PredictiveVariance))
+        scores = name in _OF_CLASSES
+        if not wrong and (scores or not isinstance(one, Probability)):
+            continue
+        proper = "sd.probability, sd.logit or sd.prediction" if scores else "sd.prediction"
+        fix = (
+            "sd.probability(model, class_=...)" if scores else "a regressor, or sd.prediction of it"
+        )
+        raise UnsupportedError(
+            explained(
+                f"PFI(metric={name!r}) of {one.describe()}",
+                "a quantity that predicts no label" if wrong else "the score of a class",
+                f"one that does: {proper}",
+                f"Pass {fix}; or leave metric out, for the rise of the quantity itself",
+            )
+        )
+
+
+def _outputs(quantity: Any) -> list[Any]:
+    """Return the quantities of the outputs; where their number is not known yet, one that is like them."""
+    parts = getattr(quantity, "parts", None) or {}
+    return list(parts.values()) or [getattr(quantity, "one", quantity)]
+
+
+def _takes_weights(metric: Any) -> bool:
+    """Return whether a function takes `sample_weight`."""
+    try:
+        taken = inspect.signature(metric).parameters
+    except (TypeError, ValueError):  # compiled functions have no signature
+        return True
+    return "sample_weight" in taken or any(p.kind is p.VAR_KEYWORD for p in taken.values())
+
+
+def _title(metric: Any) -> str:
+    """Return a metric's name as a user would write it."""
+    return repr(metric) if isinstance(metric, str) else title(metric)
+
+
+def hits_of(quantity: Any, y: Any, name: str) -> Bools:
+    """Return whether each row is of the class that is scored, shape (n,).
+
+    Parameters
+    ----------
+    quantity : Quantity
+        A probability or its log odds, of the class whose rows count; or scores, high where the larger of two labels is.
+    y : ndarray, shape (n,)
+    name : str
+        The metric, for messages.
+
+    Raises
+    ------
+    DataError
+        For labels that the quantity does not know, and where all rows are of one class.
+    """
+    what = f"PFI(metric={name!r}): y"
+    if isinstance(quantity, Probability):
+        hits = of_class(quantity, y) > 0
+        got = f"labels that {'all are' if hits.all() else 'never are'} the class of {quantity.name}"
+    else:
+        numbers = _NUMBERS.encode(y, what.removesuffix(": y"))
+        found = np.unique(numbers)
+        if len(found) > 2:
+            fix = "Encode them, for example y == 'yes', or pass sd.probability(model, class_=...)"
+            raise DataError(explained(what, f"{len(found):,} different labels", "two", fix))
+        hits = numbers == found[-1]
+        got = f"{found[-1]:g} for all rows"
+    if hits.all() or not hits.any():
+        raise DataError(
+            explained(what, got, "rows of the class and others", "Pass rows of both kinds")
+        )
+    return hits
 
 
 def _named(name: str) -> tuple[Any, int]:
+    """Return scikit-learn's function, and whether more of it is better."""
     if name not in _NAMES:
         known = ", ".join(map(repr, _NAMES))
         raise DataError(
-            explained("PFI(metric)", repr(name), f"one of {known}, or a function", "Name one")
+            explained("PFI(metric)", repr(name), f"one of {known}, or a function", _meant(name))
         )
     try:
         import sklearn.metrics
@@ -85,6 +203,17 @@ def _named(name: str) -> tuple[Any, int]:
         ) from error
     function, sign = _NAMES[name]
     return getattr(sklearn.metrics, function), sign
+
+
+def _meant(name: str) -> str:
+    """Return what to do instead of an unknown name: use a near one, or the loss that it is the mean of."""
+    plain = name.lower().replace("-", "_").replace(" ", "_").removeprefix("neg_")
+    loss = loss_called(plain)
+    if loss is not None:
+        of = "model" if "brier" not in plain else "sd.probability(model)"
+        return f"Explain the loss that it is a mean of, without a metric: sd.loss({of}, {loss!r})"
+    near = _ALIASES.get(plain) or next(iter(difflib.get_close_matches(plain, _NAMES, 1)), None)
+    return "Name one" if near is None else f"Did you mean {near!r}?"
 
 
 @dataclass(frozen=True)
@@ -122,18 +251,24 @@ class MetricPFI(OnRows):
         metric: Any = self.base.metric
         return metric if isinstance(metric, str) else getattr(metric, "__name__", "metric")
 
-    @functools.cached_property
-    def _score(self) -> Any:
-        """Return the metric as something that is better the larger it is, of values and the rows they are of."""
-        metric, sign = self.base.metric, 1 if self.base.greater_is_better else -1
+    @property
+    def _metric(self) -> tuple[Any, int]:
+        """Return the metric, and 1 where it is better the larger it is, else -1."""
+        metric: Any = self.base.metric
         if isinstance(metric, str):
-            metric, sign = _named(metric)
-        return functools.partial(self._value, metric, sign)
+            return _named(metric)
+        return metric, 1 if self.base.greater_is_better else -1
 
-    def _value(self, metric: Any, sign: int, values: Floats, rows: Any) -> float:
-        w = self.source.weights
+    def _score(self, y: Any, values: Floats, rows: Any) -> float:
+        """Return the metric as something that is better the larger it is, of values and the rows they are of."""
+        metric, sign = self._metric
+        w = None if self.base.metric in _UNWEIGHTED else self.source.weights
         weights = {} if w is None else {"sample_weight": w[rows]}
-        found = metric(self.y[rows], values[rows], **weights)
+        try:
+            found = metric(y[rows], values[rows], **weights)
+        except Exception as error:
+            self._explain(error)
+            raise
         try:
             number = float(found)
         except (TypeError, ValueError):
@@ -149,28 +284,51 @@ class MetricPFI(OnRows):
             )
         return sign * number
 
-    def local(self, bound: Bound, plan: Lent, keep: Bools | None) -> Local:
+    def _explain(self, error: Exception) -> None:
+        """Say what helps where a metric wants predicted labels, else add a note of how it was called."""
+        if isinstance(error, ValueError) and "continuous" in str(error):
+            raise DataError(
+                explained(
+                    f"PFI(metric={self.what})",
+                    f"a metric of predicted labels ({str(error).splitlines()[0][:80]})",
+                    "a metric of labels and the quantity's values: metric(y, values)",
+                    "For wrong labels explain sd.loss(model, 'zero_one') without a metric",
+                )
+            ) from error
+        error.add_note(
+            f"raised while skedasis called the metric {self.what} with the labels and the quantity's values of "
+            f"{len(self.source):,} rows"
+        )
+
+    def local(self, bound: Any, plan: Lent, keep: Bools | None) -> Local:
         """Call the model with borrowed values, and keep everything."""
         _, borrowed = self._lenders(bound, plan)
         after = self._after(bound, plan, borrowed)
-        return Local({"own": Totals(np.zeros(1))}, self._kept(bound, after, keep))
+        kept = self._kept(bound, after, keep)
+        # Which class is scored depends on the output: only here it is known.
+        return Local({"own": Totals(np.zeros(1))}, kept, notes={"of": bound.quantity})
+
+    def _labels(self, quantity: Any) -> Any:
+        """Return the labels as the metric takes them."""
+        return hits_of(quantity, self.y, self.what) if self._of_classes else self.y
+
+    @property
+    def _of_classes(self) -> bool:
+        return isinstance(self.base.metric, str) and self.base.metric in _OF_CLASSES
 
     def read(
         self, plan: Lent, local: Local, about: Any, *, exact: bool, kind: WeightKind
     ) -> Importance:
         """Compare the metric before and after."""
         own, after = local.kept["own"], np.ascontiguousarray(local.kept["after"].T)
-        everyone = np.arange(len(own))
-        base = self._score(own, everyone)
-        values = np.array([base - self._score(a, everyone) for a in after])
-        error = self._error(own, after[0], values, kind)
-        sign = 1 if self.base.greater_is_better else -1
-        if isinstance(self.base.metric, str):
-            sign = _named(self.base.metric)[1]
+        y, everyone = self._labels(local.notes["of"]), np.arange(len(own))
+        base = self._score(y, own, everyone)
+        values = np.array([base - self._score(y, a, everyone) for a in after])
+        sign = self._metric[1]
         return Importance(
             (plan.feature.name,),
             values[None],
-            np.array([error]),
+            np.array([self._error(y, own, after[0], len(values), kind)]),
             np.array([_PARTS - 1.0]),
             sign * base,
             len(own),
@@ -179,22 +337,35 @@ class MetricPFI(OnRows):
             about.library,
             self.name,
             self._some(plan, local),
-            {"metric": self.what},
+            {"metric": self.what, "greater_is_better": sign > 0},
         )
 
-    def _error(self, own: Floats, after: Floats, values: Floats, kind: WeightKind) -> float:
-        """Return the jackknife's error over parts of the rows, of the first repeat: conservative for several."""
+    def _error(self, y: Any, own: Floats, after: Floats, repeats: int, kind: WeightKind) -> float:
+        """Return the jackknife's error over parts of the rows, of the first repeat.
+
+        Rows are taken out as receivers, with what they borrowed: that rows lend, too, is not seen.
+        """
         n = len(own)
-        if n < 2 * _PARTS or len(values) < 3:
+        if n < METRIC_ROWS or repeats < 3:
             return np.nan
         part = np.empty(n, dtype=np.int64)
         part[self.source.order] = np.random.default_rng([_PARTS, self.seed]).permutation(n) % _PARTS
         rest = [np.flatnonzero(part != k) for k in range(_PARTS)]
+        if self._of_classes and any(len(np.unique(y[r])) < 2 for r in rest):
+            return np.nan  # a part holds all of a class
         try:
-            left = np.array([self._score(own, r) - self._score(after, r) for r in rest])
-        except (ValueError, ModelOutputError):  # a part that holds all of a class
+            with warnings.catch_warnings():  # whoever asked has not asked for parts of the rows
+                warnings.simplefilter("ignore")
+                left = np.array([self._score(y, own, r) - self._score(y, after, r) for r in rest])
+        except (ValueError, ArithmeticError):
             return np.nan
-        return float(np.sqrt((_PARTS - 1) / _PARTS * ((left - left.mean()) ** 2).sum()))
+        error = np.sqrt((_PARTS - 1) / _PARTS * ((left - left.mean()) ** 2).sum())
+        return float(error * np.sqrt(self._repeated(kind)))
+
+    def _repeated(self, kind: WeightKind) -> float:
+        """Return how many times fewer rows there are than their weights say: frequencies stand for equal rows."""
+        w = self.source.weights
+        return 1.0 if w is None or kind == "sampling" else float(w.sum() / (w @ w))
 
     def _some(self, plan: Lent, local: Local) -> LocalImportance | None:
         """Return the single rows that were asked for."""

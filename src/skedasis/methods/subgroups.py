@@ -67,16 +67,20 @@ def subgroups(source: Source, feature: Feature, rows: int, seed: int) -> Ints:
 def _pruned(tree: Any, others: int) -> Ints:
     """Return for each node of a tree the one that it ends in when splits that chance explains are taken back.
 
-    A tree splits noise as well as anything else, and rows alike in the feature itself are no subgroup. From the
-    root down a split stays if it lowers the sum of squares by more than the largest F statistic that one would find
-    among all splits where there is nothing (Andrews 1993: about 11; more for several features).
+    A tree splits noise as well as anything else, and rows alike in the feature itself are no subgroup. From the root
+    down a split stays if it lowers the sum of squares by more than the largest F statistic that one would find among
+    all splits where there is nothing (Andrews 1993: about 11; more for several features), or if it does so together
+    with the two splits below it: some features tell something together that neither tells alone.
     """
     critical = 11 + 2 * np.log(others)
     squares = tree.weighted_n_node_samples * tree.impurity
     left, right = tree.children_left, tree.children_right
-    rest = squares[left] + squares[right]
-    freedom = np.maximum(tree.n_node_samples - 2, 1)
-    stays = (left >= 0) & ((squares - rest) * freedom > critical * rest)
+    inner = left >= 0
+    rest = np.where(inner, squares[left] + squares[right], squares)
+    below = np.where(inner, rest[left] + rest[right], squares)
+    rows = tree.n_node_samples
+    stays = inner & ((squares - rest) * np.maximum(rows - 2, 1) > critical * rest)
+    stays |= inner & ((squares - below) * np.maximum(rows - 4, 1) > 3 * critical * below)
     ends = np.arange(tree.node_count)
     for node in range(tree.node_count):  # parents come before their children
         if left[node] >= 0 and (ends[node] != node or not stays[node]):

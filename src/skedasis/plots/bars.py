@@ -20,6 +20,8 @@ LETTERS = 32
 """Of a name beside its bar."""
 HEADED = 24
 """Of a name above its panel."""
+TITLE = 50
+"""Of what importances are of."""
 SHOWN = 6
 """Features whose rows are shown before and after."""
 MARKS = 100
@@ -153,7 +155,7 @@ def bars(
         repeats,
         x,
         f"{100 * level:g} % interval",
-        importance.method,
+        titled(importance),
         tuple(notes),
     )
 
@@ -225,6 +227,12 @@ def ordered(importance: Importance, features: Sequence[str] | None, top: int | N
     if len(places) == 0:
         raise DataError(explained("plot(features)", "none", "at least one", "Name some features"))
     return places[np.argsort(-importance.mean[places], kind="stable")][:top]
+
+
+def titled(importance: Importance) -> str:
+    """Say what of, for figures of several quantities may lie side by side."""
+    what = shortened(importance.metric or importance.quantity, TITLE)
+    return f"{importance.method} of {what}" if what else importance.method
 
 
 def repeated(importance: Importance) -> str:

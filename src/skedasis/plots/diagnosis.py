@@ -23,7 +23,7 @@ from skedasis.plots.artists import (
 from skedasis.plots.importance import bare, lines_of
 from skedasis.plots.mpl import blank_figure, legend_below, legend_in
 from skedasis.plots.style import AVERAGE, ERROR, FAINT, GRID, INK, SMALL, Legend
-from skedasis.plots.tags import placed, touches
+from skedasis.plots.tags import MARK, placed, touches
 from skedasis.plots.where import Map, Place, Predictable, predictable, where
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.typing import Floats
@@ -35,12 +35,16 @@ LOOKS: dict[str, tuple[str, str]] = {
     "uninformative": ("^", "#8a6d00"),
     "undecided": ("D", "white"),
     "no effect": ("o", "white"),
+    "little effect": ("^", "white"),
     "unused": ("s", "white"),
     "misleading": ("v", "#b3478f"),
-    "overconfident": ("P", "#5b4bb0"),
 }
 """Mark and ground of each kind of verdict: no two are alike without colours, for white is told from all others."""
 UNKNOWN = ("X", FAINT)
+NEAR = 12.0
+"""Typographical points from zero within which features are said to lie there."""
+MOVES = 8
+"""So many places words try that say what lies where, each half their height further away."""
 LINE, LEAST = 0.22, 8
 """Inches for each feature's R², and how many lines there are at least: no bar is a block."""
 
@@ -86,7 +90,7 @@ def draw_diagnosis(
     beside = predictable(diagnosis)
     if ax is not None:
         entries = _map(ax, shown)
-        headed(ax, shown.title, shown.notes[:3], 60)
+        headed(ax, shown.title, shown.notes[:4], 60)
         if legend:
             legend_in(ax, entries)
         _named(ax, shown)
@@ -166,10 +170,10 @@ def _named(ax: Axes, shown: Map) -> None:
     def points(at: Floats) -> Floats:
         return (ax.transData.transform(at) - corner) * scale
 
-    taken = _parts(ax, corner, scale, room)
-    names = [_name(ax, n, at) for n, at in zip(shown.names, shown.at, strict=True)]
-    sizes = np.array([_size(t, scale) for t in names])
     at, low, high = points(shown.at), points(shown.lower), points(shown.upper)
+    taken = _parts(ax, corner, scale, room, at)
+    names = [_name(ax, n, p) for n, p in zip(shown.names, shown.at, strict=True)]
+    sizes = np.array([_size(t, scale) for t in names])
     lines = np.concatenate(
         [
             np.column_stack([low[:, 0], at[:, 1], high[:, 0], at[:, 1]]),
@@ -187,22 +191,34 @@ def _named(ax: Axes, shown: Map) -> None:
             text.arrow_patch.set_visible(False)
     left_out = sum(tag is None for tag in found)
     if left_out:
+        far = np.abs(at - points(np.zeros(2))).max(axis=1)
+        there = sum(tag is None and f < NEAR for tag, f in zip(found, far, strict=True))
         words = f"no room for {left_out} name{'s' if left_out > 1 else ''}"
-        at = ax.annotate(
+        words += f", {there} of them at zero" if there else ""
+        foot = ax.annotate(
             "", (0.5, 0), xycoords="axes fraction", xytext=(0, 3), textcoords="offset points"
         )
-        write(at, words, SMALL - 0.5, FAINT, ha="center", va="bottom")
+        write(foot, words, SMALL - 0.5, FAINT, ha="center", va="bottom")
 
 
-def _parts(ax: Axes, corner: Floats, scale: float, room: tuple[float, float]) -> Floats:
-    """Return the boxes of the words that say what lies where; in a small panel those without room go."""
+def _parts(ax: Axes, corner: Floats, scale: float, room: tuple[float, float], at: Floats) -> Floats:
+    """Return the boxes of the words that say what lies where, which give way to points; those without room go."""
     kept: list[Floats] = []
+    marks = [np.concatenate([p - MARK, p + MARK]) for p in at]
     for text in [t for t in ax.texts if t.get_gid() == "part"]:
-        box = _box(text, corner, scale)
-        if touches(box, kept) or min(box) < 0 or box[2] > room[0] or box[3] > room[1]:
-            text.remove()
+        first = _box(text, corner, scale)
+        step = (first[3] - first[1]) / 2 * (1 if text.get_verticalalignment() == "bottom" else -1)
+        for up in step * np.arange(MOVES):
+            box = first + np.array([0.0, up, 0.0, up])
+            inside = min(box) >= 0 and box[2] <= room[0] and box[3] <= room[1]
+            around = box + np.array([-1.0, -1.0, 1.0, 1.0])  # letters are drawn in whole pixels
+            if inside and not touches(around, [*kept, *marks]):
+                kept.append(box)
+                x, y = text.get_position()
+                text.set_position((x, y + up))
+                break
         else:
-            kept.append(box)
+            text.remove()
     return np.array(kept).reshape(-1, 4)
 
 

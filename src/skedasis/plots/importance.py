@@ -12,11 +12,12 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from skedasis.errors import DataError, explained
-from skedasis.plots.artists import axis_of, clear_frame, headed, label_below, label_beside
+from skedasis.plots.artists import axis_of, clear_frame, headed, label_below, label_beside, write
 from skedasis.plots.bars import BarPanel, Shift, bars, kept, repeated, shifts
+from skedasis.plots.common import counted
 from skedasis.plots.mpl import blank_figure, legend_below, legend_in
 from skedasis.plots.scale import Axis
-from skedasis.plots.style import AVERAGE, ERROR, GRID, INK, SMALL, Legend
+from skedasis.plots.style import AVERAGE, ERROR, FAINT, GRID, INK, SMALL, Legend
 from skedasis.results.importance import Importance
 
 Kind = Literal["bars", "local"]
@@ -179,7 +180,13 @@ def _local(
         if legend:
             legend_in(ax, entries)
         return ax.figure.canvas.figure
-    return _beside(found, said, size, legend=legend)
+    figure = _beside(found, said, size, legend=legend)
+    if len(found) < len(importance):
+        # Before the panels, for it concerns them all.
+        above = figure.suptitle("", x=0.01, ha="left")
+        words = f"{len(found):,} of {counted(len(importance), 'feature')}"
+        write(above, words, SMALL, FAINT)
+    return figure
 
 
 def _beside(

@@ -1,4 +1,4 @@
-"""Where curves rise, and whose: strips at the foot of a panel."""
+"""Where curves stand high, and whose: strips at the foot of a panel."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from skedasis.results.rises import Rise, rises
 
 UNCERTAIN = ("entropy", "variance", "uncertainty")
 LABELS: dict[Rising, str] = {
-    "all": "rise of all rows",
-    "elsewhere": "rise of rows from elsewhere only",
-    "unclear": "rise, unclear whose",
+    "all": "high: all rows",
+    "elsewhere": "high: rows from elsewhere only (extrapolation)",
+    "unclear": "high: unclear whose rows",
 }
 _SHORTER: dict[Rising, tuple[str, ...]] = {
-    "all": ("rows here",),
+    "all": ("rows here, too", "rows here"),
     "elsewhere": ("rows from elsewhere only", "extrapolation", "elsewhere"),
     "unclear": ("unclear",),
 }
@@ -33,7 +33,7 @@ def is_uncertainty(effect: Effect) -> bool:
 
 
 def risen(panel: Panel, effect: Effect, view: View) -> Panel:
-    """Return a panel with the stretches on which curves rise, if these are wanted, and room for them at its foot."""
+    """Return a panel with the stretches on which curves stand high, if wanted, and room for them at its foot."""
     wanted = view.rises
     if wanted is None:
         known = effect.curves is not None and not effect.spec.derivative and effect.levels is None

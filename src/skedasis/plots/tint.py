@@ -55,6 +55,7 @@ def tint(color: Any, name: str | None, row: Ints, rows: int | None) -> Tint:
     right = values.ndim == 1 and (len(values) == needed or (rows is None and len(values) > needed))
     if not right:
         got = f"shape {values.shape}" if values.ndim != 1 else f"{len(values):,} values"
+        got = f"the text {color!r}" if isinstance(color, str) else got
         expected = f"one value for each of the {needed:,} rows of X"
         fix = "Pass a column of X, or anything of the same length"
         raise DataError(explained("plot(color)", got, expected, fix))

@@ -10,7 +10,7 @@ import numpy as np
 from skedasis.errors import DataError, explained
 from skedasis.plots.bars import axis_of_values, cut, repeated
 from skedasis.plots.common import counted
-from skedasis.plots.scale import Axis, clean, extent, told_apart, wrapped
+from skedasis.plots.scale import Axis, clean, extent, shortened, told_apart, wrapped
 from skedasis.resample import t_interval
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.importance import Importance
@@ -22,7 +22,8 @@ ROOM = 0.16
 """Share of each axis that lies below zero, for the words that stand there."""
 _CORNERS = ("informative and shared:\nPFI under-reports it", "shared,\nnot informative")
 _RIGHT, _ORIGIN = "informative,\nindependent", "unused"
-_LEFT, _BELOW = "left of zero: better\nwithout the feature", "below zero: surer\naway from the data"
+_LEFT = "left of zero: better\nwithout the feature"
+_BELOW = "below zero: shared, and surer\nwith other rows' values"
 HEAD = 0.14
 """Share of the upper axis above all that is drawn, for the words at its end."""
 LISTED = 40
@@ -127,7 +128,9 @@ def where(diagnosis: Diagnosis, level: float | None = None) -> Map:
     lower, upper = (np.column_stack([e[k] for e in ends])[order] for k in range(2))
     x, y = (_axis(i, at[:, k], (lower[:, k], upper[:, k])) for k, i in enumerate(both))
     kinds = tuple(diagnosis.verdicts[i].kind for i in order)
-    notes = [counted(both[0].rows, "row"), repeated(both[0])]
+    of = str(diagnosis.provenance.get("quantity", ""))
+    notes = [shortened(of, 60)] if of else []
+    notes += [counted(both[0].rows, "row"), repeated(both[0])]
     known = np.isfinite(lower).any()
     notes.append(f"crosses: {100 * level:g} % intervals" if known else "no interval")
     far = [cut(axis, lower[:, k], upper[:, k]) for k, axis in enumerate((x, y))]
@@ -140,7 +143,7 @@ def where(diagnosis: Diagnosis, level: float | None = None) -> Map:
         upper,
         replace(x, name=f"Likelihood-PFI: {x.name}"),
         replace(y, name=f"Entropy-PFI: {y.name}", most=y.most + HEAD * (y.most - y.least)),
-        _words(kinds),
+        _words(kinds, below=bool((upper[:, 1] < 0).any())),
         "Diagnosis",
         (*notes, *(wrapped(clean(n), 100) for n in diagnosis.notes)),
     )
@@ -179,7 +182,7 @@ def _axis(importance: Importance, value: Floats, ends: tuple[Floats, Floats]) ->
     return replace(axis, least=low, most=high)
 
 
-def _words(kinds: Sequence[str]) -> tuple[Place, ...]:
+def _words(kinds: Sequence[str], *, below: bool) -> tuple[Place, ...]:
     """Say what lies where; below zero only where something does."""
     shared, alone = _CORNERS
     words = [
@@ -190,6 +193,6 @@ def _words(kinds: Sequence[str]) -> tuple[Place, ...]:
     ]
     if "misleading" in kinds:
         words.append(Place(_LEFT, None, None, (-1, -1)))
-    if "overconfident" in kinds:
+    if below:
         words.append(Place(_BELOW, None, None, (1, -1)))
     return tuple(words)

@@ -65,7 +65,8 @@ def checked(raw: Any, n: int, what: str, where: str) -> Floats:
             if several
             else "Return one number for each row, in the rows' order"
         )
-        raise ModelOutputError(explained(what, f"output of shape {answer.shape}", f"({n},)", fix))
+        got = f"output of shape {answer.shape} ({where})"
+        raise ModelOutputError(explained(what, got, f"({n},)", fix))
     # A sum is finite only if every term is (or, rarely, if it overflows): one cheap pass in the usual case.
     with np.errstate(over="ignore", invalid="ignore"):
         total = answer.sum()

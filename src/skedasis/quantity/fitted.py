@@ -19,6 +19,19 @@ def title(model: Any) -> str:
     return type(model).__name__
 
 
+def articled(noun: str) -> str:
+    """Return a noun with its article, by how its first letters are said.
+
+    Examples
+    --------
+    >>> [articled(n) for n in ("SVC", "Ridge", "ensemble of 3 models", "ndarray", "KMeans")]
+    ['an SVC', 'a Ridge', 'an ensemble of 3 models', 'an ndarray', 'a KMeans']
+    """
+    spelt = noun[:1].isupper() and noun[1:2].isupper() and noun[0] in "AEFHILMNORSX"
+    vowel = noun[:1].lower() in "aeio" and noun[:3].lower() != "one"
+    return f"{'an' if spelt or vowel or noun.startswith('nd') else 'a'} {noun}"
+
+
 def is_classifier(model: Any) -> bool:
     """Return whether a model predicts classes."""
     return hasattr(model, "predict_proba") or (

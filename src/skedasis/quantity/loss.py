@@ -25,6 +25,26 @@ _WORDS = {
     "log_loss": "log loss",
     "zero_one": "zero-one loss",
 }
+_CALLED = {
+    "accuracy": "zero_one",
+    "brier": "squared_error",
+    "brier_score": "squared_error",
+    "cross_entropy": "log_loss",
+    "error_rate": "zero_one",
+    "l1": "absolute_error",
+    "l2": "squared_error",
+    "logloss": "log_loss",
+    "mae": "absolute_error",
+    "mean_absolute_error": "absolute_error",
+    "mean_squared_error": "squared_error",
+    "misclassification": "zero_one",
+    "mse": "squared_error",
+    "nll": "log_loss",
+    "quantile": "pinball",
+    "rmse": "squared_error",
+    "root_mean_squared_error": "squared_error",
+}
+"""What losses are called elsewhere."""
 _OF_NUMBERS = ("squared_error", "absolute_error", "pinball")
 
 
@@ -129,7 +149,9 @@ def _check_settings(kind: Any, alpha: Any, response: Any) -> None:
     number = isinstance(alpha, Real) and not isinstance(alpha, (bool, np.bool_))
     if not callable(kind) and not (isinstance(kind, str) and kind in _WORDS):
         kinds = ", ".join(repr(k) for k in _WORDS)
-        wrong = "kind", repr(kind)[:60], f"{kinds}, or loss(y, prediction) -> (n,)", "Name one"
+        near = loss_called(kind) if isinstance(kind, str) else None
+        fix = "Name one" if near is None else f"Did you mean {near!r}?"
+        wrong = "kind", repr(kind)[:60], f"{kinds}, or loss(y, prediction) -> (n,)", fix
     elif not number or not 0 < float(alpha) < 1:
         wrong = "alpha", repr(alpha)[:60], "a number between 0 and 1", "Use 0.5 for the median"
     elif alpha != 0.5 and kind != "pinball":
@@ -143,6 +165,21 @@ def _check_settings(kind: Any, alpha: Any, response: Any) -> None:
         wrong = "response", f"{response!r} with {_shown(kind)}", "a function for kind", fix
     if wrong is not None:
         raise DataError(explained(f"loss({wrong[0]})", *wrong[1:]))
+
+
+def loss_called(name: str) -> str | None:
+    """Return the kind of loss that a name stands for elsewhere, or that is spelt much like it; None if there is none.
+
+    Examples
+    --------
+    >>> loss_called("MSE"), loss_called("log-loss"), loss_called("roc_auc")
+    ('squared_error', 'log_loss', None)
+    """
+    import difflib  # only where something is wrong
+
+    plain = name.lower().replace("-", "_").replace(" ", "_").removeprefix("neg_")
+    near = difflib.get_close_matches(plain, _WORDS, 1, 0.75)
+    return _CALLED.get(plain) or next(iter(near), None)
 
 
 def _log_loss(model: Any, output: Any, name: str | None, unit: str | None) -> Quantity:

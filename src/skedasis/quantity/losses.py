@@ -108,7 +108,7 @@ class ErrorLoss(Loss):
     def encoded(self, y: Any) -> Floats:
         """Return labels as numbers; of a probability 1 where the row is of its class, else 0."""
         if isinstance(self.of, Probability):
-            return _of_class(self.of, y)
+            return of_class(self.of, y)
         return _NUMBERS.encode(y, self.describe())
 
     def read(self, raw: Any, y: Any = None) -> Floats:
@@ -228,7 +228,7 @@ def _places(y: Any, classes: NDArray[Any], what: str) -> Ints:
     return Labels("classes", classes.tolist()).encode(y, what)
 
 
-def _of_class(of: Probability, y: Any) -> Floats:
+def of_class(of: Probability, y: Any) -> Floats:
     """Return 1 where a row is of the class whose probability is explained, else 0."""
     what = of.describe()
     classes = getattr(of.model, "classes_", None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from skedasis.errors import DataError, UnsupportedError, explained
-from skedasis.quantity.fitted import is_classifier
+from skedasis.quantity.fitted import articled, is_classifier
 from skedasis.quantity.predicted import Part
 from skedasis.quantity.predictive.adapt import as_predictor
 from skedasis.quantity.predictive.ensembles import ensemble
@@ -73,8 +73,9 @@ def entropy(
     -----
     Of classes ``-sum p log p``, with 0 log 0 = 0 (entropy_importance sec. 3.2). Of a number the differential entropy,
     which is negative for narrow distributions; of a normal one ``log(2 pi e sd²) / 2``. Mixtures of normal ones are
-    integrated to 1e-10 nats. Mixtures of others are integrated over their quantiles, to 1e-8 where densities are smooth
-    and to 1e-5 where one has a kink; `q.raw(X).entropy_error()` says how far off each row may be.
+    integrated to 1e-10 nats. Mixtures of others are integrated between quantiles of all components, however narrow one
+    is beside another: to 1e-8 where densities are smooth, less exactly where one has a kink or a jump within.
+    `q.raw(X).entropy_error()` estimates how far off each row is.
 
     The noise of the observations is in it if the model says so: `BayesianRidge` and `ARDRegression` include it, NGBoost
     and GPyTorch's likelihoods too; a `GaussianProcessRegressor` only what its kernel holds of it, a WhiteKernel (its
@@ -272,7 +273,7 @@ def _predictor(model: Any, part: Any, asked: str) -> Predictor:
         raise UnsupportedError(
             explained(
                 f"{asked}(part={part!r})",
-                f"a {predictor.describe()}, whose answer is one distribution",
+                f"{articled(predictor.describe())}, whose answer is one distribution",
                 "several models or samples, whose disagreement is the epistemic part",
                 "Make a mixture of them: sd.ensemble([model, model2, …])",
             )

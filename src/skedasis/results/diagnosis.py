@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 Kind = Literal[
     "unused",
     "no effect",
+    "little effect",
     "independent",
     "shared",
     "uninformative",
     "informative",
     "undecided",
     "misleading",
-    "overconfident",
 ]
 """Of verdicts. `skedasis.diagnose` says which measures lead to which."""
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -11,6 +13,7 @@ import numpy as np
 from skedasis.errors import DataError, UnsupportedError, explained
 from skedasis.resample import t_interval
 from skedasis.results.parts import locked
+from skedasis.results.words import count, no_interval, written
 from skedasis.typing import Floats, Ints, Json
 
 if TYPE_CHECKING:
@@ -44,6 +47,8 @@ class ImportanceRank:
 class LocalImportance:
     """What permutation did to single rows (entropy_importance, appendix A).
 
+    Iterating gives the features' names; ``local["age"]`` the rises of one.
+
     Parameters
     ----------
     features : tuple of str
@@ -57,6 +62,11 @@ class LocalImportance:
         None means 1 each.
     exact : bool
         Whether these are all rows; otherwise they are a seeded sample.
+
+    Notes
+    -----
+    `difference` holds raw differences between a row and itself with another row's value. Where these are all n rows,
+    drawn by permutations of equal weights, their mean times (1 - 1/n) is the importance: that counts a row with itself.
     """
 
     features: tuple[str, ...]
@@ -67,14 +77,26 @@ class LocalImportance:
     exact: bool = True
 
     def __post_init__(self) -> None:
-        locked(self.row, self.own, self.after)
+        locked(self.row, self.own, self.after, *(() if self.weight is None else (self.weight,)))
 
     def __len__(self) -> int:
         return len(self.row)
 
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.features)
+
+    def __contains__(self, feature: object) -> bool:
+        return feature in self.features
+
+    def __repr__(self) -> str:
+        rows = "all" if self.exact else "a sample of"
+        return (
+            f"<LocalImportance: {rows} {len(self):,} rows, {count(len(self.features), 'feature')}>"
+        )
+
     @property
     def difference(self) -> Floats:
-        """Return each row's mean rise over the repeats, shape (features, m)."""
+        """Return each row's mean rise over the repeats, shape (features, m): raw differences."""
         return (self.after - self.own[:, None]).mean(axis=2)
 
     def __getitem__(self, feature: str) -> Floats:
@@ -87,13 +109,18 @@ class LocalImportance:
 class Importance:
     """Permutation importance of features for a quantity.
 
+    Estimates ``E q(X', X_c, Y) - E q(X, Y)`` for X' an independent copy of the feature X_s, the other features X_c
+    staying as they are. Printed it is a table; iterating gives the features' names, and ``pf["age"]`` one line.
+
     Attributes
     ----------
     features : tuple of str
         Names in X's order; of groups the groups' names.
     values : ndarray of float, shape (features, repeats)
         The importance in each repeat: the quantity's mean over the rows with the feature's values taken from other
-        rows, minus its mean at the rows. Never clipped at zero. Of a metric: how much the metric fell.
+        rows, minus its mean at the rows: over all pairs of rows, of which one in n is a row with itself, as in random
+        permutations. It is therefore (1 - 1/n) times the mean over pairs of different rows. Never clipped at zero. Of a
+        metric: how much worse it got where every row has another row's value.
     std_error : ndarray of float, shape (features,)
         Standard error of `mean`, which includes that the rows are a sample; NaN for fewer than three repeats.
     freedom : ndarray of float, shape (features,)
@@ -107,6 +134,7 @@ class Importance:
     local : LocalImportance or None
         Single rows, where they are kept.
     provenance : dict
+        "exact" says whether all rows took part, rather than a sample; for whether all pairs of rows did see `is_exact`.
 
     Notes
     -----
@@ -160,13 +188,17 @@ class Importance:
 
     @property
     def is_exact(self) -> bool:
-        """Return whether all ordered pairs of rows were taken."""
+        """Return whether all ordered pairs of rows were taken, ``PFI(exact=True)``: nothing was left to chance.
+
+        The provenance's "exact" is another thing: whether all rows took part.
+        """
         return bool(self.provenance.get("settings", {}).get("exact", False))
 
     @property
     def axis(self) -> str:
         """Return the text for the axis of importances."""
-        what = f"rise of {self.quantity}" if not self.metric else f"fall of {self.metric}"
+        up = not self.metric or not self.provenance.get("greater_is_better", True)
+        what = f"{'rise' if up else 'fall'} of {self.metric or self.quantity}"
         return f"{what} [{self.unit}]" if self.unit and not self.metric else what
 
     @property
@@ -177,12 +209,22 @@ class Importance:
     def __len__(self) -> int:
         return len(self.features)
 
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.features)
+
+    def __contains__(self, feature: object) -> bool:
+        return feature in self.features
+
     def __repr__(self) -> str:
         first = max(zip(self.mean, self.features, strict=True), default=(0.0, ""))
+        repeats = "all pairs" if self.is_exact else count(self.values.shape[1], "repeat")
         return (
-            f"<Importance of {len(self)} features for {self.quantity}: {self.method}, "
-            f"{self.values.shape[1]} repeats, first {first[1]!r} ({first[0]:.4g})>"
+            f"<Importance of {count(len(self), 'feature')} for {self.quantity}: {self.method}, "
+            f"{repeats}, first {first[1]!r} ({first[0]:.4g})>"
         )
+
+    def __str__(self) -> str:
+        return written(self)
 
     def __getitem__(self, feature: str) -> ImportanceRank:
         """Return one feature's line."""
@@ -208,37 +250,34 @@ class Importance:
         Raises
         ------
         DataError
-            For fewer than three repeats ("repeats": two), seven rows, a level outside (0, 1), or another method.
+            For fewer than three repeats ("repeats": two) or seven rows (of a metric: twenty), for frequencies that add
+            up to one row, a level outside (0, 1), or another method.
+
+        Notes
+        -----
+        Of a metric the error is the jackknife's, over ten parts of the rows, of one repeat. It takes what a row
+        receives and what it lends as if they were independent: it is too wide where most of the metric's error is the
+        same before and after, and too narrow where the metric's tails are long.
         """
         if method not in ("analytic", "repeats"):
             raise DataError(
                 explained("interval(method)", repr(method), "'analytic' or 'repeats'", "Name one")
             )
-        if isinstance(level, bool) or not 0 < level < 1:
+        if isinstance(level, bool) or not isinstance(level, Real) or not 0 < float(level) < 1:
             raise DataError(
                 explained("interval(level)", repr(level), "a number between 0 and 1", "Use 0.95")
             )
         if method == "repeats" and not self.is_exact:
             repeats = self.values.shape[1]
             if repeats < 2:
-                raise self._too_few(2)
+                raise no_interval(self, 2)
             error = self.std / np.sqrt(repeats)
             return t_interval(self.mean, error, np.full(len(self), repeats - 1.0), level)
         if method == "repeats":
             return self.mean, self.mean
         if np.isnan(self.std_error).any():
-            raise self._too_few(3)
+            raise no_interval(self, 3)
         return t_interval(self.mean, self.std_error, self.freedom, level)
-
-    def _too_few(self, repeats: int) -> DataError:
-        return DataError(
-            explained(
-                f"interval of {self.method}",
-                f"{self.values.shape[1]} repeats of {self.rows:,} rows",
-                f"at least {repeats} repeats, and 7 rows",
-                "Use sd.PFI(repeats=10)",
-            )
-        )
 
     def ranking(self) -> tuple[ImportanceRank, ...]:
         """Return the features, most important first."""
@@ -312,8 +351,21 @@ class Importance:
     def plot(self, **options: Any) -> Figure:
         """Draw the importances as bars with their spread, most important first.
 
-        Options are those of `skedasis.plots.importance.draw_importance`; ``kind="local"`` draws histograms of single
-        rows before and after permutation (entropy_importance, Fig. 2).
+        Parameters
+        ----------
+        kind : {"bars", "local"}
+            Bars; or histograms of single rows before and after permutation (entropy_importance, Fig. 2).
+        features : sequence of str, optional
+            Only these. By default all, of "local" the six most important ones.
+        top : int, optional
+            Only so many, the most important ones.
+        level : float
+            Of the intervals.
+        ax : matplotlib Axes, optional
+            Draw there; by default a figure is made.
+        size : (float, float), optional
+            Width and height of the figure in inches.
+        legend : bool
 
         Returns
         -------

@@ -1,8 +1,9 @@
-"""Where individual curves rise, and whether those rows rise with them that really lie there.
+"""Where individual curves stand high on average, and whether those rows' do that really lie there.
 
 An average over curves mixes two things (entropy_importance, sec. 4.1). Where uncertainty belongs to the feature's
-values themselves, the curves of all rows rise there (aleatoric uncertainty). Where it is the model's surprise at rows
-that were put there, only curves of rows whose own value lies elsewhere rise (epistemic uncertainty: extrapolation).
+values themselves, curves stand high for rows that lie there, too (aleatoric uncertainty). Where it is the model's
+surprise at rows that were put there, only curves of rows whose own value lies elsewhere do (epistemic uncertainty:
+extrapolation). A rise is a stretch above the curves' own mean, not one on which they climb.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from skedasis.typing import Floats, Ints
 
 Verdict = Literal["all", "elsewhere", "unclear"]
 SHARE = 0.5
-"""Rows that lie there show a rise, too, if theirs is more than this share of the others'."""
+"""Curves of rows that lie there stand high, too, if they do so by more than this share of the others'."""
 LOW = 0.1
 """The share of its points that a curve's low level lies above: its minimum would be lower the more a curve is noise."""
 _ROUNDING = 1e-13
@@ -29,7 +30,9 @@ _ROUNDING = 1e-13
 
 @dataclass(frozen=True)
 class Rise:
-    """A stretch of a feature's axis on which the average of its curves is high.
+    """A stretch of a feature's axis on which the average of its curves stands high: above the curves' own mean.
+
+    It is no stretch on which the curves climb: one that climbs from end to end stands high on its right half.
 
     Parameters
     ----------
@@ -46,7 +49,7 @@ class Rise:
     elsewhere_error : float
     elsewhere_rows : int
     verdict : {"all", "elsewhere", "unclear"}
-        "all": the rows that lie here show the rise, too. "elsewhere": it is made by rows from elsewhere. "unclear":
+        "all": high on average for rows that lie here, too. "elsewhere": high for rows from elsewhere only. "unclear":
         fewer than ten rows lie here, or the numbers do not decide.
     """
 
@@ -74,13 +77,13 @@ class Rise:
         if self.verdict == "unclear":
             rows = f"{self.near_rows:,} row{'s lie' if self.near_rows != 1 else ' lies'} here"
             return f"unclear: {rows}" if self.near_rows < TRUSTED_ROWS else "unclear"
-        # What rises for rows that lie there, and hardly for others, is no rise of all.
+        # What is high for rows that lie there, and hardly for others, is not high for all.
         alone = self.elsewhere_rows > 0 and self.elsewhere < SHARE * self.near
-        return "rows that lie here above all" if alone else "all rows"
+        return "rows that lie here above all" if alone else "rows that lie here, too"
 
 
 def rises(effect: Effect, level: float = 0.95) -> tuple[Rise, ...]:
-    """Return where the curves of a PDP or ICE rise, and whose.
+    """Return where the curves of a PDP or ICE stand high, and whose.
 
     Parameters
     ----------
@@ -92,7 +95,7 @@ def rises(effect: Effect, level: float = 0.95) -> tuple[Rise, ...]:
     Returns
     -------
     tuple of Rise
-        From left to right; empty where nothing rises.
+        From left to right; empty where no stretch stands out.
 
     Raises
     ------
@@ -105,14 +108,14 @@ def rises(effect: Effect, level: float = 0.95) -> tuple[Rise, ...]:
     -----
     Each curve is taken minus its own unweighted mean over the grid. A rise is a stretch on which the mean of these is
     above zero, from the first to the last point at which it is so beyond its error (Student's t, the level shared by
-    all points of the grid: Bonferroni).
+    all points of the grid: Bonferroni). So it says where curves stand high, not where they climb.
 
-    Whose rise it is, is measured from each curve's own low level: its mean would hide a rise of all rows from those
-    whose curves rise elsewhere, too. Rows that lie there are looked at where they lie: each curve at the row's own
-    value, where the model really stands. The other rows' curves are averaged over those same values, so that a curve
-    that is alike for all rows gives the same number twice, wherever in the stretch the rows lie. The verdict is "all"
-    if the first number is greater than half the second beyond its error, "elsewhere" if it is less. Rows beyond the
-    grid's end next to a stretch count as neither, nor do rows without a value.
+    Whose rise it is, is measured from each curve's own low level: its mean would hide that rows' curves are high here
+    from those whose curves are high elsewhere, too. Rows that lie there are looked at where they lie: each curve at the
+    row's own value, where the model really stands. The other rows' curves are averaged over those same values, so that
+    a curve that is alike for all rows gives the same number twice, wherever in the stretch the rows lie. The verdict is
+    "all" if the first number is greater than half the second beyond its error, "elsewhere" if it is less. Rows beyond
+    the grid's end next to a stretch count as neither, nor do rows without a value.
 
     Of an uncertainty, "all" speaks for noise that the model has learned of these values (aleatoric), "elsewhere" for
     rows that no data are like (epistemic). That reads the model's curves and proves nothing: a model may be wrong about
@@ -229,7 +232,7 @@ def _rise(
     x, y = curves.x, curves.value
     w = np.ones(len(y)) if curves.weight is None else curves.weight
     near = (x >= left) & (x <= right)
-    # What lies beyond the grid may show the same rise: it is not elsewhere.
+    # What lies beyond the grid may be as high: it is not elsewhere.
     beyond = ((x < left) & (first == 0)) | ((x > right) & (last == m - 1))
     other = np.isfinite(x) & ~near & ~beyond
     lying = _Lying.of(x[near], grid)
@@ -274,10 +277,10 @@ class _Mean(NamedTuple):
 
 
 def _verdict(more: _Mean, own: _Mean, away: _Mean, level: float) -> Verdict:
-    """Decide by how much more the rows that lie there rise than half as high as the others."""
+    """Decide by how much higher the rows that lie there stand than half as high as the others."""
     if own.size < TRUSTED_ROWS:
         return "unclear"
-    alone = away.size < TRUSTED_ROWS  # nobody to compare with: does it rise at all?
+    alone = away.size < TRUSTED_ROWS  # nobody to compare with: is it high at all?
     found = own if alone else more
     error = found.error if alone else float(np.hypot(found.error, SHARE * away.error))
     freedom = (own.size if alone else min(own.size, away.size)) - 1

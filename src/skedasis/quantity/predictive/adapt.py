@@ -7,10 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 from skedasis.errors import UnsupportedError, explained
-from skedasis.quantity.fitted import is_classifier, title
+from skedasis.quantity.base import Quantity
+from skedasis.quantity.fitted import articled, is_classifier, title
 from skedasis.quantity.predictive.boosted import Boosted
 from skedasis.quantity.predictive.functions import Function
 from skedasis.quantity.predictive.gpytorch import as_process, is_process
+from skedasis.quantity.predictive.members import is_grown
 from skedasis.quantity.predictive.predictor import Predictor
 from skedasis.quantity.predictive.sklearn import as_classifier, as_gaussian, gives_deviation
 from skedasis.quantity.predictive.skpro import Probabilistic, is_skpro
@@ -65,16 +67,28 @@ def as_predictor(model: Any) -> Predictor:
     UnsupportedError
         Where it gives no uncertainty.
     """
+    if isinstance(model, Quantity):
+        raise UnsupportedError(
+            explained(
+                model.describe(),
+                "a quantity, read off a model",
+                "the model that it is read off",
+                "Pass the model itself",
+            )
+        )
     for fits, make in _TABLE:
         if fits(model):
             return make(model)
+    fix = "Make a mixture of several: sd.ensemble([model, model2, …], noise=...)"
+    if is_grown(model):
+        fix = "Make a mixture of its estimators: sd.ensemble(model, noise=...)"
     raise UnsupportedError(
         explained(
             title(model) if not isinstance(model, type) else f"the class {model.__name__}",
-            f"a {title(model)}, which says nothing of its uncertainty",
+            f"{articled(title(model))}, which says nothing of its uncertainty",
             "a classifier with predict_proba; a regressor with return_std (GaussianProcessRegressor, BayesianRidge, "
             "ARDRegression), of NGBoost, GPyTorch or skpro; or a function that returns probabilities (n, classes), "
             "(mean, standard deviation) or SciPy distributions",
-            "Make a mixture of several: sd.ensemble([model, model2, …], noise=...)",
+            fix,
         )
     )

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from skedasis.errors import DataError, UnsupportedError, explained
-from skedasis.quantity.fitted import title
+from skedasis.quantity.fitted import articled, title
 from skedasis.quantity.predictive.adapt import as_predictor, says_more
 from skedasis.quantity.predictive.functions import Function
 from skedasis.quantity.predictive.gpytorch import is_process
@@ -147,7 +147,7 @@ def _members(model: Any, samples: int | None, output: Output | None, seed: int) 
     if isinstance(model, (Predictor, type)):
         raise _no_mixture(model)
     if is_grown(model):
-        _unused(samples, "samples", f"a {title(model)}, which has its own", "Leave it out")
+        _unused(samples, "samples", f"{articled(title(model))}, which has its own", "Leave it out")
         return Grown(model)
     if not callable(model) or hasattr(model, "predict"):
         raise _no_mixture(model)
@@ -179,7 +179,7 @@ def _no_mixture(model: Any) -> UnsupportedError:
     return UnsupportedError(
         explained(
             "ensemble",
-            f"a {title(model)}, which is no mixture",
+            f"{articled(title(model))}, which is no mixture",
             "a list of models, a fitted forest or bagging ensemble, a function f(X, s) with samples=, a function f(X) "
             "that returns all samples, or a torch module with dropout",
             "Pass a list: sd.ensemble([model, model2, …])",

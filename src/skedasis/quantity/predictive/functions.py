@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from skedasis.errors import ModelOutputError, explained
+from skedasis.quantity.fitted import articled
 from skedasis.quantity.predicted import Predicted
 from skedasis.quantity.predictive.classes import as_classes
 from skedasis.quantity.predictive.numbers import as_normal, of_rows
@@ -41,19 +42,40 @@ def as_predicted(answer: Any, n: int, what: str) -> Predicted:
     if isinstance(answer, Predicted):
         return answer
     if isinstance(answer, tuple) and len(answer) == 2:
-        return as_normal(plain(answer[0]), plain(answer[1]), n, what)
+        mean, deviation = map(plain, answer)
+        for which, found in (("mean", mean), ("standard deviation", deviation)):
+            if np.ndim(found) == 0:
+                raise _single(which, n, what)
+        return as_normal(mean, deviation, n, what)
     if is_distribution(answer):
         return as_distribution(answer, n, what)
     listed = isinstance(answer, list) and len(answer) > 0 and np.ndim(answer[0]) == 2
     values = plain(answer)
-    if listed or np.ndim(values) == 2:
+    fix = "Return one of these; a mean alone becomes a distribution by sd.ensemble([f, g, …], noise=...)"
+    if not listed and np.shape(values) == (2, n) and n != 2:
+        fix = (
+            "Return a tuple (mean, standard deviation); probabilities with a row for each row of X"
+        )
+    elif listed or np.ndim(values) == 2:
         return as_classes(values, n, what)
     raise ModelOutputError(
         explained(
             what,
-            f"a {type(answer).__name__} of shape {np.shape(values)}",
+            f"{articled(type(answer).__name__)} of shape {np.shape(values)}",
             ANSWERS,
-            "Return one of these; a mean alone becomes a distribution by sd.ensemble([f, g, …], noise=...)",
+            fix,
+        )
+    )
+
+
+def _single(which: str, n: int, what: str) -> ModelOutputError:
+    """Return the error for one number in place of one for each row."""
+    return ModelOutputError(
+        explained(
+            what,
+            f"a {which} of shape ()",
+            f"mean and standard deviation of shape ({n},) each",
+            f"Return one for each row: np.full(len(X), {'sd' if which != 'mean' else 'mean'})",
         )
     )
 

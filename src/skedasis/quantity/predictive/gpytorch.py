@@ -14,7 +14,7 @@ import numpy as np
 
 from skedasis.data.source import to_array
 from skedasis.errors import UnsupportedError, explained
-from skedasis.quantity.fitted import title
+from skedasis.quantity.fitted import articled, title
 from skedasis.quantity.predicted import Predicted
 from skedasis.quantity.predictive.classes import as_classes
 from skedasis.quantity.predictive.labels import Labels
@@ -91,7 +91,7 @@ class Process(Predictor):
             raise UnsupportedError(
                 explained(
                     self.describe(),
-                    f"a {kind} of shape {tuple(found.batch_shape + found.event_shape)}",
+                    f"{articled(kind)} of shape {tuple(found.batch_shape + found.event_shape)}",
                     "one normal distribution, or the probability of the second of two classes, for each row",
                     "Draw from the process yourself: sd.ensemble(f, samples=100) calls f(X, s)",
                 )

@@ -13,6 +13,11 @@ from skedasis.errors import DataError, explained
 from skedasis.typing import Floats, Ints
 
 _SHOWN = 5
+_PLACES = {
+    "classes": "Pass the places of the probabilities' columns, 0, 1, …",
+    "either": "Pass numbers; where the model answers with probabilities, the places of their columns, 0, 1, …",
+}
+"""What labels are to be where classes have no names."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +49,7 @@ class Labels:
             For labels that the model does not know, or that are no finite numbers.
         """
         if self.classes is None:
-            return _numbers(np.asarray(y), what)
+            return _numbers(np.asarray(y), what, _PLACES.get(self.kind))
         return _places(np.asarray(y), self.classes, what)
 
 
@@ -64,12 +69,16 @@ def _places(y: NDArray[Any], classes: Sequence[Any], what: str) -> Ints:
         codes = codes[which]
     strange = codes < 0
     if strange.any():
+        fix = "Leave these rows out, or fit the model on all classes"
+        if 2 * int(strange.sum()) > len(y):  # one row is a row, many are another column
+            names = _listed(list(classes))
+            fix = f"Pass labels as in model.classes_, {names}: did you pass the right column?"
         raise DataError(
             explained(
                 f"{what}: y",
                 f"{_named(y[strange])} for {int(strange.sum()):,} of {len(y):,} rows",
                 f"labels that the model knows: {_listed(list(classes))}",
-                "Leave these rows out, or fit the model on all classes",
+                fix,
             )
         )
     return codes
@@ -82,7 +91,7 @@ def _place(place: dict[Any, int], label: Any) -> int:
         return -1
 
 
-def _numbers(y: NDArray[Any], what: str) -> Floats:
+def _numbers(y: NDArray[Any], what: str, fix: str | None = None) -> Floats:
     # Text that reads as a number is still a label, and a date is no number.
     text = y.dtype.kind == "O" and any(isinstance(v, (str, bytes)) for v in y)
     try:
@@ -95,7 +104,7 @@ def _numbers(y: NDArray[Any], what: str) -> Floats:
                 f"{what}: y",
                 f"labels that are no numbers, such as {_named(y[:1])}",
                 "a number for each row, as the model predicts",
-                "Pass y as numbers",
+                fix or "Pass y as numbers",
             )
         ) from error
     strange = ~np.isfinite(numbers)

@@ -138,7 +138,7 @@ class Ensemble(Predictor):
                     f"noise {title(self.noise)}",
                     f"no positive number for {strange:,} of {n:,} rows",
                     "standard deviations, positive",
-                    "Return the standard deviation of the observations, not its logarithm",
+                    "Return the standard deviation of the observations, above 0",
                 )
             )
         return noise

@@ -204,7 +204,7 @@ def as_normal(mean: Any, std: Any, n: int, what: str, fix: str = NOISE) -> Norma
                 what,
                 f"a negative standard deviation for {negative:,} of {n:,} rows",
                 "standard deviations, not negative",
-                "Return the standard deviation itself, not its logarithm",
+                "Return standard deviations, none of them below 0",
             )
         )
     return Normal(location, scale, given, what, fix)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 import numpy as np
 
 from skedasis.errors import UnsupportedError, explained
-from skedasis.quantity.predictive.numbers import HALF_LOG_2PI, Numbers
+from skedasis.quantity.predictive.numbers import Numbers
 from skedasis.typing import Floats
 
 _REACH, _NODES = 8.5, 10
-_PANELS = (3, 6, 12, 24, 48)
-_FAR = 7.5
+_PANELS = (3, 6, 12, 24, 48, 96)
+_CUTS = 1500
+"""Cuts that a row has at most, but for the two first rounds."""
 _ENOUGH = 1e-9
 _POINTS = 100_000
 _TAIL = 1e-15
@@ -26,10 +28,11 @@ def quantile_entropy(
 ) -> tuple[Floats, Floats]:
     """Return the differential entropies of mixtures, and how far off they may be.
 
-    A component's part is the mean of -log f over its quantiles. These are taken at the probabilities of scores z of a
-    standard normal variable, weighted by its density: then a component that ends abruptly, or reaches far, is as smooth
-    as any other. Below and above the median Gauss and Legendre's rule of 10 points is applied on 3 to 48 panels, until
-    twice as many change a row's result by no more than 1e-9.
+    The integral of -f log f is cut at quantiles of every component, those at evenly spaced scores of a standard normal
+    variable from -8.5 to 8.5: so there are cuts wherever any component has its mass, however narrow it is, and ends and
+    far tails are approached by ever shorter or longer steps. Between two cuts Gauss and Legendre's rule of 10 points is
+    applied. There are 7 to 193 cuts a component, until twice as many change a row's result, and leave its probability
+    off 1, by no more than 1e-9.
 
     Parameters
     ----------
@@ -41,19 +44,24 @@ def quantile_entropy(
     Returns
     -------
     value, error : ndarray of float, shape (n,)
-        In nats; the error is what the last doubling has changed.
+        In nats; the error is what the last doubling has changed, or how far the probability is from 1, if that is more.
 
     Notes
     -----
-    180 to 1,860 quantiles a component, and the density of the whole mixture at each. All rows are computed as long as
-    one needs it, but a row's result stays when it has converged: so it does not depend on the others.
+    70 to 1,930 densities of the whole mixture a component, fewer with many components, which cut for each other. All
+    rows are computed as long as one needs it, but a row's result stays when it has converged: so it does not depend on
+    the others.
     """
     n = len(members[0][0])
-    value, error = _by_panels(members, log_density, _PANELS[0], n), np.full(n, np.inf)
-    for panels in _PANELS[1:]:
-        better = _by_panels(members, log_density, panels, n)
+    value, error = np.zeros(n), np.full(n, np.inf)
+    for panels in _PANELS:
+        if panels > _PANELS[1] and len(members) * (2 * panels + 1) > _CUTS:
+            break
+        better, mass = _by_panels(members, log_density, panels)
         open_ = ~(error <= _ENOUGH)
-        error = np.where(open_, np.abs(better - value), error)
+        # A component that is missed time and again changes nothing, but its probability is missing.
+        changed = np.abs(better - value) if panels > _PANELS[0] else np.inf
+        error = np.where(open_, np.maximum(changed, np.abs(mass - 1.0)), error)
         value = np.where(open_, better, value)
         if (error <= _ENOUGH).all():
             break
@@ -61,24 +69,36 @@ def quantile_entropy(
 
 
 def _by_panels(
-    members: Members, log_density: Callable[[Floats], Floats], panels: int, n: int
-) -> Floats:
-    """Return the entropies by so many panels on either side of the median."""
+    members: Members, log_density: Callable[[Floats], Floats], panels: int
+) -> tuple[Floats, Floats]:
+    """Return the entropies and the probabilities by so many cuts on either side of each component's median."""
+    cuts = np.sort(np.concatenate([_cuts(m, panels) for m, _ in members]), axis=0)
     nodes, weights = np.polynomial.legendre.leggauss(_NODES)
-    half = _REACH / (2 * panels)
-    starts = np.arange(-panels, panels) * 2 * half
-    scores = (starts[:, None] + half * (nodes + 1.0)).ravel()
-    shares = np.tile(half * weights, 2 * panels) * np.exp(-0.5 * scores**2 - HALF_LOG_2PI)
-    # The tails beyond are nothing; but constants are to stay what they are.
-    shares /= shares.sum()
-    total = np.zeros(n)
-    for member, weight in members:
-        for z, share in zip(scores.tolist(), shares.tolist(), strict=True):
-            logs = log_density(member.at_score(z))
-            # So far out a quantile may be infinite, and its share is nothing.
-            logs = np.where(np.isfinite(logs), logs, 0.0) if abs(z) > _FAR else logs
-            total -= weight * share * logs
-    return total
+    total, mass = np.zeros((2, cuts.shape[1]))
+    for left, right in pairwise(cuts):
+        half = 0.5 * (right - left)
+        if not half.any():
+            continue
+        for node, weight in zip(nodes.tolist(), weights.tolist(), strict=True):
+            logs = log_density(left + half * (1.0 + node))
+            # Where there is no density there is no entropy; and an infinite one is at a cut that is one point.
+            some = (half > 0) & np.isfinite(logs)
+            p = np.where(some, np.exp(np.where(some, logs, 0.0)) * (weight * half), 0.0)
+            mass += p
+            total -= p * np.where(some, logs, 0.0)
+    return total, mass
+
+
+def _cuts(member: Numbers, panels: int) -> Floats:
+    """Return a component's quantiles at evenly spaced scores, (2 panels + 1, n)."""
+    scores = np.linspace(-_REACH, _REACH, 2 * panels + 1)
+    found = np.array([member.at_score(z) for z in scores.tolist()])
+    # Far out a quantile may be infinite: then the one before is the last.
+    for k in range(panels + 1, len(found)):
+        found[k] = np.where(np.isfinite(found[k]), found[k], found[k - 1])
+    for k in range(panels - 1, -1, -1):
+        found[k] = np.where(np.isfinite(found[k]), found[k], found[k + 1])
+    return found
 
 
 def counted_entropy(

@@ -10,7 +10,7 @@ import numpy as np
 
 from skedasis.data.source import to_array
 from skedasis.errors import UnsupportedError, explained
-from skedasis.quantity.fitted import title, wants_arrays
+from skedasis.quantity.fitted import articled, title, wants_arrays
 from skedasis.quantity.predicted import Predicted
 from skedasis.quantity.predictive.classes import as_classes, several_labels
 from skedasis.quantity.predictive.labels import Labels
@@ -104,7 +104,7 @@ def as_classifier(model: Any) -> Predictor:
         raise UnsupportedError(
             explained(
                 title(model),
-                f"a {title(model)} without predict_proba",
+                f"{articled(title(model))} without predict_proba",
                 "a classifier that gives probabilities",
                 "Calibrate it (sklearn.calibration.CalibratedClassifierCV)",
             )

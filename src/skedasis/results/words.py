@@ -1,0 +1,76 @@
+"""What an importance says of itself in words: printed as a table, and why it has no interval."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from skedasis.errors import DataError, explained
+
+if TYPE_CHECKING:
+    from skedasis.results.importance import Importance
+
+METRIC_ROWS = 20
+"""Rows that a metric needs for a standard error: two in each of ten parts."""
+_ROWS = 7
+
+
+def count(number: int, what: str) -> str:
+    """Return a number of things in words.
+
+    Examples
+    --------
+    >>> count(1, "row"), count(1200, "row")
+    ('1 row', '1,200 rows')
+    """
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def written(importance: Importance) -> str:
+    """Return the ranking as a table of text: feature, mean, and the interval where there is one."""
+    lines = [f"{importance.axis}: {importance.method}, {count(importance.rows, 'row')}"]
+    known = bool(np.isfinite(importance.std_error).any())
+    table = [["feature", "importance", "95 % interval"]]
+    for line in importance.ranking():
+        ends = f"{line.lower:.4g} to {line.upper:.4g}" if np.isfinite(line.std_error) else "-"
+        table.append([line.feature, f"{line.mean:.4g}", ends])
+    columns = list(zip(*table, strict=True))[: 3 if known else 2]
+    widths = [max(map(len, column)) for column in columns]
+    for row in zip(*columns, strict=True):
+        cells = [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
+        lines.append("  ".join([row[0].ljust(widths[0]), *cells]))
+    floored = importance.provenance.get("floored_rows", 0)
+    if floored:
+        lines.append(
+            f"{count(floored, 'model row')}: the label's probability was raised to a floor"
+        )
+    return "\n".join(lines)
+
+
+def no_interval(importance: Importance, repeats: int) -> DataError:
+    """Return the error for an importance without an interval, with what is in the way.
+
+    Parameters
+    ----------
+    importance : Importance
+    repeats : int
+        How many it takes: three, or for the draws alone two.
+    """
+    given, of_metric = importance.values.shape[1], importance.metric is not None
+    rows = METRIC_ROWS if of_metric and repeats > 2 else _ROWS
+    weight = importance.provenance.get("weight", importance.rows)
+    got = f"{count(given, 'repeat')} of {count(importance.rows, 'row')}"
+    expected, fix = f"at least {repeats} repeats, and {rows} rows", "Use sd.PFI(repeats=10)"
+    if importance.is_exact:
+        got, expected = count(importance.rows, "row"), f"at least {rows} rows"
+    if importance.is_exact and importance.rows > 1 and weight <= 1:
+        got, expected = f"weights that add up to {weight:.4g}", "more than one row"
+        fix = "Pass how often each row is there, or weight_kind='sampling'"
+    elif given >= repeats and importance.rows < rows:
+        fix = "Pass more rows"
+    elif of_metric and given >= repeats:
+        got = f"{importance.metric}, which nine tenths of the rows do not always have"
+        expected = "a metric of any of them: of each class many rows"
+        fix = "Use method='repeats', for the draws alone"
+    return DataError(explained(f"interval of {importance.method}", got, expected, fix))
