@@ -79,7 +79,7 @@ class TestDiagnosis:
         ]
         assert words["informative, independent"].y == 0.0
         assert (words["unused"].x, words["unused"].y) == (0.0, 0.0)
-        more = where(diagnosis([(-0.2, 0), (0.1, -0.3)], ["misleading", "overconfident"])).words
+        more = where(diagnosis([(-0.2, 0), (0.1, -0.3)], ["misleading", "shared"])).words
         assert [w.text.split()[0] for w in more[4:]] == ["left", "below"]
 
     def test_every_kind_has_a_mark_of_its_own_without_colours(self):
@@ -134,6 +134,33 @@ class TestDiagnosis:
         texts = drawn(draw_diagnosis(d, size=(5.0, 4.0)))
         (said,) = [t for t in texts if t.startswith("no room for")]
         assert int(said.split()[3]) == 60 - sum(t.startswith("nn") for t in texts)
+
+    def test_names_at_zero_are_counted_beside_one_that_dwarfs_them(self):
+        at = [(1e6, 1e6), *[(1e-3 * i, 0.0) for i in range(60)]]
+        names = ["first", *[f"{'n' * 18}{i}" for i in range(60)]]
+        d = diagnosis(at, ["shared"] * 61, names=names, error=1e-4)
+        (said,) = [t for t in drawn(draw_diagnosis(d)) if t.startswith("no room for")]
+        left_out = int(said.split()[3])
+        assert left_out > 0
+        assert said == f"no room for {left_out} names, {left_out} of them at zero"
+
+    def test_words_give_way_to_points(self):
+        """Features a little below zero on both axes lie where "unused" stands."""
+        for at in ([(1.0, 1.0), (-0.02, -0.03)], [(1.0, -0.03), (0.9, 1.0), (0.95, -0.05)]):
+            figure = draw_diagnosis(diagnosis(at, ["shared"] * len(at), error=1e-4))
+            figure.draw_without_rendering()
+            ax = figure.axes[0]
+            words = [t for t in ax.texts if t.get_gid() == "part"]
+            assert any(t.get_text() == "unused" for t in words)
+            centres = ax.transData.transform(np.array(at))
+            for box in (t.get_window_extent() for t in words):
+                assert not any(box.contains(*c) for c in centres)
+
+    def test_what_it_is_of(self):
+        d = diagnosis(*FOUR)
+        d.provenance["quantity"] = "likelihood and entropy(Tree)"
+        shown = where(d)
+        assert (shown.title, shown.notes[0]) == ("Diagnosis", "likelihood and entropy(Tree)")
 
     def test_a_line_leads_to_far_names(self):
         figure = draw_diagnosis(diagnosis(np.zeros((12, 2)), ["unused"] * 12))

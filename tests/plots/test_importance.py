@@ -65,7 +65,7 @@ class TestBars:
         np.testing.assert_allclose(panel.value - panel.lower, [half, half, half, 0, half])
         np.testing.assert_array_equal(panel.repeats, given.values[order])
         assert panel.interval == "90 % interval"
-        assert (panel.title, panel.notes) == ("PFI", ("500 rows", "10 repeats"))
+        assert (panel.title, panel.notes) == ("PFI of entropy", ("500 rows", "10 repeats"))
 
     def test_the_axis_shows_all_that_is_drawn_and_zero(self):
         panel = bars(importance())
@@ -93,6 +93,7 @@ class TestBars:
     def test_names_of_metrics_and_units(self):
         falls = importance(provenance={"metric": "accuracy"}, unit=None)
         assert bars(falls).x.label == "fall of accuracy"
+        assert bars(falls).title == "PFI of accuracy"
         tiny = bars(importance(scale=1e-12))
         assert tiny.x.label == "rise of entropy [10⁻¹² nats]"
 
@@ -200,6 +201,12 @@ class TestShifts:
         assert [s.name for s in shifts(given)] == [f"f{i}" for i in order[:6]]
         assert len(shifts(given, features=[f"f{i}" for i in range(8)])) == 8
         assert [s.name for s in shifts(given, top=1)] == [f"f{order[0]}"]
+
+    def test_features_that_are_left_out_are_counted(self):
+        said = [t for t in drawn(draw_importance(local(features=8), kind="local")) if " of " in t]
+        assert "6 of 8 features" in said
+        texts = drawn(draw_importance(local(features=3), kind="local"))
+        assert not any(t.endswith("of 3 features") for t in texts)
 
     def test_far_values_stretch_nothing_and_are_counted(self):
         given = local(rows=1000)

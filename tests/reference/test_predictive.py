@@ -320,8 +320,7 @@ def test_entropy_of_any_mixture_is_that_of_quadrature_within_its_stated_error(ca
         quad(integrand, a, b, epsabs=1e-12, epsrel=1e-10, limit=300)[0] for a, b in pairwise(cuts)
     )
     assert m.entropy()[0] == pytest.approx(expected, abs=max(2e-9, 2 * m.entropy_error()[0]))
-    # A kink of one component within another is all that is not smooth in the scores.
-    assert m.entropy_error()[0] < (1e-4 if case == "kink" else 1e-8)
+    assert m.entropy_error()[0] < 1e-8
     within = w @ [p.entropy()[0] for p in parts]
     assert m.entropy("aleatoric")[0] == pytest.approx(within, rel=1e-12)
     assert m.entropy("epistemic")[0] == pytest.approx(expected - within, abs=2e-5)

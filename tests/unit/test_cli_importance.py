@@ -315,6 +315,11 @@ def test_a_models_own_error_is_told_apart(folder):
     assert isinstance(debug.exception, RuntimeError)
 
 
+def test_a_misspelt_target_is_told_before_the_model_is_loaded(folder):
+    message = one_line(importance(model="bazaar:nope", target="solt"))
+    assert "--target: got 'solt'" in message
+
+
 def test_a_target_without_values(folder):
     pd.read_csv("shop.csv").assign(sold=np.nan).to_csv("empty.csv", index=False)
     message = one_line(importance("--data", "empty.csv"))
@@ -324,5 +329,12 @@ def test_a_target_without_values(folder):
 def test_help(folder):
     done = CliRunner().invoke(app, ["importance", "--help"], env={"COLUMNS": "120"})
     assert done.exit_code == 0
-    for word in ("--quantity", "--loss", "--conditional", "--rows", "skedasis importance --model"):
+    for word in (
+        "--quantity",
+        "--loss",
+        "--conditional",
+        "--rows",
+        "skedasis importance --model",
+        "not trained on",
+    ):
         assert word in done.stdout

@@ -18,6 +18,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import skedasis as sd
 from skedasis.analysis.dependence import nothing
+from skedasis.analysis.diagnose import _check_intervals
 from skedasis.analysis.places import same_everywhere
 from skedasis.analysis.verdicts import verdicts
 from skedasis.datasets import SharedInformation
@@ -92,6 +93,7 @@ def test_sentences_say_the_numbers_and_whom_it_concerns(found):
     assert "predict it well (R² 0.99)" in by["x1"].text
     assert "sd.PFI(groups={'together': ['x1', 'x2']})" in by["x1"].next
     assert "not informative" in by["x4"].text
+    assert by["x4"].next == "Fit the model without it, but with x5, and compare on new rows."
     assert (
         by["x3"].text
         == "Unused: replacing its values changes neither the likelihood nor the entropy."
@@ -250,7 +252,8 @@ def test_labels_of_no_probability_are_told_of():
         return np.stack([1 - p, p], axis=1)
 
     d = sd.diagnose(sure, X, (X[:, 0] > 0).astype(int), **QUICK)
-    assert "floor" in " ".join(d.notes)
+    assert "below what can be told from 0 (float64: 2.2e-16" in " ".join(d.notes)
+    assert "raised to that floor" in " ".join(d.notes)
     assert kinds(d) == ["independent", "unused"] or kinds(d) == ["informative", "unused"]
 
 
@@ -392,6 +395,30 @@ def test_settings_that_mean_nothing(options, words):
     assert model.seen == []
 
 
+@pytest.mark.parametrize("kind", ["frequency", "sampling"])
+def test_what_weights_are_is_passed_on(kind):
+    X, y = designed(n=60)
+    given = {"weights": np.random.default_rng(0).uniform(0.5, 3, 60), "weight_kind": kind}
+    d = sd.diagnose(wary, X, y, repeats=4, **given, **QUICK)
+    alone = sd.explain(sd.nll(wary), X, y=y, method=sd.PFI(repeats=4), **given)
+    np.testing.assert_allclose(d.likelihood.std_error, alone.std_error, rtol=1e-9)
+    with refused(sd.DataError, "weight_kind", "'odd'"):
+        sd.diagnose(wary, X, y, weight_kind="odd", **QUICK)
+
+
+@pytest.mark.parametrize("quantity", [sd.entropy, sd.nll])
+def test_a_quantity_is_no_model(quantity):
+    X, y = designed(n=30)
+    with refused(sd.DataError, "diagnose(model)", "a quantity", "the model itself"):
+        sd.diagnose(quantity(wary), X, y)
+
+
+def test_rows_without_intervals_are_told_for_what_they_are():
+    few = importance([1.0, 0.5], np.nan)
+    with refused(sd.DataError, "10 repeats of 500 rows", "more repeats"):
+        _check_intervals(few)
+
+
 def test_labels_are_needed():
     X, _ = designed(n=30)
     with refused(sd.DataError, "diagnose(y)", "None"):
@@ -432,10 +459,10 @@ def judged(
     [
         (0.5, 0.5, "shared"),
         (0.5, 0.001, "independent"),
-        (0.5, -0.5, "overconfident"),
+        (0.5, -0.5, "shared"),
         (0.0001, 0.5, "uninformative"),
         (0.0001, 0.0001, "no effect"),
-        (0.0001, -0.5, "overconfident"),
+        (0.0001, -0.5, "uninformative"),
         (-0.5, 0.5, "misleading"),
         (-0.5, 0.0001, "misleading"),
         (-0.5, -0.5, "misleading"),
@@ -450,18 +477,82 @@ def test_every_place_has_its_verdict(likelihood, entropy, kind):
 
 
 def test_zero_is_zero_up_to_rounding_only():
-    for tiny, kind in ((0.0, "unused"), (1e-14, "unused"), (1e-6, "no effect")):
+    for tiny, kind in ((0.0, "unused"), (1e-14, "unused"), (1e-6, "little effect")):
         last = judged(importance([1, tiny], [0.01, 0]), importance([1, tiny], [0.01, 0]))[1]
         assert last.kind == kind
 
 
 def test_with_many_rows_what_is_small_stays_small():
-    last = judged(importance([1, 0.04], 1e-4), importance([1, 0.04], 1e-4))[1]
-    assert last.kind == "no effect"
-    assert last.text.count("small") == 2
-    assert judged(importance([1, 0.06], 1e-4), importance([1, 0.06], 1e-4))[1].kind == "shared"
+    last = judged(importance([1, 0.009], 1e-4), importance([1, 0.009], 1e-4))[1]
+    assert last.kind == "little effect"
+    assert last.text.count("is small beside the largest") == 2
+    assert "about zero" not in last.text
+    assert judged(importance([1, 0.02], 1e-4), importance([1, 0.02], 1e-4))[1].kind == "shared"
+    some = importance([0.1, 0.006], 1e-4)
+    assert judged(some, some)[1].kind == "shared"  # 6 % of the largest
     # However small the others are, nobody sees 1e-5 nats.
-    assert judged(importance([1e-5], 1e-7), importance([1e-5], 1e-7))[0].kind == "no effect"
+    nothing_much = judged(importance([1e-5], 1e-7), importance([1e-5], 1e-7))[0]
+    assert nothing_much.kind == "little effect"
+    assert "0.0001 nats" in nothing_much.text
+
+
+def test_one_strong_feature_does_not_hide_the_others():
+    alone = judged(importance([0.83, 0.3], 0.01), importance([0.83, 0.113], 0.003))
+    beside = judged(importance([0.83, 0.3, 500], 0.01), importance([0.83, 0.113, 3.19], 0.003))
+    assert [v.kind for v in alone] == ["shared", "shared"]
+    assert beside[:2] == alone
+
+
+def test_what_is_told_from_0_is_not_advised_to_be_left_out():
+    likelihood = importance([1, 0.03, 0.009, 0.0, -0.009], [0.01, 0.002, 0.001, 0.001, 0.001])
+    found = judged(likelihood, importance([1] * 5))
+    assert [v.kind for v in found] == [*["shared"] * 3, *["uninformative"] * 2]
+    assert ["without it" in v.next for v in found] == [False] * 3 + [True] * 2
+    assert "Likelihood-PFI 0.009 (0.00699 to 0.011; small beside the largest)" in found[2].text
+
+
+def test_entropy_below_zero_is_shared_information_and_no_reproach():
+    """sigmoid(2 (a - b)) with correlated a and b is true; with another a it is surer: the two differ more."""
+    rng = np.random.default_rng(0)
+    X = rng.multivariate_normal([0, 0], [[1, 0.8], [0.8, 1]], size=1000)
+    true = lambda X: 1 / (1 + np.exp(-2 * (X[:, 0] - X[:, 1])))  # noqa: E731
+    y = (rng.random(1000) < true(X)).astype(int)
+    both = lambda X: np.stack([1 - true(X), true(X)], axis=1)  # noqa: E731
+    d = sd.diagnose(both, X, y, dependence_rows=300, progress=False)
+    assert (d.entropy.mean < -0.1).all()
+    assert kinds(d) == ["shared", "shared"]
+    for verdict in d.verdicts:
+        assert "surer" in verdict.text
+        assert "together they lie where it is less certain" in verdict.text
+        assert "under-reports" not in verdict.text
+        assert "sd.PFI(groups=" in verdict.next
+
+
+def test_at_rows_it_was_trained_on_a_forest_is_asked_about_that():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4))
+    y = (X[:, 0] + rng.normal(size=300) > 0).astype(int)
+    forest = RandomForestClassifier(50, min_samples_leaf=3, random_state=0).fit(X, y)
+    d = sd.diagnose(forest, X, y, progress=False)
+    assert (d.entropy.interval()[0] > 0).any()
+    for verdict, low in zip(d.verdicts, d.entropy.interval()[0], strict=True):
+        assert verdict.kind != "shared"
+        assert "sd.PFI(groups" not in verdict.next
+        if low > 0.1:
+            assert "trained on" in verdict.next
+    noise = d.verdicts[3]
+    assert noise.kind == "informative"
+    assert "forests find nothing that it is shared with" in noise.text
+
+
+def test_an_interval_that_reaches_far_decides_nothing_whatever_the_others():
+    huge, calm = importance([2.2e6, 136_800], [1e4, 135_000]), importance([1.0, 0.5])
+    assert judged(huge, calm)[1].kind == "undecided"
+    assert "(−134,355 to 407,955)" in judged(huge, calm)[1].text
+    unsure = judged(importance([1.0, 0.0]), huge)[1]
+    assert unsure.kind == "undecided"
+    assert unsure.text.startswith("Undecided: Entropy-PFI")
+    assert judged(importance([1.0, 0.5]), huge)[1].kind == "informative"
 
 
 def test_what_is_hardly_known_is_not_called_nothing():
@@ -490,11 +581,37 @@ def test_a_forest_may_contradict_or_support():
     told = judged(likelihood, entropy, [0.9, 0.9])[1]
     assert told.kind == "informative"
     assert "yet the others predict it well (R² 0.90)" in told.text
-    assert judged(likelihood, entropy, [0.9, 0.3])[1].kind == "independent"
-    assert "though the others predict it in part" in judged(likelihood, entropy, [0.9, 0.3])[1].text
-    assert "and the others predict it hardly" in judged(likelihood, entropy, [0.9, 0.01])[1].text
-    assert "though the others predict it hardly" in judged(likelihood, entropy, [0.01, 0])[0].text
-    assert "R²" not in judged(likelihood, entropy)[1].text
+    part = judged(likelihood, entropy, [0.9, 0.3])[1]
+    assert part.kind == "informative"
+    assert "yet the others predict it in part (R² 0.30)" in part.text
+    assert "may be too small" in part.next
+    lone = judged(likelihood, entropy, [0.9, 0.01])[1]
+    assert lone.kind == "independent"
+    assert "and the others predict it hardly" in lone.text
+    assert "taken at its word" in lone.text
+    helper = {"partners": (("f1",), ("f0",))}
+    helps = judged(likelihood, entropy, [0.9, 0.01], **helper)[1]
+    assert helps.kind == "informative"
+    assert "but it helps to predict f0" in helps.text
+    unknown = judged(likelihood, entropy)[1]
+    assert unknown.kind == "independent"
+    assert "R²" not in unknown.text
+    assert "taken at its word" not in unknown.text
+    assert "not known" in unknown.text
+
+
+def test_entropy_that_forests_do_not_support_is_asked_about():
+    lone = judged(importance([1, 1]), importance([1, 0.5]), [0.01, 0.01])[1]
+    assert lone.kind == "informative"
+    assert "but the forests find nothing that it is shared with: the others predict" in lone.text
+    assert "trained on" in lone.next
+    none = judged(importance([1, 0.0]), importance([1, 0.5]), [0.01, 0.01])[1]
+    assert none.kind == "uninformative"
+    assert "trained on" in none.next
+    for r2, links in ((0.1, {}), (0.01, {"partners": (("f1",), ("f0",))}), (np.nan, {})):
+        linked = judged(importance([1, 1]), importance([1, 0.5]), [0.9, r2], **links)[1]
+        assert linked.kind == "shared"
+        assert ("sd.PFI(groups={'together': ['f1', 'f0']})" in linked.next) == bool(links)
 
 
 def test_what_predicts_another_is_not_independent_either():
@@ -510,15 +627,15 @@ def test_what_predicts_another_is_not_independent_either():
 
 
 def test_little_entropy_is_believed_where_forests_find_a_link():
-    likelihood, entropy = importance([1, 1], 1e-3), importance([1, 0.15], 1e-3)
+    likelihood, entropy = importance([1, 1], 1e-3), importance([1, 0.09], 1e-3)
     assert judged(likelihood, entropy)[1].kind == "shared"
     assert judged(likelihood, entropy, [0.3, 0.3], partners=(("f1",), ("f0",)))[1].kind == "shared"
     lone = judged(likelihood, entropy, [0.01, 0.01])[1]
     assert lone.kind == "independent"
-    assert "small" in lone.text
-    much = judged(likelihood, importance([1, 0.25], 1e-3), [0.01, 0.01])[1]
-    assert much.kind == "shared"
-    assert ", though the others predict it hardly (R² 0.01)." in much.text
+    assert "is small beside the largest" in lone.text
+    # A tenth of a nat is never small, nor is a fifth of the largest.
+    for much in (importance([5, 0.15], 1e-3), importance([0.3, 0.07], 1e-3)):
+        assert judged(likelihood, much, [0.01, 0.01])[1].kind == "informative"
 
 
 def test_the_level_decides():

@@ -32,7 +32,7 @@ class TestVerdicts:
         H = lambda X: 0.5 * np.log(2 * np.pi * np.e * sigma(X) ** 2)  # noqa: E731
         (rise,) = sd.explain(H, X, 0, method=sd.ICE(grid=21)).rises()
         assert rise.verdict == "all"
-        assert rise.text == "all rows"
+        assert rise.text == "rows that lie here, too"
         assert rise.left == pytest.approx(0.3, abs=0.1)
         # Nothing but x0 moves a curve: both kinds of rows rise alike.
         assert rise.near == pytest.approx(rise.elsewhere, rel=1e-9)

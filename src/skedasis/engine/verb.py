@@ -17,7 +17,6 @@ from skedasis.engine.record import as_bytes, check_settings, provenance
 from skedasis.engine.run import run
 from skedasis.methods.missing import MISSING
 from skedasis.methods.mplot import check_labels
-from skedasis.methods.pfi_forms import OnRows, warn_of_unused
 from skedasis.moments import WeightKind
 from skedasis.quantity.base import Quantity
 from skedasis.quantity.wrap import as_quantity
@@ -119,8 +118,9 @@ def explain(
     started = time.perf_counter()
     quantity = as_quantity(model)
     source = quantity.prepare(as_source(X, y, weights, schema, row_id))
+    if method is not None:
+        as_method(method).heed(model, y)
     method, choice = _settled(method, quantity, source, features, groups, seed)
-    warn_of_unused(method, model, y)
     source = choice.source
     check_settings(threads, weight_kind)
     tasks = choice.tasks(method)
@@ -156,8 +156,9 @@ def _settled(
 
 def _together(found: dict[Any, Any], record: Json, choice: Choice, method: Any) -> Any:
     """Return what one output's results are handed over as."""
-    if isinstance(method, OnRows):
-        return method.together(found, record)
+    together = getattr(method, "together", None)
+    if together is not None:
+        return together(found, record)
     found = {name: result.with_provenance(record) for name, result in found.items()}
     if choice.single:
         return next(iter(found.values()))

@@ -222,6 +222,9 @@ class Parameters:
         """Return the rows that take part, and groups: for most methods what the caller gave."""
         return source, groups
 
+    def heed(self, model: Any, y: Any) -> None:
+        """Warn of what was given in vain. Most methods take what they get."""
+
     def on(self, quantity: Quantity, source: Source, seed: int) -> Any:
         """Return the method for these rows. Most know them by their columns alone."""
         return self

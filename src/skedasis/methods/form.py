@@ -37,6 +37,9 @@ class Form:
         """Return how many of the most frequent levels were asked for."""
         return self.base.top_levels
 
+    def heed(self, model: Any, y: Any) -> None:
+        """Warn of nothing: what was given has been settled."""
+
     def describe(self) -> Json:
         """Return the parameters as plain values."""
         return self.base.describe()

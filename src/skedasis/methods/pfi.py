@@ -7,6 +7,7 @@ Rows are moved to places where no data lies if features depend on each other: fo
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
@@ -15,7 +16,7 @@ import numpy as np
 
 from skedasis.data.schema import Feature
 from skedasis.data.source import Source
-from skedasis.errors import DataError, UnsupportedError, explained
+from skedasis.errors import DataError, LeftOutWarning, UnsupportedError, explained
 from skedasis.methods.base import Parameters, plain
 from skedasis.quantity.base import Quantity
 from skedasis.results.importance import Importance, LocalImportance
@@ -167,6 +168,17 @@ class PFI(Parameters):
             return source, groups
         drawn = np.random.default_rng([_SAMPLE, seed]).choice(n, size, replace=False)
         return source.only(np.sort(source.order[drawn])), groups
+
+    def heed(self, model: Any, y: Any) -> None:
+        """Warn of labels that are given with a bare estimator: its prediction has no use for them."""
+        bare = not isinstance(model, Quantity) and hasattr(model, "predict")
+        if bare and y is not None and self.metric is None:
+            warnings.warn(
+                "PFI: y is not used, for it is the prediction whose rise is measured. To see which features the model "
+                'needs to be right use sd.loss(model, "squared_error") or sd.nll(model).',
+                LeftOutWarning,
+                stacklevel=4,
+            )
 
     def on(self, quantity: Quantity, source: Source, seed: int) -> Any:
         """Return the form that knows the rows: who lends to whom.

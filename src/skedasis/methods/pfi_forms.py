@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,7 +12,7 @@ import numpy as np
 from skedasis.data.changes import Borrowed
 from skedasis.data.schema import Feature
 from skedasis.data.source import Source
-from skedasis.errors import LeftOutWarning, UnsupportedError, explained
+from skedasis.errors import UnsupportedError, explained
 from skedasis.methods.base import Bound, Local, chosen
 from skedasis.methods.deal import Deal, deal
 from skedasis.methods.form import Form
@@ -46,18 +45,6 @@ def form_of(base: PFI, quantity: Quantity, source: Source, seed: int) -> Any:
         _check_conditional(quantity)
         return ConditionalPFI(base, source, seed)
     return RowPFI(base, source, seed)
-
-
-def warn_of_unused(method: Any, model: Any, y: Any) -> None:
-    """Warn of labels that are given with a bare estimator: its prediction has no use for them."""
-    bare = not isinstance(model, Quantity) and hasattr(model, "predict") and y is not None
-    if bare and isinstance(method, OnRows) and method.base.metric is None:
-        warnings.warn(
-            "PFI: y is not used, for it is the prediction whose rise is measured. To see which features the model "
-            'needs to be right use sd.loss(model, "squared_error") or sd.nll(model).',
-            LeftOutWarning,
-            stacklevel=3,
-        )
 
 
 def _check_conditional(quantity: Quantity) -> None:

@@ -11,7 +11,7 @@ from skedasis.typing import Floats, Ints
 Doubt = Literal["few", "empty"]
 """Why a stretch of the axis is hatched: too few rows to be trusted; no row at all."""
 Rising = Literal["all", "elsewhere", "unclear"]
-"""Whose curves rise: those of all rows, only those of rows from elsewhere, or nobody knows."""
+"""Whose curves stand high: those of all rows, only those of rows from elsewhere, or nobody knows."""
 FOOT = 0.15
 """Share of a panel's height that strips and their words take, at its foot."""
 
@@ -212,7 +212,7 @@ class Hatch:
 
 @dataclass(frozen=True)
 class Strip:
-    """A stretch of the axis on which curves rise, marked at the foot of the panel.
+    """A stretch of the axis on which curves stand high, marked at the foot of the panel.
 
     Parameters
     ----------

@@ -76,8 +76,8 @@ def draw(
     color_name : str, optional
         What these values are; by default the name of the series.
     rises : bool, optional
-        Whether stretches on which curves rise are marked at the foot of the panel, and whether rows that lie there rise
-        with them (`Effect.rises`). By default where an entropy, a variance or another uncertainty is explained.
+        Whether stretches on which curves stand high are marked at the foot of the panel, and whether those of rows that
+        lie there do (`Effect.rises`). By default where an entropy, a variance or another uncertainty is explained.
     histogram : bool
         Whether the feature's distribution in each group of `color` is drawn under the curves, such as classes:
         ``plot(color=y, histogram=True)``.

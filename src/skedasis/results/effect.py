@@ -247,7 +247,7 @@ class Effect:
         return rebinned(self, bins)
 
     def rises(self, level: float = 0.95) -> tuple[Rise, ...]:
-        """Return where the curves of a PDP or ICE rise, and whether rows that really lie there rise with them.
+        """Return where the curves of a PDP or ICE stand high, and whether those of rows that really lie there do.
 
         Of an uncertainty it tells noise that belongs to the feature's values ("all" rows) from the model's surprise at
         rows put there from "elsewhere" (entropy_importance, sec. 4.1); see `skedasis.results.rises.rises`.
