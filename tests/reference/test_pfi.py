@@ -616,13 +616,76 @@ def test_the_error_of_all_pairs_is_that_of_the_jackknife():
     np.testing.assert_allclose(pf.std_error, jackknife, rtol=0.02)
 
 
-def test_what_jumps_with_the_seed_has_an_error():
-    """Of a key that is looked up every pair but a row with itself is a miss."""
-    key = np.arange(100.0)
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n", [100, 300])
+def test_of_a_key_that_is_looked_up_every_pair_but_a_row_with_itself_is_a_miss(n, weighted):
+    """Nothing but the pairs of a row with itself is left to chance: 1 - 1/n, by weight 1 - sum w² / (sum w)²."""
+    key, w = np.arange(float(n)), np.ones(n)
+    if weighted:
+        w = np.random.default_rng(0).uniform(0.5, 1.5, n)
     X = np.stack([key, key], axis=1)
-    found = [
-        important(lambda X: (X[:, 0] != X[:, 1]).astype(float), X, 0, seed=s) for s in range(30)
-    ]
-    means = np.array([pf.mean[0] for pf in found])
-    np.testing.assert_allclose(means, 0.99, rtol=1e-12)
-    assert np.ptp(means) < 1e-12 or all(pf.std_error[0] > 0 for pf in found)
+
+    def missed(X):
+        return (X[:, 0] != X[:, 1]).astype(float)
+
+    want = 1 - (w @ w) / w.sum() ** 2
+    given = {"weights": w} if weighted else {}
+    assert important(missed, X, 0, exact=True, **given).mean[0] == pytest.approx(want, rel=1e-12)
+    values = np.array([important(missed, X, 0, seed=s, **given).values[0] for s in range(20)])
+    if n == 100 and weighted:  # here rows may meet themselves
+        assert abs(values.mean() - want) < 4 * values.std() / np.sqrt(values.size)
+    else:
+        np.testing.assert_allclose(values, want, rtol=1e-12)
+
+
+def test_heavy_rows_among_many_lend_in_proportion_too():
+    """Three rows of a ninth of the weight each: what they meet depends on how far they look."""
+    n, repeats = 140, 6000
+    w = np.where(np.arange(n) < 3, 25.0, 1.0)
+    drawn = lenders_of(n, repeats, seed=1, weights=w)
+    for i in (0, 5):
+        heavy = [j for j in range(3) if j != i]
+        counts = np.array([(drawn[i] == j).sum() for j in (i, *heavy)])
+        counts = np.append(counts, repeats - counts.sum())
+        share = np.append(w[[i, *heavy]], 0) / w.sum()
+        share[-1] = 1 - share.sum()
+        if counts[0] == 0:
+            share[0] = 0.0  # looking far, no row meets itself
+        assert unlikely(counts[None], share[None] / share.sum()) > 1e-4
+
+
+FORMS_OF_ERRORS = {
+    "draws": {"repeats": 200},
+    "exact": {"exact": True},
+    "conditional": {"repeats": 10, "conditional": True},
+    "metric": {"repeats": 10, "metric": "r2"},
+}
+
+
+@pytest.mark.parametrize("form", FORMS_OF_ERRORS)
+def test_four_times_the_rows_have_half_the_error_and_four_times_the_weight_of_a_sample_none(form):
+    X = dependent(400, 2)
+    y, w = X[:, 0], np.full(400, 4.0)
+    q = fast if form == "metric" else sd.loss(fast, "squared_error")
+
+    def error(**options):
+        method = sd.PFI(local=0, **FORMS_OF_ERRORS[form])
+        return sd.explain(q, X, 0, y=y, method=method, **options).std_error[0]
+
+    # Conditional importance draws anew where there are weights.
+    near = 0.2 if form == "conditional" else 0.03
+    assert error(weights=w) / error() == pytest.approx(0.5, rel=near)
+    assert error(weights=w, weight_kind="sampling") / error() == pytest.approx(1, rel=near)
+
+
+def test_degrees_of_freedom_of_all_pairs():
+    """One less than there are rows: of frequencies their sum, of samples (sum w)² / sum w²."""
+    X, w = dependent(50, 1), np.random.default_rng(0).uniform(0.2, 3, 50)
+
+    def freedom(**options):
+        return sd.explain(fast, X, 0, method=sd.PFI(exact=True), **options).freedom[0]
+
+    assert freedom() == pytest.approx(49)
+    assert freedom(weights=w) == pytest.approx(w.sum() - 1)
+    sampled = w.sum() ** 2 / (w @ w) - 1
+    assert freedom(weights=w, weight_kind="sampling") == pytest.approx(sampled)

@@ -351,7 +351,7 @@ def test_coverage(world, rows, repeats):
     if world in ("product", "squared error") and rows == 100:
         low = min(low, of_means(WORLDS[world], rows, 20_000) - 0.015)
     assert low <= found.share <= 0.97
-    assert 0.95 <= found.ratio <= 1.08
+    assert 0.92 <= found.ratio <= 1.09  # of 1,000 sets: give or take 0.022
 
 
 @pytest.mark.slow

@@ -189,14 +189,13 @@ def method_of(name: str, bins: int | None) -> Any:
     DataError
         For a name that is no method's.
     """
-    from skedasis.engine import METHODS as KNOWN
-    from skedasis.engine import as_method
+    from skedasis.engine import as_method, method_called
 
     way = as_method(name)
     if bins is None:
         return way
     key = "grid" if name.lower() in ("pdp", "ice") else "bins"
-    return KNOWN[name.lower()](**{key: bins})
+    return method_called(name.lower())(**{key: bins})
 
 
 def usual_method(features: Sequence[Feature]) -> str:

@@ -9,8 +9,8 @@
 | `record` | the provenance, and checks of settings |
 """
 
-from skedasis.engine.choose import METHODS, as_method
+from skedasis.engine.choose import METHODS, as_method, method_called
 from skedasis.engine.record import as_bytes
 from skedasis.engine.verb import explain
 
-__all__ = ["METHODS", "as_bytes", "as_method", "explain"]
+__all__ = ["METHODS", "as_bytes", "as_method", "explain", "method_called"]

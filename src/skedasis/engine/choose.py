@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,25 +15,29 @@ from skedasis.data.source import Source
 from skedasis.data.summary import Column
 from skedasis.errors import DataError, LeftOutWarning, UnsupportedError, explained
 from skedasis.methods.ale import ALE
-from skedasis.methods.base import Method
-from skedasis.methods.dale import DALE
+from skedasis.methods.base import Method, Parameters
+from skedasis.methods.form import Form
 from skedasis.methods.levels import MOST_LEVELS
-from skedasis.methods.mplot import MPlot
 from skedasis.methods.pairs import check_pair
-from skedasis.methods.pdp import ICE, PDP
-from skedasis.methods.pfi import PFI
-from skedasis.methods.rhale import RHALE, UALE
+from skedasis.methods.rhale import RHALE
 
-METHODS: dict[str, type[Any]] = {
-    "ale": ALE,
-    "dale": DALE,
-    "ice": ICE,
-    "mplot": MPlot,
-    "pdp": PDP,
-    "pfi": PFI,
-    "rhale": RHALE,
-    "uale": UALE,
+METHODS = {
+    "ale": "ale.ALE",
+    "dale": "dale.DALE",
+    "ice": "pdp.ICE",
+    "mplot": "mplot.MPlot",
+    "pdp": "pdp.PDP",
+    "pfi": "pfi.PFI",
+    "rhale": "rhale.RHALE",
+    "uale": "rhale.UALE",
 }
+"""Where each method is. They are imported when they are first used."""
+
+
+def method_called(name: str) -> Any:
+    """Return the method of a lower-case name, to be called with its parameters."""
+    module, kind = METHODS[name].split(".")
+    return getattr(importlib.import_module(f"skedasis.methods.{module}"), kind)
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,10 +75,10 @@ def as_method(method: Any, *, pair: bool = False) -> Any:
         return ALE() if pair else RHALE()
     if isinstance(method, str):
         if method.lower() in METHODS:
-            return METHODS[method.lower()]()
+            return method_called(method.lower())()
         known = ", ".join(repr(m) for m in METHODS)
         raise DataError(explained("method", repr(method), f"one of {known}", "Use 'rhale'"))
-    if isinstance(method, tuple(METHODS.values())):
+    if isinstance(method, Parameters | Form):
         return method
     fix = f"Write {method.__name__}()" if isinstance(method, type) else "Use sd.RHALE()"
     raise DataError(explained("method", repr(method)[:60], "a method such as sd.RHALE()", fix))

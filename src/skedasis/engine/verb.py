@@ -16,7 +16,6 @@ from skedasis.engine.prepare import Job, prepare
 from skedasis.engine.record import as_bytes, check_settings, provenance
 from skedasis.engine.run import run
 from skedasis.methods.missing import MISSING
-from skedasis.methods.mplot import check_labels
 from skedasis.moments import WeightKind
 from skedasis.quantity.base import Quantity
 from skedasis.quantity.wrap import as_quantity
@@ -150,7 +149,6 @@ def _settled(
     method = as_method(method, pair=choice.pairs)
     named = {f.name for f in source.features}
     method.check((*source.features, *(f for f in choice.features if f.name not in named)))
-    check_labels(method, source.y)
     return method.on(quantity, source, seed), choice
 
 

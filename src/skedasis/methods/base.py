@@ -223,7 +223,7 @@ class Parameters:
         return source, groups
 
     def heed(self, model: Any, y: Any) -> None:
-        """Warn of what was given in vain. Most methods take what they get."""
+        """Warn of what was given in vain, and refuse what is missing. Most methods take what they get."""
 
     def on(self, quantity: Quantity, source: Source, seed: int) -> Any:
         """Return the method for these rows. Most know them by their columns alone."""

@@ -103,6 +103,18 @@ class MPlot(Parameters):
         """Return the same for a categorical feature."""
         return LevelMPlot(self)
 
+    def heed(self, model: Any, y: Any) -> None:
+        """Refuse labels that are to be shown, but are not there."""
+        if self.of != "quantity" and y is None:
+            raise DataError(
+                explained(
+                    f"MPlot(of={self.of!r})",
+                    "no labels",
+                    "the observed label of each row",
+                    "Pass them: sd.explain(q, X, feature, y=y, method=...)",
+                )
+            )
+
     def plan(self, column: Column, traits: Traits) -> Plan:
         """Choose the fine cells."""
         return Plan(
@@ -241,21 +253,3 @@ def _without(values: Floats, weights: Floats | None, absent: Bools) -> Moments:
     w = None if weights is None else weights[absent]
     cell = np.zeros(int(absent.sum()), dtype=np.int64)
     return Moments.of(values[absent], cell, 1, w)
-
-
-def check_labels(method: Any, y: Any) -> None:
-    """Refuse an M-plot of labels where there are none.
-
-    Raises
-    ------
-    DataError
-    """
-    if isinstance(method, MPlot) and method.of != "quantity" and y is None:
-        raise DataError(
-            explained(
-                f"MPlot(of={method.of!r})",
-                "no labels",
-                "the observed label of each row",
-                "Pass them: sd.explain(q, X, feature, y=y, method=...)",
-            )
-        )

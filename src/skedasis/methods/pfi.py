@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 import numpy as np
@@ -19,7 +19,6 @@ from skedasis.data.source import Source
 from skedasis.errors import DataError, LeftOutWarning, UnsupportedError, explained
 from skedasis.methods.base import Parameters, plain
 from skedasis.quantity.base import Quantity
-from skedasis.results.importance import Importance, LocalImportance
 from skedasis.typing import Json
 
 _SAMPLE = 4099
@@ -203,48 +202,6 @@ class PFI(Parameters):
                 f'Use sd.PFI(groups={{"both": [{one!r}, {two!r}]}})',
             )
         )
-
-
-def together(found: Mapping[str, Importance], record: Json, *, sampled: bool) -> Importance:
-    """Return one importance of all features.
-
-    Parameters
-    ----------
-    found : mapping of str to Importance
-        Each of one feature.
-    record : dict
-        How they were made.
-    sampled : bool
-        Whether the rows are a sample of those that were given.
-    """
-    parts = list(found.values())
-    first = parts[0]
-    local = None
-    if first.local is not None:
-        kept = [p.local for p in parts if p.local is not None]
-        local = LocalImportance(
-            tuple(found),
-            first.local.row,
-            first.local.own,
-            np.concatenate([p.after for p in kept]),
-            first.local.weight,
-            first.local.exact,
-        )
-    notes = dict(first.provenance)
-    for part in parts:
-        for key, value in part.provenance.items():
-            notes[key] = {**notes[key], **value} if isinstance(value, dict) else value
-    if sampled:
-        notes["exact"] = False
-    return replace(
-        first,
-        features=tuple(found),
-        values=np.concatenate([p.values for p in parts]),
-        std_error=np.concatenate([p.std_error for p in parts]),
-        freedom=np.concatenate([p.freedom for p in parts]),
-        local=local,
-        provenance={**record, **notes},
-    )
 
 
 def _whole(what: str, value: Any, least: int, usual: int) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -16,7 +16,7 @@ from skedasis.errors import UnsupportedError, explained
 from skedasis.methods.base import Bound, Local, chosen
 from skedasis.methods.deal import Deal, deal
 from skedasis.methods.form import Form
-from skedasis.methods.pfi import PFI, together
+from skedasis.methods.pfi import PFI
 from skedasis.methods.subgroups import subgroups
 from skedasis.moments import Totals, WeightKind
 from skedasis.quantity.base import Quantity, Traits
@@ -329,3 +329,45 @@ class ConditionalPFI(RowPFI):
         return self._result(
             plan, local, about, values, (error, freedom) if enough else NOTHING, exact=exact
         )
+
+
+def together(found: Mapping[str, Importance], record: Json, *, sampled: bool) -> Importance:
+    """Return one importance of all features.
+
+    Parameters
+    ----------
+    found : mapping of str to Importance
+        Each of one feature.
+    record : dict
+        How they were made.
+    sampled : bool
+        Whether the rows are a sample of those that were given.
+    """
+    parts = list(found.values())
+    first = parts[0]
+    local = None
+    if first.local is not None:
+        kept = [p.local for p in parts if p.local is not None]
+        local = LocalImportance(
+            tuple(found),
+            first.local.row,
+            first.local.own,
+            np.concatenate([p.after for p in kept]),
+            first.local.weight,
+            first.local.exact,
+        )
+    notes = dict(first.provenance)
+    for part in parts:
+        for key, value in part.provenance.items():
+            notes[key] = {**notes[key], **value} if isinstance(value, dict) else value
+    if sampled:
+        notes["exact"] = False
+    return replace(
+        first,
+        features=tuple(found),
+        values=np.concatenate([p.values for p in parts]),
+        std_error=np.concatenate([p.std_error for p in parts]),
+        freedom=np.concatenate([p.freedom for p in parts]),
+        local=local,
+        provenance={**record, **notes},
+    )
