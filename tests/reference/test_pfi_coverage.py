@@ -347,7 +347,7 @@ def test_intervals_of_counted_rows():
 @pytest.mark.parametrize("world", WORLDS)
 def test_coverage(world, rows, repeats):
     found = simulate(WORLDS[world], rows, 200 if rows == 2000 else 400, repeats=repeats, key=2)
-    low = 0.93
+    low = 0.925  # 0.93, and a standard error of the share
     if world in ("product", "squared error") and rows == 100:
         low = min(low, of_means(WORLDS[world], rows, 20_000) - 0.015)
     assert low <= found.share <= 0.97

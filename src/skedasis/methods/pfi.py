@@ -75,7 +75,8 @@ class PFI(Parameters):
 
     All features share the permutations (but with ``conditional=True``, where each has subgroups of its own), which are
     drawn before the first batch for the rows' keys (`row_id`): the result does not depend on batches, threads, or the
-    order of columns. No row borrows from itself; that it would, once in N times, is a factor 1 - 1/N of the mean.
+    order of columns (but where two columns split a subgroup equally well). No row borrows from itself; that it would,
+    once in N times, is a factor 1 - 1/N of the mean, which a `metric` does not have.
     Weighted rows lend in proportion to their weights; a row borrows from one other in each repeat, whatever its weight,
     so that draws add more to the error than if rows were repeated.
 
@@ -84,7 +85,7 @@ class PFI(Parameters):
     rows they are too narrow (0.8 to 0.9 instead of 0.95 at 10 rows). Where weights are frequencies, rows are taken to
     vary alike whatever their weight. With ``conditional=True`` the error is that of receivers and lenders as if all
     draws were their own, which is rather too large; with a `metric` it comes from the jackknife over ten parts of the
-    rows.
+    rows, which leaves them out as receivers only: too small under long tails.
 
     References
     ----------
