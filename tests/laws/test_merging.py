@@ -66,7 +66,9 @@ class Parts:
 def in_any_order(quantity, case, wanted, method, schema, cut):
     """Assert that parts a, b, c give the same by (a b) c, a (b c), (c a) b, and all at once."""
     n = len(case.X)
-    first, second = sorted({1 + cut % (n - 2), 1 + (7 * cut) % (n - 2), n // 2})[:2]
+    # Two different places of the n - 1 between the rows.
+    one, apart = cut % (n - 1), 1 + cut // n % (n - 2)
+    first, second = sorted((1 + one, 1 + (one + apart) % (n - 1)))
     order = case.rng.permutation(n)
     cuts = [order[:first], order[first:second], order[second:], np.arange(n)]
     parts = Parts.of(quantity, case, wanted, method, schema, cuts)
