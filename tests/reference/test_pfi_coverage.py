@@ -276,10 +276,6 @@ def test_intervals_of_a_metric_of_normal_data(repeats):
     assert found.ratio >= 0.95
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="the jackknife leaves rows out as receivers only, and not as lenders: too small an error in long tails",
-)
 def test_intervals_of_a_metric_of_data_with_long_tails():
     """A mean by another name, for which rows averaged one by one have an error that is right: 0.94 there."""
     found = of_metric(lambda rng, n: rng.exponential(size=n), 1000, 20, 300, 2.0)
@@ -328,11 +324,6 @@ def test_intervals_of_counted_rows_from_all_pairs():
     assert found.ratio >= 0.9
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="the error weighs rows by their squared weights, as of samples: too small where many equal rows lie in "
-    "the middle",
-)
 def test_intervals_of_counted_rows():
     """A weight of 20 is 20 rows: an interval of frequencies holds the truth as often as that of the rows in full."""
     assert counted(2000, 30, 250).ratio >= 0.9

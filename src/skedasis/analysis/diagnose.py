@@ -18,7 +18,7 @@ from skedasis.data.groups import grouped
 from skedasis.engine import explain
 from skedasis.errors import DataError, explained
 from skedasis.methods.pfi import PFI
-from skedasis.methods.pfi_forms import LEAST_ROWS
+from skedasis.methods.pfi_conditional import LEAST_ROWS
 from skedasis.moments import WeightKind
 from skedasis.quantity.base import Quantity
 from skedasis.quantity.several import Several

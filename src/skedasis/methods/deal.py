@@ -194,9 +194,20 @@ class Deal:
         return np.concatenate([c.lenders(places) for c in self.circles])
 
     @property
+    def turns(self) -> list[tuple[slice, Circle]]:
+        """Return each circle with the repeats that it is for."""
+        ends = np.cumsum([0, *(len(c.steps) for c in self.circles)])
+        return [(slice(ends[k], ends[k + 1]), c) for k, c in enumerate(self.circles)]
+
+    @property
     def blocks(self) -> int:
         """Return the largest number of blocks of a circle."""
         return max(c.blocks for c in self.circles)
+
+
+def uneven(weights: Floats | None) -> bool:
+    """Return whether rows differ in weight."""
+    return weights is not None and bool((weights != weights[0]).any())
 
 
 def deal(
@@ -221,7 +232,7 @@ def deal(
     circle : ndarray of int, shape (N,), optional
         Each row's subgroup, 0, 1, …: rows borrow within it.
     """
-    even = circle is None and (weights is None or bool((weights == weights[0]).all()))
+    even = circle is None and not uneven(weights)
     shared = min(STEPS, max(1, (min(rows, BLOCKS) - 1) // 2))
     circles: list[Circle] = []
     for number, first in enumerate(range(0, repeats, shared)):

@@ -12,23 +12,18 @@ import numpy as np
 from skedasis.data.changes import Borrowed
 from skedasis.data.schema import Feature
 from skedasis.data.source import Source
-from skedasis.errors import UnsupportedError, explained
 from skedasis.methods.base import Bound, Local, chosen
-from skedasis.methods.deal import Deal, deal
+from skedasis.methods.deal import Deal, deal, uneven
 from skedasis.methods.form import Form
 from skedasis.methods.pfi import PFI
-from skedasis.methods.subgroups import subgroups
 from skedasis.moments import Totals, WeightKind
 from skedasis.quantity.base import Quantity, Traits
-from skedasis.resample import parts_error, permutation_error
+from skedasis.resample import permutation_error
 from skedasis.results.importance import Importance, LocalImportance
 from skedasis.typing import Bools, Floats, Ints, Json
 
 CALL = 20_000
-"""Rows of one call: beyond it calls get no cheaper for any model, and their arrays no longer stay close at hand."""
-LEAST_ROWS = 7
-"""Fewer rows have no standard error."""
-NOTHING = (np.nan, np.nan)
+"""Rows of one call: twice as many would save a cheap model a tenth of its time, and take nearly twice the memory."""
 
 
 def form_of(base: PFI, quantity: Quantity, source: Source, seed: int) -> Any:
@@ -42,24 +37,14 @@ def form_of(base: PFI, quantity: Quantity, source: Source, seed: int) -> Any:
 
         return metric_form(base, quantity, source, seed)
     if base.conditional:
-        _check_conditional(quantity)
-        return ConditionalPFI(base, source, seed)
+        from skedasis.methods.pfi_conditional import conditional_form
+
+        return conditional_form(base, quantity, source, seed)
+    if uneven(source.weights):
+        from skedasis.methods.pfi_weighted import WeightedPFI
+
+        return WeightedPFI(base, source, seed)
     return RowPFI(base, source, seed)
-
-
-def _check_conditional(quantity: Quantity) -> None:
-    parts = getattr(quantity, "parts", None) or {None: quantity}
-    if all(q.labelled for q in parts.values()):
-        return
-    raise UnsupportedError(
-        explained(
-            f"PFI(conditional=True) of {quantity.describe()}",
-            "a quantity that does not know the label",
-            "a loss, or a negative log-likelihood",
-            "Leave conditional out: drawn from its conditional distribution a feature leaves the joint "
-            "distribution as it is, so such an importance is zero by construction (entropy_importance, Proposition 3)",
-        )
-    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,13 +226,23 @@ class RowPFI(OnRows):
 
     def _sums(self, bound: Bound, plan: Lent, rises: Floats, lenders: Ints) -> dict[str, Any]:
         """Return the weighted rises, (repeats, n), summed by blocks."""
+        return {"rises": self._by_receiver(bound, plan, rises)}
+
+    def _by_receiver(self, bound: Bound, plan: Lent, rises: Floats) -> Totals:
+        """Return (repeats, n) numbers summed by the blocks of the rows that borrow, (repeats, blocks + 1)."""
+        parts, size = [], plan.circles.blocks + 1
         blocks = self._blocks(bound, plan)
-        parts, size, first = [], plan.circles.blocks + 1, 0
-        for circle, block in zip(plan.circles.circles, blocks, strict=True):
-            last = first + len(circle.steps)
-            parts += [np.bincount(block, rise, size) for rise in rises[first:last]]
-            first = last
-        return {"rises": Totals(np.array(parts))}
+        for (some, _), block in zip(plan.circles.turns, blocks, strict=True):
+            parts += [np.bincount(block, rise, size) for rise in rises[some]]
+        return Totals(np.array(parts))
+
+    def _by_lender(self, plan: Lent, rises: Floats, lenders: Ints) -> Totals:
+        """Return the same by the blocks of the rows that are borrowed from."""
+        parts, size = [], plan.circles.blocks + 1
+        for some, circle in plan.circles.turns:
+            pairs = zip(lenders[some], rises[some], strict=True)
+            parts += [np.bincount(circle.block(lender), rise, size) for lender, rise in pairs]
+        return Totals(np.array(parts))
 
     def _blocks(self, bound: Bound, plan: Lent) -> list[Ints]:
         known = bound.shared.get("blocks")
@@ -264,71 +259,18 @@ class RowPFI(OnRows):
         values = sums.sum(axis=1) / self.weight
         norm = self._norm(kind)
         error, freedom = permutation_error(self._parts(plan, sums), norm)
-        if kind == "sampling":  # few heavy rows say no more than as few rows would
-            freedom = min(freedom, max(norm[1] - 1, 1.0))
         return self._result(plan, local, about, values, (error, freedom), exact=exact)
 
     def _parts(self, plan: Lent, sums: Floats) -> list[tuple[Floats, Floats, float]]:
         """Return for each circle its blocks' sums, its steps, and the size of its rows."""
-        parts: list[tuple[Floats, Floats, float]] = []
-        first = 0
-        for circle, size in zip(plan.circles.circles, self.sizes, strict=True):
-            last = first + len(circle.steps)
-            parts.append((sums[first:last, : circle.blocks], circle.steps, size))
-            first = last
-        return parts
+        turns = zip(plan.circles.turns, self.sizes, strict=True)
+        return [(sums[some, : c.blocks], c.steps, size) for (some, c), size in turns]
 
     def _norm(self, kind: WeightKind) -> tuple[float, float]:
         """Return what the variances of rows, and of draws, are divided by to be those of a mean."""
         w = self.source.weights
         effective = len(self.source) if w is None else w.sum() ** 2 / (w @ w)
         return (self.weight if kind == "frequency" else float(effective)), float(effective)
-
-
-@dataclass(frozen=True)
-class ConditionalPFI(RowPFI):
-    """Values borrowed within subgroups of rows that are alike in the other features (Molnar et al. 2023)."""
-
-    def plan(self, column: Feature, traits: Traits) -> Lent:
-        """Find the subgroups."""
-        found = subgroups(self.source, column, self.base.subgroup_rows, self.seed)
-        rows, w = self.source, self.source.weights
-        dealt = deal(len(rows), rows.sorted, self.base.repeats, self.seed, w, found)
-        return Lent(column, dealt, {"subgroups": {column.name: int(found.max()) + 1}})
-
-    def _sums(self, bound: Bound, plan: Lent, rises: Floats, lenders: Ints) -> dict[str, Any]:
-        """Sum by blocks of lenders, too."""
-        found = super()._sums(bound, plan, rises, lenders)
-        parts, size, first = [], plan.circles.blocks + 1, 0
-        for circle in plan.circles.circles:
-            last = first + len(circle.steps)
-            pairs = zip(lenders[first:last], rises[first:last], strict=True)
-            parts += [np.bincount(circle.block(lender), rise, size) for lender, rise in pairs]
-            first = last
-        return {**found, "lent": Totals(np.array(parts))}
-
-    def read(
-        self, plan: Lent, local: Local, about: Any, *, exact: bool, kind: WeightKind
-    ) -> Importance:
-        """Average; the error takes what a row lends and what it receives for its part."""
-        received, lent = (local.moments[k].sums for k in ("rises", "lent"))
-        values = received.sum(axis=1) / self.weight
-        everyone, w = np.arange(len(self.source)), self.source.weights
-        spread, first = [], 0
-        for circle in plan.circles.circles:  # each has blocks of its own
-            last = first + len(circle.steps)
-            weight = np.bincount(circle.block(everyone), w, received.shape[1])
-            part = (received[first:last] + lent[first:last]).mean(axis=0)
-            spread.append(parts_error(part - 2 * values.mean() * weight, self.weight)[0])
-            first = last
-        # Parts are independent rows: weights that are frequencies stand for more of them.
-        norm = self._norm(kind)
-        error = float(np.sqrt(np.mean(np.square(spread)) * norm[1] / norm[0]))
-        enough = len(self.source) >= LEAST_ROWS
-        freedom = float(min(received.shape[1], len(self.source)) - 1)
-        return self._result(
-            plan, local, about, values, (error, freedom) if enough else NOTHING, exact=exact
-        )
 
 
 def together(found: Mapping[str, Importance], record: Json, *, sampled: bool) -> Importance:

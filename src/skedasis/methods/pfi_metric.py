@@ -26,7 +26,7 @@ from skedasis.quantity.predictive.labels import Labels
 from skedasis.quantity.predictive.quantities import Entropy, PredictiveVariance
 from skedasis.results.importance import Importance, LocalImportance
 from skedasis.results.words import METRIC_ROWS
-from skedasis.typing import Bools, Floats
+from skedasis.typing import Bools, Floats, Ints
 
 _NAMES: dict[str, tuple[str, int]] = {
     "average_precision": ("average_precision_score", 1),
@@ -328,7 +328,7 @@ class MetricPFI(OnRows):
         return Importance(
             (plan.feature.name,),
             values[None],
-            np.array([self._error(y, own, after[0], len(values), kind)]),
+            np.array([self._error(plan, y, own, after, kind)]),
             np.array([_PARTS - 1.0]),
             sign * base,
             len(own),
@@ -340,27 +340,40 @@ class MetricPFI(OnRows):
             {"metric": self.what, "greater_is_better": sign > 0},
         )
 
-    def _error(self, y: Any, own: Floats, after: Floats, repeats: int, kind: WeightKind) -> float:
-        """Return the jackknife's error over parts of the rows, of the first repeat.
+    def _error(self, plan: Lent, y: Any, own: Floats, after: Floats, kind: WeightKind) -> float:
+        """Return the jackknife's error over parts of the rows.
 
-        Rows are taken out as receivers, with what they borrowed: that rows lend, too, is not seen.
+        A part is taken out as rows that borrow and as rows that lend, in all repeats: a row is in the metric twice.
         """
         n = len(own)
-        if n < METRIC_ROWS or repeats < 3:
+        if n < METRIC_ROWS or len(after) < 3:
             return np.nan
         part = np.empty(n, dtype=np.int64)
         part[self.source.order] = np.random.default_rng([_PARTS, self.seed]).permutation(n) % _PARTS
-        rest = [np.flatnonzero(part != k) for k in range(_PARTS)]
-        if self._of_classes and any(len(np.unique(y[r])) < 2 for r in rest):
-            return np.nan  # a part holds all of a class
+        lent = part[plan.circles.lenders(np.arange(n))]
         try:
             with warnings.catch_warnings():  # whoever asked has not asked for parts of the rows
                 warnings.simplefilter("ignore")
-                left = np.array([self._score(y, own, r) - self._score(y, after, r) for r in rest])
+                left = np.array(
+                    [self._without(k, part, lent, y, own, after) for k in range(_PARTS)]
+                )
         except (ValueError, ArithmeticError):
             return np.nan
         error = np.sqrt((_PARTS - 1) / _PARTS * ((left - left.mean()) ** 2).sum())
         return float(error * np.sqrt(self._repeated(kind)))
+
+    def _without(self, k: int, part: Ints, lent: Ints, y: Any, own: Floats, after: Floats) -> float:
+        """Return the importance without a part of the rows; NaN where the rest is of one class.
+
+        Before and after on the same rows: a feature that is not used has no error.
+        """
+        rest = [np.flatnonzero((part != k) & (lenders != k)) for lenders in lent]
+        if self._of_classes and any(len(np.unique(y[r])) < 2 for r in rest):
+            return np.nan  # a part holds all of a class
+        fallen = [
+            self._score(y, own, r) - self._score(y, a, r) for a, r in zip(after, rest, strict=True)
+        ]
+        return float(np.mean(fallen))
 
     def _repeated(self, kind: WeightKind) -> float:
         """Return how many times fewer rows there are than their weights say: frequencies stand for equal rows."""
