@@ -12,6 +12,8 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 TORCH  := torch==2.13.0
 # Libraries of models that predict distributions. They bring an older pandas, with which these tests pass, too.
 UNSURE := gpytorch==1.15.2 ngboost==0.5.11 skpro==2.16.0
+# Other libraries whose models are explained; large, too, and few have all of them.
+OTHERS := catboost==1.2.10 jax==0.10.2 keras==3.15.1 onnx==1.23.2 onnxruntime==1.31.1 skl2onnx==1.20.0
 # Test processes. Each keeps to one thread, or they would fight over the cores.
 JOBS   ?= 2
 PYTEST := OMP_NUM_THREADS=1 MPLBACKEND=Agg $(BIN)/python -m pytest -n $(JOBS)
@@ -33,8 +35,8 @@ $(BIN)/python:
 	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 
 $(VENV)/.demo: pyproject.toml | $(BIN)/python
-	@echo "Installing skedasis and scikit-learn into $(VENV) (once)"
-	@$(PIP) --editable '.[sklearn]'
+	@echo "Installing skedasis, scikit-learn and numba into $(VENV) (once)"
+	@$(PIP) --editable '.[sklearn,trees]'
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
@@ -43,8 +45,8 @@ $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	@touch $@
 
 $(VENV)/.torch: Makefile $(VENV)/.dev
-	@echo "Installing $(TORCH) $(UNSURE) into $(VENV) (once)"
-	@$(PIP) '$(TORCH)' $(UNSURE)
+	@echo "Installing $(TORCH) $(UNSURE) $(OTHERS) into $(VENV) (once)"
+	@$(PIP) '$(TORCH)' $(UNSURE) $(OTHERS)
 	@touch $@
 
 # ---------------------------------------------------------------------------- what it does
@@ -64,8 +66,8 @@ lint: $(VENV)/.dev  ## style, sizes, the import rule, types
 	$(BIN)/lint-imports
 	$(BIN)/pyright
 
-test: lint  ## lint, then all tests that need neither torch nor patience, with coverage
-	$(PYTEST) -m 'not slow and not torch' --cov --cov-report=term
+test: lint  ## lint, then all tests that need neither torch and its like nor patience, with coverage
+	$(PYTEST) -m 'not slow and not torch and not optional' --cov --cov-report=term
 
 # One after the other, even under `make -j`: the first must not see torch.
 test-all:  ## make test, then the slow and the optional tests and a short benchmark
@@ -73,7 +75,7 @@ test-all:  ## make test, then the slow and the optional tests and a short benchm
 	$(MAKE) test-rest
 
 test-rest: $(VENV)/.torch bench-smoke
-	$(PYTEST) -m 'slow or torch'
+	$(PYTEST) -m 'slow or torch or optional'
 
 bench-smoke: $(VENV)/.dev
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks --smoke

@@ -43,6 +43,7 @@ _PUBLIC = {
     "Quantile": "binning",
     "RHALE": "methods.rhale",
     "Surface": "results.surface",
+    "TreeWarning": "errors",
     "UALE": "methods.rhale",
     "Uniform": "binning",
     "UnsupportedError": "errors",

@@ -9,6 +9,8 @@ import numpy as np
 from skedasis.data.buckets import locate
 from skedasis.typing import Floats, Ints, Side
 
+EVERY_JUMP = "both sides of every jump"
+"""What is said of a grid that misses nothing of a step function."""
 OUTSIDE = -1
 """The cell of a row that lies in none: missing, or beyond the edges."""
 
@@ -75,10 +77,13 @@ class Grid:
         Strictly increasing.
     chosen : str
         How they were chosen, for the provenance.
+    share : ndarray of float, shape (m,), optional
+        What each counts in the mean of a curve; None means alike.
     """
 
     points: Floats
     chosen: str = "given"
+    share: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.points)
@@ -86,6 +91,16 @@ class Grid:
     def locate(self, x: Floats) -> Ints:
         """Return how many points lie at or below each value: 0 before the first, m from the last on. No NaN."""
         return locate(self.points, x, float(self.points[0]), float(self.points[-1]), "left")
+
+
+def widths_share(points: Floats) -> Floats:
+    """Return what points count in a mean over the axis: half the gaps on both sides, as shares."""
+    gaps = np.diff(points)
+    share = np.zeros(len(points))
+    share[:-1] += gaps / 2
+    share[1:] += gaps / 2
+    total = share.sum()
+    return share / total if total > 0 else np.full(len(points), 1 / max(len(points), 1))
 
 
 def uniform_edges(low: float, high: float, k: int) -> Floats:

@@ -26,6 +26,10 @@ class LeftOutWarning(UserWarning):
     """Some features have no effect of the method that was asked for, and were left out."""
 
 
+class TreeWarning(UserWarning):
+    """The trees of a model cannot be walked, or not as fast as they might: it is called instead, which is slower."""
+
+
 def explained(what: str, got: str, expected: str, fix: str) -> str:
     """Put a failure into the one form that all messages have.
 

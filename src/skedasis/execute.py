@@ -66,7 +66,11 @@ class Progress:
 
 
 def in_order(
-    work: Callable[[Task], Done], tasks: Sequence[Task], threads: int = 1
+    work: Callable[[Task], Done],
+    tasks: Sequence[Task],
+    threads: int = 1,
+    begin: Callable[[], object] | None = None,
+    stop: Callable[[], object] | None = None,
 ) -> Iterator[Done]:
     """Yield ``work(task)`` for each task, in the tasks' order, whoever was first.
 
@@ -76,6 +80,10 @@ def in_order(
     tasks : sequence
     threads : int
         1 works in the calling thread. No more than two results for each thread wait to be fetched.
+    begin : callable, optional
+        Called once in each thread that is started, before anything else.
+    stop : callable, optional
+        Called where the work ends early, by an error or Ctrl-C, so that threads that are at work end soon.
 
     Notes
     -----
@@ -85,7 +93,7 @@ def in_order(
         yield from map(work, tasks)
         return
     waiting: deque[Future[Done]] = deque()
-    with ThreadPoolExecutor(threads) as pool:
+    with ThreadPoolExecutor(threads, initializer=begin) as pool:
         try:
             for task in tasks:
                 waiting.append(pool.submit(work, task))
@@ -93,6 +101,10 @@ def in_order(
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
+        except BaseException:
+            if stop is not None:
+                stop()
+            raise
         finally:
             for future in waiting:
                 future.cancel()

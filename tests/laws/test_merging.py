@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import skedasis as sd
 from skedasis.data.given import as_source
 from skedasis.engine.choose import Choice
-from skedasis.engine.prepare import prepare
+from skedasis.engine.prepare import Settings, prepare
 from skedasis.engine.verb import _about
 from tests.laws.mixed import (
     EVERY_LEVEL_WAY,
@@ -44,7 +44,7 @@ class Parts:
         """Cut the rows, and gather each part by itself."""
         source = as_source(case.X, None, case.weights, schema)
         tasks = Choice(source, wanted).tasks(method)
-        job = prepare(quantity, method, source, tasks, 10**9, 10**9, 0)
+        job = prepare(quantity, method, source, tasks, Settings(10**9, 10**9))
         (batch,) = source.batches(len(source))
         way, plan = tasks[0].way, job.plans[None, tasks[0].key]
         found = [

@@ -640,9 +640,11 @@ def test_a_class_that_is_none_is_refused(make):
 def test_what_is_no_model_is_refused():
     with refused(sd.UnsupportedError, "the class LinearRegression", "fitted", "fit(X, y)"):
         sd.explain(LinearRegression, table(), 0)
-    for thing in (3, "model.pkl", None, table()):
+    for thing in (3, None, table()):
         with refused(sd.UnsupportedError, "prediction(", "callable"):
             sd.explain(thing, table(), 0)
+    with refused(sd.DataError, "a file .pkl", "Pass the fitted model itself"):
+        sd.explain("model.pkl", table(), 0)
 
 
 # ----------------------------------------------------------------------------- slope functions

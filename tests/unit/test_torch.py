@@ -62,9 +62,10 @@ def test_the_provenance_counts_the_passes_through_the_module(network, X):
     assert es.provenance["model_rows"] == 0
 
 
-def test_a_bare_module_is_refused_with_the_way_to_wrap_it(network, X):
-    with pytest.raises(sd.UnsupportedError, match=r"torch module.*sd\.prediction\(lambda"):
-        sd.explain(network, X)
+def test_a_bare_module_gives_what_it_gives_in_a_function(network, X):
+    wrapped = sd.explain(sd.prediction(values(network), slope=slopes(network)), X)
+    for name, e in sd.explain(network, X).items():
+        np.testing.assert_allclose(e.value, wrapped[name].value, atol=1e-6)
 
 
 def test_a_tensor_for_X_is_refused_with_the_way_to_convert_it(network, X):

@@ -22,6 +22,7 @@ from skedasis.methods.pfi_conditional import LEAST_ROWS
 from skedasis.moments import WeightKind
 from skedasis.quantity.base import Quantity
 from skedasis.quantity.several import Several
+from skedasis.quantity.trees.choose import Wish
 from skedasis.quantity.uncertainty import entropy, nll
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.importance import Importance
@@ -52,6 +53,7 @@ def diagnose(  # noqa: PLR0913 - the verbs share a dozen keywords, and this one 
     threads: int = 1,
     progress: bool | None = None,
     row_id: Any = None,
+    tree: Wish = "auto",
     dependence: bool = True,
     dependence_rows: int | None = 2000,
     max_samples: int | float | None = None,
@@ -77,7 +79,7 @@ def diagnose(  # noqa: PLR0913 - the verbs share a dozen keywords, and this one 
         Of the intervals that the verdicts rest on.
     groups : mapping of str to list of columns, optional
         Columns that are moved together, under a name of their own.
-    weights, weight_kind, schema, seed, memory, keep, threads, progress, row_id
+    weights, weight_kind, schema, seed, memory, keep, threads, progress, row_id, tree
         As in `skedasis.explain`.
     dependence : bool
         Whether to measure how well each feature is predicted by the others, and by the others and the label
@@ -103,8 +105,9 @@ def diagnose(  # noqa: PLR0913 - the verbs share a dozen keywords, and this one 
 
     Notes
     -----
-    Costs n (1 + repeats · features) model rows: both measures come from one pass. The forests need none; of 2,000 rows
-    and ten features they take about 20 seconds on one core, so pass `threads`, fewer rows, or ``dependence=False``.
+    Costs n (1 + repeats · features) model rows, none where trees are walked: both measures come from one pass. The
+    forests of the dependence need none; of 2,000 rows and ten features they take about 20 seconds on one core, so pass
+    `threads`, fewer rows, or ``dependence=False``.
 
     Hold the rows out from training. At the rows that it was trained on an overfitted model is sure of labels that it
     knows by heart, and any other value, of pure noise too, makes it worse and less certain: each feature looks shared.
@@ -169,16 +172,22 @@ def diagnose(  # noqa: PLR0913 - the verbs share a dozen keywords, and this one 
     # What forests cannot take is refused before the model is asked for anything.
     data = coded(source, features, dependence_rows, seed) if dependence else None
     given: Json = {"y": y, "weights": weights, "weight_kind": weight_kind}
-    given |= {"schema": schema, "groups": groups, "row_id": row_id}
-    limits: Json = {"memory": memory, "keep": keep, "threads": threads, "progress": progress}
-    method = PFI(repeats=repeats, max_samples=max_samples)
-    found = explain(quantity, X, method=method, seed=seed, **given, **limits)
+    given |= {"schema": schema, "groups": groups, "row_id": row_id, "tree": tree}
+    given |= {"memory": memory, "keep": keep, "threads": threads, "progress": progress}
+    found = explain(
+        quantity, X, method=PFI(repeats=repeats, max_samples=max_samples), seed=seed, **given
+    )
     _check_intervals(found["likelihood"])
-    shared = forests.nothing(len(features))
-    if data is not None:
-        shared = forests.dependence(data, seed=seed, threads=threads, progress=progress)
+    shared = _shared(data, len(features), seed, threads, progress)
     made: Json = {"source_rows": len(source), "seconds": time.perf_counter() - started}
     return _diagnosis(found, shared, level, made)
+
+
+def _shared(data: Any, features: int, seed: int, threads: int, progress: bool | None) -> Any:
+    """Return how well forests predict the features from one another; nothing where that was not asked for."""
+    if data is None:
+        return forests.nothing(features)
+    return forests.dependence(data, seed=seed, threads=threads, progress=progress)
 
 
 def _both(model: Any) -> Several:

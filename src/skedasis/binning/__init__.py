@@ -26,6 +26,7 @@ from skedasis.binning.fixed import Edges, Quantile, Uniform
 from skedasis.cells import Cells, distinct
 from skedasis.data.summary import Column
 from skedasis.errors import DataError, explained
+from skedasis.typing import Floats
 
 __all__ = [
     "EXACT",
@@ -58,7 +59,9 @@ def as_binning(bins: Any, whole: type[Uniform] | type[Quantile]) -> Binning:
     )
 
 
-def fitting(bins: Binning | int, scheme: Binning, column: Column, local: str) -> Cells:
+def fitting(
+    bins: Binning | int, scheme: Binning, column: Column, local: str, jumps: Floats | None = None
+) -> Cells:
     """Return the scheme's fine cells, as they fit the column and the way that local effects are got.
 
     Parameters
@@ -69,12 +72,16 @@ def fitting(bins: Binning | int, scheme: Binning, column: Column, local: str) ->
         What that stands for.
     column : Column
     local : {"slopes", "differences", "secants", "edges"}
+    jumps : ndarray of float, optional
+        Where the quantity jumps, if that is known.
 
     Notes
     -----
     Differences of whole numbers reach from one to the next, so cells start and end there. Secants of a feature with few
     values reach from each to the next: between them lies no row, and an edge there would tear a jump from its rows.
     """
+    if isinstance(scheme, Optimal) and scheme.grid == "jumps":
+        return scheme.between(jumps, column)
     cells = scheme.candidates(column)
     chosen_by_us = not isinstance(bins, (Uniform, Quantile, Edges))
     if not chosen_by_us or len(cells) == 0:

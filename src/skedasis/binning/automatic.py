@@ -13,7 +13,7 @@ import numpy as np
 from skedasis.binning.base import Binning, Spread, positive, snapped_cells
 from skedasis.cells import Cells, distinct, uniform_edges
 from skedasis.data.summary import Column
-from skedasis.errors import BinningWarning, DataError, explained
+from skedasis.errors import BinningWarning, DataError, UnsupportedError, explained
 from skedasis.moments import Moments
 from skedasis.partition import Criterion, merge_greedily, optimal_partition
 from skedasis.typing import Floats, Ints
@@ -96,9 +96,10 @@ class Optimal(_Chooser):
         Least weight of a bin (N_PPB); by default a twentieth of the rows, at least 2.
     criterion : {"eq13"}
         What is minimised.
-    grid : {"uniform", "quantile", "data"}
+    grid : {"uniform", "quantile", "data", "jumps"}
         Where edges may lie: at multiples of range / max_bins as in the papers, at quantiles, or between any two
-        neighbouring data values (at most 1,000 candidates; max_bins is then not used).
+        neighbouring data values (at most 1,000 candidates; max_bins is then not used). "jumps", for trees that are
+        walked: halfway between any two neighbouring jumps (at most 1,000), so that no edge tears one.
 
     Notes
     -----
@@ -113,13 +114,13 @@ class Optimal(_Chooser):
     """
 
     criterion: Literal["eq13"] = "eq13"
-    grid: Literal["uniform", "quantile", "data"] = "uniform"
+    grid: Literal["uniform", "quantile", "data", "jumps"] = "uniform"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         for name, value, known in (
             ("criterion", self.criterion, ("eq13",)),
-            ("grid", self.grid, ("uniform", "quantile", "data")),
+            ("grid", self.grid, ("uniform", "quantile", "data", "jumps")),
         ):
             if value not in known:
                 raise DataError(
@@ -135,6 +136,8 @@ class Optimal(_Chooser):
         """Return the fine cells."""
         if self.grid == "uniform":
             return super().candidates(column)
+        if self.grid == "jumps":
+            raise _no_jumps(column)
         if self.grid == "quantile":
             return Cells(distinct(column.order_statistics(self.max_bins)), "left")
         values = column.distinct()
@@ -145,9 +148,39 @@ class Optimal(_Chooser):
         between = values[:-1] + (values[1:] - values[:-1]) / 2
         return Cells(distinct(np.concatenate([values[:1], between, values[-1:]])), "left")
 
+    def between(self, jumps: Floats | None, column: Column) -> Cells:
+        """Return the cells between whose edges lies a jump each.
+
+        Raises
+        ------
+        UnsupportedError
+            Where it is not known where the quantity jumps.
+        """
+        if jumps is None:
+            raise _no_jumps(column)
+        if column.low == column.high:
+            return Cells(np.array([column.low]))
+        inside = jumps[(jumps >= column.low) & (jumps < column.high)]
+        between = inside[:-1] + np.diff(inside) / 2
+        if len(between) > _MANY:
+            between = between[np.linspace(0, len(between) - 1, _MANY).astype(int)]
+        ends = np.array([column.low, column.high])
+        return Cells(distinct(np.concatenate([column.snap(between), ends])), "left")
+
     def choose(self, cells: Cells, moments: Moments, spread: Spread) -> Ints:
         """Return which edges stay."""
         return self._partition(optimal_partition, cells, moments, spread)
+
+
+def _no_jumps(column: Column) -> UnsupportedError:
+    return UnsupportedError(
+        explained(
+            f"Optimal(grid='jumps') of {column.feature.name!r}",
+            "a quantity whose jumps are not known",
+            "trees that are walked (scikit-learn, LightGBM, XGBoost) and explained by RHALE",
+            "Use grid='uniform'",
+        )
+    )
 
 
 @dataclass(frozen=True)

@@ -16,21 +16,34 @@ if TYPE_CHECKING:
     from skedasis.data.files import Table
     from skedasis.data.schema import Feature
 
+FILES = (".txt", ".json", ".ubj", ".onnx")
+"""What the files of LightGBM, XGBoost and ONNX end with."""
 METHODS = ("rhale", "ale", "dale", "uale", "pdp", "ice", "mplot")
 
 
 def load_model(spec: str) -> Any:
-    """Import a model by its path, such as ``my_module:model``; the working directory is searched first.
+    """Import a model by its path, such as ``my_module:model``, or open the file that its library has saved.
+
+    For modules the working directory is searched first.
 
     Raises
     ------
     DataError
-        For a path of another form, a module or a name that is not there.
+        For a path of another form, a module or a name that is not there, and files that hold no whole model.
     """
+    if ":" not in spec and Path(spec).suffix.lower() in FILES:
+        from skedasis.quantity.files import opened
+
+        return opened(spec)
     module_name, colon, path = spec.partition(":")
     if not (module_name and colon and path):
         raise DataError(
-            explained("--model", repr(spec), "MODULE:OBJECT", "Write it as my_module:model")
+            explained(
+                "--model",
+                repr(spec),
+                f"MODULE:OBJECT, or a file {', '.join(FILES)}",
+                "Write it as my_module:model",
+            )
         )
     here = str(Path.cwd())
     if here not in sys.path:

@@ -13,12 +13,18 @@ Data = Annotated[Path, typer.Option("--data", help="A CSV or Parquet file.", met
 Model = Annotated[
     str,
     typer.Option(
-        "--model", help="Where the model is: a module and a name in it.", metavar="MODULE:OBJECT"
+        "--model",
+        help="A module and a name in it, or a file of LightGBM (.txt), XGBoost (.json, .ubj) or ONNX.",
+        metavar="MODULE:OBJECT|FILE",
     ),
 ]
 Models = Annotated[
     list[str],
-    typer.Option("--model", help="As MODULE:OBJECT; may be repeated.", metavar="MODULE:OBJECT"),
+    typer.Option(
+        "--model",
+        help="As MODULE:OBJECT, or the model's file; may be repeated.",
+        metavar="MODULE:OBJECT|FILE",
+    ),
 ]
 Target = Annotated[str | None, typer.Option(help="A column that is no feature.", metavar="COLUMN")]
 Class = Annotated[

@@ -12,12 +12,14 @@ import numpy as np
 from skedasis.typing import Bools, Floats, Ints, Side
 
 BUCKETS = 4096
+_MANY = 32_768
+"""Buckets for many edges: few values still share one with an edge, and the tables stay in the cache."""
 _FEW = 2048
 """Below so many values NumPy's own search is as fast."""
 
 
-def bucket(x: Floats, low: float, high: float) -> Ints | None:
-    """Return each value's bucket in 0..BUCKETS, or None where the range cannot be cut up.
+def bucket(x: Floats, low: float, high: float, count: int = BUCKETS) -> Ints | None:
+    """Return each value's bucket in 0..count, or None where the range cannot be cut up.
 
     Parameters
     ----------
@@ -25,7 +27,7 @@ def bucket(x: Floats, low: float, high: float) -> Ints | None:
         Values between `low` and `high`.
     """
     with np.errstate(over="ignore", divide="ignore"):
-        scale = BUCKETS / np.float64(high - low)
+        scale = count / np.float64(high - low)
     if not np.isfinite(scale) or scale <= 0:
         return None
     code = x - low
@@ -75,17 +77,23 @@ def locate(
     `bucket`, where it is known already.
     """
     side = "right" if closed == "left" else "left"
-    few = len(x) <= _FEW or not 0 < len(inner) < BUCKETS // 8
-    edge = None if few else bucket(inner, low, high)
+    few = len(x) <= _FEW or not 0 < len(inner) < _MANY // 8
+    count = BUCKETS
+    if len(inner) >= BUCKETS // 8:
+        # Tables of this size are only worth making for many values.
+        few, count, code = few or len(x) < _MANY // 2, _MANY, None
+    edge = None if few else bucket(inner, low, high, count)
     if code is None and not few:
         beyond = inner[0] == low and inner[-1] == high
-        code = bucket(np.clip(x, low, high) if beyond else x, low, high)
+        code = bucket(np.clip(x, low, high) if beyond else x, low, high, count)
     if few or code is None or edge is None:
         return np.searchsorted(inner, x, side=side)
-    shared: Bools = np.zeros(BUCKETS + 1, dtype=bool)
+    shared: Bools = np.zeros(count + 1, dtype=bool)
     shared[edge] = True
-    table = np.searchsorted(edge, np.arange(BUCKETS + 1), side="left")
+    table = np.searchsorted(edge, np.arange(count + 1), side="left")
     cell = table.take(code)
     unsure = np.flatnonzero(shared.take(code))
+    if 2 * len(unsure) > len(x):  # long tails: nearly all values lie in few buckets
+        return np.searchsorted(inner, x, side=side)
     cell[unsure] = np.searchsorted(inner, x[unsure], side=side)
     return cell

@@ -21,7 +21,7 @@ from skedasis.data.table import Buffer, Table
 from skedasis.errors import DataError, explained
 from skedasis.typing import Floats, Ints
 
-_HOLD = 16_000_000
+_HOLD = 8_000_000
 """Bytes of columns that are held, so that batches need not read them out of X again."""
 
 

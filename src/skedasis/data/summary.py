@@ -87,6 +87,7 @@ class Column:
         self.feature, self.dtype = feature, np.dtype(dtype)
         self.x = x[present] if self.missing else x
         self.weights = weights[present] if weights is not None and self.missing else weights
+        self.weighted = weights is not None
         self._check()
 
     def _check(self) -> None:
@@ -188,6 +189,11 @@ class Column:
         """Round values to what the column can hold."""
         return snapped(values, self.dtype)
 
+    def release(self) -> None:
+        """Let go of the values: nothing but the summary is asked for from now on."""
+        self.summary()
+        self.x, self.weights, self.present = self.x[:0].copy(), None, None
+
     def summary(self) -> Summary:
         """Return the column without its values."""
         return Summary(
@@ -197,6 +203,6 @@ class Column:
             self.sd,
             self.missing,
             self.integer,
-            self.weights is not None,
+            self.weighted,
             self.dtype,
         )

@@ -121,7 +121,9 @@ def _explain(problem: Problem, models: Sequence[Fitted], rows: int | None, seed:
         table = table.take(some)
     quantities = {m.name: m.quantity for m in models}
     notes = {m.name: m.quality for m in models}
-    story = gather(quantities, table.data, schema=problem.schema, notes=notes, seed=seed)
+    # A first look is no place to speak of compilers: without one the models are called, which takes no longer here.
+    tree: Any = "auto" if importlib.util.find_spec("numba") else "off"
+    story = gather(quantities, table.data, schema=problem.schema, notes=notes, seed=seed, tree=tree)
     return replace(story, remarks=said)
 
 

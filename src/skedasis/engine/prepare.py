@@ -13,10 +13,31 @@ from skedasis.data.source import Source
 from skedasis.data.summary import Column
 from skedasis.engine.choose import Task
 from skedasis.methods.missing import Donors, donors_of
-from skedasis.quantity.base import CALL_ROWS, Meter, Quantity, Traits
+from skedasis.quantity.base import CALL_ROWS, FULL_CALL, Meter, Quantity, Traits
 from skedasis.quantity.check import Checked, check, traits_of
 from skedasis.quantity.tape import Tape
+from skedasis.quantity.trees.choose import Chosen, Wish, by_trees
 from skedasis.typing import Bools, Ints
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How the work is to be done.
+
+    Parameters
+    ----------
+    memory, keep : int
+        Bytes for a batch, and for rows that the results keep.
+    seed : int
+        Of the sample of rows that are kept.
+    tree : {"auto", "off", "force"}
+        Whether an ensemble of trees is walked instead of called.
+    """
+
+    memory: int
+    keep: int
+    seed: int = 0
+    tree: Wish = "auto"
 
 
 @dataclass(frozen=True)
@@ -42,6 +63,8 @@ class Job:
     sample : ndarray of bool, optional
         Which rows are kept: None for all.
     meter : Meter
+    trees : str, optional
+        Of an ensemble of trees: that it is walked, or why it is called.
     """
 
     quantity: Quantity
@@ -56,16 +79,16 @@ class Job:
     batch_rows: int
     sample: Bools | None
     meter: Meter = field(default_factory=Meter)
+    trees: str | None = None
+
+    @property
+    def single(self) -> bool:
+        """Return whether the quantity is one, not several outputs."""
+        return set(self.outputs) == {None}
 
 
 def prepare(
-    quantity: Quantity,
-    method: Any,
-    source: Source,
-    tasks: Sequence[Task],
-    memory: int,
-    keep: int,
-    seed: int,
+    quantity: Quantity, method: Any, source: Source, tasks: Sequence[Task], settings: Settings
 ) -> Job:
     """Check the model, plan every feature, and size the batches.
 
@@ -73,38 +96,80 @@ def prepare(
     ----------
     quantity, method, source, tasks
         Carried into the job.
-    memory, keep : int
-        Bytes for a batch, and for rows that the results keep.
-    seed : int
-        Of the sample of rows that are kept.
+    settings : Settings
     """
-    asked = Meter()
-    there = _present(tasks)
-    outputs: dict[Any, Quantity] = quantity.outputs(source, asked, there) or {None: quantity}
-    checked = check(list(outputs.values()), source, there)
-    checked.meter.add(asked)
+    chosen, checked = _answering(quantity, source, tasks, settings.tree)
+    outputs = chosen.outputs
     plans = _plans(outputs, source, tasks, checked)
     donors = _donors(tasks, plans)
-    of = {t.key: [p for (_, k), p in plans.items() if k == t.key] for t in tasks}
-    sets = max(t.way.sets(of[t.key]) for t in tasks)
-    held = max(t.way.held(of[t.key]) for t in tasks)
-    # What a row costs: its copies in the buffer, and its curve with what is computed from it; outputs share a tape.
-    tape = len(outputs) if len(outputs) > 1 else 0
-    row_bytes = 8 * ((len(source.features) + 8) * sets * len(outputs) + held * (4 + tape))
-    rows = max(1, min(CALL_ROWS // sets, memory // row_bytes))
-    wanted = [t.way.batch_rows for t in tasks]
-    rows = min(rows, len(source), *(n for n in wanted if n is not None))
-    copies = max(1, min(sets, CALL_ROWS // rows, memory // (8 * (len(source.features) + 8) * rows)))
+    for column in (c for t in tasks for c in t.columns if isinstance(c, Column)):
+        column.release()  # as large as X, all together
+    rows, copies = _sizes(source, tasks, plans, chosen, settings.memory)
     ways = {t.key: t.way for t in tasks}
-    budget = keep // max(1, sum(ways[k].row_bytes(p) for (_, k), p in plans.items()))
+    budget = settings.keep // max(1, sum(ways[k].row_bytes(p) for (_, k), p in plans.items()))
     wished = max(t.way.rows_wanted(len(source)) for t in tasks)
     kept = min(wished, budget)
     if kept < wished:
         plans = {(o, k): ways[k].refined(p) for (o, k), p in plans.items()}
-    sample = _sample(source, kept, seed)
     return Job(
-        quantity, outputs, method, source, tasks, plans, donors, checked, copies, rows, sample
+        quantity,
+        outputs,
+        method,
+        source,
+        tasks,
+        plans,
+        donors,
+        checked,
+        copies,
+        rows,
+        _sample(source, kept, settings.seed),
+        trees=chosen.said,
     )
+
+
+def _answering(
+    quantity: Quantity, source: Source, tasks: Sequence[Task], tree: Wish
+) -> tuple[Chosen, Checked]:
+    """Return what answers, the model or its trees, and what the look at the model found."""
+    asked = Meter()
+    there = _present(tasks)
+    several = quantity.outputs(source, asked, there)
+    outputs: dict[Any, Quantity] = {None: quantity} if several is None else several
+    checked = check(list(outputs.values()), source, there)
+    checked.meter.add(asked)
+    means = all(getattr(t.way, "means_only", False) for t in tasks)
+    chosen = by_trees(outputs, source, tree, checked, means=means)
+    checked.meter.add(chosen.meter)
+    return chosen, checked
+
+
+def _sizes(
+    source: Source,
+    tasks: Sequence[Task],
+    plans: dict[tuple[Any, Any], Any],
+    chosen: Chosen,
+    memory: int,
+) -> tuple[int, int]:
+    """Return how many rows a batch has, and how many sets of them a call carries."""
+    outputs = len(chosen.outputs)
+    of = {t.key: [p for (_, k), p in plans.items() if k == t.key] for t in tasks}
+    sets = max(t.way.sets(of[t.key]) for t in tasks)
+    held = max(t.way.held(of[t.key]) for t in tasks)
+    # What a row costs: its copies in the buffer, and its curve with what is computed from it; outputs share a tape.
+    tape = outputs if outputs > 1 else 0
+    row_bytes = 8 * ((len(source.features) + 8) * sets * outputs + held * (4 + tape))
+    if chosen.batch_rows is not None:
+        # No call carries rows: what counts is that their sets stay in the cache.
+        return max(1, min(chosen.batch_rows, len(source), memory // row_bytes)), sets
+    rows = max(1, min(CALL_ROWS // sets, memory // row_bytes))
+    wanted = [t.way.batch_rows for t in tasks]
+    wanted += [getattr(q.called, "batch_rows", None) for q in chosen.outputs.values()]
+    rows = min(rows, len(source), *(n for n in wanted if n is not None))
+    room = memory // (8 * (len(source.features) + 8) * rows)
+    # Of few rows more sets fit into a call, which then costs little beside what it carries.
+    swept = max(getattr(t.way, "swept", lambda _: 0)(of[t.key]) for t in tasks)
+    copies = max(sets, min(swept, FULL_CALL // rows))
+    return rows, max(1, min(copies, CALL_ROWS // rows, room))
 
 
 def _donors(

@@ -9,6 +9,7 @@ import numpy as np
 
 from skedasis.engine.choose import names_of
 from skedasis.engine.prepare import Job
+from skedasis.engine.run import models_alone
 from skedasis.errors import DataError, explained
 from skedasis.typing import Json
 
@@ -55,7 +56,10 @@ def check_settings(threads: Any, weight_kind: Any) -> None:
 
 
 def provenance(job: Job, seed: int, threads: int, seconds: float) -> Json:
-    """Return how the results were made: everything but the seconds can be reproduced from it."""
+    """Return how the results were made: everything but seconds can be reproduced from it.
+
+    Of a slow model, neither can the number of calls: see `quantity/pace.py`.
+    """
     from skedasis import __version__
 
     weights = job.source.weights
@@ -80,9 +84,11 @@ def provenance(job: Job, seed: int, threads: int, seconds: float) -> Json:
         "check_rows": job.checked.meter.rows,
         "check_calls": job.checked.meter.calls,
         **({"floored_rows": job.meter.floored} if job.meter.floored else {}),
+        **({"trees": job.trees, "tree_rows": job.meter.tree_rows} if job.trees else {}),
         "model_seconds": job.meter.seconds,
         "seconds": seconds,
         "threads": threads,
+        **({"model_threads": 1} if models_alone(job, threads) else {}),
         "versions": {
             "skedasis": __version__,
             "numpy": np.__version__,

@@ -7,6 +7,7 @@ model are one more loop inside, over answers that the first of them asked for.
 from __future__ import annotations
 
 import threading
+from contextlib import nullcontext
 from typing import Any
 
 from skedasis.data.source import Batch
@@ -16,6 +17,7 @@ from skedasis.methods.base import Kept, Local
 from skedasis.methods.missing import MISSING, missing_moments
 from skedasis.quantity.base import Meter
 from skedasis.quantity.bound import Bound
+from skedasis.quantity.own_threads import one_thread_each
 from skedasis.quantity.tape import Tape
 
 Gathered = dict[tuple[Any, Any], Local]
@@ -29,7 +31,13 @@ def run(job: Job, threads: int, show: bool | None) -> Gathered:
     capacity = len(job.source) if job.sample is None else int(job.sample.sum())
     rows = Kept(list(job.plans), capacity)
     steps = len(batches) * len(job.plans)
-    with Progress(steps, f"{job.method.name} of {job.quantity.describe()}", show) as bar:
+    pace = job.checked.pace
+    each = one_thread_each() if models_alone(job, threads) else nullcontext()
+    with (
+        each as begin,
+        Progress(steps, f"{job.method.name} of {job.quantity.describe()}", show) as bar,
+    ):
+        pace.pulse = lambda: bar.advance(0)
 
         def work(task: tuple[int, Batch]) -> tuple[Gathered, Meter]:
             used: list[Bound | None] = getattr(worker, "bounds", [None] * len(job.outputs))
@@ -40,7 +48,8 @@ def run(job: Job, threads: int, show: bool | None) -> Gathered:
                 meter.add(bound.meter)
             return gathered, meter
 
-        for gathered, meter in in_order(work, list(enumerate(batches)), threads):
+        numbered = list(enumerate(batches))
+        for gathered, meter in in_order(work, numbered, threads, begin, pace.stop):
             job.meter.add(meter)
             for key, local in gathered.items():
                 rows.add(key, local.kept)
@@ -49,6 +58,11 @@ def run(job: Job, threads: int, show: bool | None) -> Gathered:
     for key, local in total.items():
         local.kept = rows.of(key)
     return total
+
+
+def models_alone(job: Job, threads: int) -> bool:
+    """Return whether more than one thread calls the model, so that it is to start none of its own."""
+    return threads > 1 and len(job.source) > job.batch_rows
 
 
 def _batch(
@@ -64,7 +78,7 @@ def _batch(
     }
     shared: dict[str, Any] = {}
     for bound in bounds.values():
-        bound.shared = shared
+        bound.shared, bound.pace = shared, job.checked.pace
     gathered: Gathered = {}
     for task in job.tasks:
         for label, bound in bounds.items():

@@ -12,12 +12,13 @@ from skedasis.data.levels import LevelColumn
 from skedasis.data.schema import Feature
 from skedasis.data.source import Source
 from skedasis.engine.choose import Choice, Task, as_method
-from skedasis.engine.prepare import Job, prepare
+from skedasis.engine.prepare import Job, Settings, prepare
 from skedasis.engine.record import as_bytes, check_settings, provenance
-from skedasis.engine.run import run
+from skedasis.engine.run import Gathered, run
 from skedasis.methods.missing import MISSING
 from skedasis.moments import WeightKind
 from skedasis.quantity.base import Quantity
+from skedasis.quantity.trees.choose import Wish
 from skedasis.quantity.wrap import as_quantity
 from skedasis.results.effects import Effects
 from skedasis.results.missing import with_missing
@@ -42,6 +43,7 @@ def explain(
     progress: bool | None = None,
     weight_kind: WeightKind = "frequency",
     row_id: Any = None,
+    tree: Wish = "auto",
 ) -> Any:
     """Explain what features do to a quantity of a fitted model.
 
@@ -74,7 +76,8 @@ def explain(
     keep : int or str
         Budget for rows that the results keep; beyond it a seeded sample is kept, and what rests on it says so.
     threads : int
-        Batches worked on at a time: for models that release the lock.
+        Batches worked on at a time: for models that release the lock. While there are several, the model's own threads
+        are kept to one each.
     progress : bool, optional
         A bar when work takes longer than two seconds: by default if standard error is a terminal.
     weight_kind : {"frequency", "sampling"}
@@ -82,6 +85,10 @@ def explain(
     row_id : array of n different numbers or texts, optional
         What the rows are known by: what is drawn by chance is drawn for these, so that the result is the same for any
         order of the rows. By default their places in X.
+    tree : {"auto", "off", "force"}
+        Of ensembles of trees (scikit-learn, LightGBM, XGBoost): "auto" finds what a changed feature does by walking the
+        trees, which is exact and needs no call of the model; where that is not possible the model is called, with one
+        warning that says why. "off" always calls it; "force" raises where the trees cannot be walked.
 
     Returns
     -------
@@ -96,7 +103,7 @@ def explain(
     ModelOutputError
         For a model that does not answer with one finite number a row, or differently each time.
     UnsupportedError
-        For a feature, model or method that do not go together.
+        For a feature, model or method that do not go together; with ``tree="force"`` for a model that is not walked.
 
     Notes
     -----
@@ -104,6 +111,8 @@ def explain(
     they are compared with: about 2 n in all, 10 for each such row where these are many. A check of at most 128 rows
     comes on top, and for models without slopes of their own up to 896 rows a feature to see whether differences mean
     anything; provenances count these as ``check_rows``.
+
+    Ensembles of trees that are walked cost no model rows but those of two checks, at most 192.
 
     Examples
     --------
@@ -122,20 +131,20 @@ def explain(
     method, choice = _settled(method, quantity, source, features, groups, seed)
     source = choice.source
     check_settings(threads, weight_kind)
-    tasks = choice.tasks(method)
-    job = prepare(
-        quantity, method, source, tasks, as_bytes(memory, "memory"), as_bytes(keep, "keep"), seed
-    )
-    gathered = run(job, threads, progress)
-    found = {
-        label: {
-            t.key: _read(job, label, t, gathered.pop((label, t.key)), weight_kind) for t in tasks
-        }
-        for label in job.outputs
-    }
+    settings = Settings(as_bytes(memory, "memory"), as_bytes(keep, "keep"), seed, tree)
+    job = prepare(quantity, method, source, choice.tasks(method), settings)
+    found = _results(job, run(job, threads, progress), weight_kind)
     record = provenance(job, seed, threads, time.perf_counter() - started)
     shown = {k: _together(v, record, choice, method) for k, v in found.items()}
-    return shown[None] if quantity is job.outputs.get(None) else shown
+    return shown[None] if job.single else shown
+
+
+def _results(job: Job, gathered: Gathered, kind: WeightKind) -> dict[Any, dict[Any, Any]]:
+    """Make the results of each output of what was gathered."""
+    return {
+        label: {t.key: _read(job, label, t, gathered.pop((label, t.key)), kind) for t in job.tasks}
+        for label in job.outputs
+    }
 
 
 def _settled(

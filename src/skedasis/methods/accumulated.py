@@ -102,7 +102,7 @@ class Accumulated(Parameters):
         """Choose the fine cells: they depend on the column alone."""
         scheme = self.binning()
         bins = scheme if isinstance(self.bins, Mapping) else self.bins
-        cells = fitting(bins, scheme, column, traits.local)
+        cells = fitting(bins, scheme, column, traits.local, traits.jumps)
         if traits.local != "secants" or len(cells) == 0:
             return Plan(column.summary(), traits, cells)
         cells = without_empty_runs(cells, column)
@@ -167,9 +167,8 @@ class Accumulated(Parameters):
                     )
                 )
             return effects
-        low, high = cells.edges[:-1].take(cell), cells.edges[1:].take(cell)
-        rise = bound.edge_differences(column.feature.position, low, high)
-        return rise / (high - low)
+        rise = bound.across(column.feature.position, cells.edges, cell)
+        return rise / cells.widths.take(cell)
 
     def read(
         self, plan: Plan, local: Local, about: About, *, exact: bool, kind: WeightKind

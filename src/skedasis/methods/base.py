@@ -118,14 +118,17 @@ class Kept:
         if not arrays:
             return
         start, rows = self._filled[j], len(next(iter(arrays.values())))
+        views = self._views[j]
         for name, array in arrays.items():
-            if rows == self._capacity and not array.flags.writeable:
-                # Everything in one piece that nobody will write to: there is nothing to put together.
-                self._views[j][name] = array
+            whole, there = _whole(array, start, self._capacity), views.get(name)
+            if whole is not None and (there is None or there is whole):
+                views[name] = whole  # nobody will write to it: there is nothing to put together
                 continue
-            if name not in self._views[j]:
-                self._views[j][name] = self._room(name, array)[self._place[j]]
-            self._views[j][name][start : start + rows] = array
+            if there is None or not there.flags.writeable:
+                views[name] = self._room(name, array)[self._place[j]]
+                if there is not None:
+                    views[name][:start] = there[:start]
+            views[name][start : start + rows] = array
         self._filled[j] += rows
 
     def _room(self, name: str, array: Any) -> Any:
@@ -138,6 +141,20 @@ class Kept:
     def of(self, j: Any) -> dict[str, Any]:
         """Return the arrays of feature j."""
         return {name: view[: self._filled[j]] for name, view in self._views[j].items()}
+
+
+def _whole(array: Any, start: int, capacity: int) -> Any:
+    """Return the array that this one is a part of, at this place, if it holds all rows and nobody will write to it."""
+    if array.flags.writeable or not array.flags.c_contiguous:
+        return None
+    if len(array) == capacity:
+        return array
+    base = array.base
+    if not isinstance(base, np.ndarray) or base.shape != (capacity, *array.shape[1:]):
+        return None
+    same = base.dtype == array.dtype and base.flags.c_contiguous and not base.flags.writeable
+    offset = array.__array_interface__["data"][0] - base.__array_interface__["data"][0]
+    return base if same and offset == start * base.strides[0] else None
 
 
 class Method(Protocol):

@@ -64,6 +64,10 @@ class Bound(Protocol):
         """Return the quantity, (n, m), with several columns replaced at once."""
         ...
 
+    def sums(self, changes: Mapping[int, Any], m: int) -> Floats:
+        """Return the weighted sums over the rows of the quantity, (m,), with columns replaced."""
+        ...
+
     def slope_sweep(self, j: int, values: Floats) -> Floats:
         """Return the partial derivative by a column, (n, m), with that column replaced."""
         ...
@@ -76,6 +80,10 @@ class Bound(Protocol):
         self, columns: tuple[Summary, Summary], traits: tuple[Traits, Traits]
     ) -> tuple[Floats, Floats | None, Floats | None]:
         """Return the mixed second derivative by two features, and the slope by each where there is one, (n,)."""
+        ...
+
+    def across(self, j: int, edges: Floats, cell: Ints) -> Floats:
+        """Return q(z_k, x_c) - q(z_{k-1}, x_c) for the edges of each row's cell, (n,)."""
         ...
 
     def edge_differences(self, j: int, low: Floats, high: Floats) -> Floats:

@@ -18,10 +18,11 @@ from skedasis.data.schema import Feature, find
 from skedasis.data.summary import FEW, Column
 from skedasis.errors import DataError, UnsupportedError, explained
 from skedasis.methods.base import Bound, Local, Parameters, Plan, chosen, given_for, one_of
-from skedasis.methods.curves import ANCHORED, AXIS, RAW, curve_moments
+from skedasis.methods.curves import ANCHORED, AXIS, RAW, axis_moments, curve_moments, mean_moments
+from skedasis.methods.exact import EXACT, exact_grid
 from skedasis.methods.pdp_levels import LevelPDP
 from skedasis.methods.pdp_pairs import PairPDP
-from skedasis.moments import Moments, WeightKind
+from skedasis.moments import WeightKind
 from skedasis.quantity.base import Traits
 from skedasis.results.dependence import depend
 from skedasis.results.effect import Curves, Effect, Rows
@@ -40,7 +41,8 @@ class PDP(Parameters):
     ----------
     grid : int, array_like, mapping or None
         A number of points (None: 50, for each of two features 20); the points themselves, for all features or as
-        ``{"feature": array}`` (others then get the usual number). A feature with 13 distinct values or fewer has its
+        ``{"feature": array}`` (others then get the usual number); or "exact", for trees: all their jumps, so that the
+        curve is the step function itself. A feature with 13 distinct values or fewer has its
         own values unless points are given; a categorical one its observed levels, unless some of them are.
     ice : int or "all"
         How many individual curves to keep with the result: a seeded sample of the rows. The mean is over all rows.
@@ -57,6 +59,9 @@ class PDP(Parameters):
         model rows), else second-order differences along the grid.
     top_levels : int, optional
         Of a categorical feature: only so many of the most frequent levels.
+    heterogeneity : bool
+        False asks for the mean alone: no curves are kept, and heterogeneity and standard errors are NaN. Of trees whose
+        leaves are summed it is then counted, some ten times as fast as from the rows' curves.
 
     Notes
     -----
@@ -87,11 +92,22 @@ class PDP(Parameters):
     anchor: Any = None
     derivative: bool = False
     top_levels: int | None = None
+    heterogeneity: bool = True
 
     @property
     def uses_slopes(self) -> bool:
-        """Return whether derivatives are asked for."""
-        return self.derivative
+        """Return whether derivatives are asked for, or jumps."""
+        return self.derivative or self._exact
+
+    @property
+    def _exact(self) -> bool:
+        grids = self.grid.values() if isinstance(self.grid, Mapping) else [self.grid]
+        return any(isinstance(g, str) and g == EXACT for g in grids)
+
+    @property
+    def means_only(self) -> bool:
+        """Return whether nothing but means over rows is asked for."""
+        return not self.heterogeneity
 
     def __post_init__(self) -> None:
         if self.anchor is not None and (self.center is not None or self.derivative):
@@ -111,6 +127,16 @@ class PDP(Parameters):
                     f"{self.name}(ice)", repr(self.ice), "a number of curves, or 'all'", "Use 200"
                 )
             )
+        one_of(f"{self.name}(heterogeneity)", self.heterogeneity, (True, False))
+        if self.derivative and not self.heterogeneity:
+            raise DataError(
+                explained(
+                    f"{self.name}(heterogeneity)",
+                    "False, with derivative=True",
+                    "the curves, whose slopes are asked for",
+                    "Leave heterogeneity out",
+                )
+            )
         low, high = self.percentiles
         if not 0 <= low < high <= 100:
             raise DataError(
@@ -124,15 +150,6 @@ class PDP(Parameters):
         self._check_grid()
 
     def _check_grid(self) -> None:
-        if isinstance(self.grid, str):
-            raise UnsupportedError(
-                explained(
-                    f"{self.name}(grid)",
-                    repr(self.grid),
-                    "a number of points, an array or a mapping",
-                    "Use grid=50",
-                )
-            )
         grids = self.grid.values() if isinstance(self.grid, Mapping) else [self.grid]
         for grid in grids:
             if grid is not None and not _is_grid(grid):
@@ -140,7 +157,7 @@ class PDP(Parameters):
                     explained(
                         f"{self.name}(grid)",
                         f"{grid!r}"[:60],
-                        "at least one finite point",
+                        "at least one finite point, or 'exact'",
                         "Use a number such as 50, or an array of values",
                     )
                 )
@@ -174,7 +191,9 @@ class PDP(Parameters):
 
     def plan(self, column: Column, traits: Traits) -> Plan:
         """Choose the grid."""
-        grid = self.grid_of(column, POINTS)
+        wanted = given_for(self.grid, column.feature, POINTS)
+        exact = isinstance(wanted, str)
+        grid = exact_grid(column, traits, self.name) if exact else self.grid_of(column, POINTS)
         notes = {"derivative": _way(traits, len(grid))} if self.derivative else {}
         return Plan(column.summary(), traits, grid, notes)
 
@@ -185,9 +204,20 @@ class PDP(Parameters):
         ------
         DataError
             For points that are no numbers.
+        UnsupportedError
+            For all jumps of two features.
         """
         wanted = given_for(self.grid, column.feature, usual)
         wanted = usual if wanted is None else wanted
+        if isinstance(wanted, str):
+            raise UnsupportedError(
+                explained(
+                    f"{self.name}(grid='exact') of two features",
+                    "every pair of jumps, which are millions",
+                    "points for each of the two",
+                    "Use grid=20, or explain one feature",
+                )
+            )
         if not isinstance(wanted, (int, np.integer)):
             points = _points(wanted)
             if points is None:
@@ -224,9 +254,13 @@ class PDP(Parameters):
         points = max(len(p.grid) for p in plans)
         return -(-points // max(1, round(points / 10)))
 
+    def swept(self, plans: Sequence[Plan]) -> int:
+        """Return how many values a row is evaluated at, in as many calls as it takes."""
+        return max(len(p.grid) for p in plans)
+
     def held(self, plans: Sequence[Plan]) -> int:
         """Return the length of a row's curve."""
-        return max(len(p.grid) for p in plans) + 1
+        return max(len(p.grid) for p in plans) + 1 if self.heterogeneity else 2
 
     def rows_wanted(self, rows: int) -> int:
         """Return how many curves are to be kept."""
@@ -234,36 +268,52 @@ class PDP(Parameters):
 
     def row_bytes(self, plan: Plan) -> int:
         """Return the size of a curve, the row's own value, its place and perhaps its weight."""
-        return 8 * (len(plan.grid) + 3)
+        return 8 * (len(plan.grid) * self.heterogeneity + 3)
 
     def local(self, bound: Bound, plan: Plan, keep: Bools | None) -> Local:
         """Sweep the grid, and gather the curves point by point."""
         grid, j = plan.grid, plan.column.feature.position
+        if not self.heterogeneity:
+            return self._means(bound, plan, keep)
         curves, anchor = self._curves(bound, plan)
-        weights = bound.weights
-        x = bound.column(j)
-        there, w = x, weights
-        if plan.column.missing:
-            present = ~np.isnan(x)
-            there, w = x[present], None if weights is None else weights[present]
-        moments, shown = curve_moments(curves, weights, self.center, anchor)
+        weights, x = bound.weights, bound.column(j)
+        moments, shown = curve_moments(curves, weights, self.center, anchor, grid.share)
         if anchor is not None:  # it was one more point, and is none of the grid
             moments = {k: m.take(slice(0, len(grid))) for k, m in moments.items()}
             shown = shown[: len(grid)]
         if self.derivative and self.center is None:
             moments[ANCHORED] = moments[RAW]  # slopes have no level that would have to be taken off
-        moments[AXIS] = Moments.of(there, grid.locate(there), len(grid) + 1, w)
+        moments[AXIS] = axis_moments(grid, x, weights, missing=bool(plan.column.missing))
         kept = {"x": x, "row": bound.row_id, "curve": shown.T, "weight": weights}
         return Local(moments, chosen(kept, keep))
 
+    def _means(self, bound: Bound, plan: Plan, keep: Bools | None) -> Local:
+        """Sum over the rows, without their curves."""
+        grid, j = plan.grid, plan.column.feature.position
+        points, anchor = self._points(plan)
+        total = bound.sums({j: points}, len(points))
+        moments = mean_moments(total, bound, self.center, anchor, grid.share)
+        moments = {k: m.take(slice(0, len(grid))) for k, m in moments.items()}
+        x = bound.column(j)
+        moments[AXIS] = axis_moments(grid, x, bound.weights, missing=bool(plan.column.missing))
+        kept = {"x": x, "row": bound.row_id, "weight": bound.weights}
+        return Local(moments, chosen(kept, keep))
+
+    def _points(self, plan: Plan) -> tuple[Floats, int | None]:
+        """Return the points, and the place of the anchor behind those of the grid."""
+        points = plan.grid.points
+        anchor = given_for(self.anchor, plan.column.feature, None)
+        if anchor is None:
+            return points, None
+        there = plan.column.snap(np.array([_number(anchor, self.name)]))
+        return np.append(points, there), len(points)
+
     def _curves(self, bound: Bound, plan: Plan) -> tuple[Floats, int | None]:
         """Return the rows' curves (m, n), or their slopes, and the place of the anchor behind the grid's points."""
-        points, j = plan.grid.points, plan.column.feature.position
-        anchor = given_for(self.anchor, plan.column.feature, None)
-        if anchor is not None:
-            points = np.append(points, plan.column.snap(np.array([_number(anchor, self.name)])))
+        j = plan.column.feature.position
+        points, anchor = self._points(plan)
         if not self.derivative:
-            return bound.sweep(j, points).T, None if anchor is None else len(points) - 1
+            return bound.sweep(j, points).T, anchor
         if plan.traits.local == "slopes":
             return bound.slope_sweep(j, points).T, None
         if len(points) == 1:
@@ -287,7 +337,8 @@ class PDP(Parameters):
         m = local.moments
         r = local.kept
         rows = Rows(r["x"], None, r.get("weight"), exact) if r else None
-        curves = Curves(r["curve"], r["x"], r["row"], r.get("weight"), exact) if r else None
+        curved = "curve" in r
+        curves = Curves(r["curve"], r["x"], r["row"], r.get("weight"), exact) if curved else None
         effect = depend(plan.grid, m[RAW], m[ANCHORED], m[AXIS], spec, about, rows, curves)
         return effect.with_provenance({"grid": plan.grid.chosen, **plan.notes})
 
@@ -335,7 +386,7 @@ def _is_grid(grid: Any) -> bool:
     if isinstance(grid, (int, np.integer)) and not isinstance(grid, bool):
         return bool(grid >= 1)
     if isinstance(grid, (str, bool)):
-        return False
+        return grid == EXACT
     points = _points(grid)
     if points is None:  # levels, which are known when the feature is
         return isinstance(grid, Sequence | np.ndarray) and len(grid) > 0

@@ -11,7 +11,8 @@ import numpy as np
 from skedasis.data.levels import LevelColumn
 from skedasis.errors import DataError, UnsupportedError, explained
 from skedasis.methods.base import Bound, Local, chosen, given_for
-from skedasis.methods.curves import ANCHORED, RAW, curve_moments
+from skedasis.methods.curves import ANCHORED, RAW, curve_moments, mean_moments
+from skedasis.methods.exact import EXACT
 from skedasis.methods.form import Form
 from skedasis.methods.levels import LevelPlan
 from skedasis.moments import WeightKind
@@ -44,6 +45,9 @@ class LevelPDP(Form):
                 )
             )
         asked = given_for(self.base.grid, column.feature, None)
+        asked = (
+            None if isinstance(asked, str) and asked == EXACT else asked
+        )  # levels are all there is
         if asked is None or isinstance(asked, (int, np.integer)) or self._for_others(column, asked):
             return LevelPlan.of(column, np.arange(len(column.levels)), "the observed levels")
         return LevelPlan.of(column, _given(column, list(asked), self.name), "given")
@@ -58,9 +62,18 @@ class LevelPDP(Form):
         """Return how many levels a row is given in one call."""
         return min(max(len(p) for p in plans), 10)
 
+    def swept(self, plans: Sequence[LevelPlan]) -> int:
+        """Return how many values a row is evaluated at, in as many calls as it takes."""
+        return max(len(p) for p in plans)
+
     def held(self, plans: Sequence[LevelPlan]) -> int:
         """Return the length of a row's curve."""
-        return max(len(p) for p in plans)
+        return max(len(p) for p in plans) if not self.means_only else 2
+
+    @property
+    def means_only(self) -> bool:
+        """Return whether nothing but means over rows is asked for."""
+        return self.base.means_only
 
     def rows_wanted(self, rows: int) -> int:
         """Return how many curves are to be kept."""
@@ -73,6 +86,12 @@ class LevelPDP(Form):
     def local(self, bound: Bound, plan: LevelPlan, keep: Bools | None) -> Local:
         """Give each row each level."""
         size = len(plan)
+        if self.means_only:
+            total = bound.sums(plan.changes(np.arange(size)), size)
+            means = mean_moments(total, bound, self.base.center, self._anchor(plan))
+            place = plan.at(bound).astype(float)
+            place[place < 0] = np.nan
+            return Local(means, chosen({"x": place, "weight": bound.weights}, keep))
         curves = bound.sweep_together(plan.changes(np.arange(size)), size).T
         anchor = self._anchor(plan)
         moments, shown = curve_moments(curves, bound.weights, self.base.center, anchor)
@@ -112,7 +131,8 @@ class LevelPDP(Form):
         )
         r = local.kept
         rows = Rows(r["x"], None, r.get("weight"), exact) if r else None
-        curves = Curves(r["curve"], r["x"], r["row"], r.get("weight"), exact) if r else None
+        curved = "curve" in r
+        curves = Curves(r["curve"], r["x"], r["row"], r.get("weight"), exact) if curved else None
         m = local.moments
         effect = depend_levels(plan.stats, m[RAW], m[ANCHORED], spec, about, rows, curves)
         said = {"grid": plan.chosen, "rows_outside": plan.column.outside, **plan.notes}

@@ -11,7 +11,7 @@ import numpy as np
 from skedasis.data.levels import LevelColumn
 from skedasis.errors import UnsupportedError, explained
 from skedasis.methods.base import Bound, Local, chosen
-from skedasis.methods.curves import ANCHORED, RAW, curve_moments
+from skedasis.methods.curves import ANCHORED, RAW, curve_moments, mean_moments
 from skedasis.methods.form import Form
 from skedasis.methods.pairs_base import SideColumn, places_of, side_of
 from skedasis.moments import WeightKind
@@ -82,6 +82,10 @@ class PairPDP(Form):
         points = max(p.size for p in plans)
         return -(-points // max(1, round(points / 10)))
 
+    def swept(self, plans: Sequence[PairGrid]) -> int:
+        """Return how many values a row is evaluated at, in as many calls as it takes."""
+        return max(p.size for p in plans)
+
     def held(self, plans: Sequence[PairGrid]) -> int:
         """Return the length of a row's curve."""
         return max(p.size for p in plans)
@@ -95,8 +99,12 @@ class PairPDP(Form):
         first, second = plan.sides
         i, j = np.divmod(np.arange(plan.size), second.side.m)
         changes = {**first.changes(i), **second.changes(j)}
-        values = bound.sweep_together(changes, plan.size).T
-        moments, _ = curve_moments(values, bound.weights, self.base.center)
+        if self.base.means_only:
+            total = bound.sums(changes, plan.size)
+            moments = mean_moments(total, bound, self.base.center)
+        else:
+            values = bound.sweep_together(changes, plan.size).T
+            moments, _ = curve_moments(values, bound.weights, self.base.center)
         x0, x1 = places_of(bound, first), places_of(bound, second)
         return Local(
             {RAW: moments[RAW], ANCHORED: moments[ANCHORED]},

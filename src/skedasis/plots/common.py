@@ -55,7 +55,7 @@ def vertical(
     ----------
     effect : Effect
     bands : sequence of two Band
-        How the rows differ, and how sure the average is.
+        How the rows differ, and how sure the average is; none where only the mean is known.
     curves : sequence of ndarray
         What else must be seen.
     around : tuple of two str
@@ -63,11 +63,12 @@ def vertical(
     aside : Apart, optional
         It must be seen, too.
     """
-    spread, error = bands
-    low, high = extent([spread.lower, spread.upper, *curves])
+    spread = [b for band in bands[:1] for b in (band.lower, band.upper)]
+    error = [b for band in bands[1:] for b in (band.lower, band.upper)] or list(curves)
+    low, high = extent([*spread, *curves])
     if aside is not None:
         low, high = extent([np.array([low, high, aside.y])])
-    reached = [error.lower, error.upper]
+    reached = list(error)
     if aside is not None:
         reached.append(np.array([aside.lower, aside.upper]))
     span = high - low

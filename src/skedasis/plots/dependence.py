@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from skedasis.cells import EVERY_JUMP, widths_share
 from skedasis.errors import UnsupportedError, explained
 from skedasis.plots.common import (
     aside,
@@ -38,10 +39,10 @@ def dependence(effect: Effect, view: View) -> Panel:
     x, value, spread = shown.x, shown.value, shown.heterogeneity
     derivative = effect.spec.derivative
     said = "slopes of curves" if derivative else "centred curves"
-    bands = (
-        Band(x, value - spread, value + spread, "heterogeneity", f"± std of {said}"),
-        interval(shown, view.level),
-    )
+    bands: tuple[Band, ...] = ()
+    if not effect.spec.mean_alone:
+        around = Band(x, value - spread, value + spread, "heterogeneity", f"± std of {said}")
+        bands = (around, interval(shown, view.level))
     bundle = bundled(shown.x, shown.curves, view, shown) if view.ice else None
     moves = centring or effect.spec.center is not None
     notes = [counted(round(float(effect.moments[AXIS].count.sum())) + effect.missing, "row")]
@@ -49,10 +50,10 @@ def dependence(effect: Effect, view: View) -> Panel:
         notes.append(counted(len(bundle.y), "curve"))
     individual = () if bundle is None else (bundle.y,)
     point = aside(shown, view.level)
-    around = ("effect on " if moves else "", "")
+    words = ("effect on " if moves else "", "")
     if derivative:
-        around = ("slope of ", f" per {shortened(effect.feature, 24)}")
-    y = vertical(effect, bands, (value, *individual), around, point)
+        words = ("slope of ", f" per {shortened(effect.feature, 24)}")
+    y = vertical(effect, bands, (value, *individual), words, point)
     if derivative:
         y = replace(y, unit=slope_unit(effect))
     panel = Panel(
@@ -105,9 +106,10 @@ def centred(effect: Effect) -> Effect:
     """
     size = effect.freedom + 1
     curves, point = effect.curves, effect.missing_point
-    level = effect.value.mean()
+    share = share_of(effect)
+    level = share @ effect.value
     if curves is not None:
-        curves = replace(curves, value=curves.value - curves.value.mean(axis=1, keepdims=True))
+        curves = replace(curves, value=curves.value - (curves.value @ share)[:, None])
     if point is not None:
         point = replace(point, value=float(point.value - level))
     return replace(
@@ -119,10 +121,17 @@ def centred(effect: Effect) -> Effect:
     )
 
 
+def share_of(effect: Effect) -> Floats:
+    """Return what each point counts in the mean over the grid."""
+    if effect.provenance.get("grid") == EVERY_JUMP:
+        return widths_share(effect.x)
+    return np.full(len(effect.x), 1 / max(len(effect.x), 1))
+
+
 def anchored(effect: Effect, centring: bool, over: str) -> tuple[str, ...]:
     """Say what zero is, where somebody may ask."""
     if centring:
-        level = float(effect.value.mean()) if len(effect.value) else 0.0
+        level = float(share_of(effect) @ effect.value)
         return (f"0 is {level:.4g}, the mean over the {over}".replace("-", MINUS),)
     if effect.spec.center != "anchor":
         return ()

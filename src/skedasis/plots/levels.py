@@ -299,12 +299,14 @@ def _panel(
 ) -> Panel:
     """Return the panel of the levels' values, with boxes of how the rows differ and how sure the average is."""
     value, spread = effect.value[places.shown], effect.heterogeneity[places.shown]
-    error = common.interval(effect, view.level)
-    lower, upper = error.lower[places.shown], error.upper[places.shown]
-    bands = (
-        Band(places.x, value - spread, value + spread, "heterogeneity", said, SPREAD),
-        Band(places.x, lower, upper, "error", error.label, ERROR),
-    )
+    bands: tuple[Band, ...] = ()
+    if not effect.spec.mean_alone:
+        error = common.interval(effect, view.level)
+        lower, upper = error.lower[places.shown], error.upper[places.shown]
+        bands = (
+            Band(places.x, value - spread, value + spread, "heterogeneity", said, SPREAD),
+            Band(places.x, lower, upper, "error", error.label, ERROR),
+        )
     point = common.aside(effect, view.level)
     y = common.vertical(effect, bands, (value,), (before, after), point)
     label = "average effect" if effect.bins is not None else "average"

@@ -248,14 +248,22 @@ def _numeric(effects: Sequence[Effect]) -> Axis:
     return Axis(shortened(feature.name, BELOW), feature.unit, low, high, 0.03, same)
 
 
+def _ends(effect: Effect, level: float) -> tuple[Floats, Floats]:
+    """Return the ends of the intervals, NaN where only the mean is known."""
+    if effect.spec.mean_alone:
+        unknown = np.full(len(effect.value), np.nan)
+        return unknown, unknown
+    return effect.interval(level)
+
+
 def _strand(effect: Effect, label: str, level: float) -> Strand:
-    lower, upper = effect.interval(level)
+    lower, upper = _ends(effect, level)
     return Strand(np.asarray(effect.x, dtype=float), effect.value, lower, upper, label, "line")
 
 
 def _dodged(effect: Effect, label: str, level: float, places: Places, i: int, n: int) -> Strand:
     """Return an effect's points beside those of the others, in the order of the first one's levels."""
-    lower, upper = effect.interval(level)
+    lower, upper = _ends(effect, level)
     if effect.levels is None:
         raise TypeError("levels are compared with levels")
     # Names are compared, not values: 1 and 1.0 may stand for the same level.

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 CALL_ROWS = 100_000
 """Rows that one call of the model carries: enough to hide what a call costs, few enough to stay in memory."""
+FULL_CALL = 10_000
+"""Rows from which on what a call costs is small beside what it does."""
 
 _EPS = float(np.finfo(float).eps)
 
@@ -40,11 +42,14 @@ class Traits:
         Where they come from, in words, for the provenance.
     certain : bool
         False where it was concluded from a look at a few rows.
+    jumps : ndarray of float, optional
+        Where a piecewise constant quantity jumps, sorted: just behind each of these. None where that is not known.
     """
 
     local: LocalEffects
     source: str
     certain: bool = True
+    jumps: Floats | None = None
 
 
 @dataclass
@@ -57,6 +62,7 @@ class Meter:
     slope_calls: int = 0
     seconds: float = 0.0
     floored: int = 0
+    tree_rows: int = 0
 
     def add(self, other: Meter) -> None:
         """Add another worker's counts."""
@@ -66,6 +72,7 @@ class Meter:
         self.slope_calls += other.slope_calls
         self.seconds += other.seconds
         self.floored += other.floored
+        self.tree_rows += other.tree_rows
 
 
 class Quantity(ABC):
@@ -84,6 +91,15 @@ class Quantity(ABC):
 
     labelled: bool = False
     """Whether it needs the rows' labels: a likelihood and a loss do, a prediction and an entropy do not."""
+
+    @property
+    def called(self) -> Any:
+        """Return the model that `raw` calls, None where it is not known."""
+        return None
+
+    def calling(self, model: Any) -> Quantity | None:
+        """Return the same quantity of another model that answers alike, None where that cannot be."""
+        return None
 
     @abstractmethod
     def raw(self, X: Any) -> Any:
@@ -214,6 +230,10 @@ class Quantity(ABC):
         tape : Tape, optional
             Answers that are shared with the model's other outputs.
         """
+        if getattr(self.called, "forest", None) is not None:
+            from skedasis.quantity.trees.bound import TreeBound
+
+            return TreeBound(self, batch, copies, eps, used, tape)
         from skedasis.quantity.bound import Bound
 
         return Bound(self, batch, copies, eps, used, tape)

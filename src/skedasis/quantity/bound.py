@@ -23,6 +23,7 @@ from skedasis.quantity.base import Meter, Quantity, Traits
 from skedasis.quantity.blame import blamed
 from skedasis.quantity.gradients import differences
 from skedasis.quantity.mixed import mixed_differences
+from skedasis.quantity.pace import Pace
 from skedasis.quantity.tape import Tape
 from skedasis.typing import Floats, Ints
 
@@ -63,11 +64,12 @@ class Bound:
         self.output: Any = None
         self._own: Floats | None = None
         self._columns: dict[int, Floats] = {}
-        self._used = None if used is None else used.__dict__.get("_buffer")
+        self._used = None if used is None else used.left()
         self._whole: tuple[Bound, Ints] | None = None
         self._tape = tape
         self._tiled: Any = None
         self.shared: dict[str, Any] = {}
+        self.pace = Pace()
 
     def __len__(self) -> int:
         return len(self.batch)
@@ -91,6 +93,13 @@ class Bound:
     def _buffer(self) -> Any:
         return self.batch.tile(self.copies, self._used)
 
+    def left(self) -> Any:
+        """Return the buffer, if there is one, and forget all else: nothing more will be asked."""
+        buffer = self.__dict__.get("_buffer")
+        self.__dict__.pop("_slopes", None)
+        self._own, self._columns = None, {}
+        return buffer
+
     def column(self, j: int) -> Floats:
         """Return the batch's values of a feature, shape (n,), NaN where missing."""
         if j not in self._columns:
@@ -108,8 +117,9 @@ class Bound:
 
     def some(self, rows: Ints) -> Bound:
         """Return the same for some of the batch's rows; what they cost counts here."""
-        part = Bound(self.quantity, self.batch.take(rows), self.copies, self.eps)
-        part.meter, part._whole = self.meter, (self, rows)
+        # Of its own kind: trees bind trees.
+        part: Bound = type(self)(self.quantity, self.batch.take(rows), self.copies, self.eps)
+        part.meter, part._whole, part.pace = self.meter, (self, rows), self.pace
         part._tape = None if self._tape is None else self._tape.part(rows)
         if self._own is not None:
             part._own = self._own[rows]
@@ -154,9 +164,29 @@ class Bound:
         where = f"with {self._named(changes)} replaced"
         for first in range(0, m, self.copies):
             last = min(first + self.copies, m)
-            part = {j: _sets(values, first, last) for j, values in changes.items()}
+            part = {j: sets_of(values, first, last) for j, values in changes.items()}
             out[first:last] = self._call(part, last - first, where).reshape(last - first, n)
         return out.T
+
+    def sums(self, changes: Changes, m: int) -> Floats:
+        """Return the weighted sums over the rows of the quantity with columns replaced, (m,).
+
+        Parameters
+        ----------
+        changes : mapping of int to values
+            By column: m values, the same for all rows.
+        m : int
+
+        Notes
+        -----
+        Costs n * m model rows; of a sum of trees none.
+        """
+        curves = self.sweep_together(changes, m).T
+        return curves.sum(axis=1) if self.weights is None else curves @ self.weights
+
+    def across(self, j: int, edges: Floats, cell: Ints) -> Floats:
+        """Return q(z_k, x_c) - q(z_{k-1}, x_c) for the edges of each row's cell, (n,); for the rest as what follows."""
+        return self.edge_differences(j, edges[:-1].take(cell), edges[1:].take(cell))
 
     def edge_differences(self, j: int, low: Floats, high: Floats) -> Floats:
         """Return q(high, x_c) - q(low, x_c) for each row's own two edges, shape (n,).
@@ -238,7 +268,7 @@ class Bound:
         out = np.empty((m, n))
         for first in range(0, m, self.copies):
             last = min(first + self.copies, m)
-            rows = self._buffer.swept({moved: _sets(values, first, last)}, last - first)
+            rows = self._buffer.swept({moved: sets_of(values, first, last)}, last - first)
             slopes = self._ask_slopes(rows, (last - first) * n)[:, j]
             if not np.isfinite(slopes).all():
                 raise ModelOutputError(
@@ -310,6 +340,8 @@ class Bound:
     def _call(self, changes: Changes, sets: int, where: str) -> Floats:
         """Return the quantity for `sets` sets of the batch's rows, shape (sets * n,)."""
         n = sets * len(self)
+        if n == 0:  # estimators refuse no rows
+            return np.empty(0)
         key = None if self._tape is None else self._tape.key(changes)
         if self._tape is not None and key in self._tape:
             raw = self._tape[key]
@@ -337,16 +369,17 @@ class Bound:
         """Call the model."""
         rows = self._buffer.swept(changes, sets) if changes else self._buffer.own()
         try:
-            raw = self._timed(self.quantity.raw, rows, where)
+            n = sets * len(self)
+            raw, calls = self._timed(lambda r: self.pace.ask(self.quantity.raw, r, n), rows, where)
         except Exception as error:
             blamed(error, self.quantity, self.batch, changes)
             raise
-        self.meter.rows += sets * len(self)
-        self.meter.calls += 1
+        self.meter.rows += n
+        self.meter.calls += calls
         return raw
 
 
-def _sets(values: Any, first: int, last: int) -> Any:
+def sets_of(values: Any, first: int, last: int) -> Any:
     """Return some of the m values, as buffers take them: set by set."""
     if isinstance(values, tuple):
         return values[first:last]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,10 +15,12 @@ from skedasis.errors import ModelOutputError, explained
 from skedasis.quantity.answers import unit_round_off
 from skedasis.quantity.base import Meter, Quantity, Traits
 from skedasis.quantity.gradients import look
+from skedasis.quantity.pace import Pace
 from skedasis.quantity.tape import Tape
 from skedasis.typing import Floats, Ints
 
-_ROWS = 64
+LOOKED_AT = 64
+"""Rows at which a model is looked."""
 _LOOKED_AT = 128
 
 
@@ -34,11 +36,17 @@ class Checked:
         What the look cost. It is counted apart from the explanation's own rows.
     among : ndarray of int, optional
         Places of the rows that were looked among; None means all.
+    pace : Pace
+        How fast the model was, and how large its calls are to be.
+    answers : tuple of ndarray of float
+        Of each quantity, at up to 64 rows among those.
     """
 
     eps: float
     meter: Meter
     among: Ints | None = None
+    pace: Pace = field(default_factory=Pace)
+    answers: tuple[Floats, ...] = ()
 
 
 def check(quantities: Sequence[Quantity], source: Source, among: Ints | None = None) -> Checked:
@@ -61,13 +69,15 @@ def check(quantities: Sequence[Quantity], source: Source, among: Ints | None = N
     -----
     Costs at most 128 model rows in two calls, whatever the size of X and the number of outputs.
     """
-    batch = source.some(_ROWS, among)
-    meter = Meter()
+    batch = source.some(LOOKED_AT, among)
+    meter, pace = Meter(), Pace()
     rounds: list[list[Floats]] = []
     eps = float(np.finfo(float).eps)
     for _ in range(2):
         tape = Tape() if len(quantities) > 1 else None
         bounds = [q.on(batch, tape=tape) for q in quantities]
+        for bound in bounds:
+            bound.pace = pace
         rounds.append([bound.at() for bound in bounds])
         for bound, answer in zip(bounds, rounds[-1], strict=True):
             meter.add(bound.meter)
@@ -83,7 +93,7 @@ def check(quantities: Sequence[Quantity], source: Source, among: Ints | None = N
             )
     for quantity, first, second in zip(quantities, *rounds, strict=True):
         _agree(quantity, first, second, eps)
-    return Checked(eps, meter, among)
+    return Checked(eps, meter, among, pace, tuple(rounds[0]))
 
 
 def _agree(quantity: Quantity, first: Floats, second: Floats, eps: float) -> None:

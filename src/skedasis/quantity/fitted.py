@@ -33,10 +33,10 @@ def articled(noun: str) -> str:
 
 
 def is_classifier(model: Any) -> bool:
-    """Return whether a model predicts classes."""
-    return hasattr(model, "predict_proba") or (
-        hasattr(model, "classes_") and hasattr(model, "predict")
-    )
+    """Return whether a model predicts classes. CatBoost's regressors have an empty list of them."""
+    some = getattr(model, "classes_", None)
+    named = some is not None and len(some) > 0
+    return hasattr(model, "predict_proba") or (named and hasattr(model, "predict"))
 
 
 def fitted_names(model: Any) -> list[Any] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -41,6 +41,16 @@ class Loss(Quantity):
     unit: str | None = None
 
     labelled = True
+
+    @property
+    def called(self) -> Any:
+        """Return the model that is called."""
+        return self.of.called
+
+    def calling(self, model: Any) -> Quantity | None:
+        """Return the same loss of another model."""
+        of = self.of.calling(model)
+        return None if of is None else replace(self, of=of)
 
     def raw(self, X: Any) -> Any:
         """Call the model."""

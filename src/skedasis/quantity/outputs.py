@@ -3,78 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
-from numbers import Integral
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from skedasis.data.schema import Feature
-from skedasis.data.source import Source, as_arrays, as_frames, to_array
-from skedasis.errors import ModelOutputError, UnsupportedError, explained
-from skedasis.quantity import sklearn as closed
+from skedasis.errors import ModelOutputError, explained
+from skedasis.quantity import closed
+from skedasis.quantity.asked import check_predictor, class_column
 from skedasis.quantity.base import Quantity, Traits
-from skedasis.quantity.fitted import (
-    check_fitted_on,
-    fitted_names,
-    is_classifier,
-    title,
-    wants_arrays,
-)
+from skedasis.quantity.differentiable import Differentiable
+from skedasis.quantity.foreign import adapted
+from skedasis.quantity.ofmodel import FromModel
 from skedasis.quantity.several import all_classes, column_of, predictions, wants_all
 
-_DIFFERENCES = Traits("differences", "central differences")
 _ROUNDING = 1e-6
 """What single precision may add to a probability of 1."""
-
-
-@dataclass(frozen=True, eq=False)
-class FromModel(Quantity):
-    """What quantities of one model have in common: a model, a name, a unit, and rows of the kind it was fitted on."""
-
-    model: Any
-    name: str = "prediction"
-    unit: str | None = None
-
-    def describe(self) -> str:
-        """Return the quantity as a user would write it."""
-        return f"{self.name}({title(self.model)})"
-
-    def prepare(self, source: Source) -> Source:
-        """Return the rows in the container that the model was fitted on, with their labels where they are needed."""
-        check_fitted_on(self.model, source, self.describe())
-        names = fitted_names(self.model)
-        if wants_arrays(self.model):
-            source = as_arrays(source)
-        elif names is not None:
-            # Names that NumPy holds are no text to all libraries.
-            source = as_frames(source, [str(n) if isinstance(n, str) else n for n in names])
-        return self.with_labels(source)
-
-    def _closed_form(self) -> closed.Derivative | None:
-        return None
-
-    @property
-    def stepped(self) -> bool:
-        """Return whether the quantity is constant between jumps; a model may say so itself."""
-        own = getattr(self.model, "piecewise_constant", None)
-        return own if isinstance(own, bool) else closed.is_piecewise_constant(self.model)
-
-    def slopes(self, X: Any, y: Any = None) -> Any:
-        """Return the derivatives in closed form."""
-        form = self._closed_form()
-        if form is None:
-            return super().slopes(X, y)
-        return form(np.asarray(to_array(X), dtype=float))
-
-    def traits(self, feature: Feature) -> Traits:
-        """Prefer a closed form, and secants where there is nothing to derive."""
-        form = self._closed_form()
-        if form is not None:
-            return Traits("slopes", f"closed form of {form.what}")
-        if self.stepped:
-            return Traits("secants", f"secants: {title(self.model)} is piecewise constant")
-        return _DIFFERENCES
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,22 +42,32 @@ class Prediction(FromModel):
             return raw
         return column_of(raw, self.output, self.describe(), most=self.of)
 
+    @property
+    def place(self) -> int | None:
+        """Return the output that is explained."""
+        return self.output
+
+    @property
+    def together(self) -> bool:
+        """Return whether all outputs are explained."""
+        return self.shared
+
     def _closed_form(self) -> closed.Derivative | None:
         return closed.prediction_derivative(self.model, self.output)
 
     def slopes(self, X: Any, y: Any = None) -> Any:
-        """Return the user's derivatives, or those in closed form."""
+        """Return the user's derivatives, else the model's own."""
         if self.slope is None:
             return super().slopes(X, y)
         return self._own(np.asarray(self.slope(X)), 2, "slope", "(rows, outputs, features)")
 
     @property
     def has_mixed(self) -> bool:
-        """Return whether the user gave mixed derivatives."""
-        return self.mixed_slope is not None
+        """Return whether the user gave mixed derivatives, or else the model has some, and no slopes were given."""
+        return self.mixed_slope is not None or (self.slope is None and super().has_mixed)
 
     def mixed(self, X: Any, j: int, k: int) -> Any:
-        """Return the user's mixed derivatives."""
+        """Return the user's mixed derivatives, else the model's."""
         if self.mixed_slope is None:
             return super().mixed(X, j, k)
         return self._own(np.asarray(self.mixed_slope(X, j, k)), 1, "mixed", "(rows, outputs)")
@@ -162,10 +117,15 @@ class Probability(FromModel):
                     self.describe(),
                     f"values between {p.min():.4g} and {p.max():.4g}",
                     "probabilities, between 0 and 1",
-                    "Use sd.prediction for scores",
+                    getattr(self.model, "of_scores", "Use sd.prediction for scores"),
                 )
             )
         return p
+
+    @property
+    def place(self) -> int | None:
+        """Return the column of the class."""
+        return self.column
 
     def _closed_form(self) -> closed.Derivative | None:
         return closed.probability_derivative(self.model, self.column)
@@ -175,16 +135,28 @@ class Probability(FromModel):
 class Logit(Probability):
     """The log odds of one class. Made by `logit`."""
 
+    scored: bool | None = None
+
+    def calling(self, model: Any) -> Quantity | None:
+        """Return the same of another model, which is asked in the same way."""
+        return replace(self, model=model, scored=self._by_score)
+
+    @property
+    def _by_score(self) -> bool:
+        """Return whether the model's score is the log odds itself."""
+        known = closed.decides_by_logit(self.model) if self.scored is None else self.scored
+        return self.column is not None and known
+
     def raw(self, X: Any) -> Any:
         """Return the decision's score where that is the log odds, else the probabilities."""
-        if self.column is not None and closed.decides_by_logit(self.model):
+        if self._by_score:
             # Exact where the probability has already rounded to 0 or 1.
             return np.asarray(self.model.decision_function(X), dtype=float)
         return super().raw(X)
 
     def read(self, raw: Any, y: Any = None) -> Any:
         """Return the log odds of the class."""
-        if self.column is not None and closed.decides_by_logit(self.model):
+        if self._by_score:
             return raw if self.column == 1 else -raw
         p = np.asarray(super().read(raw), dtype=float)
         certain = int(((p == 0) | (p == 1)).sum())
@@ -198,6 +170,18 @@ class Logit(Probability):
                 )
             )
         return np.log(p) - np.log1p(-p)
+
+    def slopes(self, X: Any, y: Any = None) -> Any:
+        """Return the derivatives in closed form, or the probability's own by the chain rule."""
+        if not isinstance(self.model, Differentiable):
+            return super().slopes(X, y)
+        p = np.asarray(super().read(self.raw(X)), dtype=float).reshape(-1, 1)
+        return super().slopes(X, y) / (p * (1.0 - p))
+
+    @property
+    def has_mixed(self) -> bool:
+        """Return False: the chain rule for mixed derivatives needs more than these."""
+        return False
 
     def _closed_form(self) -> closed.Derivative | None:
         return closed.logit_derivative(self.model, self.column)
@@ -216,8 +200,10 @@ def prediction(
 
     Parameters
     ----------
-    model : callable or fitted estimator
-        ``f(X) -> (n,)``, or an object with `predict`. A callable gets rows in the kind of container that X is.
+    model : callable, fitted estimator, or differentiable model
+        ``f(X) -> (n,)``, or an object with `predict`. A callable gets rows in the kind of container that X is. Or a
+        torch module, a function that `jax.jit` returned, a Keras 3 model, an `onnxruntime.InferenceSession` or an
+        `onnx.ModelProto`: these get arrays of their own type, on their own device; see Notes.
     slope : callable, optional
         ``jac(X) -> (n, d)``: the partial derivatives of all features. Trusted: only its shape is checked, and that it
         is finite.
@@ -236,51 +222,47 @@ def prediction(
     Raises
     ------
     UnsupportedError
-        For a classifier (its labels are no numbers to average), or an object that cannot be called.
+        For a classifier (its labels are no numbers to average), an object that cannot be called, and an ONNX or Keras
+        model that is no function of one table. When it is used: for the DALE of a pair of a piecewise linear network,
+        whose mixed derivatives are zero almost everywhere.
+    ModelOutputError
+        When it is used: for a torch, JAX, Keras or ONNX model whose answer for a row depends on the rows beside it.
+
+    Notes
+    -----
+    torch modules, jitted functions of JAX, and Keras models on either have slopes of their own: one forward and one
+    backward pass a row for all features (of several outputs one forward pass, and one backward pass for each), counted
+    as one slope row. Mixed derivatives take a second backward pass. Rows are converted in parts of 2,048 (65,536 for a
+    torch module on a GPU, 32,768 for JAX on one; fewer where a torch module's memory ends), so that memory does not
+    grow with X. A model in float32 computes in it; all statistics are in float64.
+
+    A torch module is explained in evaluation mode, whatever mode it is in, and nothing of it is changed: if it is in
+    training mode, a copy is called that shares its parameters. Modules from `torch.export` keep the mode they were
+    exported in. JAX compiles a function for two numbers of rows. A plain function of JAX cannot be told from others:
+    wrap it, ``sd.prediction(jax.jit(f))``; bring parameters along, ``jax.jit(lambda X: net.apply(params, X))``. Numbers
+    among the outputs of an ONNX model stand side by side, as the columns that `output` chooses from.
+
+    Beyond provenances' counts, some rows of the first call are asked for again: up to 16, to see whether rows depend on
+    one another; 64 for their slopes; and 64 for each feature whose slopes are all zero. Where values move all the same,
+    the model is piecewise constant in that feature (rounded, or used as an index), and secants take the place of
+    slopes. Where the library finds no derivative at all, differences do, as for ONNX.
 
     Examples
     --------
     >>> import skedasis as sd
     >>> sd.prediction(lambda X: X[:, 0], name="price", unit="EUR").axis
     'price [EUR]'
+
+    A network, and one of its several outputs:
+
+    >>> net = torch.nn.Sequential(
+    ...     torch.nn.Linear(8, 64), torch.nn.Tanh(), torch.nn.Linear(64, 3)
+    ... )  # doctest: +SKIP
+    >>> sd.explain(sd.prediction(net, output=2), X, "age")  # doctest: +SKIP
     """
-    _check_predictor(model, slope, mixed)
+    model = adapted(model)
+    check_predictor(model, slope, mixed)
     return predictions(Prediction(model, name, unit, slope, mixed), output)
-
-
-def _check_predictor(model: Any, slope: Any, mixed: Any) -> None:
-    """Refuse what is no model of numbers, and derivatives that are no functions."""
-    if is_classifier(model):
-        raise UnsupportedError(
-            explained(
-                f"prediction({title(model)})",
-                "a classifier",
-                "a regressor or a callable",
-                "Use sd.probability(model, class_=...) or sd.logit(model, class_=...)",
-            )
-        )
-    if not callable(model) and not hasattr(model, "predict"):
-        raise UnsupportedError(
-            explained(
-                f"prediction({title(model)})",
-                f"a {type(model).__name__}",
-                "a callable or an object with predict",
-                "Pass the fitted model itself",
-            )
-        )
-    for what, given, wanted in (
-        ("slope", slope, "jac(X) -> (n, d)"),
-        ("mixed", mixed, "mixed(X, j, k) -> (n,)"),
-    ):
-        if given is not None and not callable(given):
-            raise UnsupportedError(
-                explained(
-                    what,
-                    f"a {type(given).__name__}",
-                    f"a function {wanted}",
-                    "Pass the function, not its result",
-                )
-            )
 
 
 def probability(
@@ -292,7 +274,7 @@ def probability(
     ----------
     model : fitted classifier or callable
         With `predict_proba`; or a callable that returns the probabilities: (n,), or (n, classes) with `class_` an
-        index.
+        index. A network counts as a callable, an ONNX classifier as a classifier.
     class_ : label, optional
         The class. By default the second of two; of more than two, one must be named. "all" (where no class is called
         so) explains every class of a classifier: methods then give ``{class: result}``, all from the same model rows.
@@ -308,7 +290,9 @@ def probability(
 
     Notes
     -----
-    Slopes are known in closed form for logistic regression and multi-layer perceptrons.
+    Slopes are known in closed form for logistic regression and multi-layer perceptrons; networks of torch, JAX and
+    Keras differentiate themselves. Networks that return scores (logits) are refused here: make them probabilities,
+    ``torch.nn.Sequential(net, torch.nn.Softmax(dim=1))``, or explain a score, ``sd.prediction(net, output=1)``.
 
     Examples
     --------
@@ -320,9 +304,10 @@ def probability(
     >>> sd.probability(clf).describe()
     'P(y = 1)(LogisticRegression)'
     """
+    model = adapted(model)
     if wants_all(model, class_):
         return all_classes(model, unit, Probability, "P(y = {})", name or "probability")
-    column, label = _class_column(model, class_, "probability")
+    column, label = class_column(model, class_, "probability")
     return Probability(model, name or f"P(y = {label})", unit, column)
 
 
@@ -343,48 +328,8 @@ def logit(
     >>> float(q.at(np.array([[0.5]]))[0])
     0.0
     """
+    model = adapted(model)
     if wants_all(model, class_):
         return all_classes(model, unit, Logit, "logit P(y = {})", name or "logit")
-    column, label = _class_column(model, class_, "logit")
+    column, label = class_column(model, class_, "logit")
     return Logit(model, name or f"logit P(y = {label})", unit, column)
-
-
-def _class_column(model: Any, class_: Any, asked: str) -> tuple[int | None, Any]:
-    """Return the column of `predict_proba` that holds the class, and the class's label."""
-    what = f"{asked}({title(model)})"
-    classes = getattr(model, "classes_", None)
-    if not hasattr(model, "predict_proba"):
-        if is_classifier(model) or not callable(model):
-            raise UnsupportedError(
-                explained(
-                    what,
-                    f"a {title(model)} without predict_proba",
-                    "a classifier that gives probabilities",
-                    "Calibrate it (sklearn.calibration.CalibratedClassifierCV), or explain "
-                    "sd.prediction(model.decision_function)",
-                )
-            )
-        if class_ is not None and (isinstance(class_, bool) or not isinstance(class_, Integral)):
-            raise UnsupportedError(
-                explained(
-                    what,
-                    f"class_={class_!r}",
-                    "the index of a column, for a callable",
-                    "Pass class_=0, 1, …",
-                )
-            )
-        return (None, 1) if class_ is None else (int(class_), int(class_))
-    if classes is None:
-        raise UnsupportedError(
-            explained(what, "no classes_", "a fitted classifier", "Fit the model first")
-        )
-    labels = list(np.asarray(classes).tolist())
-    if class_ is None and len(labels) == 2:
-        return 1, labels[1]
-    if class_ in labels:
-        return labels.index(class_), class_
-    got = f"{len(labels)} classes and none named" if class_ is None else f"class_={class_!r}"
-    raise ModelOutputError(
-        f"{what}: got {got}, expected one class. "
-        f"Choose one class: sd.{asked}(model, class_={labels[-1]!r}); available: {labels}."
-    )

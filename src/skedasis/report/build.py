@@ -11,6 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from skedasis.errors import DataError, explained
 from skedasis.execute import Progress
+from skedasis.quantity.trees.choose import Wish
 from skedasis.report import pictures, words
 from skedasis.report.numbers import count, listed
 from skedasis.report.pictures import Picture
@@ -55,6 +56,7 @@ def report(
     keep: int | str = "256MB",
     threads: int = 1,
     progress: bool | None = None,
+    tree: Wish = "auto",
 ) -> Report:
     """Write the story of one or several models into one page.
 
@@ -72,7 +74,7 @@ def report(
         Where the page is written; a page that is there is replaced.
     features : list, optional
         By default every one. Those of more than 2,000 levels are named as left out.
-    schema, groups, weights, seed, memory, keep, threads, progress
+    schema, groups, weights, seed, memory, keep, threads, progress, tree
         As in `skedasis.explain`.
     title : str, optional
 
@@ -110,6 +112,7 @@ def report(
         keep=keep,
         threads=threads,
         progress=progress,
+        tree=tree,
     )
     return write(story, path, title=title, progress=progress)
 

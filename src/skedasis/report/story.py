@@ -115,7 +115,7 @@ def gather(
     notes : mapping of str to str, optional
         A sentence about each model, by its name.
     **options
-        ``seed``, ``memory``, ``keep``, ``threads``, ``progress``: as in `skedasis.explain`.
+        ``seed``, ``memory``, ``keep``, ``threads``, ``progress``, ``tree``: as in `skedasis.explain`.
 
     Returns
     -------

@@ -40,7 +40,7 @@ def depend(
     kind = spec.weight_kind
     shown = raw if spec.center is None else anchored
     spread = np.sqrt(
-        np.nan_to_num(anchored.variance(1, kind), nan=0.0 if len(grid) == 1 else np.nan)
+        np.nan_to_num(anchored.variance(1, kind), nan=0.0 if _level(grid, spec) else np.nan)
     )
     error = np.sqrt(shown.variance(1, kind) / shown.effective(kind))
     weight = _nearby(grid.points, axis)
@@ -51,7 +51,7 @@ def depend(
         std_error=error,
         freedom=shown.effective(kind) - 1,
         importance=_importance(grid.points, shown.mean - shown.mean[0], axis),
-        score=_root_mean_square(np.nan_to_num(spread), weight),
+        score=_score(spread, weight, spec),
         about=about,
         spec=spec,
         rows=rows,
@@ -77,7 +77,7 @@ def depend_levels(
     kind = spec.weight_kind
     shown = raw if spec.center is None else anchored
     spread = np.sqrt(
-        np.nan_to_num(anchored.variance(1, kind), nan=0.0 if len(levels) == 1 else np.nan)
+        np.nan_to_num(anchored.variance(1, kind), nan=0.0 if _level(levels, spec) else np.nan)
     )
     value = shown.mean - shown.mean[0]
     share = levels.share
@@ -88,7 +88,7 @@ def depend_levels(
         std_error=np.sqrt(shown.variance(1, kind) / shown.effective(kind)),
         freedom=shown.effective(kind) - 1,
         importance=float(np.sqrt(share @ (value - share @ value) ** 2)),
-        score=_root_mean_square(np.nan_to_num(spread), levels.weight),
+        score=_score(spread, levels.weight, spec),
         about=about,
         spec=spec,
         rows=rows,
@@ -117,7 +117,9 @@ def depend_pair(
     """
     shape = sides[0].m, sides[1].m
     shown = raw if spec.center is None else anchored
-    spread = np.sqrt(np.nan_to_num(anchored.variance(1, spec.weight_kind))).reshape(shape)
+    spread = np.sqrt(anchored.variance(1, spec.weight_kind)).reshape(shape)
+    if not spec.mean_alone:
+        spread = np.nan_to_num(spread)
     return Surface(
         x=(sides[0].nodes, sides[1].nodes),
         value=shown.mean.reshape(shape),
@@ -157,6 +159,16 @@ def _importance(points: Floats, value: Floats, axis: Moments) -> float:
             + share @ (levels - share @ levels) ** 2
         )
     )
+
+
+def _level(points: Grid | LevelStats, spec: Spec) -> bool:
+    """Return whether there is one point only: nothing can scatter around itself."""
+    return len(points) == 1 and not spec.mean_alone
+
+
+def _score(spread: Floats, weight: Floats, spec: Spec) -> float:
+    """Return the root mean square of the spread over the data: NaN where it is not known."""
+    return float("nan") if spec.mean_alone else _root_mean_square(np.nan_to_num(spread), weight)
 
 
 def _root_mean_square(values: Floats, weight: Floats) -> float:

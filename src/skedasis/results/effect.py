@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skedasis.cells import Cells
-from skedasis.errors import DataError, explained
+from skedasis.errors import DataError, UnsupportedError, explained
 from skedasis.moments import Moments
 from skedasis.results.parts import (
     TRUSTED_ROWS,
@@ -179,7 +179,7 @@ class Effect:
         DataError
             For a level outside (0, 1) or fewer than two replicates.
         UnsupportedError
-            For a bootstrap where no rows were kept.
+            For a bootstrap where no rows were kept, and for a mean without its heterogeneity.
 
         Notes
         -----
@@ -191,6 +191,15 @@ class Effect:
         if not 0 < level < 1:
             raise DataError(
                 explained("interval(level)", repr(level), "a number between 0 and 1", "Use 0.95")
+            )
+        if self.spec.mean_alone:
+            raise UnsupportedError(
+                explained(
+                    f"interval of a {self.spec.method} with heterogeneity=False",
+                    "the mean alone",
+                    "the spread of the rows' curves",
+                    "Explain again without heterogeneity=False",
+                )
             )
         if method == "analytic":
             return t_interval(self.value, self.std_error, self.freedom, level)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from skedasis.data.schema import find
-from skedasis.errors import DataError, explained
+from skedasis.errors import DataError, UnsupportedError, explained
 from skedasis.results.effect import Effect
 from skedasis.typing import Json
 
@@ -103,11 +103,27 @@ class Effects(Mapping[str, Effect]):
         Returns
         -------
         tuple of Rank
+
+        Raises
+        ------
+        DataError
+            For another order.
+        UnsupportedError
+            By heterogeneity, where it was not asked for.
         """
         if by not in ("importance", "heterogeneity"):
             raise DataError(
                 explained(
                     "ranking(by)", repr(by), "'importance' or 'heterogeneity'", "Name one of these"
+                )
+            )
+        if by == "heterogeneity" and any(e.spec.mean_alone for e in self.effects.values()):
+            raise UnsupportedError(
+                explained(
+                    "ranking(by='heterogeneity')",
+                    "effects with heterogeneity=False",
+                    "the spread of the rows' curves",
+                    "Explain again without heterogeneity=False",
                 )
             )
         lines = [

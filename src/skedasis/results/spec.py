@@ -52,6 +52,11 @@ class Spec:
         """Return whether local effects belong to points of the axis, not to cells."""
         return self.local in ("slopes", "differences", "values")
 
+    @property
+    def mean_alone(self) -> bool:
+        """Return whether the spread of the rows' curves was not asked for."""
+        return self.parameters.get("heterogeneity") is False
+
     def to_json(self) -> Json:
         """Return a dictionary that `json` can write."""
         return asdict(self)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from skedasis.errors import UnsupportedError, explained
-from skedasis.quantity import sklearn as closed
+from skedasis.quantity import closed
 from skedasis.quantity.predicted import Predicted
 from skedasis.quantity.predictive.classes import as_classes
 from skedasis.quantity.predictive.labels import Labels

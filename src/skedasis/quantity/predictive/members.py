@@ -11,7 +11,7 @@ import numpy as np
 
 from skedasis.data.source import to_array
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError, explained
-from skedasis.quantity import sklearn as closed
+from skedasis.quantity import closed
 from skedasis.quantity.fitted import is_classifier, title
 from skedasis.quantity.predicted import Predicted
 from skedasis.quantity.predictive.classes import as_classes, same_classes, several_labels

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from skedasis.quantity import sklearn as closed
+from skedasis.quantity import closed
 from skedasis.quantity.fitted import title
 from skedasis.quantity.predicted import Predicted
 from skedasis.quantity.predictive.labels import Labels

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
 import numpy as np
 
-from skedasis.data.source import to_array
-from skedasis.quantity import sklearn as closed
+from skedasis.quantity import closed
+from skedasis.quantity.base import Quantity
 from skedasis.quantity.outputs import FromModel
 from skedasis.quantity.predicted import Part, Predicted
 from skedasis.quantity.predictive.classes import Classes
@@ -28,6 +28,12 @@ class Uncertainty(FromModel):
     """
 
     predictor: Any = None
+
+    def calling(self, model: Any) -> Quantity | None:
+        """Return the same of another classifier; distributions of other kinds are more than one answer."""
+        if type(self.predictor) is not Classifier:
+            return None
+        return replace(self, model=model, predictor=Classifier(model))
 
     def computed(self, raw: Predicted) -> Any:
         """Return the type that the model computed in."""
@@ -59,12 +65,11 @@ class Uncertainty(FromModel):
     def _log_odds(self, X: Any) -> tuple[Floats, list[Floats]]:
         """Return the probabilities, (k, n), and the slopes of the log odds of each class, k times (n, d)."""
         p = cast("Classes", self.raw(X)).p
-        rows = np.asarray(to_array(X), dtype=float)
         if len(p) == 2:
-            second = closed.logit_derivative(self.model, 1)(rows)  # type: ignore[misc]
+            second = closed.logit_derivative(self.model, 1)(X)  # type: ignore[misc]
             return p, [-second, second]
         forms = [closed.logit_derivative(self.model, k) for k in range(len(p))]
-        return p, [form(rows) for form in forms]  # type: ignore[misc]
+        return p, [form(X) for form in forms]  # type: ignore[misc]
 
 
 @dataclass(frozen=True, eq=False)

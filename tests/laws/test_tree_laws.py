@@ -1,0 +1,240 @@
+"""Sets of rows and walks say what a row finds that goes down every tree by itself, for any trees and any rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+from skedasis.quantity.trees.counting import Counted, passing
+from skedasis.quantity.trees.ensemble import Ensemble
+from skedasis.quantity.trees.marked import Marked, marked
+from skedasis.quantity.trees.plain import raw_scores
+from skedasis.quantity.trees.shape import parts_of, shape_of
+from skedasis.quantity.trees.walked import Walked
+from tests.laws.strategies import law
+
+pytest.importorskip("numba")
+COLUMNS, CATEGORIES = 4, (0, 3, 4, 8)
+"""The last column holds categories."""
+
+
+def _tree(rng: np.random.Generator, most: int, thresholds: Any, sets: list[Any]) -> dict[str, Any]:
+    """Grow a tree by splitting leaves at random; a node stands before its children."""
+    feature, left, right, parent = [-1], [-1], [-1], [-1]
+    while len(feature) < most:
+        leaf = int(rng.choice([q for q, f in enumerate(feature) if f < 0]))
+        feature[leaf] = int(rng.integers(0, COLUMNS))
+        left[leaf], right[leaf] = len(feature), len(feature) + 1
+        for _ in range(2):
+            feature.append(-1)
+            left.append(-1)
+            right.append(-1)
+            parent.append(leaf)
+    n = len(feature)
+    inner = np.array(feature) >= 0
+    named = np.array(feature) == COLUMNS - 1
+    return {
+        "feature": np.array(feature),
+        "threshold": np.where(inner & ~named, rng.choice(thresholds, n), 0.0),
+        "left": np.array(left),
+        "right": np.array(right),
+        "missing_left": (rng.uniform(size=n) < 0.5) & inner,
+        "category": np.where(named, rng.integers(0, len(sets), n), -1),
+        "value": np.where(inner, 0.0, rng.normal(size=n)),
+    }
+
+
+@st.composite
+def ensembles(draw: Any) -> tuple[Ensemble, np.ndarray, np.random.Generator]:
+    """Draw trees of one to three outputs, and rows with ties, missing values and unknown categories."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    trees, outputs = draw(st.integers(1, 6)), draw(st.integers(1, 3))
+    most, n = draw(st.sampled_from([1, 3, 7, 21])), draw(st.sampled_from([1, 2, 5, 64, 65, 130]))
+    vector, single = draw(st.booleans()), draw(st.booleans())
+    thresholds = np.round(rng.normal(size=5), 1)
+    thresholds[0] = 0.1  # which a single is not
+    sets = [rng.permutation(CATEGORIES)[: rng.integers(0, 5)] for _ in range(4)]
+    grown = [_tree(rng, most, thresholds, sets) for _ in range(trees)]
+    sizes = [len(t["feature"]) for t in grown]
+    roots = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    for tree, shift in zip(grown, roots, strict=False):
+        for side in ("left", "right"):
+            tree[side] = np.where(tree[side] >= 0, tree[side] + shift, -1)
+    joined = {key: np.concatenate([t[key] for t in grown]) for key in grown[0]}
+    if vector:
+        inner = joined["feature"] >= 0
+        joined["value"] = np.where(inner[:, None], 0.0, rng.normal(size=(len(inner), outputs)))
+    whole = ("feature", "left", "right", "category")
+    ensemble = Ensemble(
+        **{k: v.astype(np.int32) if k in whole else v for k, v in joined.items()},
+        sets=sets,
+        output=np.full(trees, -1) if vector else rng.integers(0, outputs, trees),
+        base=rng.normal(size=outputs),
+        roots=roots,
+        columns=COLUMNS,
+        single=single,
+        known={COLUMNS - 1: np.array(CATEGORIES)},
+    )
+    return ensemble, _rows(rng, n, thresholds), rng
+
+
+def _rows(rng: np.random.Generator, n: int, thresholds: Any) -> np.ndarray:
+    """Return values on thresholds and beside them, far away, missing; categories that are known and not."""
+    X = rng.choice(np.concatenate([thresholds, thresholds + 0.05, [-9.0, 9.0]]), (n, COLUMNS))
+    X = np.where(rng.uniform(size=X.shape) < 0.2, np.nextafter(X, np.inf), X)
+    X[:, -1] = rng.choice([*CATEGORIES, 1.0, -0.5, 3.7, 5.0, -1.0, 1e12], n)
+    return np.where(rng.uniform(size=X.shape) < 0.15, np.nan, X)
+
+
+class Case:
+    """An ensemble on rows, in each of the three ways."""
+
+    def __init__(self, ensemble: Ensemble, X: np.ndarray) -> None:
+        self.ensemble, self.X = ensemble, X
+        self.shape = shape_of(ensemble)
+        self.parts = parts_of(ensemble, self.shape)
+
+    def codes(self, k: int, x: np.ndarray) -> Any:
+        """Return what the trees see of values of the column of place k."""
+        return self.shape.tests[k].codes(x)
+
+    def made(self, way: str, output: int) -> Any:
+        """Return one output's trees on the rows."""
+        shape, n = self.parts[output], len(self.X)
+        codes = [self.codes(k, self.X[:, j]) for k, j in enumerate(self.shape.columns)]
+        if way == "walked":
+            return Walked(shape, n, np.array(codes, np.int32).reshape(len(codes), n))
+        mark, kind = (marked, Marked) if way == "marked" else (passing, Counted)
+        sets = [mark(t, c) for t, c in zip(self.shape.tests, codes, strict=True)]
+        words = np.zeros((0, -(-n // 64)), np.uint64)
+        return kind(shape, n, np.concatenate([words, *sets]))
+
+    def scores(self, output: int, **changes: np.ndarray) -> np.ndarray:
+        """Return one output's sums, each row by itself, with columns replaced."""
+        X = self.X.copy()
+        for name, values in changes.items():
+            X[:, int(name[1:])] = values
+        return raw_scores(self.ensemble, X)[:, output] - self.ensemble.base[output]
+
+
+WAYS = pytest.mark.parametrize("way", ["marked", "walked", "counted"])
+COMPILED = pytest.mark.parametrize("way", ["marked", "walked"])
+
+
+def near(got: Any, want: Any) -> None:
+    """Assert that sums of a few leaves of size 1 are the same."""
+    np.testing.assert_allclose(got, want, rtol=0, atol=1e-12)
+
+
+@WAYS
+@law(drawn=ensembles())
+def test_own(way: str, drawn: Any) -> None:
+    case = Case(*drawn[:2])
+    for output in range(case.ensemble.outputs):
+        part = case.made(way, output)
+        near(part.own(), case.scores(output))
+        near(part.total() / len(case.X), case.scores(output).mean())
+
+
+@WAYS
+@law(drawn=ensembles())
+def test_changed(way: str, drawn: Any) -> None:
+    ensemble, X, rng = drawn
+    case = Case(ensemble, X)
+    for k, j in enumerate(case.shape.columns):
+        new = rng.permutation(X[:, j])
+        for output in range(ensemble.outputs):
+            found = case.made(way, output).changed(k, case.codes(k, new))
+            near(found, case.scores(output, **{f"x{j}": new}) - case.scores(output))
+
+
+@COMPILED
+@law(drawn=ensembles())
+def test_between(way: str, drawn: Any) -> None:
+    ensemble, X, rng = drawn
+    case = Case(ensemble, X)
+    for k, j in enumerate(case.shape.columns):
+        low, high = rng.permutation(X[:, j]), rng.permutation(X[:, j])
+        found = case.made(way, 0).between(k, case.codes(k, low), case.codes(k, high))
+        near(found, case.scores(0, **{f"x{j}": high}) - case.scores(0, **{f"x{j}": low}))
+        # Where nothing changes there is nothing, not even rounding.
+        still = case.made(way, 0).between(k, case.codes(k, low), case.codes(k, low))
+        assert (still == 0.0).all()
+
+
+@WAYS
+@law(drawn=ensembles())
+def test_curves_and_totals(way: str, drawn: Any) -> None:
+    ensemble, X, rng = drawn
+    case = Case(ensemble, X)
+    for k, j in enumerate(case.shape.columns):
+        # In no order, some twice, some missing.
+        points = rng.choice(X[:, j], 6)
+        wanted = [case.scores(0, **{f"x{j}": np.full(len(X), p)}) for p in points]
+        part = case.made(way, 0)
+        # Twice: what is kept of one set of points must not answer for another.
+        near(part.curves(k, case.codes(k, points[::-1])), wanted[::-1])
+        near(part.curves(k, case.codes(k, points)), wanted)
+        near(part.totals(k, case.codes(k, points)) / len(X), np.mean(wanted, axis=1))
+
+
+@WAYS
+@law(drawn=ensembles())
+def test_replaced(way: str, drawn: Any) -> None:
+    ensemble, X, rng = drawn
+    case = Case(ensemble, X)
+    places = {k: rng.permutation(X[:, j]) for k, j in enumerate(case.shape.columns)}
+    for some in (list(places)[:1], list(places)[:2], list(places)):
+        part = case.made(way, 0).replaced({k: case.codes(k, places[k]) for k in some})
+        new = {f"x{case.shape.columns[k]}": places[k] for k in some}
+        near(part.own(), case.scores(0, **new))
+        for k in some[-1:]:
+            j = case.shape.columns[k]
+            again = np.full(len(X), X[0, j])
+            near(
+                part.own() + part.changed(k, case.codes(k, again)),
+                case.scores(0, **(new | {f"x{j}": again})),
+            )
+
+
+@WAYS
+@law(drawn=ensembles())
+def test_trees_that_differ_in_their_leaves_only(way: str, drawn: Any) -> None:
+    ensemble, X, _ = drawn
+    if ensemble.value.ndim == 1:
+        return
+    case = Case(ensemble, X)
+    first = case.made(way, 0)
+    first.own()
+    for output in range(ensemble.outputs):
+        other = first.like(case.parts[output])
+        near(other.own(), case.scores(output))
+        near(first.own(), case.scores(0))
+        near(other.total(), case.scores(output).sum())
+
+
+@COMPILED
+@law(drawn=ensembles())
+def test_sums_do_not_depend_on_the_way_to_them(way: str, drawn: Any) -> None:
+    """There and back again, bit for bit; and the same however many other rows there are."""
+    ensemble, X, rng = drawn
+    case = Case(ensemble, X)
+    for k, j in enumerate(case.shape.columns):
+        new = rng.permutation(X[:, j])
+        part = case.made(way, 0)
+        own, codes = part.own(), case.codes(k, new)
+        swept = own + part.changed(k, codes)
+        np.testing.assert_array_equal(swept, part.replaced({k: codes}).own())
+        few = Case(ensemble, X[: max(1, len(X) // 3)]).made(way, 0)
+        np.testing.assert_array_equal(few.own(), own[: few.n])
+        curve = part.curves(k, case.codes(k, X[:4, j]))
+        for p in range(len(curve)):
+            np.testing.assert_array_equal(
+                curve[p],
+                part.replaced(
+                    {k: np.full(len(X), codes.dtype.type(0)) + case.codes(k, X[p : p + 1, j])}
+                ).own(),
+            )

@@ -1,0 +1,127 @@
+"""Walking the trees of a model gives what calling it on altered rows gives: every method, every model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import skedasis as sd
+from tests.reference.growing import (
+    METHODS,
+    MODELS,
+    SHORT,
+    WEIGHTS,
+    alike,
+    categories,
+    grown,
+    largest,
+    plain,
+    singles,
+    tolerance,
+)
+
+EVERY_MODEL = pytest.mark.parametrize("case", MODELS)
+
+
+@EVERY_MODEL
+@pytest.mark.parametrize("method", SHORT)
+def test_every_model(case: str, method: str) -> None:
+    _, X, _ = grown(case)
+    found = alike(plain(case), X, method=METHODS[method], tol=tolerance(case))
+    assert case == "leaf" or max(largest(e) for e in singles(found)) > 0
+
+
+@pytest.mark.parametrize("method", sorted(set(METHODS) - set(SHORT)))
+@pytest.mark.parametrize("case", ["boosting", "forest 3", "histograms 2", "lightgbm poisson"])
+def test_every_method(case: str, method: str) -> None:
+    _, X, _ = grown(case)
+    alike(plain(case), X, method=METHODS[method], tol=tolerance(case))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_weights_and_rows_of_weight_zero(method: str) -> None:
+    _, X, _ = grown("histograms")
+    for weights in (WEIGHTS, WEIGHTS + 0.5):
+        found = alike(plain("histograms"), X, method=METHODS[method], weights=weights)
+        assert found.provenance["rows"] == (weights > 0).sum()
+
+
+def test_a_weight_of_two_is_a_row_twice() -> None:
+    model, X, _ = grown("boosting")
+    twice = np.repeat(X, WEIGHTS.astype(int), axis=0)
+    for heterogeneity in (True, False):
+        method = sd.PDP(grid=[-1.0, 0.0, 1.0], heterogeneity=heterogeneity)
+        one = sd.explain(model, X, 0, method=method, weights=WEIGHTS, tree="force")
+        other = sd.explain(model, twice, 0, method=method, tree="force")
+        np.testing.assert_allclose(one.value, other.value, rtol=1e-12)
+
+
+# ---------------------------------------------------------------------------------------- pairs
+
+PAIRS = [(0, 1), (2, 3), (0, 4), (4, 0)]
+
+
+@pytest.mark.parametrize("case", ["boosting", "forest 2", "histograms", "lightgbm", "boosting 2"])
+@pytest.mark.parametrize(
+    "method",
+    [
+        sd.ALE(bins=4),
+        sd.ALE(bins=sd.Uniform(5), empty=None),
+        sd.PDP(grid=5),
+        sd.PDP(grid=5, center="mean"),
+        sd.PDP(grid=4, heterogeneity=False),
+    ],
+    ids=["ale", "ale uniform", "pdp", "pdp centred", "pdp alone"],
+)
+def test_pairs(case: str, method: Any) -> None:
+    _, X, _ = grown(case)
+    alike(plain(case), X, PAIRS, method=method)
+
+
+def test_pairs_with_weights() -> None:
+    _, X, _ = grown("boosting")
+    alike(plain("boosting"), X, PAIRS, method=sd.ALE(bins=4), weights=WEIGHTS)
+    alike(plain("boosting"), X, PAIRS, method=sd.PDP(grid=4), weights=WEIGHTS)
+
+
+# ------------------------------------------------------------------------------ boosters, files
+
+
+@pytest.mark.parametrize("case", ["lightgbm", "lightgbm 2", "lightgbm 3", "lightgbm poisson"])
+def test_boosters_of_lightgbm_and_their_files(case: str, tmp_path: Path) -> None:
+    model, X, _ = grown(case)
+    path = tmp_path / "model.txt"
+    model.booster_.save_model(path)
+    output = 1 if case == "lightgbm 3" else None
+    for booster in (model.booster_, pytest.importorskip("lightgbm").Booster(model_file=path)):
+        for method in (METHODS["ale"], METHODS["pdp alone"]):
+            alike(sd.prediction(booster, output=output), X, method=method)
+            alike(sd.prediction(booster.predict, output=output), X, method=method)
+
+
+def test_categories_in_a_file_of_lightgbm(tmp_path: Path) -> None:
+    lightgbm = pytest.importorskip("lightgbm")
+    frame, y = categories()
+    easy = {"n_estimators": 9, "verbose": -1, "n_jobs": 1, "min_data_per_group": 3}
+    model = lightgbm.LGBMRegressor(**easy, cat_smooth=1.0, min_child_samples=3).fit(frame, y)
+    model.booster_.save_model(tmp_path / "model.txt")
+    booster = lightgbm.Booster(model_file=tmp_path / "model.txt")
+    for method in (METHODS["ale"], METHODS["pdp alone"]):
+        alike(booster, frame, method=method)
+
+
+@pytest.mark.parametrize("case", ["xgboost", "xgboost 3"])
+def test_boosters_of_xgboost_and_their_files(case: str, tmp_path: Path) -> None:
+    model, X, _ = grown(case)
+    model.save_model(tmp_path / "model.json")
+    loaded = type(model)()
+    loaded.load_model(tmp_path / "model.json")
+    several = case == "xgboost 3"
+    again = sd.probability(loaded, 1) if several else loaded
+    booster = sd.prediction(model.get_booster(), output=1 if several else None)
+    for method in (METHODS["ale"], METHODS["pdp alone"]):
+        alike(again, X, method=method, tol=tolerance(case))
+        alike(booster, X, method=method, tol=tolerance(case))

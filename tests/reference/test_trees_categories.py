@@ -1,0 +1,269 @@
+"""Walking the trees of a model gives what calling it gives: categories, containers, and rows that are hard to code."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import skedasis as sd
+from tests.reference.growing import EXACT, QUIET, alike, categories, grown, number, rows
+
+FRAME, TARGET = categories()
+LEVELS = {
+    "ale": sd.ALE(bins=6),
+    "ale all pairs": sd.ALE(bins=6, all_pairs=True),
+    "ale top": sd.ALE(bins=6, top_levels=2),
+    "pdp": sd.PDP(grid=6),
+    "pdp centred": sd.PDP(grid=6, center="mean"),
+    "pdp alone": sd.PDP(grid=6, heterogeneity=False),
+    "rhale": sd.RHALE(bins=sd.Optimal(max_bins=9)),
+    "mplot": sd.MPlot(bins=6),
+    "pfi": sd.PFI(repeats=3, local="all"),
+}
+EVERY_WAY = pytest.mark.parametrize("method", LEVELS)
+
+
+def histograms(X: Any, y: Any, **options: Any) -> Any:
+    """Return a fitted model of scikit-learn that knows categories."""
+    kind = pytest.importorskip("sklearn.ensemble").HistGradientBoostingRegressor
+    return kind(max_iter=15, min_samples_leaf=3, random_state=0, **options).fit(X, y)
+
+
+def lightgbm(X: Any, y: Any, **options: Any) -> Any:
+    """Return a fitted model of LightGBM that splits categories readily."""
+    named = {k: options.pop(k) for k in ("categorical_feature",) if k in options}
+    easy = {"min_data_per_group": 3, "cat_smooth": 1.0, "min_child_samples": 3}
+    kind = pytest.importorskip("lightgbm").LGBMRegressor
+    return kind(**{**QUIET, **easy, **options}).fit(X, y, **named)
+
+
+def of_categories(library: str) -> Any:
+    """Return a model of `FRAME`."""
+    if library == "lightgbm":
+        return lightgbm(FRAME, TARGET)
+    return histograms(FRAME, TARGET, categorical_features="from_dtype")
+
+
+EVERY_LIBRARY = pytest.mark.parametrize("library", ["histograms", "lightgbm"])
+
+
+def explained(model: Any, X: Any, method: Any, features: Any = None, **options: Any) -> Any:
+    """Compare walking with calling; importance is that of a loss."""
+    if isinstance(method, sd.PFI):
+        return alike(sd.loss(model), X, y=TARGET[: len(X)], method=method, **options)
+    return alike(model, X, features, method=method, **options)
+
+
+@EVERY_LIBRARY
+@EVERY_WAY
+def test_categories_of_pandas(library: str, method: str) -> None:
+    explained(of_categories(library), FRAME, LEVELS[method])
+
+
+def unseen() -> pd.DataFrame:
+    """Return rows some of whose categories were never seen, or are missing."""
+    text = FRAME["c"].astype(object).to_numpy(copy=True)
+    text[::7], text[3::11] = "new", None
+    code = FRAME["k"].astype(object).to_numpy(copy=True)
+    code[::9] = None
+    columns = {"c": pd.Categorical(text, categories=["u", "new", "v", "w", "x"])}
+    return FRAME.assign(**columns, k=pd.Categorical(code, categories=[1, 7, 30]))
+
+
+@EVERY_LIBRARY
+@EVERY_WAY
+def test_categories_that_are_new_or_missing(library: str, method: str) -> None:
+    explained(of_categories(library), unseen(), LEVELS[method])
+
+
+@EVERY_LIBRARY
+def test_pairs_with_categories(library: str) -> None:
+    model, pairs = of_categories(library), [("a", "c"), ("c", "k"), ("a", "b")]
+    for X in (FRAME.assign(b=FRAME["b"].fillna(0.0)), unseen().assign(b=0.5 * FRAME["a"])):
+        alike(model, X, pairs, method=sd.ALE(bins=4, order="similarity"))
+        alike(model, X, pairs, method=sd.PDP(grid=4))
+        alike(model, X, pairs, method=sd.PDP(grid=3, heterogeneity=False))
+
+
+@EVERY_LIBRARY
+def test_ordinal_ones_levels_by_name_and_weights(library: str) -> None:
+    model = of_categories(library)
+    weights = np.random.default_rng(2).integers(0, 3, len(FRAME))
+    order = {"c": sd.Feature("c", "ordinal", levels=("x", "u", "w", "v"))}
+    alike(model, FRAME, "c", method=sd.ALE(), schema=order, weights=weights)
+    alike(model, FRAME, "c", method=sd.PDP(grid={"c": ["v", "x"]}), weights=weights)
+    alike(model, FRAME, "k", method=sd.PDP(grid={"k": [7, 30]}, heterogeneity=False))
+    alike(model, FRAME, "k", method=sd.PDP(anchor={"k": 7}))
+
+
+@EVERY_LIBRARY
+def test_groups_of_columns(library: str) -> None:
+    model, groups = of_categories(library), {"both": ["c", "k"], "numbers": ["a", "b"]}
+    alike(sd.loss(model), FRAME, y=TARGET, method=sd.PFI(repeats=3, groups=groups))
+    alike(model, FRAME, "both", groups={"both": ["c", "k"]}, method=sd.ALE())
+
+
+def test_one_hot_blocks() -> None:
+    block = pd.get_dummies(FRAME["c"], prefix="c", dtype=float)
+    X = pd.concat([FRAME[["a"]], block], axis=1)
+    groups = {"c": list(block)}
+    for model in (histograms(X, TARGET), lightgbm(X, TARGET)):
+        for method in (sd.ALE(), sd.ALE(all_pairs=True), sd.PDP(), sd.PDP(heterogeneity=False)):
+            alike(model, X, groups=groups, method=method)
+        alike(model, X, [("a", "c")], groups=groups, method=sd.PDP(grid=4))
+
+
+# ----------------------------------------------------------------- categories that are numbers
+
+PLACES = np.array([4.0, 0.0, 9.0, 2.0, 7.0, 40.0])
+
+
+def coded() -> tuple[np.ndarray, np.ndarray]:
+    """Return rows whose third column holds numbers that are no sizes."""
+    X = rows().copy()
+    X[:, 2] = PLACES[(X[:, 2] + 2).astype(int)]
+    return X, np.array([1.0, -2.0, 0.5, 3.0, -1.0, 2.0])[
+        np.searchsorted(np.sort(PLACES), X[:, 2])
+    ] * X[:, 0]
+
+
+KINDS = {"a number": None, "nominal": {2: "nominal"}, "ordinal": {2: "ordinal"}}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("method", ["ale", "ale all pairs", "pdp", "pdp alone"])
+@EVERY_LIBRARY
+def test_categories_that_are_numbers(library: str, method: str, kind: str) -> None:
+    X, y = coded()
+    make = (
+        (lambda: histograms(X, y, categorical_features=[2]))
+        if library == "histograms"
+        else (lambda: lightgbm(X, y, categorical_feature=[2]))
+    )
+    model, Z = make(), X.copy()
+    alike(model, X, [0, 2], method=LEVELS[method], schema=KINDS[kind])
+    # Between categories, never seen, missing; set to numbers, and borrowed.
+    Z[::5, 2], Z[1::6, 2], Z[2::7, 2] = 5.0, np.nan, 1e12 if library == "lightgbm" else 77.0
+    if kind == "a number":
+        Z[3::9, 2], Z[4::9, 2] = 2.5, -0.5
+    alike(model, Z, [0, 2], method=LEVELS[method], schema=KINDS[kind])
+
+
+def test_categories_as_whole_numbers_in_other_types() -> None:
+    X, y = coded()
+    X = np.rint(X * [10, 1, 1, 1, 10])
+    model = lightgbm(X, y, categorical_feature=[2])
+    for dtype in (np.int64, np.int32, np.int16, np.float32):
+        alike(model, X.astype(dtype), method=sd.ALE(bins=5))
+        alike(model, X.astype(dtype), [2], method=sd.PDP(), schema={2: "nominal"})
+
+
+# ------------------------------------------------------------------------------------ containers
+
+
+@pytest.mark.parametrize("case", ["boosting", "histograms", "lightgbm"])
+@pytest.mark.parametrize(
+    "kind", ["float32", "int", "fortran", "view", "read-only", "pandas", "polars", "arrow"]
+)
+def test_every_container(case: str, kind: str) -> None:
+    X, y = rows(), number(rows())
+    made = {
+        "float32": lambda: X.astype(np.float32),
+        "int": lambda: np.rint(X * 5).astype(np.int32),
+        "fortran": lambda: np.asfortranarray(X),
+        "view": lambda: np.repeat(X, 2, axis=0)[::2],
+        "read-only": lambda: X,
+        "pandas": lambda: pd.DataFrame(X, columns=list("abcde"), index=np.arange(len(X)) * 3),
+        "polars": lambda: pl.DataFrame(X, schema=list("abcde")),
+        "arrow": lambda: pa.table({name: X[:, j] for j, name in enumerate("abcde")}),
+    }
+    Z = made[kind]()
+    model = _unfitted(case)
+    if kind in ("polars", "arrow") and case == "lightgbm":
+        Z = pa.table({name: X[:, j] for j, name in enumerate("abcde")}) if kind == "arrow" else Z
+    if kind == "polars" and case == "lightgbm":
+        pytest.skip("LightGBM knows no frames of Polars")
+    model.fit(Z, y)
+    weights = np.random.default_rng(1).integers(0, 2, len(X))
+    for method in (sd.ALE(bins=5), sd.PDP(grid=5), sd.PDP(grid=5, heterogeneity=False)):
+        alike(model, Z, method=method)
+        alike(model, Z, method=method, weights=weights)
+
+
+def _unfitted(case: str) -> Any:
+    from sklearn.base import clone
+
+    model, _, _ = grown(case)
+    return clone(model)
+
+
+def test_text_that_no_tree_tests() -> None:
+    # The model is a pipeline's last step in spirit: it takes a frame whose text it never looks at.
+    frame = FRAME.assign(c=pd.Categorical(["one"] * len(FRAME)), k=pd.Categorical([3] * len(FRAME)))
+    for model in (
+        histograms(frame, TARGET, categorical_features="from_dtype"),
+        lightgbm(frame, TARGET),
+    ):
+        found = alike(model, FRAME.assign(c=frame["c"], k=frame["k"]), method=sd.ALE(bins=5))
+        assert found["c"].importance == 0.0
+        alike(model, frame, method=sd.PDP(grid=5, heterogeneity=False))
+
+
+# --------------------------------------------------------------------------------- rows, values
+
+
+@pytest.mark.parametrize("case", ["boosting", "histograms", "lightgbm", "forest 2", "leaf"])
+@pytest.mark.parametrize("n", [1, 2, 63, 64, 65])
+def test_few_rows(case: str, n: int) -> None:
+    model, X, _ = grown(case)
+    for method in (sd.ALE(bins=3), sd.PDP(grid=4, ice="all"), sd.PDP(grid=4, heterogeneity=False)):
+        alike(model, X[:n], [0, 3], method=method)
+    if n > 1:
+        alike(model, X[:n], method=sd.PFI(repeats=2))
+        alike(model, X[:n], (0, 1), method=sd.PDP(grid=3))
+
+
+def test_rows_that_are_alike_and_columns_that_are_constant() -> None:
+    model, X, _ = grown("boosting")
+    same = np.tile(X[3], (100, 1))
+    for method in (sd.ALE(), sd.RHALE(), sd.PDP(), sd.PDP(heterogeneity=False), sd.MPlot()):
+        alike(model, same, method=method)
+    half = X.copy()
+    half[:, [0, 2]] = X[3, [0, 2]]
+    for method in (sd.ALE(), sd.PDP(), sd.PDP(heterogeneity=False)):
+        alike(model, half, method=method)
+
+
+@pytest.mark.parametrize("case", ["tree", "boosting", "histograms", "lightgbm", "xgboost"])
+def test_values_on_thresholds(case: str) -> None:
+    from skedasis.quantity.trees.load import load
+
+    model, X, _ = grown(case)
+    trees, Z = load(model), X.copy()
+    rng = np.random.default_rng(0)
+    for j in range(X.shape[1]):
+        own = trees.threshold[(trees.feature == j) & (np.abs(trees.threshold) < 1e30)]
+        if len(own):
+            at = rng.choice(own, len(Z))
+            Z[:, j] = np.nextafter(at, at + rng.integers(-1, 2, len(Z)))
+    tol = 1e-4 if case == "xgboost" else EXACT
+    alike(model, Z, method=sd.ALE(bins=7), tol=tol)
+    alike(model, Z, method=sd.PFI(repeats=2), tol=tol)
+    grid = {j: np.unique(Z[:, j])[::3] for j in range(4)}
+    alike(model, Z, method=sd.PDP(grid=grid), tol=tol)
+    alike(model, Z, method=sd.PDP(grid=grid, heterogeneity=False), tol=tol)
+
+
+@pytest.mark.parametrize("case", ["histograms", "lightgbm"])
+def test_infinite_values_elsewhere(case: str) -> None:
+    model, X, _ = grown(case)
+    X = X.copy()
+    X[::5, 0], X[1::5, 1] = np.inf, -np.inf
+    alike(model, X, [2, 3], method=sd.ALE(bins=5))
+    alike(model, X, [2, 3], method=sd.PDP(grid=5))
+    alike(model, X, method=sd.PFI(repeats=2))

@@ -1,0 +1,70 @@
+"""Many edges: cells are found by more, finer buckets, and are those that a search finds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from skedasis.cells import Cells, uniform_edges
+from skedasis.data import buckets
+from skedasis.data.buckets import bucket, locate
+
+N = 20_000
+
+
+def values(kind):
+    rng = np.random.default_rng(0)
+    return {
+        "normal": lambda: rng.normal(size=N),
+        "long tail": lambda: rng.exponential(size=N) ** 3,
+        "whole": lambda: rng.integers(0, 3000, N).astype(float),
+        "far": lambda: 1e9 + rng.normal(size=N),
+        "tiny": lambda: 1e-300 * rng.uniform(size=N),
+        "clump": lambda: np.where(rng.uniform(size=N) < 0.97, 0.0, rng.normal(size=N)),
+    }[kind]()
+
+
+@pytest.mark.parametrize("kind", ["normal", "long tail", "whole", "far", "tiny", "clump"])
+@pytest.mark.parametrize("k", [511, 512, 513, 514, 1024, 4095, 4096, 4097, 4098])
+@pytest.mark.parametrize("closed", ["left", "right"])
+@pytest.mark.parametrize("uniform", [True, False])
+def test_cells_are_those_of_a_search(kind, k, closed, uniform):
+    x = values(kind)
+    quantiles = np.quantile(x, np.linspace(0, 1, k + 1), method="inverted_cdf")
+    edges = uniform_edges(x.min(), x.max(), k) if uniform else np.unique(quantiles)
+    cell = Cells(edges, closed).locate(x)
+    if closed == "left":
+        inside = (edges[cell] <= x) & ((x < edges[cell + 1]) | (cell == len(edges) - 2))
+    else:
+        inside = (x <= edges[cell + 1]) & ((edges[cell] < x) | (cell == 0))
+    assert inside.all()
+
+
+def test_values_beyond_the_edges_are_counted_with_the_ends():
+    x = np.random.default_rng(0).normal(size=N)
+    inner = np.linspace(-1, 1, 1001)
+    found = locate(inner, x, -1.0, 1.0, "left")
+    np.testing.assert_array_equal(found, np.searchsorted(inner, x, side="right"))
+
+
+def test_a_code_of_coarser_buckets_does_no_harm():
+    x = np.random.default_rng(0).uniform(size=N)
+    inner = np.linspace(0, 1, 1002)[1:-1]
+    code = bucket(x, 0.0, 1.0)
+    found = locate(inner, x, 0.0, 1.0, "right", code)
+    np.testing.assert_array_equal(found, np.searchsorted(inner, x, side="left"))
+
+
+def test_a_thousand_edges_need_no_search_for_most_values(monkeypatch):
+    """Only what shares a bucket with an edge is searched for."""
+    searched = []
+    plain = np.searchsorted
+
+    def counting(a, v, side="left"):
+        searched.append(np.size(v))
+        return plain(a, v, side=side)
+
+    monkeypatch.setattr(buckets.np, "searchsorted", counting)
+    x = np.random.default_rng(0).uniform(size=100_000)
+    locate(np.linspace(0, 1, 1025)[1:-1], x, 0.0, 1.0, "left")
+    assert sum(searched) < 50_000

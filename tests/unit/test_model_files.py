@@ -1,0 +1,125 @@
+"""Models that are named by the path of their file, and boosters without an estimator around them."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import skedasis as sd
+from tests.helpers import refused
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(300, 3))
+Y = X[:, 0] * X[:, 1] + np.abs(X[:, 2])
+
+
+def lightgbm_file(folder: Path) -> tuple[Path, object]:
+    lightgbm = pytest.importorskip("lightgbm")
+    model = lightgbm.LGBMRegressor(n_estimators=7, verbose=-1).fit(X, Y)
+    model.booster_.save_model(folder / "model.txt")
+    return folder / "model.txt", model
+
+
+def xgboost_file(folder: Path, suffix: str) -> tuple[Path, object]:
+    xgboost = pytest.importorskip("xgboost")
+    model = xgboost.XGBRegressor(n_estimators=7).fit(X, Y)
+    model.save_model(folder / f"model{suffix}")
+    return folder / f"model{suffix}", model
+
+
+def test_lightgbms_file_answers_as_its_model(tmp_path):
+    file, model = lightgbm_file(tmp_path)
+    for named in (file, str(file)):
+        assert np.allclose(sd.prediction(named).at(X), model.predict(X), rtol=1e-12)
+    e = sd.explain(file, X, 0, method=sd.PDP(grid=[0.0]))
+    moved = X.copy()
+    moved[:, 0] = 0.0
+    assert e.value[0] == pytest.approx(model.predict(moved).mean(), rel=1e-12)
+    assert "walked" in e.provenance["trees"]
+
+
+@pytest.mark.parametrize("suffix", [".json", ".ubj"])
+def test_xgboosts_files_answer_as_their_model(tmp_path, suffix):
+    file, model = xgboost_file(tmp_path, suffix)
+    assert np.allclose(sd.prediction(file).at(X), model.predict(X), rtol=1e-6)
+    walked, called = (
+        sd.explain(file, X, method=sd.ALE(bins=5), tree=tree) for tree in ("force", "off")
+    )
+    for name in walked:
+        assert np.allclose(walked[name].value, called[name].value, atol=1e-5)
+
+
+def test_a_bare_booster_takes_frames(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    _, model = xgboost_file(tmp_path, ".json")
+    frame = pandas.DataFrame(X, columns=["a", "b", "c"])
+    booster = model.get_booster()
+    assert np.allclose(sd.prediction(booster).at(frame), model.predict(X), rtol=1e-6)
+    with refused(sd.DataError, "X with 2 columns", "3, as in training"):
+        sd.prediction(booster).at(X[:, :2])
+
+
+@pytest.mark.parametrize("part", [0.2, 0.5, 0.9, 0.999])
+def test_a_file_that_is_cut_off_is_refused(tmp_path, part):
+    # LightGBM itself would end the whole process.
+    file, _ = lightgbm_file(tmp_path)
+    text = file.read_bytes()
+    trees = text[: text.index(b"\nend of trees")]
+    file.write_bytes(trees[: int(part * len(trees))])
+    with refused(sd.DataError, "cut off", "LightGBM saves it"):
+        sd.prediction(file)
+
+
+def test_a_tree_that_is_cut_out_of_the_middle_is_noticed(tmp_path):
+    file, _ = lightgbm_file(tmp_path)
+    text = file.read_bytes()
+    start = text.index(b"Tree=3")
+    file.write_bytes(text[: start + 40] + text[start + 80 :])
+    with refused(sd.DataError, "cut off"):
+        sd.prediction(file)
+
+
+@pytest.mark.parametrize("suffix", [".json", ".ubj"])
+def test_xgboosts_files_that_are_cut_off_are_refused(tmp_path, suffix):
+    file, _ = xgboost_file(tmp_path, suffix)
+    file.write_bytes(file.read_bytes()[:500])
+    with refused(sd.DataError, "cut off", "XGBoost saves it"):
+        sd.prediction(file)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("model.txt", b"age,price\n1,2\n", ("none of LightGBM",)),
+        ("model.json", b'{"a": 1}', ("none of XGBoost",)),
+        ("model.pkl", b"", ("a file .pkl", "Pass the fitted model itself")),
+        ("model", b"", ("without a suffix",)),
+        ("gone.txt", None, ("no file", "Check the path")),
+    ],
+)
+def test_other_files_are_refused_by_name(tmp_path, name, content, words):
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    with refused(sd.DataError, *words):
+        sd.explain(tmp_path / name, X)
+
+
+def test_a_shell_opens_them_too(tmp_path):
+    from typer.testing import CliRunner
+
+    from skedasis.cli.commands import app
+
+    file, model = lightgbm_file(tmp_path)
+    data = tmp_path / "rows.csv"
+    np.savetxt(data, np.column_stack([X, Y]), delimiter=",", header="a,b,c,y", comments="")
+    told = ["effect", "--data", str(data), "--target", "y", "--feature", "b", "--method", "pdp"]
+    result = CliRunner().invoke(app, [*told, "--model", str(file)])
+    assert result.exit_code == 0, result.output
+    moved = X.copy()
+    low = np.quantile(X[:, 1], 0.05, method="inverted_cdf")
+    moved[:, 1] = low
+    assert f"{model.predict(moved).mean():.3g}" in result.output
+    file.write_bytes(b"tree\n")
+    result = CliRunner().invoke(app, [*told, "--model", str(file)])
+    assert result.exit_code == 2
+    assert "cut off" in result.output

@@ -1,0 +1,354 @@
+"""How many rows a slow model is given at a time: by a clock that only the model moves."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.linear_model import LinearRegression
+
+import skedasis as sd
+from skedasis.quantity import pace as module
+from skedasis.quantity.pace import Pace
+from tests.helpers import bent, frame, of_frame, same_effect
+
+X = np.random.default_rng(0).normal(size=(40_003, 3))
+
+
+class Clock:
+    """Stands in for the module `time`: only models move it."""
+
+    now = 0.0
+
+    def perf_counter(self):
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    stopped = Clock()
+    monkeypatch.setattr(module, "time", stopped)
+    return stopped
+
+
+def timed(clock, seconds, model=bent):
+    """Return a model whose calls take ``seconds(rows)``, and the sizes of its calls."""
+    sizes = []
+
+    def slow(X):
+        sizes.append(len(X))
+        clock.now += seconds(len(X))
+        return model(X)
+
+    return slow, sizes
+
+
+def met(clock, seconds, model=bent):
+    """Return a pace that has met a model on 64 rows, as the check does; the model; its calls from then on."""
+    pace = Pace()
+    slow, sizes = timed(clock, seconds, model)
+    pace.ask(slow, X[:64], 64)
+    sizes.clear()
+    return pace, slow, sizes
+
+
+# ------------------------------------------------------------------------------------ sizes of calls
+
+
+@pytest.mark.parametrize("row", [1e-9, 1e-6, 6e-6])
+def test_a_fast_model_gets_all_rows_in_one_call(clock, row):
+    pace, model, sizes = met(clock, lambda n: n * row)
+    answer, calls = pace.ask(model, X, len(X))
+    assert (sizes, calls) == ([len(X)], 1)
+    np.testing.assert_array_equal(answer, bent(X))
+
+
+@pytest.mark.parametrize("row", [3e-5, 1e-4, 1e-3, 1e-2])
+def test_calls_of_a_slow_model_last_a_tenth_of_a_second_to_one(clock, row):
+    pace, model, sizes = met(clock, lambda n: n * row)
+    answer, calls = pace.ask(model, X, len(X))
+    assert sum(sizes) == len(X)
+    assert len(sizes) == calls > 1
+    assert all(
+        0.1 <= n * row <= 1.5 for n in sizes
+    )  # the last part takes what is left, up to a half more
+    np.testing.assert_array_equal(answer, bent(X))
+
+
+def test_no_part_is_smaller_than_the_check(clock):
+    pace, model, sizes = met(clock, lambda n: n * 1.0)
+    pace.ask(model, X[:1000], 1000)
+    assert min(sizes) >= 64
+    assert max(sizes) < 128
+
+
+def test_a_call_that_costs_more_than_its_rows_gets_more_of_them(clock):
+    """20 ms a call and 0.01 ms a row: a pace that took the check at its word would ask for 3,000 rows at a time."""
+    pace, model, sizes = met(clock, lambda n: 0.02 + n * 1e-5)
+    pace.ask(model, X, len(X))
+    assert sizes == [1024, 16_384, len(X) - 1024 - 16_384]
+    sizes.clear()
+    pace.ask(model, X, len(X))
+    assert sizes == [len(X)]
+
+
+def test_rows_that_get_dearer_together_are_kept_apart(clock):
+    """As in a Gaussian process, whose rows times training rows leave the cache."""
+    pace, model, sizes = met(clock, lambda n: n * (1e-5 if n <= 3000 else 1e-4))
+    for _ in range(2):
+        pace.ask(model, X, len(X))
+    assert sizes[:2] == [16_384, 4096]  # each is tried once
+    assert max(sizes[2:]) <= 1536
+    assert len([n for n in sizes[2:30] if n != 1024]) <= 1  # the rest of the rows
+
+
+def test_a_hiccup_does_not_last(clock):
+    """A size that was slow once gets another chance."""
+    hiccups = iter([0.0, 0.6])
+    pace, model, sizes = met(clock, lambda n: n * 5e-5 + next(hiccups, 0.0))
+    for _ in range(3):
+        pace.ask(model, X, len(X))
+    assert sizes[:2] == [4096, 1024]
+    assert sizes[-3:-1] == [4096, 4096]
+    assert sizes.count(1024) < 80
+
+
+def test_parts_begin_at_multiples_of_64_and_none_is_small(clock):
+    pace, model, sizes = met(clock, lambda n: n * 1e-4)
+    for n in (9_217, 10_000, 12_289, 40_003):
+        sizes.clear()
+        pace.ask(model, X[:n], n)
+        assert all(size % 64 == 0 for size in sizes[:-1])
+        assert min(sizes) >= 512
+
+
+def test_without_a_look_at_the_model_nothing_is_cut(clock):
+    model, sizes = timed(clock, lambda n: n * 1.0)
+    Pace().ask(model, X, len(X))
+    assert sizes == [len(X)]
+
+
+# ---------------------------------------------------------------------------------------- answers
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda X: X[:, 0],
+        lambda X: X[:, :2],
+        lambda X: X[:, 0].astype(np.float32),
+        lambda X: X[:, 0] > 0,
+        lambda X: X[:, 0].tolist(),
+    ],
+)
+def test_answers_are_put_together_as_they_came(clock, answer):
+    pace, model, sizes = met(clock, lambda n: n * 1e-3, answer)
+    found, _ = pace.ask(model, X[:3000], 3000)
+    assert len(sizes) > 1
+    assert type(found) is type(answer(X))
+    assert np.asarray(found).dtype == np.asarray(answer(X)).dtype
+    np.testing.assert_array_equal(found, answer(X[:3000]))
+
+
+@pytest.mark.parametrize("answer", [lambda X: pd.Series(X[:, 0]), lambda X: (X[:, 0], X[:, 1])])
+def test_other_answers_come_in_one_piece(clock, answer):
+    pace, model, sizes = met(clock, lambda n: n * 1e-3, answer)
+    found, calls = pace.ask(model, X[:3000], 3000)
+    assert (sizes, calls, type(found)) == ([3000], 1, type(answer(X)))
+
+
+def test_a_model_may_answer_with_the_same_array_each_time(clock):
+    memory = np.empty(100_000)
+
+    def model(X):
+        memory[: len(X)] = X[:, 0]
+        return memory[: len(X)]
+
+    pace, model, _ = met(clock, lambda n: n * 1e-3, model)
+    np.testing.assert_array_equal(pace.ask(model, X[:3000], 3000)[0], X[:3000, 0])
+
+
+def test_an_answer_of_the_wrong_length_is_left_to_the_checks(clock):
+    pace, model, sizes = met(clock, lambda n: n * 1e-3, lambda X: X[: len(X) // 64 * 64, 0])
+    found, calls = pace.ask(model, X[:3009], 3009)
+    assert len(found) == 3008
+    assert sizes[-1] == 3009
+    assert calls == len(sizes)
+
+
+def test_answers_that_do_not_fit_together_are_left_to_the_checks(clock):
+    def moody(X):
+        return X[:, 0] if len(X) == 3009 or len(sizes) % 2 else X[:, :1]
+
+    sizes = []
+    pace, model, sizes = met(clock, lambda n: n * 1e-3, moody)
+    found, calls = pace.ask(model, X[:3009], 3009)
+    assert (found.shape, calls) == ((3009,), len(sizes))
+    assert calls == 3
+
+
+def test_no_rows_are_one_call_of_none(clock):
+    pace, model, sizes = met(clock, lambda n: n * 1e-3)
+    assert pace.ask(model, X[:0], 0)[0].shape == (0,)
+    assert sizes == [0]
+
+
+@pytest.mark.parametrize("method", [sd.ALE, sd.RHALE])
+def test_a_batch_without_rows_between_the_edges_is_not_asked(method):
+    """Estimators refuse an array of no rows."""
+    model, rows = LinearRegression().fit(X, X[:, 0]), X[:300].copy()
+    rows[:150, 0] = 5.0
+    asked = sd.prediction(model.predict)
+    edges = method(bins=sd.Edges([-3.0, 0.0, 3.0]), center="start")
+    e = sd.explain(asked, rows, 0, method=edges, memory="20KB")
+    np.testing.assert_allclose(e.value, [0.0, 3.0, 6.0], atol=1e-9)
+    assert e.provenance["rows_outside"] == 150 + np.sum(np.abs(rows[150:, 0]) > 3)
+
+
+# -------------------------------------------------------------------------------- whole explanations
+
+
+@pytest.mark.parametrize("method", [sd.ALE(bins=8), sd.PDP(grid=5), sd.RHALE()])
+def test_a_slow_model_has_the_same_effects_to_the_last_bit(clock, method):
+    rows = X[:5003]
+    fast = sd.explain(bent, rows, 0, method=method)
+    model, sizes = timed(clock, lambda n: n * 1e-3)
+    slow = sd.explain(model, rows, 0, method=method)
+    same_effect(slow, fast, rtol=0)
+    said = slow.provenance
+    assert max(sizes) < 2000
+    assert sum(sizes) == said["model_rows"] + said["check_rows"]
+    assert len(sizes) == said["model_calls"] + said["check_calls"]
+    assert said["model_rows"] == fast.provenance["model_rows"]
+
+
+def test_a_linear_model_keeps_its_last_bit_wherever_it_is_cut(clock):
+    """On one thread: its sums are taken by a library that treats the last rows of an array apart."""
+    from threadpoolctl import threadpool_limits
+
+    fitted = LinearRegression().fit(X, bent(X))
+    with threadpool_limits(1):
+        pace, model, _ = met(clock, lambda n: n * 1e-3, fitted.predict)
+        for n in (5_003, 20_001, 40_003):
+            whole = fitted.predict(np.asfortranarray(X[:n]))
+            parts, calls = pace.ask(model, np.asfortranarray(X[:n]), n)
+            assert calls > 1
+            np.testing.assert_array_equal(parts, whole)
+
+
+@pytest.mark.parametrize("library", [pd.DataFrame, lambda d: pl.DataFrame(d.to_dict("list"))])
+def test_parts_of_a_frame_are_frames_of_the_same_kind(clock, library):
+    data = frame(5000)
+    whole = library(data)
+    seen = set()
+
+    def kept(Z):
+        seen.add((type(Z), tuple(Z.columns)))
+        return np.asarray(of_frame(Z if isinstance(Z, pd.DataFrame) else Z.to_pandas()))
+
+    model, sizes = timed(clock, lambda n: n * 1e-3, kept)
+    e = sd.explain(model, whole, "a", method=sd.ALE(bins=5))
+    assert seen == {(type(whole), ("a", "b", "c", "d"))}
+    assert max(sizes) < 2000
+    same_effect(e, sd.explain(kept, whole, "a", method=sd.ALE(bins=5)), rtol=0)
+
+
+def test_a_model_may_add_columns_to_its_part_of_a_frame(clock):
+    def model(Z):
+        Z["e"] = Z["a"] * 2
+        return Z.pop("e").to_numpy()
+
+    slow, sizes = timed(clock, lambda n: n * 1e-3, model)
+    e = sd.explain(slow, frame(5000)[["a", "b"]], "a", method=sd.ALE(bins=5, center="start"))
+    assert len(sizes) > 4
+    np.testing.assert_allclose(e.value, 2 * (e.x - e.x[0]), rtol=1e-9, atol=1e-12)
+
+
+def test_all_outputs_are_read_off_the_parts_once(clock):
+    model, sizes = timed(clock, lambda n: n * 1e-3, lambda X: X[:, :2] * [1.0, 2.0])
+    both = sd.explain(
+        sd.prediction(model, output="all"), X[:4000], 0, method=sd.ALE(bins=4, center="start")
+    )
+    assert sum(sizes) == sum(both[0].provenance[k] for k in ("model_rows", "check_rows"))
+    np.testing.assert_allclose(both[0].value, both[0].x - both[0].x[0], atol=1e-12)
+    assert np.abs(both[1].value).max() < 1e-12
+
+
+# ----------------------------------------------------------------------------- few rows, many values
+
+
+@pytest.mark.parametrize("rows", [20, 100, 2_000])
+def test_few_rows_are_evaluated_at_many_values_in_one_call(rows):
+    """What a call costs is paid once: up to 10,000 rows go into one."""
+    sizes = []
+
+    def model(X):
+        sizes.append(len(X))
+        return bent(X)
+
+    sd.explain(model, X[:rows], 0, method=sd.PDP(grid=np.linspace(-1, 1, 100)))
+    calls = sizes[2:]
+    assert sum(calls) == 100 * rows
+    assert len(calls) == max(1, 100 * rows // 10_000) if rows < 1_000 else len(calls) == 10
+
+
+def test_memory_bounds_these_calls_too():
+    sizes = []
+
+    def model(X):
+        sizes.append(len(X))
+        return bent(X)
+
+    sd.explain(model, X[:100], 0, method=sd.PDP(grid=50, heterogeneity=False), memory="50KB")
+    assert max(sizes) * 3 * 8 <= 50_000
+
+
+# ----------------------------------------------------------------------------------- coming to an end
+
+
+def test_the_bar_hears_of_every_part(clock):
+    pace, model, sizes = met(clock, lambda n: n * 1e-3)
+    heard = []
+    pace.pulse = lambda: heard.append(len(sizes))
+    pace.ask(model, X[:4000], 4000)
+    assert heard == list(range(1, len(sizes) + 1))
+
+
+def test_threads_end_at_their_next_call_when_one_fails():
+    """Without it the others would work through their batches, all features of them, before the error is shown."""
+    after, failed = [], threading.Event()
+
+    def model(X):
+        if (X[:, 1] == 99.0).any() and len(X) > 64:
+            time.sleep(0.05)
+            failed.set()
+            raise RuntimeError("out of order")
+        if failed.is_set():
+            after.append(threading.get_ident())
+            time.sleep(0.01)
+        return bent(X)
+
+    rows = np.tile(X[:2000], (1, 20))
+    rows[1, 1] = 99.0  # in the first batch, and not among the rows that the check looks at
+    with pytest.raises(RuntimeError, match="out of order") as caught:
+        sd.explain(model, rows, None, method=sd.ALE(), memory="1MB", threads=2)
+    assert "raised while skedasis called" in caught.value.__notes__[0]
+    assert len(after) < 20  # a batch has 60 features
+
+
+def test_ctrl_c_ends_a_model_between_two_parts(clock):
+    def model(X):
+        clock.now += len(X) * 1e-3
+        seen.append(len(X))
+        if len(seen) == 5:
+            raise KeyboardInterrupt
+        return bent(X)
+
+    seen = []
+    with pytest.raises(KeyboardInterrupt):
+        sd.explain(model, X, None, method=sd.ALE(), threads=1)
+    assert len(seen) == 5

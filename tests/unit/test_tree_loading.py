@@ -1,0 +1,483 @@
+"""From a model to an ensemble of trees: what is read, what is refused and why, files, categories, links."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skedasis.errors import UnsupportedError
+from skedasis.quantity.trees.ensemble import Ensemble
+from skedasis.quantity.trees.flat import Nodes, Reading, assemble
+from skedasis.quantity.trees.links import answer, answers
+from skedasis.quantity.trees.load import NoTrees, is_candidate, load
+from skedasis.quantity.trees.plain import as_codes, raw_scores
+from skedasis.quantity.trees.ubjson import Reader
+from skedasis.quantity.trees.xgboost import _vectors
+from tests.helpers import refused, table
+
+X = table(200, 3)
+Y = X[:, 0] * X[:, 1] + X[:, 2]
+TWO = (Y > 0).astype(int)
+pytestmark = pytest.mark.filterwarnings("ignore")  # of the libraries that are fitted here
+
+
+def boosters(name: str, **options: Any) -> Any:
+    """Return a small model of LightGBM, XGBoost or CatBoost that is not fitted yet."""
+    if name.startswith("LGBM"):
+        fixed = {"n_estimators": 4, "verbose": -1, "n_jobs": 1, "min_child_samples": 5}
+        return getattr(pytest.importorskip("lightgbm"), name)(**{**fixed, **options})
+    if name.startswith("XGB"):
+        fixed = {"n_estimators": 4, "n_jobs": 1}
+        return getattr(pytest.importorskip("xgboost"), name)(**{**fixed, **options})
+    fixed = {"iterations": 4, "verbose": 0, "allow_writing_files": False, "thread_count": 1}
+    return getattr(pytest.importorskip("catboost"), name)(**{**fixed, **options})
+
+
+def scikit(name: str, **options: Any) -> Any:
+    """Return a model of scikit-learn's ensembles that is not fitted yet."""
+    return getattr(pytest.importorskip("sklearn.ensemble"), name)(**options)
+
+
+def same(model: Any, rows: Any, expected: Any, rtol: float = 1e-10) -> Ensemble:
+    """Assert that a model's trees answer as expected."""
+    ensemble = load(model)
+    found = answer(ensemble, raw_scores(ensemble, as_codes(ensemble, rows)))
+    expected = np.asarray(expected)
+    assert found.shape == expected.shape
+    np.testing.assert_allclose(found, expected, rtol=0, atol=rtol * np.abs(expected).max())
+    return ensemble
+
+
+def reason(model: Any) -> str:
+    """Return why a model is not read."""
+    with pytest.raises(NoTrees) as caught:
+        load(model)
+    return caught.value.reason
+
+
+# ------------------------------------------------------------------------------------- refusals
+
+
+def own_loss(a: Any, b: Any) -> Any:
+    """Return gradient and curvature of a squared error, in whichever order the two are given."""
+    return b - a, np.ones_like(a)
+
+
+REFUSED: dict[str, tuple[Any, Any, str]] = {
+    "linear trees": (lambda: boosters("LGBMRegressor", linear_tree=True), Y, "linear trees"),
+    "zeros": (lambda: boosters("LGBMRegressor", zero_as_missing=True), Y, "zero_as_missing"),
+    "squares": (lambda: boosters("LGBMRegressor", reg_sqrt=True), Y, "reg_sqrt"),
+    "unknown link": (
+        lambda: boosters("LGBMRegressor", objective="cross_entropy_lambda"),
+        TWO,
+        "'cross_entropy_lambda'",
+    ),
+    "own probabilities": (lambda: boosters("LGBMClassifier", objective=own_loss), TWO, "one's own"),
+    "linear booster": (lambda: boosters("XGBRegressor", booster="gblinear"), Y, "gblinear"),
+    "hinge": (lambda: boosters("XGBClassifier", objective="binary:hinge"), TWO, "'binary:hinge'"),
+    "logits for probabilities": (
+        lambda: boosters("XGBClassifier", objective="binary:logitraw"),
+        TWO,
+        "'binary:logitraw'",
+    ),
+    "another missing": (
+        lambda: boosters("XGBRegressor", missing=-1.0),
+        Y,
+        "-1.0 counts as missing",
+    ),
+    "two answers": (
+        lambda: boosters("CatBoostRegressor", loss_function="RMSEWithUncertainty"),
+        Y,
+        "'RMSEWithUncertainty'",
+    ),
+    "focal loss": (
+        lambda: boosters("CatBoostClassifier", loss_function="Focal:focal_alpha=0.5;focal_gamma=2"),
+        TWO,
+        "'Focal'",
+    ),
+    "several labels": (
+        lambda: scikit("RandomForestClassifier", n_estimators=2),
+        np.stack([TWO, TWO], axis=1),
+        "several outputs",
+    ),
+    "model at the start": (
+        lambda: scikit("GradientBoostingRegressor", init=scikit("RandomForestRegressor")),
+        Y,
+        "another model",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_trees_do_not_determine_is_refused(case: str) -> None:
+    make, y, words = REFUSED[case]
+    rows = np.where(X < 0, 0.0, X) if case == "zeros" else X
+    assert words in reason(make().fit(rows, y))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: boosters("LGBMRegressor"),
+        lambda: boosters("XGBClassifier"),
+        lambda: boosters("CatBoostRegressor"),
+        lambda: scikit("RandomForestRegressor"),
+        lambda: scikit("HistGradientBoostingClassifier"),
+        lambda: scikit("IsolationForest"),
+    ],
+)
+def test_an_unfitted_model_is_refused(make: Any) -> None:
+    assert is_candidate(make())
+    assert "is not fitted" in reason(make())
+
+
+def test_a_random_start_is_refused() -> None:
+    dummy = pytest.importorskip("sklearn.dummy").DummyClassifier(strategy="stratified")
+    assert "another model" in reason(scikit("GradientBoostingClassifier", init=dummy).fit(X, TWO))
+
+
+def test_labels_of_a_booster_are_refused() -> None:
+    xgb = pytest.importorskip("xgboost")
+    booster = xgb.train({"objective": "multi:softmax", "num_class": 2}, xgb.DMatrix(X, TWO), 3)
+    assert "labels" in reason(booster)
+
+
+def test_categories_of_xgboost_and_catboost_are_refused() -> None:
+    frame = pd.DataFrame({"a": X[:, 0], "c": pd.Categorical(np.where(TWO, "u", "v"))})
+    assert "categories" in reason(boosters("XGBRegressor", enable_categorical=True).fit(frame, Y))
+    model = boosters("CatBoostRegressor", cat_features=["c"]).fit(frame, Y)
+    assert "not numeric" in reason(model)
+
+
+def test_categories_of_xgboost_are_seen_in_its_nodes() -> None:
+    frame = pd.DataFrame({"a": X[:, 0], "c": pd.Categorical(np.where(TWO, "u", "v"))})
+    booster = boosters("XGBRegressor", enable_categorical=True).fit(frame, TWO).get_booster()
+    booster.feature_types = None
+    assert "categories" in reason(booster)
+
+
+def test_leaves_of_an_older_xgboost_are_refused() -> None:
+    with pytest.raises(NoTrees, match="several values in another form"):
+        _vectors([{"left_children": [-1], "right_children": [0]}])
+
+
+def test_none_as_a_category_is_refused() -> None:
+    rows = np.array([["u", 1.0], ["v", 2.0], [None, 3.0]] * 30, dtype=object)
+    model = scikit("HistGradientBoostingRegressor", max_iter=2, categorical_features=[0])
+    assert "None is a category" in reason(model.fit(rows, rows[:, 1].astype(float)))
+
+
+def test_ordered_categories_of_lightgbm_are_refused() -> None:
+    names = pd.Categorical(np.where(TWO, "u", "v"), categories=["u", "v"])
+    frame = pd.DataFrame({"a": X[:, 0], "c": names, "o": names.as_ordered(), "one": 1.0})
+    assert "cannot be told" in reason(boosters("LGBMRegressor").fit(frame, Y))
+
+
+def test_other_models_are_no_candidates() -> None:
+    linear = pytest.importorskip("sklearn.linear_model").LinearRegression().fit(X, Y)
+    assert not is_candidate(linear)
+    assert not is_candidate(len)
+    assert "LinearRegression is no ensemble" in reason(linear)
+    assert is_candidate(scikit("ExtraTreesRegressor"))
+
+
+def test_a_threshold_that_is_no_number_is_refused() -> None:
+    model = scikit("HistGradientBoostingRegressor", max_iter=2).fit(X, Y)
+    model._predictors[0][0].nodes["num_threshold"][0] = np.nan
+    assert "not a number" in reason(model)
+
+
+def test_an_unknown_inside_is_refused_with_its_words() -> None:
+    model = scikit("HistGradientBoostingRegressor", max_iter=2).fit(X, Y)
+    del model._baseline_prediction
+    assert "_baseline_prediction" in reason(model)
+
+
+def test_an_unknown_loss_is_refused() -> None:
+    model = scikit("HistGradientBoostingRegressor", max_iter=2).fit(X, Y)
+    model._loss.link = object()
+    assert "link object" in reason(model)
+
+
+# ---------------------------------------------------------------------------------------- nodes
+
+# x0 <= 1 -> (x1 <= 2 -> 10, else 20), else 30; with two nodes that nobody reaches, and children before parents.
+SHUFFLED = Nodes(
+    sizes=np.array([7, 1]),
+    feature=np.array([0, -1, -1, -1, 1, 9, -1, -1]),
+    threshold=np.array([1.0, 0, 0, 0, 2.0, np.nan, 0, 0]),
+    left=np.array([4, -1, -1, -1, 3, 6, -1, -1]),
+    right=np.array([1, -1, -1, -1, 2, 6, -1, -1]),
+    missing_left=np.array([0, 0, 0, 0, 1, 0, 0, 0]),
+    value=np.array([7.0, 30.0, 20.0, 10.0, 7.0, 7.0, 7.0, 0.5]),
+)
+
+
+def test_nodes_are_put_in_order_and_lost_ones_left_out() -> None:
+    e = assemble(SHUFFLED, Reading(2, np.array([100.0]), "by hand"))
+    assert e.roots.tolist() == [0, 5, 6]
+    assert e.feature.tolist() == [0, 1, -1, -1, -1, -1]
+    assert e.value.tolist() == [0.0, 0.0, 30.0, 10.0, 20.0, 0.5]
+    rows = np.array([[0.0, 0], [1, 3], [np.nan, 0], [0, np.nan], [2, 0]])
+    assert raw_scores(e, rows)[:, 0].tolist() == [110.5, 120.5, 130.5, 110.5, 130.5]
+
+
+def test_nodes_in_a_circle_are_refused() -> None:
+    circle = Nodes(
+        np.array([3]),
+        np.zeros(3, int),
+        np.zeros(3),
+        np.array([1, 0, -1]),
+        np.array([2, 2, -1]),
+        np.zeros(3),
+        np.zeros(3),
+    )
+    with pytest.raises(NoTrees, match="do not form trees"):
+        assemble(circle, Reading(1, np.zeros(1), "by hand"))
+
+
+def test_nodes_pruned_by_xgboost_are_left_out() -> None:
+    model = boosters("XGBRegressor", tree_method="exact", gamma=8.0, max_depth=5).fit(X, Y)
+    e = same(model, X, model.predict(X), 1e-5)
+    assert len(e.feature) == 2 * (e.feature >= 0).sum() + e.trees
+
+
+def test_columns_of_an_isolation_forest_are_those_of_x() -> None:
+    model = scikit("IsolationForest", n_estimators=9, max_features=1, random_state=0).fit(X)
+    e = same(model, X[:40], model.score_samples(X[:40]))
+    for t, columns in enumerate(model.estimators_features_):
+        tested = e.feature[e.roots[t] : e.roots[t + 1]]
+        assert set(tested[tested >= 0]) == set(columns)
+
+
+# -------------------------------------------------------------------------- files and stopping
+
+
+def test_files_of_lightgbm(tmp_path: Path) -> None:
+    lgb = pytest.importorskip("lightgbm")
+    model = boosters("LGBMClassifier").fit(X, TWO)
+    model.booster_.save_model(str(tmp_path / "model.txt"))
+    booster = lgb.Booster(model_file=str(tmp_path / "model.txt"))
+    same(booster, X[:30], booster.predict(X[:30]))
+
+
+@pytest.mark.parametrize("form", ["json", "ubj"])
+def test_files_of_xgboost(tmp_path: Path, form: str) -> None:
+    xgb = pytest.importorskip("xgboost")
+    model = boosters("XGBClassifier").fit(X, TWO)
+    model.save_model(tmp_path / f"model.{form}")
+    booster = xgb.Booster(model_file=str(tmp_path / f"model.{form}"))
+    same(booster, X[:30], booster.inplace_predict(X[:30]), 1e-5)
+    again = boosters("XGBClassifier")
+    again.load_model(tmp_path / f"model.{form}")
+    same(again, X[:30], model.predict_proba(X[:30]), 1e-5)
+
+
+def test_files_of_catboost(tmp_path: Path) -> None:
+    cat = pytest.importorskip("catboost")
+    model = boosters("CatBoostClassifier").fit(X, TWO)
+    model.save_model(str(tmp_path / "model.cbm"))
+    again = cat.CatBoostClassifier().load_model(str(tmp_path / "model.cbm"))
+    same(again, X[:30], model.predict_proba(X[:30]))
+
+
+def test_lightgbm_that_stopped_early() -> None:
+    lgb = pytest.importorskip("lightgbm")
+    held = lgb.Dataset(X[150:], Y[150:])
+    booster = lgb.train(
+        {"learning_rate": 0.5, "min_data_in_leaf": 5, "verbose": -1, "num_threads": 1},
+        lgb.Dataset(X[:150], Y[:150]),
+        80,
+        valid_sets=[held],
+        callbacks=[lgb.early_stopping(3, verbose=False)],
+        keep_training_booster=True,
+    )
+    e = same(booster, X[:40], booster.predict(X[:40]))
+    assert e.trees == booster.best_iteration < booster.num_trees()
+
+
+def test_boosting_fitted_on_a_frame_is_read_without_a_warning() -> None:
+    f = pd.DataFrame(X, columns=["a", "b", "c"])
+    model = scikit("GradientBoostingRegressor", n_estimators=3).fit(f, Y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        same(model, X[:40], model.predict(f[:40]))
+
+
+@pytest.mark.parametrize("options", [{}, {"num_parallel_tree": 2, "subsample": 0.7}])
+def test_xgboost_that_stopped_early(options: dict[str, Any]) -> None:
+    model = boosters(
+        "XGBRegressor", n_estimators=60, learning_rate=1.0, early_stopping_rounds=3, **options
+    )
+    model.fit(X[:150], Y[:150], eval_set=[(X[150:], Y[150:])], verbose=False)
+    e = same(model, X[:40], model.predict(X[:40]), 1e-5)
+    assert e.trees == (model.best_iteration + 1) * options.get("num_parallel_tree", 1)
+    # A booster by itself uses all of its trees.
+    booster = model.get_booster()
+    every = same(booster, X[:40], booster.inplace_predict(X[:40]), 1e-5)
+    assert every.trees > e.trees
+
+
+@pytest.mark.parametrize("name", ["LGBMRanker", "XGBRanker"])
+def test_rankers(name: str) -> None:
+    model = boosters(name).fit(X, TWO, group=[80, 120])
+    same(model, X[:40], model.predict(X[:40]), 1e-5)
+
+
+def test_objectives_of_ones_own() -> None:
+    for name in ("LGBMRegressor", "XGBRegressor"):
+        model = boosters(name, objective=own_loss).fit(X, Y)
+        same(model, X[:40], model.predict(X[:40]), 1e-5)
+
+
+# ----------------------------------------------------------------------------------- categories
+
+
+def frame(n: int = 400, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
+    """Return two numbers and two categories between them, and a target in which levels matter."""
+    rng = np.random.default_rng(seed)
+    f = pd.DataFrame(
+        {
+            "a": rng.normal(size=n),
+            "c": pd.Categorical(rng.choice(list("zyxwvu"), n)),
+            "b": rng.normal(size=n),
+            "k": pd.Categorical(rng.choice([30, 10, 20], n)),
+        }
+    )
+    worth = f["c"].map({"z": 3.0, "y": -1.0, "x": 0.5, "w": 2.0, "v": -2.0, "u": 0.0}).astype(float)
+    return f, np.asarray(f["a"] * worth + f["b"] * (f["k"] == 10) + worth)
+
+
+def strange(seed: int = 1) -> pd.DataFrame:
+    """Return rows with levels that were never seen, in another order, and without some values."""
+    f, _ = frame(90, seed)
+    f["c"] = pd.Categorical(np.where(np.arange(90) % 4 == 0, "new", f["c"].astype(str)))
+    f["k"] = f["k"].cat.set_categories([99, 20, 10, 30])
+    f.loc[::5, "k"] = 99
+    f.loc[::7, ["c", "k"]] = None
+    f.loc[::9, "a"] = np.nan
+    return f
+
+
+def test_pandas_categories_of_lightgbm(tmp_path: Path) -> None:
+    lgb = pytest.importorskip("lightgbm")
+    f, y = frame()
+    model = boosters("LGBMRegressor", n_estimators=15, min_data_per_group=5).fit(f, y)
+    e = same(model, strange(), model.predict(strange()))
+    assert e.levels == {1: list("uvwxyz"), 3: [10, 20, 30]}
+    assert {int(c) for c in e.feature[e.category >= 0]} == {1, 3}
+    model.booster_.save_model(str(tmp_path / "model.txt"))
+    booster = lgb.Booster(model_file=str(tmp_path / "model.txt"))
+    same(booster, strange(), model.predict(strange()))
+
+
+def test_a_constant_category_of_lightgbm_keeps_its_place() -> None:
+    f, y = frame()
+    f.insert(0, "one", pd.Categorical(["only"] * len(f)))
+    rows = strange()
+    rows.insert(0, "one", pd.Categorical(["only"] * len(rows)))
+    model = boosters("LGBMRegressor", n_estimators=9).fit(f, y)
+    e = same(model, rows, model.predict(rows))
+    assert e.levels == {0: ["only"], 2: list("uvwxyz"), 4: [10, 20, 30]}
+
+
+NUMBERS = [-1, -0.5, 0.5, 1.7, 4.999, 99, 1e10, -1e10, np.nan, np.inf, -np.inf, 2.0**31, 4, 6]
+
+
+@pytest.mark.parametrize("missing", [True, False])
+@pytest.mark.parametrize("onehot", [1, 100])
+def test_numbered_categories_of_lightgbm(missing: bool, onehot: int) -> None:
+    rng = np.random.default_rng(0)
+    Z = np.column_stack([rng.normal(size=500), rng.integers(0, 40, 500)])
+    y = Z[:, 0] * np.isin(Z[:, 1], [1, 4, 7, 33]) + np.sin(Z[:, 1])
+    if missing:
+        Z[::6, 1] = np.nan
+    model = boosters(
+        "LGBMRegressor", n_estimators=15, max_cat_to_onehot=onehot, min_data_per_group=3, cat_l2=0.1
+    ).fit(Z, y, categorical_feature=[1])
+    Z[: 10 * len(NUMBERS), 1] = np.tile(NUMBERS, 10)
+    e = same(model, Z[:200], model.predict(Z[:200]))
+    assert (e.category >= 0).any()
+    assert not e.levels
+
+
+@pytest.mark.parametrize("k", [0, 2, 3])
+def test_categories_of_histograms_are_found_in_xs_own_columns(k: int) -> None:
+    f, y = frame()
+    f.loc[::8, "c"] = None
+    kind = "HistGradientBoostingClassifier" if k else "HistGradientBoostingRegressor"
+    target = np.digitize(y, [0.0, 2.0][: k - 1]) if k else y
+    model = scikit(kind, max_iter=10, categorical_features="from_dtype").fit(f, target)
+    ask = model.predict_proba if k else model.predict
+    e = same(model, strange(), ask(strange()))
+    assert e.levels == {1: list("uvwxyz"), 3: [10, 20, 30]}
+    assert {int(c) for c in e.feature[e.category >= 0]} <= {1, 3}
+    assert {int(c) for c in e.feature[(e.category < 0) & (e.feature >= 0)]} <= {0, 2}
+
+
+def test_numbered_categories_of_histograms() -> None:
+    rng = np.random.default_rng(0)
+    Z = np.column_stack([rng.normal(size=400), rng.integers(0, 9, 400) * 10 - 5.5])
+    y = Z[:, 0] * np.isin(Z[:, 1], [4.5, 34.5]) + Z[:, 1] ** 2 / 100
+    model = scikit("HistGradientBoostingRegressor", max_iter=10, categorical_features=[1]).fit(Z, y)
+    Z[:60, 1] = np.tile([-5.5, 4.4, 4.5, 0.0, 1.0, np.nan], 10)
+    same(model, Z[:120], model.predict(Z[:120]))
+
+
+# ---------------------------------------------------------------------------------------- links
+
+
+def test_links_are_their_formulas() -> None:
+    raw = np.array([[[0.3, -1.2, 2.0]], [[800.0, 0.0, -800.0]]])
+    e = np.exp([0.3, -1.2, 2.0])
+    np.testing.assert_allclose(answers("softmax", 1.0, raw)[0, 0], e / e.sum(), rtol=1e-14)
+    np.testing.assert_allclose(answers("softmax", 1.0, raw)[1, 0], [1, 0, 0], atol=1e-300)
+    np.testing.assert_allclose(answers("exp", 1.0, raw)[0, 0], e, rtol=1e-14)
+    odds = np.exp(2.0 * raw[0, 0])
+    for link in ("sigmoid", "one_vs_rest"):
+        np.testing.assert_allclose(answers(link, 2.0, raw)[0, 0], odds / (1 + odds), rtol=1e-14)
+    shares = answers("normalised", 1.0, np.array([[1.0, 3.0], [2.0, 0.0]]))
+    assert shares.tolist() == [[0.25, 0.75], [1.0, 0.0]]
+    assert answers("path", 4.0, np.array([[8.0]])).tolist() == [[-0.25]]
+    assert answers("path", 0.0, np.array([[0.0]])).tolist() == [[-0.5]]
+    assert answers("identity", 1.0, raw) is raw
+
+
+def test_labels_and_unknown_methods_are_refused() -> None:
+    e = load(scikit("RandomForestClassifier", n_estimators=2).fit(X, TWO))
+    with refused(UnsupportedError, "predict", "predict_proba", "RandomForestClassifier"):
+        answer(e, np.zeros((3, 2)), "predict")
+    isolation = load(scikit("IsolationForest", n_estimators=2).fit(X))
+    with refused(UnsupportedError, "a question for predict", "score_samples"):
+        answer(isolation, np.zeros((3, 1)), "predict")
+    regressor = load(scikit("RandomForestRegressor", n_estimators=2).fit(X, Y))
+    with refused(UnsupportedError, "apply"):
+        answer(regressor, np.zeros((3, 1)), "apply")
+
+
+# ---------------------------------------------------------------------------------------- UBJSON
+
+
+def test_ubjson_of_all_kinds() -> None:
+    text = b"{i\x01a[i\x01S" + b"U\x02hi" + b"TFZ]i\x01b[#i\x02I\x01\x00l\xff\xff\xff\xffi\x01c{}"
+    text += b"i\x01dd\x3f\x80\x00\x00i\x01e[$D#i\x01" + b"\x3f\xf8" + bytes(6) + b"}"
+    found = Reader(text).value()
+    assert found.pop("e").tolist() == [1.5]
+    assert found == {"a": [1, "hi", True, False, None], "b": [256, -1], "c": {}, "d": 1.0}
+    with pytest.raises(NoTrees, match="another form"):
+        Reader(b"H").value()
+
+
+def test_nothing_of_the_model_is_changed() -> None:
+    model = scikit("RandomForestRegressor", n_estimators=3, random_state=0).fit(X, Y)
+    before = model.predict(X)
+    e = load(model)
+    e.value[:] = 0.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert model.predict(X).tolist() == before.tolist()

@@ -1,0 +1,232 @@
+"""Models of trees that are called after all: why, what is said of it, and that it is never silently wrong."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import skedasis as sd
+from skedasis.quantity.trees import choose, load
+from skedasis.quantity.trees.flat import NoTrees
+from tests.helpers import refused
+from tests.reference.growing import categories, grown, plain, rows, same
+
+sklearn = pytest.importorskip("sklearn.ensemble")
+X, Y = rows(), grown("boosting")[2]
+
+
+@pytest.fixture(autouse=True)
+def nothing_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let what is said once be said again."""
+    monkeypatch.setattr(choose, "_SAID", set())
+
+
+@pytest.mark.parametrize("kind", ["linear trees", "unknown", "wrong"])
+def test_what_cannot_be_walked_is_called_and_said_once(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = grown("boosting")[0]
+    words = {"linear trees": "linear trees", "unknown": "of another kind", "wrong": "differently"}
+    if kind == "linear trees":
+        lightgbm = pytest.importorskip("lightgbm")
+        model = lightgbm.LGBMRegressor(n_estimators=3, linear_tree=True, n_jobs=1, verbose=-1).fit(
+            X, Y
+        )
+    elif kind == "unknown":
+        monkeypatch.setattr(load, "load", _refusing)
+    else:
+        monkeypatch.setattr(load, "load", _wrong)
+    with pytest.warns(sd.TreeWarning, match=words[kind]) as caught:
+        found = sd.explain(model, X, 0, method=sd.ALE(bins=5))
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    said = found.provenance
+    assert said["trees"].startswith("the model is called: ")
+    assert words[kind] in said["trees"]
+    assert said["model_rows"] > 0
+    assert said["tree_rows"] == 0
+    again = sd.explain(model, X, 0, method=sd.ALE(bins=5))  # a second warning would be an error
+    assert again.provenance["trees"] == said["trees"]
+    same(found, sd.explain(model, X, 0, method=sd.ALE(bins=5), tree="off"))
+    with refused(sd.UnsupportedError, "tree='force'", words[kind], "Use tree='auto'"):
+        sd.explain(model, X, 0, method=sd.ALE(bins=5), tree="force")
+
+
+def _refusing(model: Any) -> Any:
+    raise NoTrees("it is of another kind")
+
+
+_load = load.load
+
+
+def _wrong(model: Any) -> Any:
+    """Return trees whose leaves are off by a millionth."""
+    e = _load(model)
+    return replace(e, value=e.value * (1 + 1e-6))
+
+
+@pytest.mark.parametrize(
+    ("case", "change"),
+    [
+        ("boosting", lambda e: replace(e, base=e.base + 1e-6)),
+        ("boosting", lambda e: replace(e, threshold=e.threshold + 0.3)),
+        ("boosting", lambda e: replace(e, left=e.right, right=e.left)),
+        ("histograms", lambda e: replace(e, missing_left=~e.missing_left)),
+        ("boosting 2", lambda e: replace(e, scale=1.01)),
+        ("forest", lambda e: replace(e, feature=np.where(e.feature == 0, 1, e.feature))),
+        ("two outputs", lambda e: replace(e, value=e.value * [1.0, 1.01])),
+        ("two outputs", lambda e: replace(e, value=e.value * [1.01, 1.0])),
+        ("boosting 3", lambda e: replace(e, base=e.base + np.array([0.0, 0.0, 1e-3]))),
+    ],
+)
+def test_trees_that_were_read_wrongly_are_found_out(
+    case: str, change: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, rows_, _ = grown(case)
+    monkeypatch.setattr(load, "load", lambda m: change(_load(m)))
+    about = sd.prediction(model, output="all") if case == "two outputs" else plain(case)
+    with pytest.warns(sd.TreeWarning, match="answer differently"):
+        sd.explain(about, rows_, 0, method=sd.ALE(bins=5))
+
+
+@pytest.mark.parametrize("output", [0, 1])
+def test_leaves_that_no_row_reaches_but_rows_put_together_do(
+    output: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x = np.linspace(-1.0, 1.0, 100)
+    both = np.stack([x, x], axis=1)
+    rng = np.random.default_rng(0)
+    free = rng.uniform(-1, 1, size=(400, 2))
+    y = np.stack([free[:, 0] * free[:, 1], free.sum(axis=1)], axis=1)
+    tree = pytest.importorskip("sklearn.tree").DecisionTreeRegressor(max_depth=5, random_state=0)
+    model = tree.fit(free, y)
+    reached = np.unique(model.apply(both))
+    e = _load(model)
+    value = e.value.copy()
+    lost = np.setdiff1d(np.flatnonzero(e.feature < 0), reached)
+    assert len(lost) > 3
+    value[lost, output] += 1e-3
+    monkeypatch.setattr(load, "load", lambda m: replace(e, value=value))
+    with pytest.warns(sd.TreeWarning, match="answer differently"):
+        sd.explain(sd.prediction(model, output="all"), both, 0, method=sd.ALE(bins=5))
+
+
+def test_categories_that_were_attributed_wrongly_are_found_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lightgbm = pytest.importorskip("lightgbm")
+    frame, y = categories()
+    model = lightgbm.LGBMRegressor(
+        n_estimators=9,
+        verbose=-1,
+        n_jobs=1,
+        min_data_per_group=3,
+        cat_smooth=1.0,
+        min_child_samples=3,
+    ).fit(frame, y)
+    e = _load(model)
+    assert e.levels[1] == ["x", "w", "v", "u"]
+    for levels in (
+        {1: e.levels[3], 3: e.levels[1]},
+        {**e.levels, 1: ["u", "v", "w", "x"]},
+        {**e.levels, 3: [1, 30, 7]},
+    ):
+        monkeypatch.setattr(choose, "_SAID", set())
+        monkeypatch.setattr(load, "load", lambda m, levels=levels: replace(e, levels=levels))
+        with pytest.warns(sd.TreeWarning, match="answer differently"):
+            sd.explain(model, frame, "a", method=sd.ALE(bins=5))
+
+
+CONFUSING = (
+    "constant",
+    "constant first",
+    "constants",
+    "ordered",
+    "ordered twice",
+    "ordered and constant",
+    "unused",
+    "counts",
+    "counts, constant",
+    "booleans",
+)
+
+
+@pytest.mark.parametrize("name", CONFUSING)
+def test_pandas_columns_that_lightgbm_may_confuse(name: str) -> None:
+    lightgbm = pytest.importorskip("lightgbm")
+    frame, y = categories()
+    easy = {
+        "n_estimators": 9,
+        "verbose": -1,
+        "n_jobs": 1,
+        "min_data_per_group": 3,
+        "cat_smooth": 1.0,
+    }
+    one = pd.Categorical(["z"] * len(frame), categories=["z", "y"])
+    frames = {
+        "constant": frame.assign(k=one),
+        "constant first": frame.assign(k=one)[["k", "a", "c", "b"]],
+        "constants": frame.assign(k=one, o=one, c=one),
+        "ordered": frame.assign(c=frame["c"].cat.as_ordered()),
+        "ordered twice": frame.assign(c=frame["c"].cat.as_ordered(), k=frame["k"].cat.as_ordered()),
+        "ordered and constant": frame.assign(c=frame["c"].cat.as_ordered(), k=one),
+        "unused": frame.assign(o=pd.Categorical(np.arange(len(frame)) % 2)),
+        "counts": frame.assign(n=np.arange(len(frame)) % 5),
+        "counts, constant": frame.assign(n=np.arange(len(frame)) % 5, k=one),
+        "booleans": frame.assign(t=frame["a"] > 0, k=one),
+    }
+    X = frames[name]
+    model = lightgbm.LGBMRegressor(min_child_samples=3, **easy).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", sd.TreeWarning)
+        walked = sd.explain(model, X, method=sd.PDP(grid=3))
+    # Whether they are walked or it is called: the numbers are the model's.
+    same(walked, sd.explain(model, X, method=sd.PDP(grid=3), tree="off"))
+
+
+@pytest.mark.parametrize("levels", [["lo", "mid", "hi"], [30, 1, 7]])
+def test_levels_of_an_ordered_column_taken_for_those_of_another(levels: list[Any]) -> None:
+    # LightGBM keeps the ordered column's levels, and knows the other one's categories: the counts agree.
+    lightgbm = pytest.importorskip("lightgbm")
+    rng = np.random.default_rng(0)
+    n, place = rng.integers(0, 3, 300), rng.integers(0, 3, 300)
+    ordered = pd.Categorical.from_codes(place, categories=levels, ordered=True)
+    frame = pd.DataFrame({"a": rng.normal(size=300), "o": ordered, "n": n})
+    y = frame["a"] * place + np.array([0.0, 3.0, -1.0])[n]
+    model = lightgbm.LGBMRegressor(n_estimators=9, verbose=-1, n_jobs=1, min_data_per_group=3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(frame, y, categorical_feature=["n"])
+    assert _load(model).levels == {2: levels}
+    with pytest.warns(sd.TreeWarning, match="is called instead of walked"):
+        found = sd.explain(model, frame, "a", method=sd.PDP(grid=4))
+    same(found, sd.explain(model, frame, "a", method=sd.PDP(grid=4), tree="off"))
+
+
+def test_slopes_that_were_given_are_used() -> None:
+    model = grown("boosting")[0]
+
+    def slope(X: np.ndarray) -> np.ndarray:
+        return np.ones(X.shape) * X[:, :1]
+
+    about = sd.prediction(model, slope=slope)
+    for method in (sd.RHALE(), sd.DALE(), sd.PDP(derivative=True, grid=5)):
+        found = sd.explain(about, X, 0, method=method)
+        assert found.provenance["slope_rows"] > 0
+        same(found, sd.explain(about, X, 0, method=method, tree="off"))
+    for of in (about, sd.loss(about, "squared_error")):
+        with refused(sd.UnsupportedError, "tree='force'", "slopes were given"):
+            sd.explain(of, X, 0, y=Y, method=sd.ALE(), tree="force")
+
+
+def test_an_unfitted_model_and_one_of_other_columns() -> None:
+    model = sklearn.GradientBoostingRegressor()
+    with pytest.raises(Exception, match="not fitted"):
+        sd.explain(model, X, 0)
+    with refused(sd.DataError, "5, as in fit"):
+        sd.explain(grown("boosting")[0], X[:, :3], 0)

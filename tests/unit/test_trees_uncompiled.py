@@ -1,0 +1,238 @@
+"""Trees where nothing can be compiled, or compiled kernels cannot be kept; and two processes' first explanations."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import skedasis as sd
+from skedasis.quantity.trees import choose, jit
+from tests.helpers import refused
+from tests.reference.growing import alike, categories, grown, rows, same
+
+sklearn = pytest.importorskip("sklearn.ensemble")
+METHODS = [sd.ALE(bins=5), sd.PDP(grid=5), sd.RHALE()]
+X = rows()
+
+
+@pytest.fixture(autouse=True)
+def nothing_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let what is said once be said again."""
+    monkeypatch.setattr(choose, "_SAID", set())
+
+
+@pytest.fixture
+def no_numba(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let nothing be compiled."""
+    monkeypatch.setattr(jit, "has_numba", lambda: False)
+    monkeypatch.setattr(jit, "compiled", _never)
+
+
+def _never(kernel: Any) -> Any:
+    raise AssertionError(f"{kernel} was to be compiled")
+
+
+@pytest.mark.usefixtures("no_numba")
+@pytest.mark.parametrize("method", METHODS)
+def test_without_numba_the_model_is_called(method: Any) -> None:
+    model = grown("boosting")[0]
+    with pytest.warns(sd.TreeWarning, match="numba is not installed.*pip install") as caught:
+        found = sd.explain(model, X, method=method)
+    assert len(caught) == 1
+    assert "numba" in found.provenance["trees"]
+    same(found, sd.explain(model, X, method=method, tree="off"), 0.0)
+    sd.explain(model, X, method=method)
+    with refused(sd.UnsupportedError, "numba is not installed"):
+        sd.explain(model, X, method=method, tree="force")
+
+
+@pytest.mark.usefixtures("no_numba")
+@pytest.mark.parametrize("case", ["boosting", "forest", "histograms", "two outputs", "lightgbm"])
+def test_without_numba_means_are_counted(case: str) -> None:
+    model, few, _ = grown(case)
+    about = sd.prediction(model, output=1) if case == "two outputs" else model
+    alike(about, few, method=sd.PDP(grid=7, heterogeneity=False))
+    alike(about, few, method=sd.PDP(grid=7, heterogeneity=False, center="mean"), memory="20KB")
+
+
+@pytest.mark.usefixtures("no_numba")
+def test_without_numba_large_trees_are_not_counted() -> None:
+    # Sets of rows for each of their nodes would take thousands of times as much memory as X.
+    many = np.random.default_rng(0).normal(size=(900, 2))
+    model = pytest.importorskip("sklearn.tree").DecisionTreeRegressor().fit(many, many[:, 0])
+    assert model.get_n_leaves() > 256
+    with pytest.warns(sd.TreeWarning, match="numba"):
+        found = sd.explain(model, many, 0, method=sd.PDP(grid=5, heterogeneity=False))
+    assert found.provenance["model_rows"] == 5 * len(many)
+
+
+@pytest.mark.usefixtures("no_numba")
+def test_without_numba_means_of_categories_and_exact_grids() -> None:
+    frame, y = categories()
+    model = sklearn.HistGradientBoostingRegressor(
+        max_iter=9, categorical_features="from_dtype", min_samples_leaf=3
+    ).fit(frame, y)
+    alike(model, frame, method=sd.PDP(grid=5, heterogeneity=False))
+    boosted = grown("boosting")[0]
+    e = sd.explain(boosted, X, 0, method=sd.PDP(grid="exact", heterogeneity=False))
+    many = np.tile(X, (len(e.x), 1))
+    many[:, 0] = np.repeat(e.x, len(X))
+    wanted = boosted.predict(many).reshape(len(e.x), -1).mean(axis=1)
+    np.testing.assert_allclose(e.value, wanted, rtol=0, atol=1e-10)
+
+
+@pytest.mark.usefixtures("no_numba")
+def test_without_numba_weighted_means_and_probabilities_of_sums_are_the_models() -> None:
+    alone = sd.PDP(grid=5, heterogeneity=False)
+    weights = np.arange(len(X)) % 3 + 1.0
+    with pytest.warns(sd.TreeWarning, match="numba"):
+        found = sd.explain(grown("boosting")[0], X, 0, method=alone, weights=weights)
+    same(found, sd.explain(grown("boosting")[0], X, 0, method=alone, weights=weights, tree="off"))
+    with pytest.warns(sd.TreeWarning, match="numba"):
+        found = sd.explain(grown("boosting 2")[0], X, 0, method=alone)
+    assert found.provenance["model_rows"] == 5 * len(X)
+
+
+# ----------------------------------------------------------------------------------- processes
+
+SCRIPT = """
+import threading, warnings
+import numpy as np
+import skedasis as sd
+from sklearn.ensemble import GradientBoostingRegressor
+X = np.random.default_rng(0).normal(size=(300, 3))
+model = GradientBoostingRegressor(n_estimators=5).fit(X, X[:, 0] * X[:, 1])
+said, found = [], []
+warnings.showwarning = lambda message, kind, *rest: said.append((kind.__name__, str(message)))
+warnings.simplefilter("always")
+
+def work(method):
+    found.append(sd.explain(model, X, 0, method=method))
+
+for method in (sd.ALE(bins=5), sd.PDP(grid=5), sd.ALE(bins=5)):
+    work(method)
+for kind, message in said:
+    print(kind, message)
+print(found[0].provenance["trees"])
+off = sd.explain(model, X, 0, method=sd.ALE(bins=5), tree="off")
+print(float(np.abs(found[0].value - off.value).max()) < 1e-12)
+"""
+
+TWO = """
+import threading
+import numpy as np
+import skedasis as sd
+from sklearn.ensemble import GradientBoostingRegressor
+X = np.random.default_rng(0).normal(size=(300, 3))
+model = GradientBoostingRegressor(n_estimators=5).fit(X, X[:, 0] * X[:, 1])
+found = {}
+
+def work(k):
+    found[k] = sd.explain(model, X, method=sd.PDP(grid=6), tree="force", progress=False)
+
+threads = [threading.Thread(target=work, args=(k,)) for k in range(2)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+off = sd.explain(model, X, method=sd.PDP(grid=6), tree="off", progress=False)
+for k in range(2):
+    for name, effect in found[k].items():
+        assert np.abs(effect.value - off[name].value).max() < 1e-12
+print("both")
+"""
+
+BLOCK = """
+import importlib.abc, sys
+
+class Block(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("numba", "llvmlite"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Block())
+"""
+
+
+def ran(script: str, folder: Path, source: Path | None = None, **environment: str) -> Any:
+    """Run a script in a process of its own."""
+    known = {k: v for k, v in os.environ.items() if not k.startswith("NUMBA")}
+    known |= {"HOME": str(folder), "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1"}
+    if source is not None:
+        known["PYTHONPATH"] = str(source)
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env=known | environment,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=250,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def copied(folder: Path) -> Path:
+    """Return a folder with a copy of the library beside whose kernels nothing can be written."""
+    own = Path(sd.__file__).parent
+    target = folder / "copy" / "skedasis"
+    shutil.copytree(own, target, ignore=shutil.ignore_patterns("__pycache__"))
+    # A file in the place of the folder: also the administrator cannot write into that.
+    (target / "quantity" / "trees" / "__pycache__").write_text("no folder")
+    return target.parent
+
+
+@pytest.mark.parametrize("kind", ["blocked", "broken"])
+def test_a_process_without_numba(kind: str, tmp_path: Path) -> None:
+    (tmp_path / "numba.py").write_text("raise ImportError('numba needs an older NumPy')")
+    # The folder that the process runs in comes first on the path.
+    said = ran((BLOCK if kind == "blocked" else "") + SCRIPT, tmp_path).stdout.splitlines()
+    assert sum("numba is not installed" in line and "TreeWarning" in line for line in said) == 1
+    assert said[-2].startswith("the model is called: numba is not installed")
+    assert said[-1] == "True"
+
+
+@pytest.mark.slow
+def test_kernels_are_kept_where_the_variable_says_and_that_is_said_once(tmp_path: Path) -> None:
+    source = copied(tmp_path)
+    cache = str(tmp_path / "cache")
+    first = ran(SCRIPT, tmp_path, source, NUMBA_CACHE_DIR=cache)
+    assert first.stderr.count("compiling the kernels for trees; this happens once") == 1
+    assert list(Path(cache).rglob("*.nbi"))
+    second = ran(SCRIPT, tmp_path, source, NUMBA_CACHE_DIR=cache)
+    assert "compiling" not in second.stderr
+    assert first.stdout.splitlines()[-1] == second.stdout.splitlines()[-1] == "True"
+    assert "TreeWarning" not in first.stdout
+
+
+@pytest.mark.slow
+def test_nowhere_to_keep_kernels(tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("no folder")
+    done = ran(
+        SCRIPT,
+        tmp_path,
+        copied(tmp_path),
+        NUMBA_CACHE_DIR=str(blocked / "cache"),
+        HOME=str(blocked / "home"),
+        XDG_CACHE_HOME=str(blocked / "home"),
+    )
+    said = done.stdout.splitlines()
+    assert sum("no folder for compiled tree kernels" in line for line in said) == 1
+    assert said[-2].startswith("exact: ")
+    assert said[-1] == "True"
+
+
+@pytest.mark.slow
+def test_two_threads_whose_kernels_are_not_compiled_yet(tmp_path: Path) -> None:
+    done = ran(TWO, tmp_path, copied(tmp_path), NUMBA_CACHE_DIR=str(tmp_path / "new"))
+    assert done.stdout.strip() == "both"
+    assert done.stderr.count("this happens once") == 1
