@@ -6,6 +6,9 @@ patients gains what the other half loses: the average is flat there, and does no
 ``pairs.png``: a product of correlated features, but for what the function says where no row lies (Bodensteiner,
 "Comparison of ALE and PDP", figure 6.12). The PDP is made of such rows; the ALE with main effects never sees them.
 
+``recursion.png``: a forest of two features that go together. Its partial dependence, exact at every jump, beside
+scikit-learn's "recursion", which weighs branches by the rows that the model was trained on.
+
 ``diagnosis.png``: a Gaussian process of six features. x0 and x1 share what they know, and so do x2 and x3; x4 stands
 alone, and x5 is of no use.
 """
@@ -20,8 +23,10 @@ import matplotlib.pyplot as plt  # noqa: TID253
 import numpy as np
 import pandas as pd  # noqa: TID253
 from PIL import Image
+from sklearn.ensemble import RandomForestRegressor  # noqa: TID253
 from sklearn.gaussian_process import GaussianProcessRegressor  # noqa: TID253
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel  # noqa: TID253
+from sklearn.inspection import partial_dependence  # noqa: TID253
 
 import skedasis as sd
 from skedasis.datasets import SharedInformation
@@ -115,11 +120,45 @@ def unsure() -> None:
     write(sd.diagnose(model, rows.X_test, rows.y_test).plot(), "diagnosis", 5 * PIXELS // 4)
 
 
+def forest_of_two() -> None:
+    """Write `recursion.png`."""
+    rng = np.random.default_rng(0)
+    size = rng.normal(size=2000)
+    X = np.column_stack([size, size + 0.3 * rng.normal(size=2000)])
+    y = np.where(X[:, 0] > 0, 2.0, 0.0) * X[:, 1] + 0.1 * rng.normal(size=2000)
+    forest = RandomForestRegressor(100, max_depth=8, n_jobs=1, random_state=0).fit(X, y)
+    exact = sd.explain(forest, X, 1, method=sd.PDP(grid="exact", heterogeneity=False))
+    by_counts = partial_dependence(forest, X, [1], method="recursion", percentiles=(0, 1))
+    by_hand = partial_dependence(forest, X, [1], method="brute", grid_resolution=12)
+    figure, ax = plt.subplots(figsize=(7.5, 4.2), layout="constrained")
+    ax.plot(
+        exact.x,
+        exact.value,
+        color="black",
+        lw=1.2,
+        label=f"exact, {len(exact.x):,} points (skedasis)",
+    )
+    places = by_hand["grid_values"][0]
+    moved = {"mfc": "white", "color": "black", "label": "all rows moved (scikit-learn, brute)"}
+    ax.plot(places, by_hand["average"][0], "o", **moved)
+    places = by_counts["grid_values"][0]
+    dashed = {"color": "tab:orange", "lw": 1.8, "label": "scikit-learn, recursion"}
+    ax.plot(places, by_counts["average"][0], "--", **dashed)
+    ax.plot(X[:200, 1], np.full(200, exact.value.min() - 0.3), "|", color="black", ms=7)
+    ax.set_xlabel("x1 (ticks: 200 of 2,000 rows)")
+    ax.set_ylabel("mean prediction")
+    ax.legend(frameon=False)
+    ax.spines[["top", "right"]].set_visible(False)
+    write(figure, "recursion")
+    plt.close(figure)
+
+
 def main() -> None:
     """Write all pictures."""
     one_feature()
     two_features()
     unsure()
+    forest_of_two()
 
 
 if __name__ == "__main__":
