@@ -13,10 +13,12 @@ from benchmarks.categories import categories, levels
 from benchmarks.importance import importance
 from benchmarks.lines import Line, Space, Speed
 from benchmarks.memory import peak
+from benchmarks.networks import networks
 from benchmarks.ours import objective
 from benchmarks.pairs import pairs
 from benchmarks.problem import Floats, Settings
 from benchmarks.timing import Took, medians, once
+from benchmarks.trees import trees
 
 BINS, POINTS = 20, 50
 
@@ -28,7 +30,7 @@ def ale(bench: Bench) -> Iterator[Speed]:
     t, got = bench.run(
         {"ours": lambda: ours.ale(sd.Uniform(BINS)), "theirs": lambda: peers.effector_ale(BINS)}
     )
-    differences = [_bins_differ(got["ours"][j], got["theirs"][j]) for j in bench.problem.features]
+    differences = [bins_differ(got["ours"][j], got["theirs"][j]) for j in bench.problem.features]
     yield Speed(
         "ale", f"ALE, {BINS} equal bins", "effector", t["ours"], t["theirs"],
         asked * bench.row_seconds, asked, bench.count("peers", "effector_ale", BINS),
@@ -49,7 +51,7 @@ def ale(bench: Bench) -> Iterator[Speed]:
     )  # fmt: skip
 
 
-def _bins_differ(effect: Any, payload: dict[str, Any]) -> float:
+def bins_differ(effect: Any, payload: dict[str, Any]) -> float:
     """Compare bins that have a variance; effector divides by n, and interpolates empty bins."""
     bins = effect.bins
     several = bins.count > 1
@@ -233,6 +235,7 @@ def _about(megabytes: float) -> float:
 GROUPS: dict[str, Callable[[Bench], Iterator[Line]]] = {
     "ale": ale, "pairs": pairs, "categories": categories, "levels": levels,
     "rhale": rhale, "pdp": pdp, "search": search, "importance": importance, "memory": memory,
+    "trees": trees, "networks": networks,
 }  # fmt: skip
 
 
