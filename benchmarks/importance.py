@@ -226,13 +226,15 @@ def _diagnosed(bench: Bench, case: Case, what: str) -> Speed:
 
     def ours(model: Any) -> Any:
         return sd.diagnose(
-            model, case.X, case.y, repeats=REPEATS, dependence=False, progress=False
+            model, case.X, case.y, repeats=REPEATS, dependence=False, progress=False, tree="off"
         )  # fmt: skip
 
     def apart(model: Any) -> Any:
         makers = {"likelihood": sd.nll, "entropy": sd.entropy}
         return {
-            name: sd.explain(make(model), case.X, y=case.y, method=method, progress=False)
+            name: sd.explain(
+                make(model), case.X, y=case.y, method=method, progress=False, tree="off"
+            )
             for name, make in makers.items()
         }
 
