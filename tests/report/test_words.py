@@ -123,3 +123,16 @@ def test_story_orders_features_by_their_largest_share(X):
         {"a": lambda X: 1000 * (2 * X[:, 0] + X[:, 1]), "b": lambda X: X[:, 2]}, X, progress=False
     )
     assert story.features == ("x2", "x0", "x1")
+
+
+def test_the_page_says_that_trees_were_walked(tmp_path):
+    pytest.importorskip("numba")
+    from sklearn.ensemble import RandomForestRegressor
+
+    X = np.random.default_rng(0).normal(size=(80, 2))
+    forest = RandomForestRegressor(3, random_state=0).fit(X, X[:, 0])
+    for tree, said in (("auto", "Trees: exact: 3 trees of RandomForestRegressor"), ("off", "")):
+        page = sd.report(forest, X, path=tmp_path / "page.html", tree=tree, progress=False).path
+        text = page.read_text(encoding="utf-8")
+        assert ("Trees: exact" in text) == bool(said)
+        assert said in text

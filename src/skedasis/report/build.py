@@ -288,7 +288,7 @@ def _model(told: Told, overview: Picture, anchors: Mapping[str, str]) -> dict[st
         "anchors": anchors,
         "overview": overview,
         "origins": words.origins(told),
-        "slopes": f"Local effects: {'; '.join(sources)}." if sources else "",
+        "slopes": f"Local effects: {'; '.join(sources)}.{words.walked(told)}" if sources else "",
     }
 
 

@@ -385,6 +385,12 @@ def slopes_from(told: Told) -> list[str]:
     return [s for s in dict.fromkeys(sources) if s]
 
 
+def walked(told: Told) -> str:
+    """Return whether an ensemble of trees was walked, or why it was called; nothing of other models."""
+    said = next((str(e.provenance["trees"]) for e in told.passes if "trees" in e.provenance), "")
+    return f" Trees: {said}." if said else ""
+
+
 def versions(story: Story) -> str:
     """Return the versions of what computed the numbers."""
     known = story.told[0].rhale.provenance["versions"]
