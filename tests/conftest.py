@@ -2,10 +2,28 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
+from typing import Any
+
 import pytest
 
 OPTIONAL = ("catboost", "jax", "keras", "onnx")
 """Libraries that `make test` does without. Tests of theirs, or cases, have them in their names."""
+
+
+def _without_its_system_library(name: str) -> None:
+    """Let a library count as not installed where the system lacks what it is linked with: its tests skip then."""
+    try:
+        importlib.import_module(name)
+    except ImportError:
+        pass
+    except OSError:  # LightGBM without libgomp
+        absent: Any = None
+        sys.modules[name] = absent
+
+
+_without_its_system_library("lightgbm")
 
 
 @pytest.hookimpl(tryfirst=True)
