@@ -142,6 +142,8 @@ def test_pdp_of_a_data_frame_is_scikit_learns():
 def test_ale_is_pyales(bins, seed):
     """Edges by the inverse empirical distribution, cells closed on the right, centred by the bins' mid-values."""
     pandas = pytest.importorskip("pandas", reason="PyALE takes pandas data frames")
+    if pandas.__version__.startswith("2."):
+        pytest.skip("PyALE slices a float index by place, which pandas 2 takes for labels")
     pytest.importorskip("PyALE", reason="PyALE is what is compared with: pip install PyALE==1.2.0")
     from PyALE._src.ALE_1D import aleplot_1D_continuous
 
