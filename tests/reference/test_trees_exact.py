@@ -228,6 +228,27 @@ def test_levels_have_no_jumps() -> None:
     assert len(exact["x0"].x) > len(usual["x0"].x)
 
 
+@pytest.mark.parametrize("case", ["forest", "histograms"])
+def test_the_importance_is_the_scatter_of_the_rows_own_values(case: str) -> None:
+    # All rows on jumps, where one number more or less is a whole step.
+    model, X, _ = grown(case)
+    draw = np.random.default_rng(0)
+    at, weights = X[:60].copy(), draw.integers(1, 4, 60).astype(float)
+    at[:, 0] = draw.choice(borders(case, 0), 60)
+    e = sd.explain(model, at, 0, method=EXACT_GRID, weights=weights)
+    own = mean_at_with(model, at, weights)
+    centre = np.average(own, weights=weights)
+    scatter = np.sqrt(np.average((own - centre) ** 2, weights=weights))
+    assert e.importance == pytest.approx(scatter, rel=1e-9)
+
+
+def mean_at_with(model: Any, X: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return the weighted mean prediction with the first column set to each row's own value, by asking the model."""
+    many = np.tile(X, (len(X), 1))
+    many[:, 0] = np.repeat(X[:, 0], len(X))
+    return np.average(model.predict(many).reshape(len(X), len(X)), axis=1, weights=weights)
+
+
 def test_all_jumps_of_a_pair_are_refused() -> None:
     model, X, _ = grown("forest")
     with refused(sd.UnsupportedError, "two features", "Use grid=20"):

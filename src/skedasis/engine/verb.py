@@ -49,9 +49,9 @@ def explain(
 
     Parameters
     ----------
-    model : quantity, fitted estimator or callable
-        A bare regressor or callable stands for its prediction, a classifier of two classes for the probability of the
-        second.
+    model : quantity, fitted estimator, network, callable, or path of a model's file
+        A bare regressor, network or callable stands for its prediction, a classifier of two classes for the probability
+        of the second.
     X : array or data frame, n rows
         Rows to explain on. Never changed.
     features : str, int, tuple of two, list or None

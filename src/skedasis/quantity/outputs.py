@@ -15,7 +15,7 @@ from skedasis.quantity.asked import check_predictor, class_column
 from skedasis.quantity.base import Quantity, Traits
 from skedasis.quantity.differentiable import Differentiable
 from skedasis.quantity.foreign import adapted
-from skedasis.quantity.ofmodel import FromModel
+from skedasis.quantity.from_model import FromModel
 from skedasis.quantity.several import all_classes, column_of, predictions, wants_all
 
 _ROUNDING = 1e-6
@@ -200,8 +200,9 @@ def prediction(
 
     Parameters
     ----------
-    model : callable, fitted estimator, or differentiable model
-        ``f(X) -> (n,)``, or an object with `predict`. A callable gets rows in the kind of container that X is. Or a
+    model : callable, fitted estimator, differentiable model, or path of a file
+        ``f(X) -> (n,)``, or an object with `predict`. A callable gets rows in the kind of container that X is. The path
+        of what LightGBM (``.txt``), XGBoost (``.json``, ``.ubj``) or an ONNX exporter (``.onnx``) has saved. Or a
         torch module, a function that `jax.jit` returned, a Keras 3 model, an `onnxruntime.InferenceSession` or an
         `onnx.ModelProto`: these get arrays of their own type, on their own device; see Notes.
     slope : callable, optional
@@ -221,6 +222,8 @@ def prediction(
 
     Raises
     ------
+    DataError
+        For a file that is not there, of another kind, or cut off.
     UnsupportedError
         For a classifier (its labels are no numbers to average), an object that cannot be called, and an ONNX or Keras
         model that is no function of one table. When it is used: for the DALE of a pair of a piecewise linear network,

@@ -18,7 +18,7 @@ from skedasis.quantity.trees.bits import lowest, ones
 Array = Any
 
 ZERO, ONE, ALL = np.uint64(0), np.uint64(1), np.uint64(0xFFFFFFFFFFFFFFFF)
-HELPERS = ("narrow", "copied", "differ", "move", "add", "counted")
+HELPERS = ("narrow", "copied", "left_open", "beyond", "differ", "move", "add", "counted")
 """Functions that kernels call: they are compiled into them."""
 
 
@@ -122,6 +122,20 @@ def copied(from_: Array, to: Array) -> Any:
     return found
 
 
+def left_open(stack: Array, d: int, passed: Array, flip: Any, own: Any) -> Any:
+    """Fill in who reaches a node of this depth if all tests of the column held, and return whether there is anyone."""
+    if own:
+        return copied(stack[d - 1], stack[d])
+    return narrow(stack[d - 1], passed, flip, stack[d])
+
+
+def beyond(nodes: Array, k: int, q: int) -> int:
+    """Return the place of the first of a column's nodes, from the k-th on, that does not stand before a node."""
+    while k < len(nodes) and nodes[k] < q:
+        k += 1
+    return k
+
+
 def differ(one: Array, other: Array) -> Any:
     """Return whether two sets differ."""
     found = ZERO
@@ -192,8 +206,7 @@ def changed(
             flip = ZERO if is_left[q] else ALL
             passed = instead[t - first] if first <= t < last else passing[t]
             narrow(stack[d - 1], passed, flip, stack[d])
-            while k < len(nodes) and nodes[k] < q:
-                k += 1
+            k = beyond(nodes, k, q)
             # Reached by the same rows as before, and the column is not tested below: nothing changes there.
             decided = k == len(nodes) or nodes[k] >= q + size[q]
             if decided and differ(stack[d], reached[q]) == ZERO:
@@ -202,8 +215,7 @@ def changed(
             if test[q] < 0:
                 move(reached[q], stack[d], value[q], out)
             q += 1
-        while k < len(nodes) and nodes[k] < end:
-            k += 1
+        k = beyond(nodes, k, end)
 
 
 def between(
@@ -238,8 +250,7 @@ def between(
                 before, after = low[t - first], high[t - first]
             narrow(stack[d - 1], before, flip, stack[d])
             narrow(stack[half + d - 1], after, flip, stack[half + d])
-            while k < len(nodes) and nodes[k] < q:
-                k += 1
+            k = beyond(nodes, k, q)
             decided = k == len(nodes) or nodes[k] >= q + size[q]
             if decided and differ(stack[d], stack[half + d]) == ZERO:
                 q += size[q]
@@ -247,8 +258,7 @@ def between(
             if test[q] < 0:
                 move(stack[d], stack[half + d], value[q], out)
             q += 1
-        while k < len(nodes) and nodes[k] < end:
-            k += 1
+        k = beyond(nodes, k, end)
 
 
 def curves(
@@ -284,11 +294,7 @@ def curves(
         while q < end:
             d, t = depth[q] - base, test[parent[q]]
             flip = ZERO if is_left[q] else ALL
-            if first <= t < last:
-                anyone = copied(stack[d - 1], stack[d])
-            else:
-                anyone = narrow(stack[d - 1], passing[t], flip, stack[d])
-            if anyone == ZERO:
+            if left_open(stack, d, passing[t], flip, first <= t < last) == ZERO:
                 q += size[q]
                 continue
             if test[q] < 0:
@@ -297,8 +303,7 @@ def curves(
                     add(stack[d], value[q], out[begin[r]])
                     add(stack[d], -value[q], out[finish[r]])
             q += 1
-        while k < len(nodes) and nodes[k] < end:
-            k += 1
+        k = beyond(nodes, k, end)
 
 
 def add_up(start: Array, out: Array) -> None:
@@ -334,18 +339,13 @@ def counts(
         while q < end:
             d, t = depth[q] - base, test[parent[q]]
             flip = ZERO if is_left[q] else ALL
-            if first <= t < last:
-                anyone = copied(stack[d - 1], stack[d])
-            else:
-                anyone = narrow(stack[d - 1], passing[t], flip, stack[d])
-            if anyone == ZERO:
+            if left_open(stack, d, passing[t], flip, first <= t < last) == ZERO:
                 q += size[q]
                 continue
             if test[q] < 0:
                 out[q] = counted(stack[d])
             q += 1
-        while k < len(nodes) and nodes[k] < end:
-            k += 1
+        k = beyond(nodes, k, end)
 
 
 def counted(rows: Array) -> int:
