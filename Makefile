@@ -17,7 +17,7 @@ OTHERS := catboost==1.2.10 jax==0.10.2 keras==3.15.1 onnx==1.23.2 onnxruntime==1
 # Test processes. Each keeps to one thread, or they would fight over the cores.
 JOBS   ?= 2
 PYTEST := OMP_NUM_THREADS=1 MPLBACKEND=Agg $(BIN)/python -m pytest -n $(JOBS)
-CODE   := src tests tools benchmarks
+CODE   := src tests tools benchmarks experiments
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-rest test-all lint format bench bench-smoke clean

@@ -24,15 +24,20 @@ _PUBLIC = {
     "ALE": "methods.ale",
     "AutoUniform": "binning",
     "BinningWarning": "errors",
+    "Chance": "results.statistics.statistics",
     "DALE": "methods.dale",
     "DataError": "errors",
     "Diagnosis": "results.diagnosis",
     "Edges": "binning",
     "Effect": "results.effect",
+    "EffectOfModels": "results.models.several",
     "Effects": "results.effects",
+    "EffectsOfModels": "results.models.several",
     "Feature": "data.schema",
     "Greedy": "binning",
     "Importance": "results.importance",
+    "ImportanceOfModels": "results.models.several_more",
+    "HeterogeneityTest": "results.trust.heterogeneity",
     "ICE": "methods.pdp",
     "LeftOutWarning": "errors",
     "MPlot": "methods.mplot",
@@ -42,11 +47,17 @@ _PUBLIC = {
     "PFI": "methods.pfi",
     "Quantile": "binning",
     "RHALE": "methods.rhale",
-    "Surface": "results.surface",
+    "Split": "results.trust.split",
+    "Statistic": "results.statistics.statistics",
+    "Statistics": "results.statistics.statistics",
+    "Surface": "results.surfaces.surface",
+    "SurfaceOfModels": "results.models.several_more",
     "TreeWarning": "errors",
+    "Trust": "results.trust.flags",
     "UALE": "methods.rhale",
     "Uniform": "binning",
     "UnsupportedError": "errors",
+    "chance": "analysis.chance",
     "compare": "plots.compare",
     "datasets": "",
     "diagnose": "analysis",
@@ -75,23 +86,34 @@ __all__ = [
     "UALE",
     "AutoUniform",
     "BinningWarning",
+    "Chance",
     "DataError",
     "Diagnosis",
     "Edges",
     "Effect",
+    "EffectOfModels",
     "Effects",
+    "EffectsOfModels",
     "Feature",
     "Greedy",
+    "HeterogeneityTest",
     "Importance",
+    "ImportanceOfModels",
     "LeftOutWarning",
     "MPlot",
     "ModelOutputError",
     "Optimal",
     "Quantile",
+    "Split",
+    "Statistic",
+    "Statistics",
     "Surface",
+    "SurfaceOfModels",
+    "Trust",
     "Uniform",
     "UnsupportedError",
     "__version__",
+    "chance",
     "compare",
     "datasets",
     "diagnose",
@@ -111,7 +133,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from skedasis import datasets
-    from skedasis.analysis import diagnose
+    from skedasis.analysis import chance, diagnose
     from skedasis.binning import AutoUniform, Edges, Greedy, Optimal, Quantile, Uniform
     from skedasis.data.schema import Feature
     from skedasis.engine import explain
@@ -144,7 +166,13 @@ if TYPE_CHECKING:
     from skedasis.results.effects import Effects
     from skedasis.results.importance import Importance
     from skedasis.results.io import load
-    from skedasis.results.surface import Surface
+    from skedasis.results.models.several import EffectOfModels, EffectsOfModels
+    from skedasis.results.models.several_more import ImportanceOfModels, SurfaceOfModels
+    from skedasis.results.statistics.statistics import Chance, Statistic, Statistics
+    from skedasis.results.surfaces.surface import Surface
+    from skedasis.results.trust.flags import Trust
+    from skedasis.results.trust.heterogeneity import HeterogeneityTest
+    from skedasis.results.trust.split import Split
 
 
 def __getattr__(name: str) -> Any:

@@ -14,7 +14,7 @@ import skedasis as sd
 from skedasis.data.given import as_source
 from skedasis.engine.choose import Choice
 from skedasis.engine.prepare import Settings, prepare
-from skedasis.engine.verb import _about
+from skedasis.engine.reading import _about
 from tests.laws.mixed import (
     EVERY_LEVEL_WAY,
     EVERY_PAIR_WAY,

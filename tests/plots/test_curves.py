@@ -253,3 +253,14 @@ class TestColoured:
             sd.explain(model, X, 0, method=sd.ALE()).plot(color=X[:, 1])
         with refused(sd.DataError, "299 values", "300 rows"):
             sd.explain(model, X, 0, method=sd.ICE(grid=3)).plot(color=X[:299, 1])
+
+
+def test_a_band_may_hold_the_whole_curve_at_once():
+    X = np.random.default_rng(3).normal(size=(300, 2))
+    e = sd.explain(lambda X: X[:, 0] * X[:, 1], X, 0, method=sd.ALE(bins=8), progress=False)
+    each, whole = (picture(e, View(simultaneous=both)).main.bands[1] for both in (False, True))
+    np.testing.assert_array_equal(whole.upper, e.interval(simultaneous=True)[1])
+    assert (whole.upper > each.upper).all()
+    assert "whole average" in whole.label
+    assert "whole average" not in each.label
+    assert e.plot(simultaneous=True).axes

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import skedasis as sd
-from skedasis.report import levels, words
+from skedasis.report import levels, origins, words
 from skedasis.report.pictures import of_pdp, of_rhale
 from skedasis.report.story import gather
 from tests.report.test_report import Page
@@ -261,7 +261,7 @@ def test_each_kind_has_its_method(told):
     }
     assert list(told.ale) == list(told.pdp) == list(told.rhale)
     assert [p.provenance["method"] for p in told.passes] == ["RHALE", "ALE", "PDP", "PDP"]
-    assert len(words.origins(told)) == 4
+    assert len(origins.origins(told)) == 4
     assert {n: e.spec.center for n, e in told.pdp.items()}["firm"] == "mean"
 
 

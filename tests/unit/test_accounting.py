@@ -216,7 +216,7 @@ def test_rows_are_kept_up_to_their_budget_and_a_sample_says_so():
         assert not np.array_equal(other.rows.x, e.rows.x)
         np.testing.assert_array_equal(other.value, e.value)  # the effect rests on all rows
         with pytest.raises(sd.UnsupportedError, match="keep="):
-            e.interval(method="bootstrap")
+            e.interval(method="bootstrap", source="rows")
 
 
 # ------------------------------------------------------------------------------------- provenance

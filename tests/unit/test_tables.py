@@ -238,7 +238,8 @@ def test_a_table_is_in_the_library_of_the_data():
 def test_points_of_a_surface(backend):
     s = explain(sd.ALE(bins=3), ("a", SCRIPT))
     shown = columns(s.to_frame(backend))
-    assert list(shown) == ["feature0", "feature1", "x0", "x1", "value", "heterogeneity"]
+    figures = ["value", "heterogeneity", "std_error"]
+    assert list(shown) == ["feature0", "feature1", "x0", "x1", *figures]
     assert set(shown["feature0"]) == {"a"}
     assert set(shown["feature1"]) == {SCRIPT}
     labels = list(s.sides[1].levels.labels)
@@ -248,6 +249,7 @@ def test_points_of_a_surface(backend):
         assert x1 == labels[column]
         assert shown["value"][i] == s.value[row, column] == s(x0, x1)
         assert shown["heterogeneity"][i] == s.heterogeneity[row, column]
+        assert shown["std_error"][i] == s.std_error[row, column]
 
 
 @backends
@@ -256,7 +258,8 @@ def test_cells_of_a_surface(backend):
     shown = columns(s.to_frame(backend, of="cells"))
     ends = ["left0", "right0", "left1", "right1"]
     assert list(shown) == [
-        *("feature0", "feature1", *ends, "count", "weight", "effect", "std", "empty")
+        *("feature0", "feature1", *ends, "count", "weight", "effect", "std", "empty"),
+        "std_error",
     ]
     labels = s.sides[1].levels.labels
     assert list(zip(*(shown[c] for c in ends), strict=True)) == [

@@ -8,8 +8,11 @@
 | `sentences` | what is said of a feature |
 | `dependence` | how well each feature is predicted by the others, and by the others and the label |
 | `columns` | columns of any kind as forests take them |
+| `chance` | `chance`: what effects a learner finds in features that say nothing |
+| `copies` | data with permuted columns, in the container that it came in |
 """
 
+from skedasis.analysis.chance import chance
 from skedasis.analysis.diagnose import diagnose
 
-__all__ = ["diagnose"]
+__all__ = ["chance", "diagnose"]

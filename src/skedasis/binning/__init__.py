@@ -11,7 +11,8 @@ called, once; choosing again costs nothing.
 | `Edges([...])` | yours | no | the breaks have a meaning |
 | `AutoUniform()` | equidistant, number chosen | yes | equal bins are wanted, but not their number |
 | `Greedy()` | merged cells | yes | a very fine grid, in a hurry |
-| `Optimal()` | the optimum of RHALE Eq. 13 | yes | RHALE: wide where the slope is constant |
+| `Optimal()` | the optimum of RHALE Eq. 13 | yes | as in the paper: wide where the slope is constant |
+| `Optimal(criterion="risk")` | between rows, at jumps and bends of the slope | yes | RHALE; nothing to set |
 """
 
 from __future__ import annotations
@@ -20,9 +21,10 @@ from typing import Any
 
 import numpy as np
 
-from skedasis.binning.automatic import AutoUniform, Greedy, Optimal
-from skedasis.binning.base import EXACT, Binning, Spread
+from skedasis.binning.automatic import AutoUniform, Greedy
+from skedasis.binning.base import EXACT, Binning, Segments, Spread
 from skedasis.binning.fixed import Edges, Quantile, Uniform
+from skedasis.binning.optimal import Optimal, for_local
 from skedasis.cells import Cells, distinct
 from skedasis.data.summary import Column
 from skedasis.errors import DataError, explained
@@ -36,10 +38,12 @@ __all__ = [
     "Greedy",
     "Optimal",
     "Quantile",
+    "Segments",
     "Spread",
     "Uniform",
     "as_binning",
     "fitting",
+    "for_local",
 ]
 
 
@@ -82,6 +86,9 @@ def fitting(
     """
     if isinstance(scheme, Optimal) and scheme.grid == "jumps":
         return scheme.between(jumps, column)
+    scheme = for_local(scheme, local)
+    if local == "edges" and isinstance(scheme, Optimal) and scheme.by_risk:
+        return scheme.across(column)
     cells = scheme.candidates(column)
     chosen_by_us = not isinstance(bins, (Uniform, Quantile, Edges))
     if not chosen_by_us or len(cells) == 0:
@@ -91,5 +98,6 @@ def fitting(
         if values is not None and 2 * len(values) <= column.weight:
             return Cells(values, "left")
     if column.integer and local in ("differences", "secants"):
-        return Cells(distinct(np.rint(cells.edges)), "left")
+        # Halfway between two values a cell begins at the upper one.
+        return Cells(distinct(np.floor(cells.edges + 0.5)), "left")
     return cells

@@ -1,4 +1,4 @@
-"""Schemes that look at the local effects: `Optimal`, `Greedy`, `AutoUniform`."""
+"""Schemes that look at how local effects vary within bins: `Greedy`, `AutoUniform`, and what `Optimal` shares."""
 
 from __future__ import annotations
 
@@ -6,26 +6,22 @@ import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
 from skedasis.binning.base import Binning, Spread, positive, snapped_cells
 from skedasis.cells import Cells, distinct, uniform_edges
 from skedasis.data.summary import Column
-from skedasis.errors import BinningWarning, DataError, UnsupportedError, explained
+from skedasis.errors import BinningWarning, DataError, explained
 from skedasis.moments import Moments
-from skedasis.partition import Criterion, merge_greedily, optimal_partition
+from skedasis.partition import Criterion, merge_greedily
 from skedasis.typing import Floats, Ints
 
-_Partitioner = Callable[[Floats, Moments, Criterion], Ints | None]
-
-_MANY = 1000
-"""Candidates of ``grid="data"``: between all neighbouring values if so many, else at so many quantiles."""
+Partitioner = Callable[[Floats, Moments, Criterion], Ints | None]
 
 
 @dataclass(frozen=True)
-class _Chooser(Binning):
+class Chooser(Binning):
     """What the automatic schemes have in common: their discount and the least number of rows in a bin."""
 
     max_bins: int = 50
@@ -55,20 +51,22 @@ class _Chooser(Binning):
         """Return the fine cells."""
         return snapped_cells(column, uniform_edges(column.low, column.high, self.max_bins), "left")
 
-    def _criterion(self, cells: Cells, moments: Moments, spread: Spread) -> Criterion:
+    def criterion_for(self, cells: Cells, moments: Moments, spread: Spread) -> Criterion:
+        """Return Eq. 13 with these settings, for so many rows and such a range."""
         total = float(moments.weight.sum())
         least = self.min_points or max(2, math.ceil(total / 20))
         extent = float(cells.edges[-1] - cells.edges[0])
         tie = extent * (spread.noise * spread.largest) ** 2
         return Criterion(self.alpha, least, total, spread.ddof, spread.kind, tie)
 
-    def _partition(self, how: _Partitioner, cells: Cells, moments: Moments, spread: Spread) -> Ints:
+    def partition(self, how: Partitioner, cells: Cells, moments: Moments, spread: Spread) -> Ints:
         """Return the edges of the partition that `how` finds; of one bin if there is none."""
-        criterion = self._criterion(cells, moments, spread)
+        criterion = self.criterion_for(cells, moments, spread)
         kept = how(cells.edges, moments, criterion)
-        return self._one_bin(cells, criterion, spread) if kept is None else kept
+        return self.one_bin(cells, criterion, spread) if kept is None else kept
 
-    def _one_bin(self, cells: Cells, criterion: Criterion, spread: Spread) -> Ints:
+    def one_bin(self, cells: Cells, criterion: Criterion, spread: Spread) -> Ints:
+        """Return the edges of a single bin, with a warning that no partition has enough rows."""
         of = f" of {spread.feature!r}" if spread.feature else ""
         warnings.warn(
             f"{type(self).__name__}{of}: no bins hold {criterion.least:g} rows each, got {criterion.total:g} rows in "
@@ -80,111 +78,7 @@ class _Chooser(Binning):
 
 
 @dataclass(frozen=True)
-class Optimal(_Chooser):
-    """The partition that minimises RHALE Eq. 13, found exactly by dynamic programming (Eq. 14).
-
-    Minimises the sum of ``(1 - alpha n_k / N) * variance_k * width_k`` over all partitions of the fine grid into bins
-    of at least `min_points` rows.
-
-    Parameters
-    ----------
-    max_bins : int
-        Fine cells (K_max of the papers). Costs O(max_bins²) time, O(max_bins) memory, no model row.
-    alpha : float
-        Discount for populous bins, between 0 and 1.
-    min_points : float, optional
-        Least weight of a bin (N_PPB); by default a twentieth of the rows, at least 2.
-    criterion : {"eq13"}
-        What is minimised.
-    grid : {"uniform", "quantile", "data", "jumps"}
-        Where edges may lie: at multiples of range / max_bins as in the papers, at quantiles, or between any two
-        neighbouring data values (at most 1,000 candidates; max_bins is then not used). "jumps", for trees that are
-        walked: halfway between any two neighbouring jumps (at most 1,000), so that no edge tears one.
-
-    Notes
-    -----
-    Costs that differ by less than 1e-12 * range * max d² are ties, and ties go to fewer bins: so much may come from the
-    rounding of differences. Slopes that are given or known in closed form have no such noise; there it is 1e-18, or a
-    constant slope of 1e7 would hide all others.
-
-    Examples
-    --------
-    >>> Optimal(max_bins=20, alpha=0.5, min_points=10).grid
-    'uniform'
-    """
-
-    criterion: Literal["eq13"] = "eq13"
-    grid: Literal["uniform", "quantile", "data", "jumps"] = "uniform"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name, value, known in (
-            ("criterion", self.criterion, ("eq13",)),
-            ("grid", self.grid, ("uniform", "quantile", "data", "jumps")),
-        ):
-            if value not in known:
-                raise DataError(
-                    explained(
-                        f"Optimal({name})",
-                        repr(value),
-                        " | ".join(map(repr, known)),
-                        "Name one of these",
-                    )
-                )
-
-    def candidates(self, column: Column) -> Cells:
-        """Return the fine cells."""
-        if self.grid == "uniform":
-            return super().candidates(column)
-        if self.grid == "jumps":
-            raise _no_jumps(column)
-        if self.grid == "quantile":
-            return Cells(distinct(column.order_statistics(self.max_bins)), "left")
-        values = column.distinct()
-        if values is None or len(values) > _MANY:
-            return Cells(distinct(column.order_statistics(_MANY)), "left")
-        if len(values) < 2:
-            return Cells(values)
-        between = values[:-1] + (values[1:] - values[:-1]) / 2
-        return Cells(distinct(np.concatenate([values[:1], between, values[-1:]])), "left")
-
-    def between(self, jumps: Floats | None, column: Column) -> Cells:
-        """Return the cells between whose edges lies a jump each.
-
-        Raises
-        ------
-        UnsupportedError
-            Where it is not known where the quantity jumps.
-        """
-        if jumps is None:
-            raise _no_jumps(column)
-        if column.low == column.high:
-            return Cells(np.array([column.low]))
-        inside = jumps[(jumps >= column.low) & (jumps < column.high)]
-        between = inside[:-1] + np.diff(inside) / 2
-        if len(between) > _MANY:
-            between = between[np.linspace(0, len(between) - 1, _MANY).astype(int)]
-        ends = np.array([column.low, column.high])
-        return Cells(distinct(np.concatenate([column.snap(between), ends])), "left")
-
-    def choose(self, cells: Cells, moments: Moments, spread: Spread) -> Ints:
-        """Return which edges stay."""
-        return self._partition(optimal_partition, cells, moments, spread)
-
-
-def _no_jumps(column: Column) -> UnsupportedError:
-    return UnsupportedError(
-        explained(
-            f"Optimal(grid='jumps') of {column.feature.name!r}",
-            "a quantity whose jumps are not known",
-            "trees that are walked (scikit-learn, LightGBM, XGBoost) and explained by RHALE",
-            "Use grid='uniform'",
-        )
-    )
-
-
-@dataclass(frozen=True)
-class Greedy(_Chooser):
+class Greedy(Chooser):
     """Neighbouring cells merged as long as that lowers Eq. 13: near the optimum, not always at it.
 
     Parameters
@@ -205,11 +99,11 @@ class Greedy(_Chooser):
 
     def choose(self, cells: Cells, moments: Moments, spread: Spread) -> Ints:
         """Return which edges stay."""
-        return self._partition(merge_greedily, cells, moments, spread)
+        return self.partition(merge_greedily, cells, moments, spread)
 
 
 @dataclass(frozen=True)
-class AutoUniform(_Chooser):
+class AutoUniform(Chooser):
     """Equal bins whose number minimises Eq. 6 of the draft on uncertainty, subject to its Eq. 7.
 
     Over K = 1 .. max_bins, minimises ``width_K * sum of std_i (1 - alpha p_i / N)`` with at least `min_points` rows in
@@ -240,7 +134,7 @@ class AutoUniform(_Chooser):
 
     def choose(self, cells: Cells, moments: Moments, spread: Spread) -> Ints:
         """Return which edges stay."""
-        criterion = self._criterion(cells, moments, spread)
+        criterion = self.criterion_for(cells, moments, spread)
         low, high = float(cells.edges[0]), float(cells.edges[-1])
         tie = spread.noise * (high - low) * spread.largest
         best, cheapest = None, math.inf
@@ -253,7 +147,7 @@ class AutoUniform(_Chooser):
             cost = (high - low) / k * float(np.sum(std * criterion.discount(bins.weight)))
             if cost < cheapest - tie:
                 best, cheapest = kept, cost
-        return self._one_bin(cells, criterion, spread) if best is None else best
+        return self.one_bin(cells, criterion, spread) if best is None else best
 
 
 def _nearest(edges: Floats, wanted: Floats) -> Ints:

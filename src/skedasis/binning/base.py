@@ -12,7 +12,7 @@ from skedasis.cells import Cells, distinct
 from skedasis.data.summary import Column
 from skedasis.errors import DataError, explained
 from skedasis.moments import Moments, WeightKind
-from skedasis.typing import Floats, Ints, Json, Side
+from skedasis.typing import Bools, Floats, Ints, Json, Side
 
 
 @dataclass(frozen=True)
@@ -27,12 +27,32 @@ class Binning(ABC):
         """Return which of the cells' edges stay, in order: all of them, unless the scheme chooses."""
         return np.arange(len(cells.edges))
 
+    def segments(self, cells: Cells, moments: Moments, spread: Spread) -> Segments:
+        """Return which edges stay, and in which bins slopes change linearly: in none, unless the scheme finds so."""
+        return Segments(self.choose(cells, moments, spread))
+
     def describe(self) -> Json:
         """Return the scheme and its settings, as they are written into a provenance."""
         settings = {f.name: getattr(self, f.name) for f in fields(self)}
         # JSON knows no tuples: what is loaded is to equal what was saved.
         plain = {k: list(v) if isinstance(v, tuple) else v for k, v in settings.items()}
         return {"scheme": type(self).__name__, **plain}
+
+
+@dataclass(frozen=True, eq=False)
+class Segments:
+    """Bins, as they were chosen.
+
+    Parameters
+    ----------
+    kept : ndarray of int, shape (bins + 1,)
+        The edges that stay.
+    trend : ndarray of bool, shape (bins,), optional
+        Whether slopes change linearly within the bin; None for constant slopes everywhere.
+    """
+
+    kept: Ints
+    trend: Bools | None = None
 
 
 EXACT = 1e-9
@@ -55,6 +75,8 @@ class Spread:
         Share of it that may be rounding: of differences by default, see `EXACT` for slopes that are exact.
     feature : str
         Named when there is something to warn of.
+    axis : Moments, optional
+        Of the feature's values in the same cells; None where there are no distances.
     """
 
     ddof: int = 1
@@ -62,6 +84,7 @@ class Spread:
     largest: float = 0.0
     noise: float = 1e-6
     feature: str = ""
+    axis: Moments | None = None
 
 
 def positive(what: str, k: Any) -> None:

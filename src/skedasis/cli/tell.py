@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from skedasis.results.diagnosis import Diagnosis
     from skedasis.results.effect import Effect
     from skedasis.results.importance import Importance
-    from skedasis.results.surface import Surface
+    from skedasis.results.surfaces.surface import Surface
 
 Result: TypeAlias = "Effect | Surface | Importance | Diagnosis"
 
@@ -54,7 +54,7 @@ def show(result: Result) -> None:
     from skedasis.report.terminal import numbers, surface
     from skedasis.results.diagnosis import Diagnosis
     from skedasis.results.importance import Importance
-    from skedasis.results.surface import Surface
+    from skedasis.results.surfaces.surface import Surface
 
     if isinstance(result, Importance):
         Console().print(tables.importance(result))
@@ -129,7 +129,7 @@ def _tables(result: Result) -> dict[str, dict[str, list[Any]]]:
     """Return all tables that a result has, by name, the most important one first."""
     from skedasis.results.diagnosis import Diagnosis
     from skedasis.results.importance import Importance
-    from skedasis.results.surface import Surface
+    from skedasis.results.surfaces.surface import Surface
     from skedasis.results.tables import surface_table, table_of
 
     if isinstance(result, Diagnosis):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,12 @@ from skedasis.quantity.check import Checked, check, traits_of
 from skedasis.quantity.tape import Tape
 from skedasis.quantity.trees.choose import Chosen, Wish, by_trees
 from skedasis.typing import Bools, Ints
+
+if TYPE_CHECKING:
+    from skedasis.engine.apart import Part
+
+Plans = dict[tuple[Any, Any], Any]
+"""By label of an output, and by feature or pair."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +78,7 @@ class Job:
     method: Any
     source: Source
     tasks: Sequence[Task]
-    plans: dict[tuple[Any, Any], Any]
+    plans: Plans
     donors: dict[tuple[Any, Any], Donors]
     checked: Checked
     copies: int
@@ -88,7 +94,13 @@ class Job:
 
 
 def prepare(
-    quantity: Quantity, method: Any, source: Source, tasks: Sequence[Task], settings: Settings
+    quantity: Quantity,
+    method: Any,
+    source: Source,
+    tasks: Sequence[Task],
+    settings: Settings,
+    part: Part | None = None,
+    agreed: Mapping[Any, Traits] | None = None,
 ) -> Job:
     """Check the model, plan every feature, and size the batches.
 
@@ -97,12 +109,19 @@ def prepare(
     quantity, method, source, tasks
         Carried into the job.
     settings : Settings
+    part : Part, optional
+        Of several models: the rows that this one is explained on. What is planned is planned on all.
+    agreed : mapping of (label, key) to Traits, optional
+        Likewise: how local effects are got, where the models differ in what they can do.
     """
     chosen, checked = _answering(quantity, source, tasks, settings.tree)
     outputs = chosen.outputs
-    plans = _plans(outputs, source, tasks, checked)
+    plans = _plans(outputs, source, tasks, checked, agreed or {})
+    whole = tasks
+    if part is not None:
+        source, tasks, plans = part.met(source, list(tasks), plans)
     donors = _donors(tasks, plans)
-    for column in (c for t in tasks for c in t.columns if isinstance(c, Column)):
+    for column in (c for t in (*whole, *tasks) for c in t.columns if isinstance(c, Column)):
         column.release()  # as large as X, all together
     rows, copies = _sizes(source, tasks, plans, chosen, settings.memory)
     ways = {t.key: t.way for t in tasks}
@@ -146,7 +165,7 @@ def _answering(
 def _sizes(
     source: Source,
     tasks: Sequence[Task],
-    plans: dict[tuple[Any, Any], Any],
+    plans: Plans,
     chosen: Chosen,
     memory: int,
 ) -> tuple[int, int]:
@@ -172,9 +191,7 @@ def _sizes(
     return rows, max(1, min(copies, CALL_ROWS // rows, room))
 
 
-def _donors(
-    tasks: Sequence[Task], plans: dict[tuple[Any, Any], Any]
-) -> dict[tuple[Any, Any], Donors]:
+def _donors(tasks: Sequence[Task], plans: Plans) -> dict[tuple[Any, Any], Donors]:
     """Return the values that missing ones are compared with, where there are missing ones."""
     donors: dict[tuple[Any, Any], Donors] = {}
     comparing = {t.key: t for t in tasks if t.way.compares_missing}
@@ -186,10 +203,14 @@ def _donors(
 
 
 def _plans(
-    outputs: dict[Any, Quantity], source: Source, tasks: Sequence[Task], checked: Checked
-) -> dict[tuple[Any, Any], Any]:
+    outputs: dict[Any, Quantity],
+    source: Source,
+    tasks: Sequence[Task],
+    checked: Checked,
+    agreed: Mapping[Any, Traits],
+) -> Plans:
     """Plan every feature for every output; once for all where the model's derivatives do not matter."""
-    plans: dict[tuple[Any, Any], Any] = {}
+    plans: Plans = {}
     for task in tasks:
         if not task.way.uses_slopes:
             plan = task.way.plan(task.column, _nothing(task))
@@ -199,8 +220,22 @@ def _plans(
         for label, quantity in outputs.items():
             traits = tuple(_traits(quantity, source, c, checked, tape) for c in task.columns)
             known = traits[0] if len(traits) == 1 else traits
-            plans[label, task.key] = task.way.plan(task.column, known)
+            common = agreed.get((label, task.key))
+            plans[label, task.key] = _agreeing(task, known, common)
     return plans
+
+
+def _agreeing(task: Task, known: Any, common: Traits | None) -> Any:
+    """Return the plan for what the model can do; where several models differ in that, on cells that suit all of them.
+
+    Slopes and differences belong to points and may share cells as they are; secants are taken of all models or of none.
+    """
+    if common is None:
+        return task.way.plan(task.column, known)
+    plan = task.way.plan(task.column, common)
+    if plan.traits.local == "secants":
+        return plan
+    return replace(task.way.plan(task.column, known), cells=plan.cells)
 
 
 def _present(tasks: Sequence[Task]) -> Ints | None:

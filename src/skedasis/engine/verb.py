@@ -5,28 +5,18 @@ from __future__ import annotations
 import time
 from typing import Any
 
-import numpy as np
-
 from skedasis.data.given import as_source
-from skedasis.data.levels import LevelColumn
-from skedasis.data.schema import Feature
-from skedasis.data.source import Source
-from skedasis.engine.choose import Choice, Task, as_method
-from skedasis.engine.prepare import Job, Settings, prepare
+from skedasis.engine.alike import refuse_alone
+from skedasis.engine.prepare import Settings, prepare
+from skedasis.engine.reading import heed, results_of, settled, together
 from skedasis.engine.record import as_bytes, check_settings, provenance
-from skedasis.engine.run import Gathered, run
-from skedasis.methods.missing import MISSING
+from skedasis.engine.run import run
 from skedasis.moments import WeightKind
-from skedasis.quantity.base import Quantity
 from skedasis.quantity.trees.choose import Wish
 from skedasis.quantity.wrap import as_quantity
-from skedasis.results.effects import Effects
-from skedasis.results.missing import with_missing
-from skedasis.results.spec import About
-from skedasis.typing import Json
 
 
-def explain(
+def explain(  # noqa: PLR0913 - one verb, with all keywords in one place
     model: Any,
     X: Any,
     features: Any = None,
@@ -44,6 +34,8 @@ def explain(
     weight_kind: WeightKind = "frequency",
     row_id: Any = None,
     tree: Wish = "auto",
+    cv: Any = None,
+    correction: float | None = None,
 ) -> Any:
     """Explain what features do to a quantity of a fitted model.
 
@@ -51,7 +43,9 @@ def explain(
     ----------
     model : quantity, fitted estimator, network, callable, or path of a model's file
         A bare regressor, network or callable stands for its prediction, a classifier of two classes for the probability
-        of the second.
+        of the second. A list of fitted models of one kind (folds of cross-validation, seeds, refits) explains each of
+        them on the same cells: see Notes. It is not `ensemble`, which makes one model of them, whose predictive
+        distribution is their mixture.
     X : array or data frame, n rows
         Rows to explain on. Never changed.
     features : str, int, tuple of two, list or None
@@ -89,12 +83,20 @@ def explain(
         Of ensembles of trees (scikit-learn, LightGBM, XGBoost): "auto" finds what a changed feature does by walking the
         trees, which is exact and needs no call of the model; where that is not possible the model is called, with one
         warning that says why. "off" always calls it; "force" raises where the trees cannot be walked.
+    cv : list, array or splitter, optional
+        Of a list of models: which rows each is explained on, its held-out ones. For each model its test rows, or its
+        ``(train, test)`` rows, as places in X; or for each row of X the number of its fold (negative for none); or a
+        splitter of scikit-learn with a fixed `random_state`. By default every model is explained on all rows.
+    correction : float, optional
+        Of a list of models: the rows held out over the rows fitted on, for the error of what the learner does on other
+        training data. By default from `cv`, if that tells it.
 
     Returns
     -------
     Effect, Effects, Surface, Importance or dict
         With `PFI` always an `Importance`. Of a quantity with several outputs a dictionary of these by output, all from
-        the same model rows.
+        the same model rows. Of a list of models `EffectOfModels`, `EffectsOfModels`, `SurfaceOfModels` and
+        `ImportanceOfModels` likewise.
 
     Raises
     ------
@@ -114,6 +116,11 @@ def explain(
 
     Ensembles of trees that are walked cost no model rows but those of two checks, at most 192.
 
+    Of a list of m models each goes this way by itself, and costs what it costs by itself. Grids, fixed bins, levels and
+    fine cells are planned once on all rows of X; bins that are chosen by the local effects are chosen once, from the
+    moments of all models together; so all curves stand on the same points. If one of the models is constant between
+    jumps, RHALE takes secants of all of them. `keep` is shared by the models.
+
     Examples
     --------
     >>> import numpy as np
@@ -123,87 +130,25 @@ def explain(
     >>> [r.feature for r in es.ranking()][0]
     'x0'
     """
+    if isinstance(model, (list, tuple)):
+        given = (method, y, weights, schema, groups, seed, memory, keep, threads, progress)
+        return _several(model, X, features, cv, correction, *given, weight_kind, row_id, tree)
+    refuse_alone(cv, correction)
     started = time.perf_counter()
     quantity = as_quantity(model)
     source = quantity.prepare(as_source(X, y, weights, schema, row_id))
-    if method is not None:
-        as_method(method).heed(model, y)
-    method, choice = _settled(method, quantity, source, features, groups, seed)
-    source = choice.source
+    heed(method, model, y)
+    method, choice = settled(method, quantity, source, features, groups, seed)
     check_settings(threads, weight_kind)
     settings = Settings(as_bytes(memory, "memory"), as_bytes(keep, "keep"), seed, tree)
-    job = prepare(quantity, method, source, choice.tasks(method), settings)
-    found = _results(job, run(job, threads, progress), weight_kind)
+    job = prepare(quantity, method, choice.source, choice.tasks(method), settings)
+    found = results_of(job, run(job, threads, progress), weight_kind)
     record = provenance(job, seed, threads, time.perf_counter() - started)
-    shown = {k: _together(v, record, choice, method) for k, v in found.items()}
+    shown = {k: together(v, record, choice, method) for k, v in found.items()}
     return shown[None] if job.single else shown
 
 
-def _results(job: Job, gathered: Gathered, kind: WeightKind) -> dict[Any, dict[Any, Any]]:
-    """Make the results of each output of what was gathered."""
-    return {
-        label: {t.key: _read(job, label, t, gathered.pop((label, t.key)), kind) for t in job.tasks}
-        for label in job.outputs
-    }
+def _several(models: Any, X: Any, features: Any, cv: Any, correction: Any, *given: Any) -> Any:
+    from skedasis.engine.several import Asked, explain_several  # one model has no need of it
 
-
-def _settled(
-    method: Any, quantity: Quantity, source: Source, features: Any, groups: Any, seed: int
-) -> tuple[Any, Choice]:
-    """Return the method for these rows, and what was asked for."""
-    if method is not None:
-        method = as_method(method)
-        source, groups = method.given(source, groups, seed)
-    choice = Choice(source, features, groups)
-    method = as_method(method, pair=choice.pairs)
-    named = {f.name for f in source.features}
-    method.check((*source.features, *(f for f in choice.features if f.name not in named)))
-    return method.on(quantity, source, seed), choice
-
-
-def _together(found: dict[Any, Any], record: Json, choice: Choice, method: Any) -> Any:
-    """Return what one output's results are handed over as."""
-    together = getattr(method, "together", None)
-    if together is not None:
-        return together(found, record)
-    found = {name: result.with_provenance(record) for name, result in found.items()}
-    if choice.single:
-        return next(iter(found.values()))
-    return found if choice.pairs else Effects(found, record)
-
-
-def _read(job: Job, label: Any, task: Task, local: Any, kind: WeightKind) -> Any:
-    """Make one result of what was gathered."""
-    quantity, exact = job.outputs[label], job.sample is None
-    abouts = tuple(_about(quantity, job.source, c) for c in task.columns)
-    about = abouts[0] if len(abouts) == 1 else abouts
-    missing = local.moments.pop(MISSING, None)
-    result = task.way.read(job.plans[label, task.key], local, about, exact=exact, kind=kind)
-    if "missing" in local.notes:  # refused in one batch: what the others say is not the whole
-        result = result.with_provenance({"missing": local.notes["missing"]})
-    elif missing is not None:
-        donors = job.donors.get((label, task.key))
-        result = with_missing(result, missing, exact=donors is None or donors.exact)
-    return result
-
-
-def _about(quantity: Quantity, source: Source, column: Any) -> About:
-    if isinstance(column, Feature):
-        return About(column, quantity.name, quantity.unit, source.library)
-    levels = isinstance(column, LevelColumn)
-    return About(
-        column.feature,
-        quantity.name,
-        quantity.unit,
-        source.library,
-        _spread(column) if levels else column.sd,
-        column.missing,
-        column.feature.dtype if levels else str(column.dtype),
-    )
-
-
-def _spread(column: LevelColumn) -> float:
-    """Return the standard deviation of the places of a categorical feature's levels, in their own order."""
-    share = column.weight / column.weight.sum()
-    place = np.arange(len(share))
-    return float(np.sqrt(share @ (place - share @ place) ** 2))
+    return explain_several(models, X, features, Asked(*given), cv, correction)

@@ -9,14 +9,13 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from skedasis.binning import (
-    EXACT,
     Binning,
     Edges,
     Quantile,
-    Spread,
     Uniform,
     as_binning,
     fitting,
+    for_local,
 )
 from skedasis.cells import Cells, distinct, uniform_edges
 from skedasis.curves import Accumulate
@@ -26,8 +25,10 @@ from skedasis.errors import ModelOutputError, explained
 from skedasis.methods.base import Bound, Local, Parameters, Plan, chosen, given_for, one_of
 from skedasis.moments import Moments, WeightKind
 from skedasis.quantity.base import Traits
-from skedasis.results.accumulated import ACROSS, AXIS, LOCAL, accumulate
+from skedasis.results.accumulated import accumulate
+from skedasis.results.choosing import chosen_bins, spread_of
 from skedasis.results.effect import Effect, Rows
+from skedasis.results.pieces import ACROSS, AXIS, LOCAL
 from skedasis.results.spec import About, Spec
 from skedasis.typing import Bools, Center, Floats, Ints
 
@@ -175,7 +176,6 @@ class Accumulated(Parameters):
     ) -> Effect:
         """Choose the bins by merging cells, and accumulate."""
         cells = plan.bins
-        kept = self._choose(plan, local, kind)
         spec = Spec(
             self.name,
             self.center,
@@ -189,21 +189,20 @@ class Accumulated(Parameters):
         )
         r = local.kept
         rows = Rows(r["x"], r["effect"], r.get("weight"), exact) if r else None
-        effect = accumulate(cells, local.moments, kept, spec, about, rows)
+        spread = spread_of(spec, local.largest, plan.column.feature.name)
+        asked = self.binning()
+        scheme = for_local(asked, plan.traits.local)
+        whole = plan.column.integer and plan.traits.local == "differences"
+        found = chosen_bins(
+            scheme, cells, local.moments, spec, spread, rows, plan.coarse, whole=whole
+        )
+        effect = accumulate(
+            found.cells, found.moments, found.kept, spec, about, rows, trend=found.trend
+        )
         notes = {"local_effects": plan.traits.source, "rows_outside": local.outside, **plan.notes}
+        if scheme is not asked:
+            notes["bins"] = "by Eq. 13 instead of the risk: secants are jumps, not slopes"
         return effect.with_provenance(notes)
-
-    def _choose(self, plan: Plan, local: Local, kind: WeightKind) -> Ints:
-        cells, moments = plan.bins, local.moments[LOCAL]
-        if len(cells) == 0:
-            return np.array([0])
-        planned = np.arange(len(cells.edges)) if plan.coarse is None else plan.coarse
-        noise = EXACT if plan.traits.local == "slopes" else Spread.noise
-        name = plan.column.feature.name
-        spread = Spread(self.ddof, kind, local.largest, noise, name)
-        return planned[
-            self.binning().choose(cells.keep(planned), moments.pool(planned[:-1]), spread)
-        ]
 
 
 def no_derivatives(name: str, column: Column, traits: Traits) -> str:

@@ -234,6 +234,8 @@ class Parameters:
     leaves_out_missing = True
     reads_columns = True
     batch_rows = None
+    by_rows = False
+    """Whether what it does to a row depends on which other rows there are, not on cells or levels."""
 
     def given(self, source: Source, groups: Any, seed: int) -> tuple[Source, Any]:
         """Return the rows that take part, and groups: for most methods what the caller gave."""

@@ -20,6 +20,11 @@ class Bound(Protocol):
         ...
 
     @property
+    def eps(self) -> float:
+        """The relative rounding of the model's answers."""
+        ...
+
+    @property
     def row_id(self) -> Ints:
         """The rows' places in X."""
         ...

@@ -2,17 +2,39 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from skedasis.methods.base import Bound
 from skedasis.methods.pairs_base import SideColumn
 from skedasis.moments import Moments
-from skedasis.results.pairs import CELL, HOME, MAIN0, MAIN1
-from skedasis.results.side import Side
+from skedasis.results.surfaces.pairs import CELL, HOME, JOINT, MAIN0, MAIN1, taking_part
+from skedasis.results.surfaces.side import Side
 from skedasis.typing import Bools, Floats, Ints
 
 UP, DOWN = (0, 0, 1), (-1, -1, 0)
 """Moves: the cell, and the nodes before and after it, counted from the row's home."""
+
+
+@dataclass(frozen=True, eq=False)
+class Differences:
+    """What the corners give.
+
+    Parameters
+    ----------
+    moments : dict of str to Moments
+        What `skedasis.results.surfaces.pairs.surface` reads.
+    across : ndarray of float, shape (n, q), optional
+        Each row's double differences in the cells that it takes part in, in the order of `taking_part`; NaN where there
+        is no such cell. None where a feature is constant.
+    largest : float
+        The largest absolute value at a corner.
+    """
+
+    moments: dict[str, Moments]
+    across: Floats | None
+    largest: float
 
 
 def differences(
@@ -20,7 +42,7 @@ def differences(
     sides: tuple[SideColumn, SideColumn],
     homes: tuple[Ints, Ints],
     x: tuple[Floats, Floats],
-) -> dict[str, Moments]:
+) -> Differences:
     """Evaluate the quantity at the corners of the rows' cells, and gather the differences by cell.
 
     Parameters
@@ -34,12 +56,16 @@ def differences(
 
     Returns
     -------
-    dict of str to Moments
-        What `skedasis.results.pairs.surface` reads.
+    Differences
     """
     if all(not s.categorical and s.side.m > 1 for s in sides):
         return _of_numbers(bound, sides, homes, x)
-    return Corners(bound, sides, homes).moments(x)
+    corners = Corners(bound, sides, homes)
+    return Differences(corners.moments(x), corners.across(), _largest(*corners.at.values()))
+
+
+def _largest(*values: Floats) -> float:
+    return max((float(np.abs(v).max(initial=0.0)) for v in values), default=0.0)
 
 
 def _of_numbers(
@@ -47,7 +73,7 @@ def _of_numbers(
     sides: tuple[SideColumn, SideColumn],
     homes: tuple[Ints, Ints],
     x: tuple[Floats, Floats],
-) -> dict[str, Moments]:
+) -> Differences:
     """Do so for two numeric features: four corners in one call, 4 n model rows."""
     low, high, share = [], [], []
     for side, home, values in zip(sides, homes, x, strict=True):
@@ -66,15 +92,17 @@ def _of_numbers(
     k, m = (s.side.m - 1 for s in sides)
     cell = Moments.of(delta, homes[0] * m + homes[1], k * m, bound.weights)
     home = Moments(*cell.sizes, np.zeros(k * m), np.zeros(k * m))
+    across = delta[:, None]
     # Between the two edges of the other feature the difference is interpolated to the row's own value.
     share[1] *= delta
     share[0] *= delta
-    return {
+    moments = {
         CELL: cell.reshape(k, m),
         HOME: home.reshape(k, m),
         MAIN0: Moments.of(below + share[1], homes[0], k, bound.weights),
         MAIN1: Moments.of(before + share[0], homes[1], m, bound.weights),
     }
+    return Differences(moments, across, _largest(q))
 
 
 def counted(cell: Ints, cells: int, weights: Floats | None) -> Moments:
@@ -136,12 +164,39 @@ class Corners:
         sides = (self.sides[0].side, self.sides[1].side)
         shape = sides[0].homes, sides[1].homes
         home = counted(h0 * shape[1] + h1, shape[0] * shape[1], weights)
-        return {
+        found = {
             CELL: self._cells(sides),
             HOME: home.reshape(*shape),
             MAIN0: self._main(0, x[1]),
             MAIN1: self._main(1, x[0]),
         }
+        joint = self._joint(home)
+        return found if joint is None else {**found, JOINT: joint.reshape(-1, *shape)}
+
+    def across(self) -> Floats | None:
+        """Return each row's double differences, (n, q); NaN where it has no such cell."""
+        sides = (self.sides[0].side, self.sides[1].side)
+        cells = taking_part(sides)[:, self.homes[0] * sides[1].homes + self.homes[1]]
+        found = [
+            (self.at[b0, b1] - self.at[a0, b1]) - (self.at[b0, a1] - self.at[a0, a1])
+            for _, a0, b0 in moves(sides[0])
+            for _, a1, b1 in moves(sides[1])
+        ]
+        return np.where(cells >= 0, found, np.nan).T.copy() if found else None
+
+    def _joint(self, home: Moments) -> Moments | None:
+        """Gather, home by home, the rows' double differences and the sums of each two of them."""
+        across = self.across()
+        if across is None:
+            return None
+        known, width = np.nan_to_num(across), self.sides[1].side.homes
+        q, place = known.shape[1], self.homes[0] * width + self.homes[1]
+        values = [known[:, i] for i in range(q)]
+        values += [known[:, i] + known[:, j] for i in range(q) for j in range(i + 1, q)]
+        parts = [Moments.of(v, place, len(home.weight), self.bound.weights, home) for v in values]
+        return Moments(
+            *(np.stack(a) for a in zip(*(p.arrays().values() for p in parts), strict=True))
+        )
 
     def _cells(self, sides: tuple[Side, Side]) -> Moments:
         """Pool the double differences (Eq. 6.5) of all rows that take part in each cell."""

@@ -24,10 +24,10 @@ from skedasis.methods.levels import LevelPlan, own_order
 from skedasis.methods.missing import MISSING
 from skedasis.moments import Moments, WeightKind
 from skedasis.quantity.base import Traits
-from skedasis.results.accumulated import AXIS, LOCAL
 from skedasis.results.effect import Effect
 from skedasis.results.marginal import marginal, marginal_levels
 from skedasis.results.parts import Rows
+from skedasis.results.pieces import AXIS, LOCAL
 from skedasis.results.spec import About, Spec
 from skedasis.typing import Bools, Floats
 

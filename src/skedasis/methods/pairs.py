@@ -22,9 +22,9 @@ from skedasis.methods.levels import LevelPlan, ordered
 from skedasis.methods.pairs_base import SideColumn, places_of, side_of
 from skedasis.moments import WeightKind
 from skedasis.quantity.base import Traits
-from skedasis.results.pairs import HOME, gather, surface
 from skedasis.results.spec import About, Spec
-from skedasis.results.surface import PairRows, Surface
+from skedasis.results.surfaces.pairs import HOME, gather, surface, taking_part
+from skedasis.results.surfaces.surface import PairRows, Surface
 from skedasis.typing import Bools, Floats, Json
 
 
@@ -93,8 +93,8 @@ class PairALE(Form):
         return 2
 
     def row_bytes(self, plan: PairPlan) -> int:
-        """Return the size of two values and a weight."""
-        return 24
+        """Return the size of two values, a weight, and the double differences."""
+        return 24 + 8 * len(taking_part((plan.sides[0].side, plan.sides[1].side)))
 
     def local(self, bound: Bound, plan: PairPlan, keep: Bools | None) -> Local:
         """Gather the batch's double differences by cell."""
@@ -108,9 +108,11 @@ class PairALE(Form):
             bound, x = bound.some(rows), tuple(v[rows] for v in x)
             homes = tuple(h[rows] for h in homes)
             keep = None if keep is None else keep[rows]
-        moments = differences(bound, plan.sides, (homes[0], homes[1]), (x[0], x[1]))
-        kept = chosen({"x0": x[0], "x1": x[1], "weight": bound.weights}, keep)
-        return Local(moments, kept, outside=beyond)
+        found = differences(bound, plan.sides, (homes[0], homes[1]), (x[0], x[1]))
+        kept = {"x0": x[0], "x1": x[1], "weight": bound.weights, "across": found.across}
+        # A double difference of four values is known but for a few units in their last place.
+        rounding = 16 * bound.eps * found.largest
+        return Local(found.moments, chosen(kept, keep), largest=rounding, outside=beyond)
 
     def read(
         self,
@@ -142,12 +144,15 @@ class PairALE(Form):
                 exact,
                 r.get("slope0"),
                 r.get("slope1"),
+                r.get("across"),
             )
         some_rows(local, plan.sides, self.name)
         sides = (plan.sides[0].side, plan.sides[1].side)
         shown = surface(sides, local.moments, spec, about, rows, fill=base.empty == "nearest")
         used = int(local.moments[HOME].count.sum())
         said = {"rows_outside": local.outside, "rows_in_cells": used, **plan.notes}
+        if self.name == "ALE":
+            said["rounding"] = local.largest
         return shown.with_provenance(said)
 
 

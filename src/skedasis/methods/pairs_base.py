@@ -14,7 +14,7 @@ from skedasis.data.summary import Summary
 from skedasis.errors import UnsupportedError, explained
 from skedasis.methods.base import Bound
 from skedasis.methods.levels import LevelPlan
-from skedasis.results.side import Side
+from skedasis.results.surfaces.side import Side
 from skedasis.typing import Floats, Ints
 
 

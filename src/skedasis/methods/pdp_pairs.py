@@ -17,7 +17,7 @@ from skedasis.methods.pairs_base import SideColumn, places_of, side_of
 from skedasis.moments import WeightKind
 from skedasis.results.dependence import depend_pair
 from skedasis.results.spec import About, Spec
-from skedasis.results.surface import PairRows, Surface
+from skedasis.results.surfaces.surface import PairRows, Surface
 from skedasis.typing import Bools, Json
 
 POINTS = 20
@@ -91,8 +91,13 @@ class PairPDP(Form):
         return max(p.size for p in plans)
 
     def row_bytes(self, plan: PairGrid) -> int:
-        """Return the size of two values and a weight."""
-        return 24
+        """Return the size of two values and a weight, and of a row's own surface where all are asked for."""
+        return 24 + 8 * plan.size * self._keeps_curves
+
+    @property
+    def _keeps_curves(self) -> bool:
+        """Return whether the rows' own surfaces are kept: all, or none, for a few of them say little."""
+        return self.base.ice == "all" and not self.base.means_only
 
     def local(self, bound: Bound, plan: PairGrid, keep: Bools | None) -> Local:
         """Sweep the product grid."""
@@ -101,14 +106,15 @@ class PairPDP(Form):
         changes = {**first.changes(i), **second.changes(j)}
         if self.base.means_only:
             total = bound.sums(changes, plan.size)
-            moments = mean_moments(total, bound, self.base.center)
+            moments, shown = mean_moments(total, bound, self.base.center), None
         else:
             values = bound.sweep_together(changes, plan.size).T
-            moments, _ = curve_moments(values, bound.weights, self.base.center)
+            moments, shown = curve_moments(values, bound.weights, self.base.center)
+        kept = {"across": shown.T} if shown is not None and self._keeps_curves else {}
         x0, x1 = places_of(bound, first), places_of(bound, second)
         return Local(
             {RAW: moments[RAW], ANCHORED: moments[ANCHORED]},
-            chosen({"x0": x0, "x1": x1, "weight": bound.weights}, keep),
+            chosen({"x0": x0, "x1": x1, "weight": bound.weights, **kept}, keep),
         )
 
     def read(
@@ -125,7 +131,10 @@ class PairPDP(Form):
             self.name, self.base.center, "none", weight_kind=kind, parameters=self.describe()
         )
         r = local.kept
-        rows = PairRows(r["x0"], r["x1"], None, r.get("weight"), exact) if r else None
+        rows = None
+        if r:
+            across = r.get("across")
+            rows = PairRows(r["x0"], r["x1"], None, r.get("weight"), exact, across=across)
         sides = (plan.sides[0].side, plan.sides[1].side)
         m = local.moments
         surface = depend_pair(sides, m[RAW], m[ANCHORED], spec, about, rows)

@@ -114,6 +114,7 @@ class PFI(Parameters):
     uses_slopes = False
     compares_missing = False
     leaves_out_missing = False
+    by_rows = True
 
     def __post_init__(self) -> None:
         _whole("repeats", self.repeats, 1, 10)

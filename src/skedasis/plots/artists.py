@@ -81,9 +81,10 @@ def _aside(ax: Axes, panel: Panel, *, small: bool) -> Legend:
 
 def _line(ax: Axes, line: Line, color: str, *, small: bool) -> Artist:
     """Draw a curve; of levels the points, and a thin line where one leads to the next."""
-    few, width = len(line.x) <= 30, 1.5 if small else 2.0
+    points = len(line.x) if line.marked is None else len(line.marked)
+    few, width = points <= 30, 1.5 if small else 2.0
     joined = "none" if line.joined is None else "-"
-    boxes = line.joined != "line" and len(line.x) <= 60
+    boxes = line.joined != "line" and points <= 60
     size = ((2.5 if small else 4.0) if few else 1.5) + (1.0 if boxes else 0.0)
     (drawn,) = ax.plot(
         line.x,
@@ -92,6 +93,7 @@ def _line(ax: Axes, line: Line, color: str, *, small: bool) -> Artist:
         ls=joined,
         lw=0.8 if line.joined == "thin" else width,
         marker="o" if line.vertices else None,
+        markevery=None if line.marked is None else line.marked.tolist(),
         ms=size,
         mfc="white" if few or boxes else color,
         mew=1.0 if small else 1.3,
@@ -138,7 +140,9 @@ def _band(ax: Axes, band: Band) -> Artist:
 
 def _steps(ax: Axes, steps: Steps, *, fine: bool) -> Legend:
     """Draw each bin's mean across it, and a whisker in its middle."""
-    level = [[(a, y), (b, y)] for a, b, y in zip(steps.left, steps.right, steps.y, strict=True)]
+    tilt = np.zeros(len(steps.y)) if steps.rise is None else steps.rise / 2
+    ends = zip(steps.left, steps.right, steps.y - tilt, steps.y + tilt, strict=True)
+    level = [[(a, low), (b, high)] for a, b, low, high in ends]
     means = LineCollection(level, colors=AVERAGE, lw=1.6 if fine else 2.4, zorder=3)
     ax.add_collection(means, autolim=False)
     thin = 0.7 if fine else 1.0

@@ -10,9 +10,10 @@ import numpy as np
 from skedasis.plots import density
 from skedasis.plots.marks import Apart, Band, Hatch, Panel, Steps, Word
 from skedasis.plots.scale import Axis, extent, shortened
-from skedasis.plots.view import ACROSS, BELOW, BESIDE, OWN_TICKS
+from skedasis.plots.view import ACROSS, BELOW, BESIDE, OWN_TICKS, View
 from skedasis.resample import t_interval
 from skedasis.results.effect import TRUSTED_ROWS, BinStats, Effect
+from skedasis.results.trend import drawn
 from skedasis.typing import Bools, Floats, Ints
 
 APART = "missing"
@@ -22,10 +23,13 @@ MEANS_OF = {
 """What M-plots show in their lower panel: the means, whiskers and violins."""
 
 
-def interval(effect: Effect, level: float) -> Band:
+def interval(effect: Effect, view: View) -> Band:
     """Return the band of the average's own error."""
-    lower, upper = effect.interval(level)
-    return Band(effect.x, lower, upper, "error", f"{100 * level:g} % interval of the average")
+    lower, upper = effect.interval(view.level, simultaneous=view.simultaneous)
+    what = "band of the whole average" if view.simultaneous else "interval of the average"
+    text = f"{100 * view.level:g} % {what}"
+    x, below = drawn(effect.bins, effect.x, lower)
+    return Band(x, below, drawn(effect.bins, effect.x, upper)[1], "error", text)
 
 
 def horizontal(effect: Effect) -> Axis:
@@ -154,6 +158,7 @@ class Spread:
     y: Floats
     cell: Ints
     weight: Floats
+    rise: Floats | None = None
 
 
 def spread_panel(
@@ -187,7 +192,7 @@ def spread_panel(
         Axis(*y, low, high, 0.06),
         zero=zero,
         notes=(f"{beyond:,} of {len(s.y):,} {texts[2]} beyond the panel",) if beyond else (),
-        steps=Steps(s.left, s.right, s.mean, lower, upper, *texts),
+        steps=Steps(s.left, s.right, s.mean, lower, upper, *texts, s.rise),
         violins=violins,
         dashes=density.dashes(*at, s.left, s.right, enough),
     )

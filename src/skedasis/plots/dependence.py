@@ -24,8 +24,8 @@ from skedasis.plots.scale import shortened
 from skedasis.plots.strips import risen
 from skedasis.plots.tint import tint
 from skedasis.plots.view import SEED, View
-from skedasis.results.accumulated import AXIS
 from skedasis.results.effect import Curves, Effect
+from skedasis.results.pieces import AXIS
 from skedasis.typing import Floats
 
 MINUS = "\N{MINUS SIGN}"
@@ -42,7 +42,7 @@ def dependence(effect: Effect, view: View) -> Panel:
     bands: tuple[Band, ...] = ()
     if not effect.spec.mean_alone:
         around = Band(x, value - spread, value + spread, "heterogeneity", f"± std of {said}")
-        bands = (around, interval(shown, view.level))
+        bands = (around, interval(shown, view))
     bundle = bundled(shown.x, shown.curves, view, shown) if view.ice else None
     moves = centring or effect.spec.center is not None
     notes = [counted(round(float(effect.moments[AXIS].count.sum())) + effect.missing, "row")]

@@ -5,19 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
-from skedasis.errors import DataError, explained
+from skedasis.errors import DataError, UnsupportedError, explained
 from skedasis.plots.common import counted
 from skedasis.plots.contours import Crossing, crossings, round_levels
 from skedasis.plots.rim import DOTS, Rim, located, margin, rim_of, strewn
 from skedasis.plots.scale import Axis, extent, padded, shortened
 from skedasis.plots.view import ACROSS, BESIDE, MOST_LEVELS
-from skedasis.results.pairs import HOME
-from skedasis.results.side import Side
-from skedasis.results.surface import Surface
+from skedasis.results.surfaces.pairs import HOME
+from skedasis.results.surfaces.side import Side
+from skedasis.results.surfaces.surface import Surface
 from skedasis.typing import Bools, Floats, Ints
 
 Empty = Literal["hatched", "filled", "blank"]
@@ -61,6 +61,8 @@ class Heat:
     dots_label : str
     margins : tuple of two ndarray of float, shapes (p,) and (q,), or None
         Rows in equal stretches of each axis, or at each level.
+    unsure : ndarray of float, shape (u, 4)
+        Left, right, lower and upper ends of where the interval of the joint effect holds zero.
     """
 
     x: Rim
@@ -77,6 +79,7 @@ class Heat:
     dots: Floats
     dots_label: str
     margins: tuple[Floats, Floats] | None
+    unsure: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +91,7 @@ class Sight:
     empty: Empty = "hatched"
     step: bool = False
     levels: int | Sequence[float] | None = None
+    sure: float | None = None
 
     def __post_init__(self) -> None:
         if self.empty not in ("hatched", "filled", "blank"):
@@ -164,6 +168,7 @@ def heat(surface: Surface, sight: Sight | None = None) -> Heat:
         _rectangles(empty, x, y, surface, order) if hatched else np.zeros((0, 4)),
         # Where rows are counted in words, dots would only hide these.
         *_data(surface, order, (x, y), sight, told=bool(tiles) and x.places is not None and bands),
+        _unsure(surface, asked, sight, (x, y)),
     )
 
 
@@ -219,6 +224,30 @@ def _rectangles(empty: Bools, x: Rim, y: Rim, surface: Surface, order: tuple[int
         ends.append(rim.edges if one else np.asarray(surface.sides[place].nodes, dtype=float))
     j, i = np.argwhere(empty).T
     return np.column_stack([ends[0][i], ends[0][i + 1], ends[1][j], ends[1][j + 1]])
+
+
+def _unsure(
+    surface: Surface, asked: tuple[Any, Any], sight: Sight, rims: tuple[Rim, Rim]
+) -> Floats:
+    """Return where the interval of a joint effect holds zero: rectangles, one for each stretch of a row of patches."""
+    if sight.sure is None:
+        return np.zeros((0, 4))
+    if surface.includes_main_effects:
+        raise UnsupportedError(
+            explained(
+                f"plot(sure) of a {surface.spec.method}'s surface",
+                "values in which zero is nothing particular",
+                "a joint effect alone, as ALE and DALE have it",
+                "Leave sure= out",
+            )
+        )
+    ends = [replace(surface, value=v) for v in surface.interval(sight.sure)]
+    low, high = (e(*asked, step=sight.step) for e in ends)
+    holds = ~((low > 0) | (high < 0))
+    change = np.diff(np.pad(holds.astype(int), ((0, 0), (1, 1))), axis=1)
+    (i, start), (_, stop) = np.nonzero(change > 0), np.nonzero(change < 0)
+    x, y = (r.edges for r in rims)
+    return np.column_stack([x[start], x[stop], y[i], y[i + 1]])
 
 
 def _scale(surface: Surface, value: Floats) -> tuple[Axis, bool]:

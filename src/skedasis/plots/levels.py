@@ -301,7 +301,7 @@ def _panel(
     value, spread = effect.value[places.shown], effect.heterogeneity[places.shown]
     bands: tuple[Band, ...] = ()
     if not effect.spec.mean_alone:
-        error = common.interval(effect, view.level)
+        error = common.interval(effect, view)
         lower, upper = error.lower[places.shown], error.upper[places.shown]
         bands = (
             Band(places.x, value - spread, value + spread, "heterogeneity", said, SPREAD),

@@ -29,6 +29,8 @@ class Line:
         Whether the points themselves are marked.
     joined : {"line", "thin", None}
         How one point leads to the next. Between levels without an order there is nothing: None.
+    marked : ndarray of int, optional
+        Which of the points are marked; None for all of them.
     """
 
     x: Floats
@@ -36,6 +38,7 @@ class Line:
     label: str
     vertices: bool = False
     joined: Literal["line", "thin"] | None = "line"
+    marked: Ints | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,6 +119,8 @@ class Steps:
         NaN in `y` where there is no row, in `lower` and `upper` where there is no spread.
     label, whiskers, bodies : str
         Of the values, of what the whiskers reach, and of what the violins are of.
+    rise : ndarray of float, shape (K,), optional
+        By how much the value rises from one end of the bin to the other; `y` is then that in its middle.
     """
 
     left: Floats
@@ -126,6 +131,7 @@ class Steps:
     label: str
     whiskers: str
     bodies: str = "local effects"
+    rise: Floats | None = None
 
     @property
     def middle(self) -> Floats:

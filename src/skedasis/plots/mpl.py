@@ -51,6 +51,7 @@ def draw(
     rises: bool | None = None,
     histogram: bool = False,
     values: Any = None,
+    simultaneous: bool = False,
     legend: bool = True,
     size: tuple[float, float] | None = None,
 ) -> Figure:
@@ -84,6 +85,8 @@ def draw(
     values : array_like, shape (n,), optional
         The feature's value in each row of X, for these distributions. By default they are those of the rows whose
         curves are kept, and the notes say how many these are.
+    simultaneous : bool
+        Whether the band of the average holds the whole curve at once, or each point on its own.
     legend : bool
     size : (float, float), optional
         Width and height of the figure in inches.
@@ -119,6 +122,7 @@ def draw(
     width = _WIDTH if size is None else size[0]
     across = round(ACROSS * (width - _MARGINS) / (_WIDTH - _MARGINS))
     wanted = View(ice, own, curves, level, across, color, color_name, rises, histogram, values)
+    wanted = replace(wanted, simultaneous=simultaneous)
     shown = picture(effect, wanted)
     if ax is not None:
         entries = draw_panel(ax, shown.main)
@@ -215,7 +219,7 @@ def draw_all(
         Where there is nothing to draw, for a `by` that does not exist, and as `draw` does.
     """
     chosen = _ordered(effects, by, top)
-    columns = columns or _columns(len(chosen))
+    columns = columns or columns_for(len(chosen))
     width = 2.75 if size is None else (size[0] - 0.5) / columns
     # The letters are smaller here, and the numbers beside stand on the left only.
     view = View(ice, False, curves, level, round(ACROSS * (width - 0.3) / (_WIDTH - _MARGINS)))
@@ -292,7 +296,7 @@ def _headed(panel: Panel, effect: Effect, place: int) -> Panel:
     )
 
 
-def _columns(n: int) -> int:
+def columns_for(n: int) -> int:
     """Return how many columns make a page of n panels neither a strip nor a tower."""
     return next((c for c, most in ((1, 1), (2, 4), (3, 9), (4, 16)) if n <= most), 5)
 

@@ -15,9 +15,10 @@ from skedasis.plots.levels import Places
 from skedasis.plots.marks import Rug
 from skedasis.plots.scale import Axis, extent, shortened
 from skedasis.plots.view import ACROSS, BELOW, BESIDE, MOST_LEVELS
-from skedasis.results.accumulated import AXIS
 from skedasis.results.effect import Effect
-from skedasis.results.surface import Surface
+from skedasis.results.pieces import AXIS
+from skedasis.results.surfaces.surface import Surface
+from skedasis.results.trend import drawn
 from skedasis.typing import Floats
 
 Zero = Literal["mean"] | None
@@ -194,8 +195,9 @@ def mean_over_data(effect: Effect) -> float:
     at, weight = _where(effect)
     if at is None or len(at) == 0:
         return float(value[known].mean())
-    x = np.asarray(effect.x, dtype=float)[known]
-    return float(np.average(np.interp(at, x, value[known]), weights=weight))
+    x, value = drawn(effect.bins, np.asarray(effect.x, dtype=float), value)
+    known = np.isfinite(value)
+    return float(np.average(np.interp(at, x[known], value[known]), weights=weight))
 
 
 def _where(effect: Effect) -> tuple[Floats | None, Floats | None]:
@@ -257,8 +259,10 @@ def _ends(effect: Effect, level: float) -> tuple[Floats, Floats]:
 
 
 def _strand(effect: Effect, label: str, level: float) -> Strand:
-    lower, upper = _ends(effect, level)
-    return Strand(np.asarray(effect.x, dtype=float), effect.value, lower, upper, label, "line")
+    at = np.asarray(effect.x, dtype=float)
+    x, y = drawn(effect.bins, at, effect.value)
+    lower, upper = (drawn(effect.bins, at, ends)[1] for ends in _ends(effect, level))
+    return Strand(x, y, lower, upper, label, "line")
 
 
 def _dodged(effect: Effect, label: str, level: float, places: Places, i: int, n: int) -> Strand:

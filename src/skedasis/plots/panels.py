@@ -15,9 +15,10 @@ from skedasis.plots.groups import grouped
 from skedasis.plots.marks import Band, Bars, Line, Panel, Picture
 from skedasis.plots.scale import Axis, shortened
 from skedasis.plots.view import ACROSS, Ice, View
-from skedasis.results.accumulated import LOCAL
 from skedasis.results.effect import BinStats, Effect
+from skedasis.results.pieces import LOCAL
 from skedasis.results.rises import rises
+from skedasis.results.trend import drawn
 from skedasis.typing import Floats, Ints
 
 __all__ = ["ACROSS", "Ice", "View", "has_bins", "on_shared_scales", "picture", "slopes"]
@@ -131,6 +132,7 @@ def slopes(effect: Effect, *, per_sd: bool = False, across: int = ACROSS) -> Pan
         factor * y,
         cell,
         weight,
+        factor * bins.trend * bins.widths if np.any(bins.trend) else None,
     )
     x = common.horizontal(effect)
     if means:
@@ -182,11 +184,13 @@ def _curve(
     around: tuple[str, str],
 ) -> Panel:
     """Return the panel of a curve with its bands."""
-    x, value, std = effect.x, effect.value, effect.heterogeneity
+    x, value = drawn(effect.bins, effect.x, effect.value)
+    std = np.interp(x, effect.x, effect.heterogeneity)
     bands = (
         Band(x, value - std, value + std, "heterogeneity", spread),
-        common.interval(effect, view.level),
+        common.interval(effect, view),
     )
+    marked = np.searchsorted(x, effect.x) if len(x) > len(effect.x) else None
     point = common.aside(effect, view.level)
     return Panel(
         common.horizontal(effect),
@@ -194,7 +198,7 @@ def _curve(
         zero=any(around),
         title=effect.spec.method,
         notes=(*notes, *common.missing(effect)),
-        lines=(Line(x, value, label, vertices=True),),
+        lines=(Line(x, value, label, vertices=True, marked=marked),),
         bands=bands,
         hatches=tuple(common.hatches(effect.bins)) if effect.bins and has_bins(effect) else (),
         rug=common.rug(effect),
@@ -214,6 +218,9 @@ def _local(effect: Effect, bins: BinStats) -> tuple[Floats, Ints, Floats]:
     if not effect.spec.pointwise:
         own = effect.moments[LOCAL].mean[cells.locate(rows.x[there])]
         y = y - own + bins.effect[cell]
+    else:
+        # About the line, as the bin's std is.
+        y = y - bins.trend[cell] * (rows.x[there] - ((bins.left + bins.right) / 2)[cell])
     return y, cell, weight[there]
 
 

@@ -12,8 +12,8 @@ from skedasis.data.schema import Feature
 from skedasis.plots.levels import Places
 from skedasis.plots.scale import Axis, padded, shortened
 from skedasis.plots.view import BELOW, SEED
-from skedasis.results.side import Side
-from skedasis.results.surface import PairRows
+from skedasis.results.surfaces.side import Side
+from skedasis.results.surfaces.surface import PairRows
 from skedasis.typing import Floats, Ints
 
 FINE = 200

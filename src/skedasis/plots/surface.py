@@ -28,7 +28,7 @@ from skedasis.plots.heat import Empty, Heat, Sight, heat
 from skedasis.plots.mpl import blank_figure, legend_below, legend_in
 from skedasis.plots.rim import bars_of
 from skedasis.plots.style import FAINT, INK, SMALL, Legend
-from skedasis.results.surface import Surface
+from skedasis.results.surfaces.surface import Surface
 from skedasis.typing import Floats
 
 DIVERGING = colormaps["RdBu_r"]
@@ -48,6 +48,7 @@ def draw_surface(
     empty: Empty = "hatched",
     step: bool = False,
     levels: int | Sequence[float] | None = None,
+    sure: float | None = None,
     legend: bool = True,
     size: tuple[float, float] | None = None,
 ) -> Figure:
@@ -68,6 +69,9 @@ def draw_surface(
         The papers' step function (see `Surface.__call__`) instead of the bilinear one.
     levels : int or sequence of float, optional
         About so many contours, or their values. None: 7.
+    sure : float, optional
+        A level such as 0.95: dots lie where the intervals of a joint effect at the points, each with this level
+        (`Surface.interval`) and interpolated as the values are, hold zero.
     legend : bool
     size : (float, float), optional
         Width and height of the figure in inches.
@@ -80,7 +84,9 @@ def draw_surface(
     Raises
     ------
     DataError
-        For an `empty` or `levels` that do not exist.
+        For an `empty` or `levels` that do not exist, or a `sure` outside (0, 1).
+    UnsupportedError
+        For `sure` where values hold main effects.
 
     Notes
     -----
@@ -98,7 +104,7 @@ def draw_surface(
     >>> [ax.get_ylabel() for ax in figure.axes]
     ['x1', 'joint effect on prediction']
     """
-    shown = heat(surface, Sight(points, density, empty, step, levels))
+    shown = heat(surface, Sight(points, density, empty, step, levels, sure))
     own = ax is None
     if ax is None:
         figure = blank_figure(size or (6.8, 5.6))
@@ -146,7 +152,8 @@ def _map(ax: Axes, shown: Heat) -> tuple[Legend, Any]:
         rasterized=shown.value.size > 2000,
     )
     _between(ax, shown)
-    entries = _holes(ax, shown.holes)
+    entries = _hatched(ax, shown.holes, "////", "no rows")
+    entries |= _hatched(ax, shown.unsure, "...", "interval holds zero")
     entries |= _contours(ax, shown) | _crossings(ax, shown)
     if len(shown.dots):
         look: dict[str, Any] = {"mfc": INK, "mec": "white", "mew": 0.4, "ls": "none"}
@@ -178,13 +185,14 @@ def _between(ax: Axes, shown: Heat) -> None:
         ax.vlines(shown.x.edges[1:-1], *shown.y.edges[[0, -1]], **look)
 
 
-def _holes(ax: Axes, holes: Floats) -> Legend:
-    if len(holes) == 0:
+def _hatched(ax: Axes, places: Floats, hatch: str, said: str) -> Legend:
+    """Mark rectangles."""
+    if len(places) == 0:
         return {}
-    corners = [[(a, c), (b, c), (b, d), (a, d)] for a, b, c, d in holes]
+    corners = [[(a, c), (b, c), (b, d), (a, d)] for a, b, c, d in places]
     look: dict[str, Any] = {"facecolor": "none", "edgecolor": "#8a8a8a", "linewidth": 0.0}
-    ax.add_collection(PolyCollection(corners, hatch="////", zorder=1.3, **look), autolim=False)
-    return {"no rows": Patch(hatch="////", **look)}
+    ax.add_collection(PolyCollection(corners, hatch=hatch, zorder=1.3, **look), autolim=False)
+    return {said: Patch(hatch=hatch, **look)}
 
 
 def _contours(ax: Axes, shown: Heat) -> Legend:

@@ -49,6 +49,8 @@ class View:
         Whether the feature's distribution is shown for each group that curves are coloured by.
     values : array_like, shape (n,), optional
         The feature's value in each row of X, for these distributions; by default they are of the rows that are kept.
+    simultaneous : bool
+        Whether the intervals hold at all points at once.
     """
 
     ice: Ice = "centered"
@@ -61,6 +63,7 @@ class View:
     rises: bool | None = False
     histogram: bool = False
     values: Any = None
+    simultaneous: bool = False
 
     def __post_init__(self) -> None:
         if self.ice not in ("centered", "raw", None):

@@ -12,7 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from skedasis.errors import DataError, explained
 from skedasis.execute import Progress
 from skedasis.quantity.trees.choose import Wish
-from skedasis.report import pictures, words
+from skedasis.report import origins, pictures, words
 from skedasis.report.numbers import count, listed
 from skedasis.report.pictures import Picture
 from skedasis.report.story import Story, Told, gather
@@ -231,7 +231,7 @@ def _page(story: Story, drawn: Drawn, title: str) -> str:
         cautions=cautions,
         remarks=story.remarks,
         made=_made(story),
-        versions=words.versions(story),
+        versions=origins.versions(story),
     )
 
 
@@ -276,7 +276,7 @@ def _made(story: Story) -> str:
 
 
 def _model(told: Told, overview: Picture, anchors: Mapping[str, str]) -> dict[str, Any]:
-    sources = words.slopes_from(told)
+    sources = origins.slopes_from(told)
     return {
         "name": told.name,
         "model": told.model,
@@ -287,8 +287,8 @@ def _model(told: Told, overview: Picture, anchors: Mapping[str, str]) -> dict[st
         "ranking": words.ranking(told),
         "anchors": anchors,
         "overview": overview,
-        "origins": words.origins(told),
-        "slopes": f"Local effects: {'; '.join(sources)}.{words.walked(told)}" if sources else "",
+        "origins": origins.origins(told),
+        "slopes": f"Local effects: {'; '.join(sources)}.{origins.walked(told)}" if sources else "",
     }
 
 

@@ -12,7 +12,7 @@ from skedasis.report import levels, words
 from skedasis.report.numbers import count, number, places
 from skedasis.report.story import Told
 from skedasis.results.effect import Effect
-from skedasis.results.surface import Surface
+from skedasis.results.surfaces.surface import Surface
 
 LINES = 40
 """Of more levels a terminal shows those with most rows."""

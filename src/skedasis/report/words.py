@@ -20,10 +20,10 @@ from skedasis.report.numbers import (
     number,
     percent,
     places,
-    settings,
 )
-from skedasis.report.story import Story, Told
+from skedasis.report.story import Told
 from skedasis.results.effect import Effect
+from skedasis.results.parts import BinStats
 from skedasis.typing import Floats
 
 LEVEL = 0.95
@@ -48,7 +48,7 @@ def against(effect: Effect) -> float | None:
     edges = np.concatenate([bins.left, bins.right[-1:]])
     side = "right" if effect.spec.closed == "left" else "left"
     place = np.clip(np.searchsorted(edges, rows.x, side) - 1, 0, len(bins) - 1)
-    mean = bins.effect[place]
+    mean = bins.effect[place] + bins.trend[place] * (rows.x - (bins.left + bins.right)[place] / 2)
     opposite = rows.effect * np.sign(np.nan_to_num(mean)) < 0
     return float(np.average(opposite, weights=rows.weight)) if len(rows) else None
 
@@ -57,8 +57,8 @@ def course(effect: Effect, unit: str) -> str:
     """Say how the curve goes: up, down, or both; or which levels stand highest and lowest."""
     if effect.levels is not None:
         return levels.course(effect, effect.levels)
-    there = np.isfinite(effect.value)
-    x, value = effect.x[there], effect.value[there]
+    x, value = effect.path()
+    x, value = x[np.isfinite(value)], value[np.isfinite(value)]
     if len(x) < 2:
         return "It takes a single value in these rows: there is no effect to see."
     low, high = places(x[[0, -1]])
@@ -348,7 +348,7 @@ def bins_table(effect: Effect) -> list[tuple[str, ...]]:
             edges[k],
             edges[k + 1],
             f"{bins.count[k]:,}",
-            number(float(bins.effect[k])),
+            _slope(bins, k),
             number(float(bins.std[k])),
             number(float(bins.std_error[k])),
             remarks[k],
@@ -357,41 +357,9 @@ def bins_table(effect: Effect) -> list[tuple[str, ...]]:
     ]
 
 
-# ------------------------------------------------------------------------------------- provenance
-
-
-def origins(told: Told) -> list[tuple[str, ...]]:
-    """Return how each pass was made: method, settings, model rows, calls, slope rows, seconds."""
-    lines: list[tuple[str, ...]] = []
-    for effects in told.passes:
-        p = effects.provenance
-        lines.append(
-            (
-                p["method"],
-                settings(p["settings"]),
-                f"{p['model_rows']:,}",
-                f"{p['model_calls']:,}",
-                f"{p['slope_rows']:,}",
-                f"{p['check_rows']:,}",
-                f"{p['seconds']:.2f}",
-            )
-        )
-    return lines
-
-
-def slopes_from(told: Told) -> list[str]:
-    """Return where the local effects of RHALE, and of what stands in its place, came from; each source once."""
-    sources = [str(e.provenance.get("local_effects", "")) for e in told.rhale.values()]
-    return [s for s in dict.fromkeys(sources) if s]
-
-
-def walked(told: Told) -> str:
-    """Return whether an ensemble of trees was walked, or why it was called; nothing of other models."""
-    said = next((str(e.provenance["trees"]) for e in told.passes if "trees" in e.provenance), "")
-    return f" Trees: {said}." if said else ""
-
-
-def versions(story: Story) -> str:
-    """Return the versions of what computed the numbers."""
-    known = story.told[0].rhale.provenance["versions"]
-    return ", ".join(f"{name} {version}" for name, version in known.items())
+def _slope(bins: BinStats, k: int) -> str:
+    """Return a bin's slope, or those at its two ends where it changes."""
+    if not bins.trend[k]:
+        return number(float(bins.effect[k]))
+    first, last = (number(float(end[k])) for end in bins.ends)
+    return f"{first} … {last}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,47 +10,10 @@ from skedasis import curves
 from skedasis.cells import Cells
 from skedasis.moments import Moments
 from skedasis.results.effect import TRUSTED_ROWS, BinStats, Effect, Rows
+from skedasis.results.pieces import AXIS, Linear, linear
 from skedasis.results.spec import About, Spec
+from skedasis.results.trend import bulge
 from skedasis.typing import Bools, Floats, Ints
-
-LOCAL, ACROSS, AXIS = "local", "across", "axis"
-"""Moments of the local effects; of the rises across cells without rows, seen by their neighbours; of the feature."""
-
-
-@dataclass(frozen=True, eq=False)
-class Pieces:
-    """What the curve is made of: bins where local effects are slopes, else the cells whose differences they are.
-
-    Parameters
-    ----------
-    widths, slope, variance, size, degrees : ndarray of float, shape (P,)
-        `size` is what the variance of a mean divides by; `degrees` the variance's degrees of freedom.
-    starts : ndarray of int, shape (K,)
-        First piece of each bin.
-    """
-
-    widths: Floats
-    slope: Floats
-    variance: Floats
-    size: Floats
-    degrees: Floats
-    starts: Ints
-
-    @property
-    def known(self) -> Bools:
-        """Return which pieces have a slope."""
-        return ~np.isnan(self.slope)
-
-    @property
-    def error2(self) -> Floats:
-        """Return the slopes' squared standard errors.
-
-        A piece too small for a variance borrows its neighbours': an error of zero there would be a lie.
-        """
-        sized = self.size > 0
-        return np.where(
-            sized, curves.borrowed(self.variance) / np.where(sized, self.size, 1.0), 0.0
-        )
 
 
 def accumulate(
@@ -61,6 +23,7 @@ def accumulate(
     spec: Spec,
     about: About,
     rows: Rows | None,
+    trend: Bools | None = None,
 ) -> Effect:
     """Read an accumulated effect off the moments of local effects.
 
@@ -75,6 +38,8 @@ def accumulate(
         The edges that stay: bins are unions of cells.
     spec, about, rows
         Carried into the result.
+    trend : ndarray of bool, shape (K,), optional
+        Bins within which slopes change linearly, where they belong to points.
 
     Returns
     -------
@@ -82,28 +47,20 @@ def accumulate(
     """
     if len(cells) == 0:
         return _constant(cells, moments, spec, about, rows)
-    bins = moments[LOCAL].pool(kept[:-1])
-    pieces = (
-        _points(cells, bins, kept, spec)
-        if spec.pointwise
-        else _differences(cells, moments, kept, spec)
-    )
-    places = np.arange(len(kept)) if spec.pointwise else kept
-    matrix = curves.accumulation(pieces.widths, pieces.known, places)
-    slope = np.where(pieces.known, pieces.slope, 0.0)
-    edges, start = cells.edges[kept], matrix @ slope
-    matrix = _centred(matrix, bins, spec)
-    error, freedom = _errors(matrix, pieces, bins, start, spec)
-    stats = _statistics(edges, bins, pieces, spec, start)
+    form = linear(cells, moments, kept, spec, trend)
+    bins, pieces = form.bins, form.pieces
+    edges, slope = cells.edges[kept], np.where(pieces.known, pieces.slope, 0.0)
+    error, freedom = _errors(form, spec)
+    stats = _statistics(edges, form, spec)
     spread = curves.heterogeneity(stats.widths, stats.std, spec.accumulate)
-    axis, seen = moments[AXIS].pool(kept[:-1]), _reached(bins.count)
+    seen = _reached(bins.count)
     return Effect(
         x=edges,
-        value=np.where(seen, matrix @ slope, np.nan),
+        value=np.where(seen, form.matrix @ slope, np.nan),
         heterogeneity=np.where(seen, spread, np.nan),
         std_error=np.where(seen, error, np.nan),
         freedom=freedom,
-        importance=curves.importance(edges, start, axis.weight, axis.mean, axis.m2),
+        importance=_importance(cells, moments[AXIS], kept, form, stats, pointwise=spec.pointwise),
         score=about.spread * _typical(stats.std, bins.weight),
         about=about,
         spec=spec,
@@ -114,80 +71,29 @@ def accumulate(
     )
 
 
-def _centred(matrix: Floats, bins: Moments, spec: Spec) -> Floats:
-    share = bins.weight / max(bins.weight.sum(), np.finfo(float).tiny)
-    return matrix - curves.centre_of(matrix, share) if spec.center == "mean" else matrix
-
-
-def _points(cells: Cells, bins: Moments, kept: Ints, spec: Spec) -> Pieces:
-    """Return the bins themselves: slopes of points may be pooled over any of them (RHALE Eq. 10, 11)."""
-    return Pieces(
-        np.diff(cells.edges[kept]),
-        np.where(bins.weight > 0, bins.mean, np.nan),
-        bins.variance(spec.ddof, spec.weight_kind),
-        bins.effective(spec.weight_kind),
-        bins.effective(spec.weight_kind) - 1,
-        np.arange(len(kept) - 1),
-    )
-
-
-def _differences(cells: Cells, moments: Mapping[str, Moments], kept: Ints, spec: Spec) -> Pieces:
-    """Return the fine cells: the curve is theirs, whatever bins are drawn, so that no rise is lost by merging.
-
-    The variance is the bin's, pooled within its cells (DESIGN 4.5): how slopes differ between cells is the curve's own
-    shape, not heterogeneity, and a single cell may hold too few rows to have one.
-    """
-    fine, kind, starts = moments[LOCAL], spec.weight_kind, kept[:-1]
-    own = ~np.isnan(fine.variance(spec.ddof, kind))
-    squares, divisor, freedom = (
-        np.add.reduceat(np.where(own, values, 0.0), starts)
-        for values in (fine.m2, fine.degrees(spec.ddof, kind), fine.effective(kind) - 1)
-    )
-    pooled = np.where(divisor > 0, squares / np.where(divisor > 0, divisor, 1.0), np.nan)
-    if ACROSS in moments:
-        crossed = moments[ACROSS].arrays()
-        gap = (fine.count == 0) & (moments[ACROSS].count > 0)
-        fine = Moments(**{k: np.where(gap, crossed[k], a) for k, a in fine.arrays().items()})
-    group = np.repeat(np.arange(len(starts)), np.diff(kept))
-    return Pieces(
-        cells.widths,
-        np.where(fine.weight > 0, fine.mean, np.nan),
-        pooled[group],
-        fine.effective(kind),
-        freedom[group],
-        starts,
-    )
-
-
-def _errors(
-    centred: Floats, pieces: Pieces, bins: Moments, start: Floats, spec: Spec
-) -> tuple[Floats, Floats]:
+def _errors(form: Linear, spec: Spec) -> tuple[Floats, Floats]:
     """Return standard errors at the edges (DESIGN 4.3) and their degrees of freedom."""
+    pieces, between = form.pieces, form.between
     error, freedom = curves.std_error(
-        centred, pieces.error2, pieces.degrees, pieces.starts, spec.accumulate_se
+        form.matrix, pieces.error2, pieces.degrees, pieces.starts, spec.accumulate_se
     )
     if spec.center != "mean":
         return error, freedom
     # The centre is itself a mean over rows, whose places within the bins are random.
-    total = bins.weight.sum()
-    share = bins.weight / total
-    middle = (start[:-1] + start[1:]) / 2
-    n = total if spec.weight_kind == "frequency" else total**2 / bins.weight2.sum()
-    between = float(share @ (middle - share @ middle) ** 2 / n)
     variance = error**2 + between
     with np.errstate(divide="ignore", invalid="ignore"):
         within = error**2 / variance
-        together = 1.0 / (within**2 / freedom + (1.0 - within) ** 2 / max(n - 1.0, 1.0))
+        together = 1.0 / (within**2 / freedom + (1.0 - within) ** 2 / max(form.size - 1.0, 1.0))
     return np.sqrt(variance), np.where(variance > 0, together, np.inf)
 
 
-def _statistics(
-    edges: Floats, bins: Moments, pieces: Pieces, spec: Spec, start: Floats
-) -> BinStats:
-    """Return the bins' own figures."""
-    effect, variance, error2 = pieces.slope, pieces.variance, pieces.error2
+def _statistics(edges: Floats, form: Linear, spec: Spec) -> BinStats:
+    """Return the bins' own figures; of unions of cells the mean effect is the rise over the width (DESIGN 4.5)."""
+    pieces, bins = form.pieces, form.bins
+    variance = pieces.variance[pieces.starts]
+    effect, error2 = pieces.effects()
     if not spec.pointwise:
-        effect, variance, error2 = _over_pieces(np.diff(edges), pieces, start)
+        effect = np.where(np.isnan(effect), np.nan, np.diff(form.start) / np.diff(edges))
     return BinStats(
         left=edges[:-1],
         right=edges[1:],
@@ -198,18 +104,26 @@ def _statistics(
         std_error=np.where(np.isnan(variance), np.nan, np.sqrt(error2)),
         empty=bins.count == 0,
         trusted=bins.count >= TRUSTED_ROWS,
+        **({} if pieces.trend is None else {"trend": pieces.trend}),
     )
 
 
-def _over_pieces(widths: Floats, pieces: Pieces, start: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return effect, variance and squared error of bins that are unions of pieces (DESIGN 4.5).
-
-    The mean effect is the bin's rise over its width, so that no rise is lost.
-    """
-    some = np.logical_or.reduceat(pieces.known, pieces.starts)
-    effect = np.where(some, np.diff(start) / widths, np.nan)
-    error2 = np.add.reduceat(pieces.widths**2 * pieces.error2, pieces.starts) / widths**2
-    return effect, pieces.variance[pieces.starts], error2
+def _importance(
+    cells: Cells, axis: Moments, kept: Ints, form: Linear, stats: BinStats, *, pointwise: bool
+) -> float:
+    """Return the standard deviation of the curve over the data; a bent one is cut at the cells' edges."""
+    start, pieces = form.start, form.pieces
+    if np.any(stats.trend):
+        edges = cells.edges[kept[0] : kept[-1] + 1]
+        if not pointwise:
+            every = np.arange(len(cells.edges))
+            rises = curves.accumulation(cells.widths, pieces.known, every)
+            start = rises @ np.where(pieces.known, pieces.slope, 0.0)
+        else:
+            start = np.interp(edges, cells.edges[kept], start) + bulge(stats, edges)
+        kept = np.arange(kept[0], kept[-1] + 1)
+    over = axis.pool(kept[:-1])
+    return curves.importance(cells.edges[kept], start, over.weight, over.mean, over.m2)
 
 
 def _reached(count: Floats) -> Bools:

@@ -8,10 +8,13 @@ from skedasis.cells import Grid
 from skedasis.moments import Moments
 from skedasis.results.effect import Curves, Effect
 from skedasis.results.parts import LevelStats, Rows
-from skedasis.results.side import Side
 from skedasis.results.spec import About, Spec
-from skedasis.results.surface import PairRows, Surface
+from skedasis.results.surfaces.side import Side
+from skedasis.results.surfaces.surface import PairRows, Surface
 from skedasis.typing import Floats
+
+SHOWN = "shown"
+"""Moments, over rows, of the surfaces that are averaged, shape (m0, m1)."""
 
 
 def depend(
@@ -129,6 +132,7 @@ def depend_pair(
         abouts=abouts,
         spec=spec,
         rows=rows,
+        moments={} if spec.mean_alone else {SHOWN: shown.reshape(*shape)},
     )
 
 

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skedasis.cells import Cells
-from skedasis.errors import DataError, UnsupportedError, explained
 from skedasis.moments import Moments
 from skedasis.results.parts import (
     TRUSTED_ROWS,
@@ -30,6 +29,9 @@ if TYPE_CHECKING:
 
     from skedasis.binning import Binning
     from skedasis.results.rises import Rise
+    from skedasis.results.trust.flags import Trust
+    from skedasis.results.trust.heterogeneity import HeterogeneityTest
+    from skedasis.results.trust.split import Split
 
 __all__ = ["TRUSTED_ROWS", "BinStats", "Curves", "Effect", "LevelStats", "MissingPoint", "Rows"]
 
@@ -44,7 +46,8 @@ class Effect:
         Edges of the bins, or points of the grid, in units of the feature; the means of the feature within the bins of
         an M-plot; the levels of a categorical feature, in the order of accumulation.
     value : ndarray of float, shape (m,)
-        The effect there, in units of the quantity.
+        The effect there, in units of the quantity. Between `x` it is linear, but where `bins.trend` is not 0: there it
+        is a parabola, and `path()` has what is to be drawn.
     heterogeneity : ndarray of float, shape (m,)
         How much the rows differ: accumulated from the left end (RHALE Eq. 16, UALE Eq. 9), or for PDP and ICE the
         standard deviation over rows of the curves minus their own anchor. At a level of a nominal feature the root mean
@@ -122,7 +125,7 @@ class Effect:
         )
 
     def __call__(self, x_new: Any) -> Floats:
-        """Evaluate the effect, linear between `x`; of a categorical feature at levels.
+        """Evaluate the effect, linear between `x` (a parabola where `bins.trend` is not 0); of a category at levels.
 
         Parameters
         ----------
@@ -148,71 +151,106 @@ class Effect:
             return np.where(place >= 0, self.value[place], np.nan).reshape(np.shape(x_new))
         x_new = np.asarray(x_new, dtype=float)
         found = np.interp(x_new, self.x, self.value, left=np.nan, right=np.nan)
+        if self.bins is not None and np.any(self.bins.trend):
+            from skedasis.results.trend import bulge
+
+            found = found + bulge(self.bins, x_new)
         # Of a single point `interp` says its value even where it is asked for NaN.
         return np.where(np.isnan(x_new), np.nan, found)
+
+    def path(self, points: int = 24) -> tuple[NDArray[Any], Floats]:
+        """Return the corners of a polygon that looks like the curve, (x, value): `x`, and `points` in each bend."""
+        from skedasis.results.trend import drawn
+
+        return drawn(self.bins, self.x, self.value, points)
 
     def interval(
         self,
         level: float = 0.95,
         method: Literal["analytic", "bootstrap"] = "analytic",
         *,
+        of: Literal["value", "bins", "importance", "score"] = "value",
+        simultaneous: bool = False,
+        bins: Literal["fixed", "chosen"] = "fixed",
         replicates: int = 1000,
         seed: int = 0,
+        threads: int = 1,
+        source: Literal["rows", "moments"] | None = None,
     ) -> tuple[Floats, Floats]:
-        """Return lower and upper ends of pointwise confidence intervals of `value`.
+        """Return lower and upper ends of confidence intervals of `value`, or of another figure.
 
         Parameters
         ----------
         level : float
             Between 0 and 1.
         method : {"analytic", "bootstrap"}
-            Student's t with the standard errors of DESIGN 4.3; or percentiles over resampled rows, the bins fixed.
-        replicates, seed : int
-            Of the bootstrap.
+            Student's t with the standard errors of DESIGN 4.3; or percentiles over resampled rows.
+        of : {"value", "bins", "importance", "score"}
+            The effect at `x`; the bins' mean effects; the two scalars (bootstrap only).
+        simultaneous : bool
+            A band that covers all points, or all bins, at once with probability `level`.
+        bins : {"fixed", "chosen"}
+            Whether a bootstrap keeps the bins, or chooses them anew in each replicate, by the effect's own scheme.
+        replicates, seed, threads : int
+            Of the bootstrap; threads change no number.
+        source : {"rows", "moments"}, optional
+            What a bootstrap draws from; by default rows, if all are kept.
 
         Returns
         -------
-        lower, upper : ndarray of float, shape (m,)
+        lower, upper : ndarray of float, shape (m,); (K,) of bins, () of a scalar
+            NaN where there is no variance, as in a bin of one row: zero would be a claim.
 
         Raises
         ------
         DataError
-            For a level outside (0, 1) or fewer than two replicates.
+            For a level outside (0, 1), fewer than two replicates, and other wrong arguments.
         UnsupportedError
-            For a bootstrap where no rows were kept, and for a mean without its heterogeneity.
+            For what an effect does not have, and for a mean without its heterogeneity.
 
         Notes
         -----
         The estimand is the mean of the local effects within the bins as they are: what binning itself changes, and the
-        error of the model, are not in it. No model row.
+        error of the model, are not in it. How they are made: `skedasis.results.intervals.interval`. No model row.
         """
-        from skedasis.resample import bootstrap_interval, t_interval
+        from skedasis.results.intervals.interval import Asked, interval
 
-        if not 0 < level < 1:
-            raise DataError(
-                explained("interval(level)", repr(level), "a number between 0 and 1", "Use 0.95")
-            )
-        if self.spec.mean_alone:
-            raise UnsupportedError(
-                explained(
-                    f"interval of a {self.spec.method} with heterogeneity=False",
-                    "the mean alone",
-                    "the spread of the rows' curves",
-                    "Explain again without heterogeneity=False",
-                )
-            )
-        if method == "analytic":
-            return t_interval(self.value, self.std_error, self.freedom, level)
-        if method != "bootstrap":
-            raise DataError(
-                explained("interval(method)", repr(method), "'analytic' or 'bootstrap'", "Name one")
-            )
-        return bootstrap_interval(self._replicate_source(), level, replicates, seed)
+        asked = Asked(level, method, of, simultaneous, bins, replicates, seed, threads, source)
+        return interval(self, asked)
 
-    def _replicate_source(self) -> Any:
-        from skedasis.results.replicate import resampler
+    def resampled(
+        self, counts: Any, of: Literal["value", "bins", "importance", "score"] = "value"
+    ) -> Floats:
+        """Return the effect with its rows counted otherwise, (R, m): see `results.intervals.interval.resampled`."""
+        from skedasis.results.intervals.interval import resampled
 
-        return resampler(self)
+        return resampled(self, counts, of)
+
+    def trust(
+        self, level: float = 0.95, *, X: Any = None, beside: Effect | None = None, seed: int = 0
+    ) -> Trust:
+        """Return what there is to object to the curve, as sentences; see `skedasis.results.trust.rules.trust`.
+
+        With X, what was explained, rows that the method made up are compared with the data. `beside` is another
+        method's effect of the same feature.
+        """
+        from skedasis.results.trust.rules import trust
+
+        return trust(self, level, X=X, beside=beside, seed=seed)
+
+    def split(self, *, seed: int = 0) -> Split:
+        """Split the variance within the bins by RHALE Theorem 1; see `skedasis.results.trust.split.split`."""
+        from skedasis.results.trust.split import split
+
+        return split(self, seed=seed)
+
+    def heterogeneity_test(
+        self, level: float = 0.95, above: float | None = None
+    ) -> HeterogeneityTest:
+        """Test whether rows differ at the same value; see `skedasis.results.trust.heterogeneity.heterogeneity_test`."""
+        from skedasis.results.trust.heterogeneity import heterogeneity_test
+
+        return heterogeneity_test(self, level, above)
 
     def rebin(self, bins: Binning | int) -> Effect:
         """Return the effect on other bins, from what is kept.

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from skedasis.data.schema import find
 from skedasis.errors import DataError, UnsupportedError, explained
 from skedasis.results.effect import Effect
-from skedasis.typing import Json
+from skedasis.typing import Floats, Json
+
+if TYPE_CHECKING:
+    from skedasis.results.statistics.statistics import Chance, Statistics
+    from skedasis.results.trust.flags import Trust
 
 
 @dataclass(frozen=True)
@@ -138,6 +142,108 @@ class Effects(Mapping[str, Effect]):
             for name, e in self.effects.items()
         ]
         return tuple(sorted(lines, key=lambda r: -getattr(r, by)))
+
+    def interval(
+        self,
+        level: float = 0.95,
+        method: Literal["analytic", "bootstrap"] = "analytic",
+        **options: Any,
+    ) -> dict[str, tuple[Floats, Floats]]:
+        """Return the intervals of all effects by feature.
+
+        Parameters
+        ----------
+        level, method, **options
+            As in `Effect.interval`.
+
+        Returns
+        -------
+        dict of str to (lower, upper)
+
+        Raises
+        ------
+        DataError, UnsupportedError
+            As there; where one feature cannot have what is asked for.
+
+        Notes
+        -----
+        In a bootstrap features with as many rows of the same weights share the draws of these, so that a thousand
+        replicates of all features cost one set of draws. A feature's replicates are those that it has alone.
+        No band covers several features at once. No model row.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import skedasis as sd
+        >>> X = np.random.default_rng(0).normal(size=(300, 2))
+        >>> es = sd.explain(lambda X: X[:, 0] * X[:, 1], X, method=sd.ALE(bins=5))
+        >>> ends = es.interval(0.9, "bootstrap", replicates=200, threads=2)
+        >>> list(ends), ends["x0"][0].shape
+        (['x0', 'x1'], (6,))
+        """
+        from skedasis.results.intervals.interval import Asked, intervals
+
+        return intervals(self.effects, Asked(level, method, **options))
+
+    def trust(
+        self,
+        level: float = 0.95,
+        *,
+        X: Any = None,
+        beside: Mapping[str, Effect] | None = None,
+        seed: int = 0,
+    ) -> Trust:
+        """Return what there is to object to all curves; parameters are those of `Effect.trust`, `beside` by feature."""
+        from skedasis.results.trust.rules import trust_all
+
+        return trust_all(self, level, X=X, beside=beside, seed=seed)
+
+    def statistics(
+        self,
+        y: Any = None,
+        level: float = 0.95,
+        replicates: int = 1000,
+        seed: int = 0,
+        null: Chance | Sequence[str] | str | None = None,
+        *,
+        weights: Any = None,
+        threads: int = 1,
+    ) -> Statistics:
+        """Return how large the effects are (ALED, ALER, NALED, NALER after Okoli 2023), how sure that is, and p-values.
+
+        Parameters
+        ----------
+        y : array of n numbers, optional
+            The outcome of the rows that were explained: for the figures in percentiles of it.
+        level, replicates, seed, threads
+            Of the bootstrap intervals.
+        null : Chance, or names of features, optional
+            What p-values compare with: `skedasis.chance`, or features that are known to be random.
+        weights : array of n numbers, optional
+            Of y, where the effects are weighted.
+
+        Returns
+        -------
+        Statistics
+
+        Raises
+        ------
+        DataError, UnsupportedError
+            See `skedasis.results.statistics.measure.statistics`, which also says what each figure is. No model row.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import skedasis as sd
+        >>> X = np.linspace(0, 1, 101)[:, None]
+        >>> es = sd.explain(lambda X: 4 * X[:, 0], X, method=sd.ALE(bins=10))
+        >>> s = es.statistics(y=4 * X[:, 0])["x0"]
+        >>> round(s.aled, 2), round(s.naled), [round(v, 2) for v in s.aler]
+        (1.01, 25, [-2.0, 2.0])
+        """
+        from skedasis.results.statistics.measure import statistics
+
+        return statistics(self, y, level, replicates, seed, null, weights=weights, threads=threads)
 
     def to_frame(
         self,

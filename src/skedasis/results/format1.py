@@ -15,6 +15,8 @@ from skedasis.results.spec import About, Spec
 from skedasis.typing import Json
 
 _PLAIN = ("x", "value", "heterogeneity", "std_error", "freedom")
+_LATER = {"trend"}
+"""What parts have today and had not then."""
 _PARTS: dict[str, type[Any]] = {"bins": BinStats, "rows": Rows, "curves": Curves, "cells": Cells}
 
 
@@ -46,6 +48,7 @@ def _effect(header: Json, i: int, array: Callable[[str], Any]) -> Effect:
                 **{
                     f.name: entries[f.name] if f.name in entries else own(f"{part}.{f.name}")
                     for f in fields(kind)
+                    if f.name not in _LATER
                 }
             )
     moments = {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
-from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,7 +12,7 @@ import numpy as np
 from skedasis.errors import DataError, UnsupportedError, explained
 from skedasis.resample import t_interval
 from skedasis.results.parts import locked
-from skedasis.results.words import count, no_interval, written
+from skedasis.results.words import count, given_level, no_interval, written
 from skedasis.typing import Floats, Ints, Json
 
 if TYPE_CHECKING:
@@ -231,7 +230,7 @@ class Importance:
         return self._lines()[_place(self.features, feature)]
 
     def interval(
-        self, level: float = 0.95, method: IntervalMethod = "analytic"
+        self, level: float = 0.95, method: IntervalMethod = "analytic", simultaneous: bool = False
     ) -> tuple[Floats, Floats]:
         """Return a confidence interval of each importance.
 
@@ -242,6 +241,8 @@ class Importance:
             "analytic" covers what would come out on other rows of the same kind: it includes the rows' sampling error
             (the Hájek projection over rows as receivers and as donors). "repeats" covers the draws of donors only: what
             would come out on these rows with infinitely many repeats.
+        simultaneous : bool
+            Intervals that cover all features at once, each at level ** (1 / features): Šidák's, as if independent.
 
         Returns
         -------
@@ -263,10 +264,9 @@ class Importance:
             raise DataError(
                 explained("interval(method)", repr(method), "'analytic' or 'repeats'", "Name one")
             )
-        if isinstance(level, bool) or not isinstance(level, Real) or not 0 < float(level) < 1:
-            raise DataError(
-                explained("interval(level)", repr(level), "a number between 0 and 1", "Use 0.95")
-            )
+        level = given_level("interval(level)", level)
+        if simultaneous:
+            level **= 1 / max(int(np.count_nonzero(self.std_error != 0)), 1)
         if method == "repeats" and not self.is_exact:
             repeats = self.values.shape[1]
             if repeats < 2:

@@ -26,20 +26,27 @@ from skedasis.results.diagnosis import Diagnosis, Verdict
 from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
 from skedasis.results.importance import Importance, LocalImportance
+from skedasis.results.models.several import EffectOfModels, EffectsOfModels
+from skedasis.results.models.several_more import ImportanceOfModels, SurfaceOfModels
 from skedasis.results.packing import Packer, unpacked
 from skedasis.results.parts import BinStats, Curves, LevelStats, MissingPoint, Rows
-from skedasis.results.side import Side
 from skedasis.results.spec import About, Spec
-from skedasis.results.surface import CellStats, PairRows, Surface
+from skedasis.results.statistics.statistics import Chance, Statistic, Statistics
+from skedasis.results.surfaces.side import Side
+from skedasis.results.surfaces.surface import CellStats, PairRows, Surface
 
 FORMAT = 2
 """Written. Format 1, which knew numeric features alone, is read too."""
 
 _HEADER = "header"
-_RESULTS = (Diagnosis, Effect, Effects, Importance, Surface)
+_RESULTS = (
+    *(Diagnosis, Effect, Effects, Importance, Surface),
+    *(EffectOfModels, EffectsOfModels, ImportanceOfModels, SurfaceOfModels),
+    *(Chance, Statistics),
+)
 _PARTS = (
     *(About, BinStats, CellStats, Cells, Curves, Feature),
-    *(LevelStats, LocalImportance, MissingPoint, Moments, Verdict),
+    *(LevelStats, LocalImportance, MissingPoint, Moments, Statistic, Verdict),
 )
 _KINDS: dict[str, type[Any]] = {
     kind.__name__: kind for kind in (*_RESULTS, *_PARTS, PairRows, Rows, Side, Spec)

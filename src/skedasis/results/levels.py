@@ -187,23 +187,9 @@ def _errors(forms: Floats, own: Floats, steps: Steps, spec: Spec) -> tuple[Float
     kind, pooled = spec.weight_kind, steps.pooled
     size = np.where(pooled.weight > 0, pooled.weight, 1.0)
     free = pooled.degrees(1, kind)
-    scale = np.where(free > 0, np.sqrt(size / np.where(free > 0, free, 1.0)), 1.0) / size
-    part = forms * scale
-    nothing = np.zeros((len(forms), 1))
-    a, b = np.hstack([nothing, part]), np.hstack([part, nothing])
-    at_down, at_up = np.append(0.0, pooled.mean), np.append(pooled.mean, 0.0)
-    down, up, both = steps.down, steps.up, steps.both
-    off_down, off_up = down.mean - at_down, up.mean - at_up
-    square_down = down.m2 + down.weight * off_down**2
-    square_up = up.m2 + up.weight * off_up**2
-    product = (both.m2 - down.m2 - up.m2) / 2 + up.weight * off_down * off_up
-    # The first level has no step before it, the last none after: their moments are of zeros.
-    product[0] = product[-1] = 0.0
-    square_down[0] = square_up[-1] = 0.0
-    sums = a**2 * square_down + b**2 * square_up + 2 * a * b * product + own**2 * up.weight
-    sums += (
-        2 * own * up.weight * (a * _inner(off_down, first=True) + b * _inner(off_up, first=False))
-    )
+    (a, b), up, seen = coefficients(forms, steps, spec), steps.up, Scatter.of(steps)
+    sums = a**2 * seen.down + b**2 * seen.up + 2 * a * b * seen.both + own**2 * up.weight
+    sums += 2 * own * up.weight * (a * seen.off_down + b * seen.off_up)
     ratio = np.where(up.weight > 0, up.weight2 / np.where(up.weight > 0, up.weight, 1.0), 1.0)
     sums = np.maximum(sums, 0.0) * (1.0 if kind == "frequency" else ratio)
     variance = sums.sum(axis=1)
@@ -217,11 +203,48 @@ def _errors(forms: Floats, own: Floats, steps: Steps, spec: Spec) -> tuple[Float
     return np.sqrt(variance), freedom
 
 
-def _inner(off: Floats, *, first: bool) -> Floats:
-    """Return deviations with the one of the step that does not exist set to zero."""
-    off = off.copy()
-    off[0 if first else -1] = 0.0
-    return off
+@dataclass(frozen=True, eq=False)
+class Scatter:
+    """Second moments, by level, of how far the rows' two steps are from those pooled; each an array of L numbers.
+
+    Parameters
+    ----------
+    down, up, both : ndarray of float
+        Weighted sums of squares, and of products.
+    off_down, off_up : ndarray of float
+        The level's own mean steps minus those pooled; 0 for the step that does not exist.
+    """
+
+    down: Floats
+    up: Floats
+    both: Floats
+    off_down: Floats
+    off_up: Floats
+
+    @classmethod
+    def of(cls, steps: Steps) -> Scatter:
+        """Gather the scatter around the pooled steps."""
+        down, up, both = steps.down, steps.up, steps.both
+        off_down = down.mean - np.append(0.0, steps.pooled.mean)
+        off_up = up.mean - np.append(steps.pooled.mean, 0.0)
+        # The first level has no step before it, the last none after: their moments are of zeros.
+        off_down[0] = off_up[-1] = 0.0
+        square_down = down.m2 + down.weight * off_down**2
+        square_up = up.m2 + up.weight * off_up**2
+        product = (both.m2 - down.m2 - up.m2) / 2 + up.weight * off_down * off_up
+        product[0] = product[-1] = 0.0
+        square_down[0] = square_up[-1] = 0.0
+        return cls(square_down, square_up, product, off_down, off_up)
+
+
+def coefficients(forms: Floats, steps: Steps, spec: Spec) -> tuple[Floats, Floats]:
+    """Return what a row of each level adds to forms of the mean steps, by its step down and by that up: (m, L) each."""
+    pooled = steps.pooled
+    size = np.where(pooled.weight > 0, pooled.weight, 1.0)
+    free = pooled.degrees(1, spec.weight_kind)
+    part = forms * np.where(free > 0, np.sqrt(size / np.where(free > 0, free, 1.0)), 1.0) / size
+    nothing = np.zeros((len(forms), 1))
+    return np.hstack([nothing, part]), np.hstack([part, nothing])
 
 
 def _spread(levels: LevelStats, steps: Steps, stats: BinStats, about: About, spec: Spec) -> Floats:

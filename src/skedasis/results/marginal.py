@@ -9,9 +9,9 @@ import numpy as np
 from skedasis import curves
 from skedasis.cells import Cells
 from skedasis.moments import Moments
-from skedasis.results.accumulated import AXIS, LOCAL
 from skedasis.results.effect import Effect
 from skedasis.results.parts import TRUSTED_ROWS, BinStats, LevelStats, Rows
+from skedasis.results.pieces import AXIS, LOCAL
 from skedasis.results.spec import About, Spec
 from skedasis.typing import Floats, Ints
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from skedasis.moments import Moments
-from skedasis.results.accumulated import AXIS, LOCAL
 from skedasis.results.effect import Effect
 from skedasis.results.parts import MissingPoint
+from skedasis.results.pieces import AXIS, LOCAL
 
 
 def with_missing(effect: Effect, moments: Moments, *, exact: bool) -> Effect:
@@ -55,5 +55,5 @@ def _level(effect: Effect) -> float:
     there = axis.weight > 0
     if not there.any() or (effect.bins is not None and effect.spec.center == "mean"):
         return 0.0  # accumulated effects are centred already
-    value = np.interp(axis.mean[there], effect.x, effect.value)
+    value = effect(np.clip(axis.mean[there], effect.x[0], effect.x[-1]))
     return float(np.average(value, weights=axis.weight[there]))

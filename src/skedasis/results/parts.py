@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -43,6 +43,9 @@ class BinStats:
         Standard error of `effect`; NaN likewise.
     empty, trusted : ndarray of bool, shape (K,)
         No row at all; ten rows or more.
+    trend : ndarray of float, shape (K,)
+        By how much the slope changes per unit of the feature within the bin: 0 where it is constant. Where it is not,
+        `effect` is the slope in the middle of the bin, and `std` the spread about the line.
     """
 
     left: NDArray[Any]
@@ -54,8 +57,12 @@ class BinStats:
     std_error: Floats
     empty: Bools
     trusted: Bools
+    trend: Floats = field(default_factory=lambda: np.zeros(0))
 
     def __post_init__(self) -> None:
+        # Constant slopes; and files written before there were others.
+        if len(self.trend) != len(self.left):
+            object.__setattr__(self, "trend", np.zeros(len(self.left)))
         locked(*(getattr(self, f.name) for f in fields(self)))
 
     def __len__(self) -> int:
@@ -67,6 +74,12 @@ class BinStats:
         if self.left.dtype.kind != "f":
             return np.ones(len(self))
         return self.right - self.left
+
+    @property
+    def ends(self) -> tuple[Floats, Floats]:
+        """Return the slopes at the left and at the right end of each bin: alike where `trend` is 0."""
+        tilt = self.trend * self.widths / 2
+        return self.effect - tilt, self.effect + tilt
 
     @classmethod
     def none(cls) -> BinStats:

@@ -7,33 +7,33 @@ of these cells. Steps between levels can be grouped into runs, where the feature
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 
 from skedasis.binning import (
-    EXACT,
     AutoUniform,
     Binning,
     Edges,
     Greedy,
     Optimal,
     Quantile,
-    Spread,
     Uniform,
     as_binning,
     fitting,
+    for_local,
 )
 from skedasis.cells import Cells
 from skedasis.data.summary import Column
 from skedasis.errors import UnsupportedError, explained
 from skedasis.moments import Moments
-from skedasis.results.accumulated import AXIS, LOCAL, accumulate
+from skedasis.results.accumulated import accumulate
+from skedasis.results.choosing import Chosen, chosen_bins, spread_of
 from skedasis.results.effect import Effect, Rows
 from skedasis.results.levels import Steps, accumulate_levels, grouped
 from skedasis.results.marginal import marginal
 from skedasis.results.parts import LevelStats
+from skedasis.results.pieces import AXIS, LOCAL
 from skedasis.results.spec import Spec
 from skedasis.typing import Bools, Floats, Ints
 
@@ -154,20 +154,24 @@ def _from_rows(
     gathered = Moments.of(local[inside], cell[inside], len(cells), w)
     axis = Moments.of(rows.x[inside], cell[inside], len(cells), w, like=gathered)
     largest = float(np.abs(local[inside]).max(initial=0.0))
-    kept = _chosen(scheme, cells, gathered, spec, largest)
     spec = replace(spec, closed=cells.closed)
-    result = _read(effect, cells, {LOCAL: gathered, AXIS: axis}, kept, spec)
+    moments = {LOCAL: gathered, AXIS: axis}
+    whole = _column(effect, rows).integer and spec.local == "differences"
+    spread = spread_of(spec, largest)
+    found = chosen_bins(scheme, cells, moments, spec, spread, rows, whole=whole)
+    result = _read(effect, found, spec)
     # Rows beyond the first edges were not kept: they stay outside.
     outside = effect.provenance.get("rows_outside", 0) + len(rows) - int(inside.sum())
     return result.with_provenance({"rows_outside": outside})
 
 
-def _read(
-    effect: Effect, cells: Cells, moments: Mapping[str, Moments], kept: Ints, spec: Spec
-) -> Effect:
+def _read(effect: Effect, found: Chosen, spec: Spec) -> Effect:
     """Return the effect that the moments of cells give: means of the values, or slopes accumulated."""
-    how = marginal if spec.local == "values" else accumulate
-    return how(cells, moments, kept, spec, effect.about, effect.rows)
+    about, rows = effect.about, effect.rows
+    if spec.local == "values":
+        return marginal(found.cells, found.moments, found.kept, spec, about, rows)
+    cells, moments, kept = found.cells, found.moments, found.kept
+    return accumulate(cells, moments, kept, spec, about, rows, trend=found.trend)
 
 
 def _with_missing(before: Effect, after: Effect) -> Effect:
@@ -183,7 +187,7 @@ def _with_missing(before: Effect, after: Effect) -> Effect:
     if spec.center == "mean" or after.levels is not None:
         return replace(after, missing_point=point)
     axis = after.moments[AXIS]
-    level = _mean(np.interp(axis.mean, after.x, after.value), axis)
+    level = _mean(after(np.clip(axis.mean, after.x[0], after.x[-1])), axis)
     return replace(after, missing_point=replace(point, value=point.effect + level))
 
 
@@ -199,6 +203,7 @@ def _from_cells(
     effect: Effect, cells: Cells, scheme: Binning, spec: Spec, column: Column
 ) -> Effect:
     """Choose among the existing edges: exact where the scheme's are among them."""
+    scheme = for_local(scheme, spec.local)
     differences = not spec.pointwise
     if differences and isinstance(scheme, (Optimal, Greedy)):
         places, moved = np.arange(len(cells.edges)), np.zeros(1, dtype=bool)
@@ -221,8 +226,8 @@ def _from_cells(
     cells, places = Cells(cells.edges[places[0] : places[-1] + 1], cells.closed), places - places[0]
     moments = {name: m.take(part) for name, m in effect.moments.items()}
     fine = moments[LOCAL].pool(places[:-1])
-    kept = places[_chosen(scheme, cells.keep(places), fine, spec, _largest(fine))]
-    result = _read(effect, cells, moments, kept, spec)
+    spread = spread_of(spec, _largest(fine))
+    result = _read(effect, chosen_bins(scheme, cells, moments, spec, spread, None, places), spec)
     if not moved.any():
         return result
     note = {"exact": False, "approximated": "edges moved to those of the nearest fine cells"}
@@ -259,8 +264,11 @@ def _largest(fine: Moments) -> float:
     return float(np.sqrt((fine.mean**2 + fine.m2 / sized).max(initial=0.0)))
 
 
-def _chosen(scheme: Binning, cells: Cells, moments: Moments, spec: Spec, largest: float) -> Ints:
-    if len(cells) == 0:
-        return np.array([0])
-    noise = EXACT if spec.local in ("slopes", "values") else Spread.noise
-    return scheme.choose(cells, moments, Spread(spec.ddof, spec.weight_kind, largest, noise))
+def fine_cells(effect: Effect, cells: Cells, scheme: Binning) -> tuple[Cells, Ints]:
+    """Return an effect's cells, and which of their edges a scheme chooses among."""
+    if not effect.spec.pointwise and isinstance(scheme, (Optimal, Greedy)):
+        return cells, np.arange(len(cells.edges))
+    rows = effect.rows
+    whole = rows is not None and rows.exact
+    column = _column(effect, rows) if whole and rows is not None else _stand_in(effect, cells)
+    return cells, _nearest(cells, scheme.candidates(column).edges)[0]

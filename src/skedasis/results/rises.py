@@ -13,11 +13,12 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from skedasis.errors import DataError, UnsupportedError, explained
+from skedasis.errors import UnsupportedError, explained
 from skedasis.moments import Moments, WeightKind
 from skedasis.resample import t_interval
 from skedasis.results.effect import Curves, Effect
 from skedasis.results.parts import TRUSTED_ROWS
+from skedasis.results.words import given_level
 from skedasis.typing import Floats, Ints
 
 Verdict = Literal["all", "elsewhere", "unclear"]
@@ -135,10 +136,7 @@ def rises(effect: Effect, level: float = 0.95) -> tuple[Rise, ...]:
     >>> [(round(r.left, 1), round(r.right, 1), r.verdict) for r in rises(e)]
     [(0.5, 0.9, 'all')]
     """
-    if isinstance(level, bool) or not 0 < level < 1:
-        raise DataError(
-            explained("rises(level)", repr(level), "a number between 0 and 1", "Use 0.95")
-        )
+    level = given_level("rises(level)", level)
     grid, curves = np.asarray(effect.x), _curves(effect)
     y, kind = curves.value, effect.spec.weight_kind
     if len(y) == 0:

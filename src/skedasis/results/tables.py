@@ -12,7 +12,7 @@ import numpy as np
 from skedasis.errors import DataError, UnsupportedError, explained
 from skedasis.results.effect import Effect
 from skedasis.results.parts import BinStats, LevelStats
-from skedasis.results.surface import CellStats, Surface
+from skedasis.results.surfaces.surface import CellStats, Surface
 
 Table = dict[str, Any]
 _LIBRARIES = ("pandas", "polars", "pyarrow")
@@ -170,6 +170,7 @@ def surface_table(surface: Surface, of: str) -> Table:
         x0, x1 = _product(nodes[0], nodes[1])
         columns = {"x0": x0, "x1": x1, "value": surface.value.ravel()}
         columns["heterogeneity"] = surface.heterogeneity.ravel()
+        columns["std_error"] = surface.std_error.ravel()
     elif surface.cells is None:
         raise UnsupportedError(
             explained(

@@ -1,8 +1,9 @@
-"""What an importance says of itself in words: printed as a table, and why it has no interval."""
+"""What results say of themselves in words: printed as a table, and why there is no interval."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +26,22 @@ def count(number: int, what: str) -> str:
     ('1 row', '1,200 rows')
     """
     return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def given_level(what: str, level: Any) -> float:
+    """Return a confidence level, or refuse it."""
+    number = isinstance(level, Real) and not isinstance(level, (bool, np.bool_))
+    if not number or not 0 < float(level) < 1:
+        raise DataError(explained(what, repr(level), "a number between 0 and 1", "Use 0.95"))
+    return float(level)
+
+
+def given_seed(what: str, seed: Any) -> int:
+    """Return a seed, or refuse it."""
+    whole = isinstance(seed, Integral) and not isinstance(seed, (bool, np.bool_))
+    if not whole or seed < 0:
+        raise DataError(explained(what, repr(seed), "0 or more", "Use 0"))
+    return int(seed)
 
 
 def written(importance: Importance) -> str:

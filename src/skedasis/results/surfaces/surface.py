@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,72 +14,17 @@ from skedasis.errors import UnsupportedError, explained
 from skedasis.moments import Moments
 from skedasis.results.effect import Effect
 from skedasis.results.parts import locked
-from skedasis.results.side import Side
 from skedasis.results.spec import About, Spec
-from skedasis.typing import Bools, Floats, Ints, Json
+from skedasis.results.surfaces.pair_parts import CellStats, PairRows
+from skedasis.results.surfaces.side import Side
+from skedasis.typing import Bools, Floats, Json
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from skedasis.binning import Binning
-
-
-@dataclass(frozen=True, eq=False)
-class CellStats:
-    """The cells of an accumulated surface, bin by bin or step by step, shape (K0, K1).
-
-    Parameters
-    ----------
-    count : ndarray of int
-        Rows. Of a categorical feature a cell is the step between two levels, and the rows of both are in it.
-    weight : ndarray of float
-        Their weight.
-    effect : ndarray of float
-        Mean double difference across the cell (ale_vs_pdp Eq. 6.5), in units of the quantity; NaN where the cell is
-        empty.
-    std : ndarray of float
-        Spread of the rows' double differences; NaN where the weight is 1 or less.
-    empty : ndarray of bool
-        No row.
-    """
-
-    count: Ints
-    weight: Floats
-    effect: Floats
-    std: Floats
-    empty: Bools
-
-    def __post_init__(self) -> None:
-        locked(*(getattr(self, f.name) for f in fields(self)))
-
-
-@dataclass(frozen=True, eq=False)
-class PairRows:
-    """The rows that a surface keeps.
-
-    Parameters
-    ----------
-    x0, x1 : ndarray of float, shape (r,)
-        The features' values; places of levels for a categorical feature, NaN where there is none.
-    effect : ndarray of float, shape (r,), optional
-        Mixed derivatives; None where local effects are differences across cells.
-    weight : ndarray of float, shape (r,), optional
-    exact : bool
-        Whether these are all rows that took part; otherwise they are a seeded sample.
-    slope0, slope1 : ndarray of float, shape (r,), optional
-        Slopes by each of the features, where they came with the mixed derivatives.
-    """
-
-    x0: Floats
-    x1: Floats
-    effect: Floats | None = None
-    weight: Floats | None = None
-    exact: bool = True
-    slope0: Floats | None = None
-    slope1: Floats | None = None
-
-    def __len__(self) -> int:
-        return len(self.x0)
+    from skedasis.results.surfaces.errors import SurfaceError
+    from skedasis.results.trust.flags import Trust
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,6 +90,32 @@ class Surface:
         """Return whether the values hold what each feature does by itself."""
         return self.cells is None or bool(self.provenance.get("main_effects"))
 
+    @cached_property
+    def error(self) -> SurfaceError:
+        """Return the standard errors, worked out when they are first asked for."""
+        from skedasis.results.surfaces.errors import surface_error
+
+        return surface_error(self)
+
+    @property
+    def std_error(self) -> Floats:
+        """Return the standard error of each value, (m0, m1), in units of the quantity (see `interval`).
+
+        NaN where the spread of the rows is not known: of a mean alone, with main effects added, in files of earlier
+        versions, and where every cell has but one row.
+        """
+        return self.error.std_error
+
+    @property
+    def freedom(self) -> Floats:
+        """Return the degrees of freedom of `std_error`, (m0, m1), after Satterthwaite; infinite where it is zero."""
+        return self.error.freedom
+
+    @property
+    def support(self) -> Bools | None:
+        """Return which cells have a row, (K0, K1); None for a PDP, which has no cells."""
+        return None if self.cells is None else ~self.cells.empty
+
     def __repr__(self) -> str:
         a, b = self.features
         # With main effects in it the number is no interaction's, and says so.
@@ -179,7 +151,7 @@ class Surface:
         >>> bool(abs(s(0.5, -0.5) + 0.25) < 0.1)
         True
         """
-        from skedasis.results.evaluate import evaluated
+        from skedasis.results.surfaces.evaluate import evaluated
 
         return evaluated(self, x0, x1, step=step)
 
@@ -197,9 +169,116 @@ class Surface:
         -----
         No model row.
         """
-        from skedasis.results.evaluate import strength
+        from skedasis.results.surfaces.evaluate import strength
 
         return strength(self)
+
+    def interval(
+        self,
+        level: float = 0.95,
+        method: Literal["analytic", "bootstrap"] = "analytic",
+        *,
+        simultaneous: bool = False,
+        of: Literal["value", "cells"] = "value",
+        replicates: int = 1000,
+        seed: int = 0,
+    ) -> tuple[Floats, Floats]:
+        """Return lower and upper ends of confidence intervals.
+
+        Parameters
+        ----------
+        level : float
+            Between 0 and 1.
+        method : {"analytic", "bootstrap"}
+            Student's t with `std_error` and `freedom`; or percentiles over rows drawn again with the cells as they are
+            (cells that a draw leaves empty take what empty cells take). Where not all rows were kept, the numbers of
+            rows in the cells and their means are drawn from the moments; of a PDP point by point.
+        simultaneous : bool
+            Whether the intervals hold all together with this level, not each: from the largest deviation of draws from
+            the errors' covariance, or of the replicates; of cells, and of a PDP without its rows' surfaces, each at
+            level ** (1 / points), which is conservative.
+        of : {"value", "cells"}
+            Of the surface at its nodes; or of the cells' mean double differences, `cells.effect`.
+        replicates, seed : int
+            Of the bootstrap; the seed of simultaneous bands, too.
+
+        Returns
+        -------
+        lower, upper : ndarray of float, shape (m0, m1), or (K0, K1) of cells
+
+        Raises
+        ------
+        DataError
+            For a level outside (0, 1) or fewer than two replicates.
+        UnsupportedError
+            For a mean without its heterogeneity, for a surface to which main effects were added, and for a file of an
+            earlier version with a categorical feature.
+
+        Notes
+        -----
+        The estimand is the population's surface on these cells, empty ones filled as here: the error is that of the
+        mean double differences and of the shares of the rows by which main effects and the mean are taken off. Cells
+        whose rows have no variance borrow that of the nearest cell that has one. What rounding of the quantity's values
+        can do is added, so that no joint effect is claimed where there is only that. No model row.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import skedasis as sd
+        >>> X = np.random.default_rng(0).uniform(-1, 1, size=(400, 3))
+        >>> s = sd.explain(lambda X: X[:, 0] * X[:, 1] * X[:, 2], X, (0, 1), method=sd.ALE(bins=3))
+        >>> lower, upper = s.interval(0.95, simultaneous=True)
+        >>> bool(((lower <= 0) & (0 <= upper)).all())
+        True
+        """
+        from skedasis.results.surfaces.interval import interval
+
+        return interval(
+            self,
+            level,
+            method,
+            simultaneous=simultaneous,
+            of=of,
+            replicates=replicates,
+            seed=seed,
+        )
+
+    def resampled(self, counts: Any) -> Floats:
+        """Return the surface with its rows counted otherwise, the cells as they are.
+
+        Parameters
+        ----------
+        counts : array_like, shape (R, r) or (r,)
+            How often each of the kept rows counts, in place of its weight: once for each replicate.
+
+        Returns
+        -------
+        ndarray of float, shape (R, m0, m1)
+            What explaining the rows so often on the same cells gives.
+
+        Raises
+        ------
+        DataError
+            For counts of another shape, that are negative, or all zero.
+        UnsupportedError
+            Where not all rows were kept, or, of a PDP, not their own surfaces (``ice="all"``).
+
+        Notes
+        -----
+        No model row.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import skedasis as sd
+        >>> X = np.random.default_rng(0).uniform(size=(50, 2))
+        >>> s = sd.explain(lambda X: X[:, 0] * X[:, 1], X, (0, 1), method=sd.ALE(bins=2))
+        >>> bool(np.allclose(s.resampled(np.ones(50))[0], s.value))
+        True
+        """
+        from skedasis.results.surfaces.draws import resampled
+
+        return resampled(self, counts)
 
     def with_main_effects(self, effects: Mapping[str, Effect] | None = None) -> Surface:
         """Return the surface with what each feature does by itself added.
@@ -261,9 +340,15 @@ class Surface:
         UnsupportedError
             For an ALE, whose double differences belong to their cells; for a PDP; and where rows were not all kept.
         """
-        from skedasis.results.pairs import rebinned
+        from skedasis.results.surfaces.pairs import rebinned
 
         return rebinned(self, bins)
+
+    def trust(self, *, X: Any = None, seed: int = 0) -> Trust:
+        """Return what there is to object to the surface, as sentences; see `skedasis.results.trust.of_surfaces`."""
+        from skedasis.results.trust.of_surfaces import trust_surface
+
+        return trust_surface(self, X=X, seed=seed)
 
     def to_frame(
         self, backend: str | None = None, *, of: Literal["effect", "cells"] = "effect"

@@ -18,14 +18,16 @@ from skedasis.curves import accumulation
 from skedasis.data.summary import Column
 from skedasis.errors import UnsupportedError, explained
 from skedasis.moments import Moments
-from skedasis.results.side import Side
 from skedasis.results.spec import About, Spec
-from skedasis.results.surface import CellStats, PairRows, Surface
-from skedasis.typing import Bools, Floats
+from skedasis.results.surfaces.side import Side
+from skedasis.results.surfaces.surface import CellStats, PairRows, Surface
+from skedasis.typing import Bools, Floats, Ints
 
-CELL, HOME, MAIN0, MAIN1 = "cell", "home", "main0", "main1"
+CELL, HOME, MAIN0, MAIN1, JOINT = "cell", "home", "main0", "main1", "joint"
 """Moments: of the double differences in each cell; of the rows in each pair of homes; of the differences along each
-feature, in the cells of that feature. The first are of shape (K0, K1), the second (h0, h1)."""
+feature, in the cells of that feature; where rows take part in several cells, of each of a row's double differences and
+of the sum of each two of them, which gives their covariance. The first are of shape (K0, K1), the second (h0, h1), the
+last (q (q + 1) / 2, h0, h1)."""
 
 
 def surface(
@@ -66,13 +68,24 @@ def surface(
         abouts=abouts,
         spec=spec,
         cells=CellStats(
-            cell.count.astype(int), cell.weight, np.where(empty, np.nan, cell.mean), std, empty
+            cell.count.astype(int),
+            cell.weight,
+            np.where(empty, np.nan, cell.mean),
+            std,
+            empty,
+            std_error=mean_error(cell, spec),
         ),
         main=_main_effects(moments, sides),
         rows=rows,
         moments=moments,
         provenance={"empty_cells": "nearest" if fill else "left empty"},
     )
+
+
+def mean_error(cell: Moments, spec: Spec) -> Floats:
+    """Return the standard error of each cell's mean; NaN where the cell has no variance."""
+    size = cell.effective(spec.weight_kind)
+    return np.sqrt(cell.variance(1, spec.weight_kind) / np.where(size > 0, size, 1.0))
 
 
 def filled(delta: Floats, empty: Bools, centres0: Floats, centres1: Floats) -> Floats:
@@ -86,17 +99,56 @@ def filled(delta: Floats, empty: Bools, centres0: Floats, centres1: Floats) -> F
     centres0, centres1 : ndarray of float, shapes (K0,) and (K1,)
         The cells' centres as shares of the ranges.
     """
+    given = np.where(empty, 0.0, delta).ravel()
+    return (lending(empty, centres0, centres1) @ given).reshape(delta.shape)
+
+
+def lending(empty: Bools, centres0: Floats, centres1: Floats) -> Any:
+    """Return the sparse matrix (K0 K1, K0 K1) by which cells that are not empty lend their values to those that are.
+
+    Parameters
+    ----------
+    empty, centres0, centres1
+        As `filled` takes them.
+    """
+    from scipy.sparse import csr_array, eye_array
     from scipy.spatial import KDTree
 
-    out, values = delta.copy(), delta[~empty]
+    if not empty.any():
+        return eye_array(empty.size, format="csr")
     there, where = np.argwhere(~empty), np.argwhere(empty)
     tree = KDTree(np.stack([centres0[there[:, 0]], centres1[there[:, 1]]], axis=1))
     places = np.stack([centres0[where[:, 0]], centres1[where[:, 1]]], axis=1)
     distance, _ = tree.query(places)
     # Rounding must not decide between cells that are equally far.
     nearest = tree.query_ball_point(places, np.asarray(distance) * (1 + 1e-9))
-    out[empty] = [values[sorted(found)].mean() for found in nearest]
-    return out
+    lenders, takers = np.flatnonzero(~empty), np.flatnonzero(empty)
+    size = np.array([len(found) for found in nearest], dtype=np.int64)
+    found = np.concatenate([np.sort(f) for f in nearest]).astype(np.int64)
+    row = np.concatenate([lenders, np.repeat(takers, size)])
+    column = np.concatenate([lenders, lenders[found]])
+    share = np.concatenate([np.ones(len(lenders)), np.repeat(1.0 / size, size)])
+    return csr_array((share, (row, column)), shape=(empty.size, empty.size))
+
+
+def steps_of(side: Side) -> tuple[int, ...]:
+    """Return the cells along one feature that a row takes part in, counted from its home: its bin, or two steps."""
+    if side.m == 1 or side.points is not None:
+        return ()
+    return (0, -1) if side.levels is not None else (0,)
+
+
+def taking_part(sides: tuple[Side, Side]) -> Ints:
+    """Return the cells that the rows of each pair of homes take part in, shape (q, h0 h1); -1 where there is none."""
+    k, m = sides[0].m - 1, sides[1].m - 1
+    h0, h1 = np.arange(sides[0].homes)[:, None], np.arange(sides[1].homes)
+    cells: list[Ints] = []
+    for c0 in steps_of(sides[0]):
+        for c1 in steps_of(sides[1]):
+            i, j = h0 + c0, h1 + c1
+            valid = (i >= 0) & (i < k) & (j >= 0) & (j < m)
+            cells.append(np.where(valid, i * m + j, -1).ravel())
+    return np.array(cells, dtype=np.int64).reshape(len(cells), sides[0].homes * sides[1].homes)
 
 
 def second_order(delta: Floats, weight: Floats, sides: tuple[Side, Side]) -> Floats:
@@ -104,31 +156,41 @@ def second_order(delta: Floats, weight: Floats, sides: tuple[Side, Side]) -> Flo
 
     Parameters
     ----------
-    delta : ndarray of float, shape (K0, K1)
-    weight : ndarray of float, shape (h0, h1)
+    delta : ndarray of float, shape (..., K0, K1)
+    weight : ndarray of float, shape (h0, h1), or (..., h0, h1)
         Of the rows in each pair of homes.
     sides : tuple of two Side
 
     Returns
     -------
-    ndarray of float, shape (m0, m1)
+    ndarray of float, shape (..., m0, m1)
+        One surface for each entry of the leading axes.
     """
-    total = np.zeros((sides[0].m, sides[1].m))
-    total[1:, 1:] = np.cumsum(np.cumsum(delta, axis=0), axis=1)
+    total = np.zeros((*delta.shape[:-2], sides[0].m, sides[1].m))
+    total[..., 1:, 1:] = np.cumsum(np.cumsum(delta, axis=-2), axis=-1)
     first = _accumulated_main(total, weight, *sides)
-    second = _accumulated_main(total.T, weight.T, sides[1], sides[0])
-    total = total - first[:, None] - second[None, :]
+    second = _accumulated_main(total.swapaxes(-1, -2), weight.swapaxes(-1, -2), sides[1], sides[0])
+    total = total - first[..., :, None] - second[..., None, :]
     seen = sides[0].averaging() @ total @ sides[1].averaging().T
-    return total - (weight * seen).sum() / weight.sum()
+    mean = (weight * seen).sum(axis=(-2, -1)) / weight.sum(axis=(-2, -1))
+    return total - mean[..., None, None]
+
+
+def shares_of(weight: Floats, own: Side) -> Floats:
+    """Return what each home of the other feature counts in the strips of one: (..., K, h) of (..., h0, h1)."""
+    share = own.sharing() @ weight
+    # A strip without rows has no weights of its own: it takes those of all rows.
+    return np.where(share.sum(axis=-1, keepdims=True) > 0, share, weight.sum(axis=-2)[..., None, :])
 
 
 def _accumulated_main(total: Floats, weight: Floats, own: Side, other: Side) -> Floats:
-    """Return the main effect along the first axis of an accumulated surface (ale_vs_pdp Eq. 6.6), at its nodes."""
-    rise = np.diff(total, axis=0) @ other.averaging().T
-    share = own.sharing() @ weight
-    # A strip without rows has no weights of its own: it takes those of all rows.
-    share = np.where(share.sum(axis=1, keepdims=True) > 0, share, weight.sum(axis=0))
-    return np.append(0.0, np.cumsum((share * rise).sum(axis=1) / share.sum(axis=1)))
+    """Return the main effect along the first axis of accumulated surfaces (ale_vs_pdp Eq. 6.6), at its nodes."""
+    rise = np.diff(total, axis=-2) @ other.averaging().T
+    share = shares_of(weight, own)
+    step = (share * rise).sum(axis=-1) / share.sum(axis=-1)
+    main = np.zeros((*step.shape[:-1], own.m))
+    main[..., 1:] = np.cumsum(step, axis=-1)
+    return main
 
 
 def _main_effects(

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from skedasis.errors import UnsupportedError, explained
-from skedasis.results.side import Side, between
+from skedasis.results.surfaces.side import Side, between
 from skedasis.typing import Bools, Floats, Ints
 
 if TYPE_CHECKING:
-    from skedasis.results.surface import Surface
+    from skedasis.results.surfaces.surface import Surface
 
 
 def evaluated(shown: Surface, x0: Any, x1: Any, *, step: bool = False) -> Floats:

@@ -1,0 +1,182 @@
+"""Several fitted models: each goes the ordinary way, on cells that all of them share, and its results are put together.
+
+What is shared is decided in two places. Grids, fixed bins, levels and fine cells are planned on all rows, whatever rows
+each model is explained on. Bins that are chosen by the local effects are chosen once, from the moments of all models.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from skedasis.data.given import as_source
+from skedasis.data.source import Source
+from skedasis.engine.alike import alike, checked_correction, noted, quantities_of
+from skedasis.engine.apart import Part, some_rows
+from skedasis.engine.choose import Choice, as_method
+from skedasis.engine.folds import Folds, as_folds
+from skedasis.engine.prepare import Job, Settings, prepare
+from skedasis.engine.reading import heed, read, settled
+from skedasis.engine.record import as_bytes, check_settings, provenance
+from skedasis.engine.run import run
+from skedasis.engine.shared import One, agreement, settled_bins
+from skedasis.moments import WeightKind
+from skedasis.quantity.base import Quantity, Traits
+from skedasis.quantity.trees.choose import Wish
+from skedasis.results.models.several import EffectsOfModels, put_together
+from skedasis.typing import Json
+
+_SUMMED = (
+    *("model_rows", "model_calls", "slope_rows", "slope_calls", "check_rows", "check_calls"),
+    *("floored_rows", "tree_rows", "model_seconds", "seconds"),
+)
+_EACH = ("quantity", "rows", "weight", "rows_kept", "kept_as_wanted", "trees", *_SUMMED)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The keywords of `explain`, as they were given."""
+
+    method: Any = None
+    y: Any = None
+    weights: Any = None
+    schema: Any = None
+    groups: Any = None
+    seed: int = 0
+    memory: int | str = "1GB"
+    keep: int | str = "256MB"
+    threads: int = 1
+    progress: bool | None = None
+    weight_kind: WeightKind = "frequency"
+    row_id: Any = None
+    tree: Wish = "auto"
+
+
+def explain_several(
+    models: Sequence[Any], X: Any, features: Any, asked: Asked, cv: Any, correction: float | None
+) -> Any:
+    """Explain several fitted models of the same quantity; see `explain`.
+
+    Parameters
+    ----------
+    models : list or tuple of quantities or models
+    X, features : object
+    asked : Asked
+    cv, correction : object
+        As in `explain`.
+    """
+    quantities = quantities_of(models)
+    check_settings(asked.threads, asked.weight_kind)
+    share = None if correction is None else checked_correction(correction)
+    source = as_source(X, asked.y, asked.weights, asked.schema, asked.row_id)
+    folds = as_folds(cv, len(models), source, X, asked.y)
+    if share is not None:
+        folds = replace(folds, correction=share, chosen="given")
+    heed(asked.method, models[0], asked.y)
+    found = _asked_of_each(quantities, source, features, folds, asked)
+    ways = settled_bins(found, asked.weight_kind)
+    record = _record(found, folds)
+    kind, first = asked.weight_kind, found[0].job
+    results = {k: _results(found, k, ways, folds, record, kind) for k in first.outputs}
+    return results[None] if first.single else results
+
+
+def _asked_of_each(
+    quantities: Sequence[Quantity], source: Source, features: Any, folds: Folds, asked: Asked
+) -> list[One]:
+    """Prepare every model, on cells that suit all of them; then go through each one's rows."""
+    started = time.perf_counter()
+    prepared = _prepared(quantities, source, features, folds, asked, {})
+    alike([sorted(map(str, job.outputs)) for job, _, _ in prepared], "outputs")
+    agreed = agreement([job for job, _, _ in prepared])
+    if agreed:
+        prepared = _prepared(quantities, source, features, folds, asked, agreed)
+    found: list[One] = []
+    for i, (job, choice, method) in enumerate(prepared):
+        with noted(i, len(prepared)):
+            gathered = run(job, asked.threads, asked.progress)
+        record = provenance(job, asked.seed, asked.threads, time.perf_counter() - started)
+        found.append(One(job, choice, method, gathered, record))
+        started = time.perf_counter()
+    return found
+
+
+def _prepared(
+    quantities: Sequence[Quantity],
+    source: Source,
+    features: Any,
+    folds: Folds,
+    asked: Asked,
+    agreed: dict[Any, Traits],
+) -> list[tuple[Job, Choice, Any]]:
+    """Return each model's job, what was asked for, and the method for its rows."""
+    keep = as_bytes(asked.keep, "keep") // len(quantities)
+    settings = Settings(as_bytes(asked.memory, "memory"), keep, asked.seed, asked.tree)
+    by_rows = as_method(asked.method).by_rows
+    prepared: list[tuple[Job, Choice, Any]] = []
+    for i, (quantity, rows) in enumerate(zip(quantities, folds.parts, strict=True)):
+        with noted(i, len(quantities)):
+            mine = quantity.prepare(source)
+            part = Part(rows, folds.parts)
+            if by_rows:
+                mine, part = some_rows(mine, rows), None
+            method, choice = settled(
+                asked.method, quantity, mine, features, asked.groups, asked.seed
+            )
+            tasks = choice.tasks(method)
+            job = prepare(quantity, method, choice.source, tasks, settings, part, agreed)
+            prepared.append((job, choice, method))
+    return prepared
+
+
+def _results(
+    found: Sequence[One],
+    label: Any,
+    ways: dict[Any, Any],
+    folds: Folds,
+    record: Json,
+    kind: WeightKind,
+) -> Any:
+    """Return what all models say of one output."""
+    single: list[dict[Any, Any]] = []
+    for one in found:
+        tasks = [replace(t, way=ways.get((label, t.key), t.way)) for t in one.job.tasks]
+        gathered = one.gathered
+        results = {
+            t.key: read(one.job, label, t, gathered.pop((label, t.key)), kind) for t in tasks
+        }
+        if hasattr(one.method, "together"):
+            single.append({None: one.method.together(results, one.record)})
+        else:
+            single.append({k: r.with_provenance(one.record) for k, r in results.items()})
+    shown = {
+        key: put_together(
+            tuple(results[key] for results in single), folds.correction, folds.overlap, record
+        )
+        for key in single[0]
+    }
+    choice = found[0].choice
+    if None in shown or choice.single:
+        return next(iter(shown.values()))
+    return shown if choice.pairs else EffectsOfModels(shown, record)
+
+
+def _record(found: Sequence[One], folds: Folds) -> Json:
+    """Return how the results were made: what is the same of all models, and the sums of what each cost."""
+    records = [one.record for one in found]
+    summed = {k: sum(r.get(k, 0) for r in records) for k in _SUMMED if any(k in r for r in records)}
+    return {
+        **{k: v for k, v in records[0].items() if k not in _EACH},
+        "models": len(found),
+        "quantities": [r["quantity"] for r in records],
+        "cv": folds.said,
+        "rows": [r["rows"] for r in records],
+        "weight": [r["weight"] for r in records],
+        "rows_of_several_models": folds.shared,
+        "correction": folds.correction,
+        "overlap": folds.overlap,
+        "correction_chosen": folds.chosen,
+        **summed,
+    }

@@ -1,0 +1,207 @@
+"""Effects of rows that count otherwise, for many such counts at once: what a bootstrap repeats.
+
+A form reads an effect off the moments of its cells, as the modules of the effects themselves do, but of many replicates
+together: every array has one column a replicate, (cells, R). Whether the moments come from rows or from a
+distribution, a form does not know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+
+from skedasis.moments import Moments
+from skedasis.results.effect import Effect
+from skedasis.results.levels import DOWN, UP, Steps
+from skedasis.results.pieces import LOCAL
+from skedasis.typing import Bools, Center, Floats, Ints
+
+Of = Literal["value", "bins", "importance", "score"]
+"""What an interval is of."""
+
+
+class Form(Protocol):
+    """How an effect follows from moments of its cells."""
+
+    @property
+    def channels(self) -> tuple[str, ...]:
+        """Return the moments that values need."""
+        ...
+
+    @property
+    def scalars(self) -> tuple[str, ...]:
+        """Return the moments that importance and score need."""
+        ...
+
+    def read(self, moments: Mapping[str, Moments], of: Of) -> Floats:
+        """Return (m, R); of a scalar (1, R)."""
+        ...
+
+
+def needs(form: Form, of: Of) -> tuple[tuple[str, ...], bool]:
+    """Return which moments are needed, and whether their squares are."""
+    return (form.channels, False) if of in ("value", "bins") else (form.scalars, True)
+
+
+@dataclass(frozen=True, eq=False)
+class Stepped:
+    """The accumulated effect of a categorical feature.
+
+    Parameters
+    ----------
+    effect : Effect
+    places : ndarray of int, shape (K + 1,)
+        Levels at which runs of steps begin and end.
+    """
+
+    effect: Effect
+    places: Ints
+
+    channels = scalars = (UP, DOWN)
+
+    @classmethod
+    def of(cls, effect: Effect) -> Stepped:
+        """Return the form of an effect."""
+        return cls(effect, runs(effect))
+
+    def read(self, moments: Mapping[str, Moments], of: Of) -> Floats:
+        """Return (m, R)."""
+        steps = pooled(moments)
+        weight, there = moments[UP].weight, steps.weight > 0
+        rise = joined(steps.mean, there)
+        start = np.concatenate([np.zeros((1, rise.shape[1])), np.cumsum(rise, axis=0)])
+        if of == "value":
+            return self._values(start, weight, there)
+        if of == "bins":
+            length = np.diff(self.places)[:, None]
+            some = np.logical_or.reduceat(there, self.places[:-1], axis=0)
+            return np.where(some, np.diff(start[self.places], axis=0) / length, np.nan)
+        share = weight / total_of(weight)
+        if of == "importance":
+            return np.sqrt((share * (start - (share * start).sum(axis=0)) ** 2).sum(axis=0))[None]
+        return self._score(steps, share)[None]
+
+    def _values(self, start: Floats, weight: Floats, there: Bools) -> Floats:
+        centred = self.effect.spec.center == "mean"
+        value = start - (weight * start).sum(axis=0) / total_of(weight) if centred else start
+        value = np.where(reached(there), value, np.nan)
+        return value if centred else np.where(there[0], value, np.nan)
+
+    def _score(self, steps: Moments, share: Floats) -> Floats:
+        spec = self.effect.spec
+        variance = steps.variance(spec.ddof, spec.weight_kind)
+        weight = np.where(np.isnan(variance), 0.0, steps.weight)
+        mean = (weight * np.nan_to_num(variance)).sum(axis=0)
+        mean /= total_of(weight)
+        place = np.arange(len(share))[:, None]
+        if self.effect.about.feature.kind == "ordinal":
+            apart = (share * (place - (share * place).sum(axis=0)) ** 2).sum(axis=0)
+        else:
+            apart = (1 - (share**2).sum(axis=0)) / 2
+        return np.sqrt(apart * mean)
+
+
+@dataclass(frozen=True, eq=False)
+class Marginal:
+    """An M-plot: means of the quantity in bins or at levels.
+
+    Parameters
+    ----------
+    center : {"mean", "start", None}
+    shown : ndarray of int, shape (m,)
+        Which cells have a value.
+    effect : Effect
+    """
+
+    center: Center | str
+    shown: Ints
+    effect: Effect
+
+    channels = scalars = (LOCAL,)
+
+    @classmethod
+    def of(cls, effect: Effect) -> Marginal:
+        """Return the form of an effect."""
+        shown = np.arange(len(effect.x))
+        if effect.bins is not None and effect.cells is not None and len(effect.cells):
+            shown = np.flatnonzero(~effect.bins.empty)
+        return cls(effect.spec.center, shown, effect)
+
+    def read(self, moments: Mapping[str, Moments], of: Of) -> Floats:
+        """Return (m, R)."""
+        local = moments[LOCAL]
+        there = local.weight > 0
+        share = local.weight / total_of(local.weight)
+        level = (share * local.mean).sum(axis=0)
+        if of == "value":
+            value = local.mean - level if self.center == "mean" else local.mean
+            return np.where(there, value, np.nan)[self.shown]
+        if of == "bins":
+            return np.where(there, local.mean, np.nan)
+        square = (local.mean - level) ** 2
+        if of == "score":
+            square = np.nan_to_num(
+                local.variance(self.effect.spec.ddof, self.effect.spec.weight_kind)
+            )
+        return np.sqrt((share * square).sum(axis=0))[None]
+
+
+def runs(effect: Effect) -> Ints:
+    """Return the levels at which runs of steps begin and end."""
+    levels, stats = effect.levels, effect.bins
+    if levels is None or stats is None or len(stats) == 0:
+        return np.zeros(1, dtype=np.int64)
+    return np.append(levels.places(stats.left), len(levels) - 1)
+
+
+def pooled(moments: Mapping[str, Moments]) -> Moments:
+    """Return the moments of the steps."""
+    return Steps.of({**moments, "both": moments[UP]}).pooled
+
+
+def joined(slope: Floats, known: Bools) -> Floats:
+    """Fill what is not known by the mean of the nearest on both sides; by zero before the first and behind the last.
+
+    Parameters
+    ----------
+    slope, known : ndarray, shape (P, R)
+    """
+    if known.all():
+        return slope
+    size, place = len(slope), np.arange(len(slope))[:, None]
+    before = np.maximum.accumulate(np.where(known, place, -1), axis=0)
+    after = np.minimum.accumulate(np.where(known, place, size)[::-1], axis=0)[::-1]
+    between = (before >= 0) & (after < size)
+    left = np.take_along_axis(slope, np.maximum(before, 0), axis=0)
+    right = np.take_along_axis(slope, np.minimum(after, size - 1), axis=0)
+    return np.where(known, slope, np.where(between, (left + right) / 2, 0.0))
+
+
+def scatter(widths: Floats, left: Floats, curve: Floats, axis: Moments) -> Floats:
+    """Return the weighted standard deviation over the data of piecewise linear curves (m, R), shape (R,).
+
+    `axis` has the moments of the feature within the pieces, (m - 1, R).
+    """
+    slope = np.diff(curve, axis=0) / widths[:, None]
+    inside = np.where(axis.weight > 0, axis.mean - left[:, None], 0.0)
+    level = curve[:-1] + slope * inside
+    total = total_of(axis.weight)
+    share = axis.weight / total
+    between = (share * (level - (share * level).sum(axis=0)) ** 2).sum(axis=0)
+    return np.sqrt(between + (slope**2 * axis.m2).sum(axis=0) / total)
+
+
+def total_of(weight: Floats) -> Floats:
+    """Return the weight of all cells, (R,): never quite zero."""
+    return np.maximum(weight.sum(axis=0), np.finfo(float).tiny)
+
+
+def reached(there: Bools) -> Bools:
+    """Return which edges, or levels, touch what is known: (P + 1, R) from (P, R)."""
+    edge = np.arange(len(there) + 1)[:, None]
+    first = np.argmax(there, axis=0)
+    last = len(there) - 1 - np.argmax(there[::-1], axis=0)
+    return (edge >= first) & (edge <= last + 1) & there.any(axis=0)

@@ -1,0 +1,344 @@
+"""Intervals of effects: what is asked, checked; and which of the ways to an answer is taken.
+
+**The estimand** is E[d | bin], accumulated at the edges as they are: what binning changes, and the model's own error,
+are not in it. Of a PDP it is the mean curve; of a permutation importance see `Importance.interval`.
+
+**Analytic, pointwise**: Student's t with the standard errors of DESIGN 4.3 and Satterthwaite's degrees of freedom; for
+``of="bins"`` those of each bin.
+
+**Analytic, simultaneous**: value -+ c * standard error (sup-t). c is the quantile of the largest studentised error over
+all points, of 20,000 draws with one fixed seed: normal errors with the covariance that the formula gives, over
+estimates that vary by the chi squares of the bins' variances. That covariance (`covariance`) holds what points
+share: bins to their left, the rows' places behind the centre, levels that two steps share. Of PDP and ICE it is that
+of the kept curves, a seeded sample of them too, but never more than Bonferroni's c, which is taken where fewer than 30
+curves are kept. With ``accumulate_se="sum"`` c is the same and the band conservative.
+
+**Bootstrap**: rows are drawn with replacement and counted (`Effect.resampled`), the bins as they are. Where not all
+rows are kept, or on ``source="moments"``, the moments of the bins are drawn (`redrawn`). Of PDP and ICE draws
+are normal then, with the correlation of the kept curves. Intervals are percentiles, bands q times the draws' standard
+deviation, q the quantile of their largest deviation; both expanded for few rows (Hesterberg 2015), since drawing n rows
+of n understates the variance by (n - 1) / n and has no t. `importance` and `score` are plain percentiles. Neither can
+fall below zero, and noise alone lifts both: an interval says how sure the figure is, not that it is above zero. (In the
+simulations below they cover 95 and 86 % with 330 rows, 94 and 93 % with 2,000: a variance of long tails needs rows.)
+
+**No variance is said, not zero**: a bin, or a level, of one row has NaN for ``of="bins"`` and in a bootstrap of an
+M-plot. In an accumulated effect such a bin borrows its neighbours' variance; a bootstrap of rows cannot, and is
+too narrow.
+
+**Coverage** of nominal 95 % over 1,000 simulated data sets of 330 rows in 8 bins, 33 rows in the smallest, skewed and
+heteroscedastic (`tests/reference/test_interval_coverage.py`): 94 to 96 % pointwise and 93 to 97 % simultaneous for ALE,
+DALE, RHALE and UALE at fixed edges, categories, PDP, M-plots and bins, centred or not, with weights of either kind.
+Of four permutation importances it is 94 %, and 95 % together. With a bin's own error drawn around the curve (1,000 rows
+in 20 bins) it is 61 to 72 %, by PyALE's intervals 60 to 73 %.
+Where RHALE chose its bins on the same rows by Eq. 13: 94 % pointwise and 92 % simultaneous by formula, 93 and 91 % by a
+bootstrap at these bins, 95 and 96 % with ``bins="chosen"``, which chooses them anew in each replicate.
+
+References
+----------
+Hesterberg, T. C. (2015). What teachers should know about the bootstrap. The American Statistician 69, 371-386.
+Montiel Olea, J. L. & Plagborg-Moeller, M. (2019). Simultaneous confidence bands. J. Applied Econometrics 34, 1-17.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from skedasis.errors import DataError, UnsupportedError, explained
+from skedasis.resample import (
+    bonferroni,
+    percentiles,
+    quantile_t,
+    replicate,
+    sup_band,
+    sup_t,
+    t_band,
+    t_interval,
+)
+from skedasis.results.effect import Effect
+from skedasis.results.intervals.counted import Of
+from skedasis.results.intervals.covariance import bin_freedom, blocks_of
+from skedasis.results.intervals.rechosen import rechosen
+from skedasis.results.intervals.redrawn import FromCurves, FromMoments
+from skedasis.results.intervals.replicate import (
+    Averaged,
+    Fixed,
+    FromRows,
+    has_pairs,
+    resampler,
+    source_of,
+)
+from skedasis.results.words import given_level
+from skedasis.typing import Bools, Floats
+
+Ends = tuple[Floats, Floats]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked of `interval`; see there."""
+
+    level: float = 0.95
+    method: str = "analytic"
+    of: Of = "value"
+    simultaneous: bool = False
+    bins: str = "fixed"
+    replicates: int = 1000
+    seed: int = 0
+    threads: int = 1
+    source: Any = None
+
+    def __post_init__(self) -> None:
+        given_level("interval(level)", self.level)
+        _one_of("method", self.method, ("analytic", "bootstrap"))
+        _one_of("of", self.of, ("value", "bins", "importance", "score"))
+        _one_of("bins", self.bins, ("fixed", "chosen"))
+        _whole("replicates", self.replicates, 2, "Use 1000")
+        _whole("seed", self.seed, 0, "Use 0")
+        _whole("threads", self.threads, 1, "Use 1")
+        if not isinstance(self.simultaneous, (bool, np.bool_)):
+            raise DataError(
+                explained("interval(simultaneous)", repr(self.simultaneous), "a bool", "Use True")
+            )
+
+
+def _one_of(name: str, got: Any, known: tuple[str, ...]) -> None:
+    if not isinstance(got, str) or got not in known:
+        listed = " or ".join(repr(k) for k in known)
+        raise DataError(explained(f"interval({name})", repr(got), listed, "Name one"))
+
+
+def _whole(name: str, got: Any, least: int, fix: str) -> None:
+    if isinstance(got, (bool, np.bool_)) or not isinstance(got, Integral) or got < least:
+        raise DataError(explained(f"interval({name})", repr(got), f"{least} or more", fix))
+
+
+def interval(effect: Effect, asked: Asked) -> Ends:
+    """Return the ends of an effect's intervals; see `Effect.interval`."""
+    _refuse(effect, asked)
+    if asked.method == "analytic":
+        return _analytic(effect, asked)
+    if asked.bins == "chosen":
+        return _from_draws(effect, asked, rechosen(effect, asked.replicates, asked.seed))
+    return _bootstrap({"": effect}, asked)[""]
+
+
+def intervals(effects: Mapping[str, Effect], asked: Asked) -> dict[str, Ends]:
+    """Return the intervals of several effects by feature; features with as many rows share the draws of these."""
+    if asked.method == "analytic" or asked.bins == "chosen":
+        return {name: interval(e, asked) for name, e in effects.items()}
+    for e in effects.values():
+        _refuse(e, asked)
+    return _bootstrap(effects, asked)
+
+
+def _refuse(effect: Effect, asked: Asked) -> None:
+    spec = effect.spec
+    if spec.mean_alone:
+        raise UnsupportedError(
+            explained(
+                f"interval of a {spec.method} with heterogeneity=False",
+                "the mean alone",
+                "the spread of the rows' curves",
+                "Explain again without heterogeneity=False",
+            )
+        )
+    scalar = asked.of in ("importance", "score")
+    what = f"interval(of={asked.of!r}) of a {spec.method}"
+    if scalar and asked.method == "analytic":
+        raise UnsupportedError(
+            explained(what, "method='analytic'", "method='bootstrap'", "Ask for method='bootstrap'")
+        )
+    _there(effect, asked.of, what)
+    if asked.bins == "chosen" and (asked.method == "analytic" or asked.of != "value"):
+        raise UnsupportedError(
+            explained(
+                "interval(bins='chosen')",
+                f"method={asked.method!r}, of={asked.of!r}",
+                "method='bootstrap', of='value'",
+                "Ask for these, or for bins='fixed'",
+            )
+        )
+
+
+def _there(effect: Effect, of: str, what: str) -> None:
+    """Refuse a figure that an effect does not have, or that its rows do not tell."""
+    if of in ("importance", "score") and has_pairs(effect):
+        raise UnsupportedError(
+            explained(
+                what,
+                "all_pairs=True, whose steps rows do not keep",
+                "steps between neighbours",
+                "Explain again without all_pairs=True",
+            )
+        )
+    if of == "bins" and effect.bins is None:
+        raise UnsupportedError(
+            explained(what, "no bins", "ALE, DALE, UALE, RHALE or MPlot", "Use of='value'")
+        )
+
+
+# --------------------------------------------------------------------------------------- analytic
+
+
+def _analytic(effect: Effect, asked: Asked) -> Ends:
+    value, error, freedom = _estimates(effect, asked.of)
+    if not asked.simultaneous:
+        return t_interval(value, error, freedom, asked.level)
+    return t_band(value, error, critical_value(effect, asked.of, asked.level))
+
+
+def _estimates(effect: Effect, of: str) -> tuple[Floats, Floats, Floats]:
+    """Return what intervals are of, standard errors, and degrees of freedom."""
+    if of != "bins" or effect.bins is None:
+        return effect.value, effect.std_error, effect.freedom
+    return effect.bins.effect, effect.bins.std_error, bin_freedom(effect)
+
+
+def critical_value(effect: Effect, of: str, level: float) -> Floats | float:
+    """Return what standard errors are multiplied by for a band that covers all points at once.
+
+    Notes
+    -----
+    The quantile of the largest studentised error (sup-t), never more than Bonferroni's where the points' errors go
+    together in a way that only the kept curves tell (PDP, ICE), and Bonferroni's where these are too few.
+    """
+    _, error, freedom = _estimates(effect, of)
+    at_most = bonferroni(error, freedom, level)
+    blocks = blocks_of(effect, of)
+    if blocks is None:
+        return at_most
+    # Where all points move as one it is Student's own value, which simulation must not fall below.
+    critical = np.maximum(sup_t(blocks, level), quantile_t(freedom, level))
+    return np.minimum(critical, at_most) if effect.spec.local == "none" else critical
+
+
+# -------------------------------------------------------------------------------------- bootstrap
+
+
+def _bootstrap(effects: Mapping[str, Effect], asked: Asked) -> dict[str, Ends]:
+    """Return intervals from replicates, drawn once for all effects of the same rows."""
+    sources = {name: source_of(e, asked.source) for name, e in effects.items()}
+    found: dict[str, Floats] = {}
+    for name, source in sources.items():
+        if isinstance(source, (FromMoments, FromCurves)):
+            found[name] = source.replicates(asked.of, asked.replicates, asked.seed)
+    rows = {k: s for k, s in sources.items() if isinstance(s, (FromRows, Averaged, Fixed))}
+    for names in _alike(rows):
+        repeated = [rows[name].repeated(asked.of) for name in names]
+        draws = rows[names[0]].draws
+        drawn = replicate(draws, repeated, int(asked.replicates), int(asked.seed), asked.threads)
+        found |= dict(zip(names, drawn, strict=True))
+    return {name: _from_draws(e, asked, found[name]) for name, e in effects.items()}
+
+
+def _alike(rows: Mapping[str, FromRows | Averaged | Fixed]) -> list[list[str]]:
+    """Group results whose rows are drawn alike."""
+    groups: list[list[str]] = []
+    for name, source in rows.items():
+        for group in groups:
+            if rows[group[0]].draws.alike(source.draws):
+                group.append(name)
+                break
+        else:
+            groups.append([name])
+    return groups
+
+
+def _from_draws(effect: Effect, asked: Asked, draws: Floats) -> Ends:
+    """Return the ends that replicates give, (R, m)."""
+    if asked.of in ("importance", "score"):
+        lower, upper = percentiles(draws[:, 0], asked.level)
+        return lower, upper
+    value, known, freedom = _known(effect, asked.of)
+    if asked.simultaneous:
+        ends = sup_band(value, np.where(known, draws, np.nan), asked.level, freedom)
+    else:
+        ends = percentiles(draws, asked.level, freedom)
+    return np.where(known, ends[0], np.nan), np.where(known, ends[1], np.nan)
+
+
+def _known(effect: Effect, of: str) -> tuple[Floats, Bools, Floats]:
+    """Return what intervals are of, where there is a variance (a width of zero would be a claim), and its freedom."""
+    value, error, freedom = _estimates(effect, of)
+    known = ~np.isnan(error)
+    if of == "value" and effect.spec.local == "values":
+        alone = np.isnan(effect.heterogeneity)  # a bin, or a level, of one row
+        known = known & ~alone
+    return value, known, freedom
+
+
+def resampled(effect: Effect, counts: Any, of: Of = "value") -> Floats:
+    """Return an effect with its rows counted otherwise: what a bootstrap repeats.
+
+    Parameters
+    ----------
+    effect : Effect
+    counts : array_like of numbers, shape (R, n) or (n,)
+        How often each of the n kept rows is there, in the order of ``effect.rows`` (PDP, ICE: ``effect.curves``). These
+        take the place of frequency weights; sampling weights they multiply.
+    of : {"value", "bins", "importance", "score"}
+
+    Returns
+    -------
+    ndarray of float, shape (R, m)
+        (m,) for counts of shape (n,). NaN where such rows tell nothing: see `results.intervals.replicate.resampler`.
+
+    Raises
+    ------
+    DataError
+        For counts of another shape, that are negative or not finite, or all zero in a replicate.
+    UnsupportedError
+        Where not all rows are kept, and for figures that the effect does not have.
+
+    Notes
+    -----
+    What the method gives for rows that are repeated so often, at the same edges (to rounding; differences that a model
+    without slopes was asked for keep their steps). No model row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skedasis as sd
+    >>> X = np.random.default_rng(0).normal(size=(100, 2))
+    >>> e = sd.explain(lambda X: X[:, 0] * X[:, 1], X, 0, method=sd.ALE(bins=4))
+    >>> counts = np.random.default_rng(1).multinomial(100, np.full(100, 0.01), size=3)
+    >>> e.resampled(counts).shape
+    (3, 5)
+    """
+    _one_of("of", of, ("value", "bins", "importance", "score"))
+    _there(effect, of, f"resampled(of={of!r}) of a {effect.spec.method}")
+    source = resampler(effect)
+    table = _counts(counts, source.draws.rows)
+    repeated, step = source.repeated(of), source.draws.block
+    parts = [
+        repeated(np.ascontiguousarray(table[k : k + step].T)).T for k in range(0, len(table), step)
+    ]
+    out = np.concatenate(parts) if parts else source.value(source.weight)[None][:0]
+    return out[0] if np.ndim(counts) == 1 else out
+
+
+def _counts(counts: Any, rows: int) -> Floats:
+    """Return counts as a table, (R, rows), or refuse them."""
+    given = np.asarray(counts)
+    number = given.dtype.kind in "iufb"
+    if not number or given.ndim not in (1, 2) or given.shape[-1] != rows:
+        got = f"shape {given.shape}" if number else repr(counts)[:60]
+        fix = "Give one count for each kept row, in the order of e.rows or e.curves"
+        expected = f"numbers of shape (R, {rows}) or ({rows},)"
+        raise DataError(explained("resampled(counts)", got, expected, fix))
+    table = np.atleast_2d(given).astype(float)
+    if not np.isfinite(table).all() or (table < 0).any() or not table.any(axis=1).all():
+        raise DataError(
+            explained(
+                "resampled(counts)",
+                "counts that are negative, not finite, or all zero",
+                "numbers of at least 0, some of them more",
+                "Draw them with replacement, for example rng.multinomial(n, np.full(n, 1 / n))",
+            )
+        )
+    return table

@@ -1,0 +1,346 @@
+"""To what extent to trust a curve: what its result itself objects to (ale_uncertainty_draft sec. 3.2, RHALE Theorem 1).
+
+Each objection is a `Flag`: a kind, how grave it is, where on the axis, and a sentence with its numbers. `Trust` is the
+tuple of them; an empty one means that there is nothing to object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from skedasis.errors import DataError, explained
+from skedasis.results.effect import Effect
+from skedasis.results.parts import TRUSTED_ROWS
+from skedasis.results.trust.beside import check, disagreement
+from skedasis.results.trust.far import FAR, FAR_NOTE, Extrapolation, Space, extrapolation
+from skedasis.results.trust.flags import Flag, Kind, Severity, Trust, number, runs
+from skedasis.results.trust.split import split
+from skedasis.results.words import count, given_level, given_seed
+from skedasis.typing import Floats
+
+BENT, SEEN = 0.1, 0.05
+"""What the slope does inside a bin is a warning from this share of the variance on (the reported spread is then 5 % too
+large), if it also scatters slopes by this share of their typical size."""
+GAP, TIMES, TAIL = 0.05, 10.0, 0.25
+"""A gap is wider than this share of the axis (one that cuts off fewer than ten rows, than the last share), and than so
+many times the median of the ten gaps on either side."""
+
+
+def trust(
+    effect: Effect,
+    level: float = 0.95,
+    *,
+    X: Any = None,
+    beside: Effect | None = None,
+    seed: int = 0,
+) -> Trust:
+    """Return what there is to object to a curve.
+
+    Parameters
+    ----------
+    effect : Effect
+    level : float
+        Confidence of what is tested: 1 - level is the chance of an objection to the slopes in a clean curve.
+    X : array or data frame, optional
+        What was explained: then rows that the method made up are compared with it.
+    beside : Effect, optional
+        Another effect of the same feature on the same quantity, such as the PDP for an ALE.
+    seed : int
+        Of permutations and samples.
+
+    Returns
+    -------
+    Trust
+        Warnings first.
+
+    Raises
+    ------
+    DataError
+        For a level outside (0, 1), an X that is not what was explained, and an effect of another feature or quantity.
+
+    Notes
+    -----
+    No model row. The rules:
+
+    - *few rows*, *one row*: bins and levels with fewer than ten rows; those whose weight gives no variance.
+    - *slope changes*: local effects depend on x inside a bin (`results.trust.split`), significant at `level` after
+      Holm's correction for the number of bins; a warning where that is 10 % of the bin's variance, and
+      scatters slopes by 5 % of their typical size.
+    - *no rows*: empty bins; gaps between neighbouring values that are wider than 5 % of the axis and ten times the
+      median of the ten gaps on either side, with ten rows or more on both sides. Ends of the axis that fewer rows
+      carry, beyond a gap of 25 %, are noted.
+    - *extrapolation*: 10 % (a warning: 25 %) of the rows that the method made up are farther from all data than 99 % of
+      the data's rows are from their nearest (`skedasis.results.trust.far`).
+    - *disagreement* with `beside`: `skedasis.results.trust.beside`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skedasis as sd
+    >>> X = np.random.default_rng(0).uniform(-1, 1, size=(300, 2))
+    >>> e = sd.explain(lambda X: X[:, 0] ** 2, X, 0, method=sd.DALE(bins=3))
+    >>> [(f.kind, f.severity) for f in trust(e)]
+    [('slope changes', 'warning')]
+    """
+    level, seed = given_level("trust(level)", level), given_seed("trust(seed)", seed)
+    if beside is not None:
+        check(effect, beside)
+    found = [*_few(effect), *_empty(effect), *_gaps(effect), *_bends(effect, level, seed)]
+    space = None if X is None else Space.of(X, seed)
+    far = None if space is None else extrapolation(effect, space, seed)
+    found += _far(effect, far)
+    if beside is not None:
+        other = None if space is None else extrapolation(beside, space, seed)
+        found += _beside(effect, beside, level, (far, other))
+    return Trust(sorted(found, key=lambda f: f.severity == "note"))
+
+
+def trust_all(
+    effects: Mapping[str, Effect],
+    level: float = 0.95,
+    *,
+    X: Any = None,
+    beside: Mapping[str, Effect] | None = None,
+    seed: int = 0,
+) -> Trust:
+    """Return what there is to object to several curves, in their order; see `trust`."""
+    if beside is not None and not isinstance(beside, Mapping):
+        got, expected = f"a {type(beside).__name__}", "effects by feature"
+        raise DataError(explained("trust(beside)", got, expected, "Pass another method's Effects"))
+    space = None if X is None else Space.of(X, given_seed("trust(seed)", seed))
+    flags: list[Flag] = []
+    for name, effect in effects.items():
+        other = beside[name] if beside is not None and name in beside else None
+        flags += trust(effect, level, X=space, beside=other, seed=seed)
+    return Trust(flags)
+
+
+def _few(effect: Effect) -> Iterator[Flag]:
+    """Object to bins and levels with few rows."""
+    name = effect.feature
+    if effect.levels is not None:
+        made_up = effect.spec.local == "none"
+        for label, rows in zip(effect.levels.labels, effect.levels.count, strict=True):
+            if rows < TRUSTED_ROWS:
+                said = f"Level {label!r} of {name!r} has {count(int(rows), 'row')}"
+                why = "there the model has seen little" if made_up else "its value is little sure"
+                severity: Severity = "note" if made_up else "warning"
+                text = f"{said}: {why}. Use more rows, or join rare levels."
+                yield Flag("few rows", severity, text, name, label, {"rows": int(rows)})
+        return
+    stats = effect.bins
+    if stats is None or len(stats) == 0:
+        return
+    single = np.isnan(stats.std) & ~stats.empty
+    few = ~stats.trusted & ~stats.empty & ~single
+    kinds: tuple[tuple[Kind, Any], ...] = (("one row", single), ("few rows", few))
+    for kind, which in kinds:
+        for a, b in runs(which):
+            ends, rows = (float(stats.left[a]), float(stats.right[b])), stats.count[a : b + 1]
+            text = _few_text(name, ends, rows.tolist(), varies=kind == "few rows")
+            yield Flag(kind, "warning", text, name, ends, {"rows": rows.tolist()})
+
+
+def _few_text(name: str, ends: tuple[float, float], rows: list[int], *, varies: bool) -> str:
+    """Say that bins hold few rows, or none that would give them a variance."""
+    said = f"{name!r} from {number(ends[0])} to {number(ends[1])}: "
+    bins = len(rows)
+    if not varies:
+        what = "one row" if max(rows) == 1 else "a weight of 1 at most"
+        said += f"the bin holds {what}" if bins == 1 else f"{bins} bins hold {what} each"
+        said += ", which has no variance; that of the neighbours is used"
+    elif bins == 1:
+        said += f"the bin holds {count(rows[0], 'row')}, too few to trust its slope and spread"
+    else:
+        said += f"{bins} bins hold fewer than {TRUSTED_ROWS} rows (the emptiest {min(rows)})"
+        said += ", too few to trust slopes and spread"
+    return f"{said}. Use more rows, fewer bins, or sd.RHALE()."
+
+
+def _empty(effect: Effect) -> Iterator[Flag]:
+    """Object to empty bins."""
+    stats, name = effect.bins, effect.feature
+    if stats is None or effect.levels is not None or len(stats) == 0:
+        return
+    whole = float(stats.right[-1] - stats.left[0])
+    for a, b in runs(stats.empty):
+        left, right = float(stats.left[a]), float(stats.right[b])
+        share = (right - left) / whole
+        drawn = "the curve is joined across them by a straight line"
+        if a == 0 or b == len(stats) - 1:
+            drawn = "there is no curve"
+        elif effect.spec.local == "values":
+            drawn = "nothing is shown"
+        text = (
+            f"No row has {name!r} between {number(left)} and {number(right)} "
+            f"({share:.0%} of the axis): {drawn}. Read nothing into that stretch."
+        )
+        yield Flag("no rows", "warning", text, name, (left, right), {"share": share})
+
+
+def _gaps(effect: Effect) -> Iterator[Flag]:
+    """Object to wide gaps between rows."""
+    kept = effect.rows if effect.rows is not None else effect.curves
+    if kept is None or effect.levels is not None or len(effect.x) < 2:
+        return
+    x, often = np.unique(kept.x[np.isfinite(kept.x)], return_counts=True)
+    shown = np.asarray(effect.x if effect.bins is None else _edges(effect), dtype=float)
+    total = int(often.sum())
+    if total < 2 * TRUSTED_ROWS or len(x) < 2:
+        return
+    gap, whole, before = np.diff(x), float(x[-1] - x[0]), np.cumsum(often)[:-1]
+    small = np.minimum(before, total - before)
+    for k in np.flatnonzero(gap > np.where(small >= TRUSTED_ROWS, GAP, TAIL) * whole):
+        left, right = float(x[k]), float(x[k + 1])
+        beyond = min(right, shown[-1]) <= max(left, shown[0])
+        if beyond or gap[k] <= TIMES * _usual(gap, int(k)) or _told(effect, left, right):
+            continue
+        share, rows = (right - left) / whole, int(small[k])
+        stretch = f"between {number(left)} and {number(right)} ({share:.0%} of the axis)"
+        if rows < TRUSTED_ROWS:
+            text = f"No row has {effect.feature!r} {stretch}, and {count(rows, 'row')} beyond it."
+            text += " That end of the curve rests on so few."
+        else:
+            text = f"No row has {effect.feature!r} {stretch}. Read nothing into that stretch."
+        severity = "warning" if rows >= TRUSTED_ROWS else "note"
+        numbers = {"share": share, "rows_beyond": rows}
+        yield Flag("no rows", severity, text, effect.feature, (left, right), numbers)
+
+
+def _usual(gap: Floats, k: int) -> float:
+    """Return the median of the ten gaps on either side of one."""
+    near = np.concatenate([gap[max(k - TRUSTED_ROWS, 0) : k], gap[k + 1 : k + 1 + TRUSTED_ROWS]])
+    return float(np.median(near)) if len(near) else np.inf
+
+
+def _edges(effect: Effect) -> Floats:
+    stats = effect.bins
+    return np.asarray(effect.x) if stats is None else np.append(stats.left, stats.right[-1:])
+
+
+def _told(effect: Effect, left: float, right: float) -> bool:
+    """Return whether a gap is known from its empty bins."""
+    stats = effect.bins
+    if stats is None or not stats.empty.any():
+        return False
+    return bool(((stats.left < right) & (stats.right > left) & stats.empty).any())
+
+
+def _bends(effect: Effect, level: float, seed: int) -> Iterator[Flag]:
+    """Object to bins in which the local effects depend on x."""
+    if effect.bins is None or effect.spec.local in ("none", "values"):
+        return
+    parts = split(effect, seed=seed)
+    for a, b in runs(np.nan_to_num(parts.adjusted(), nan=1.0) <= 1 - level):
+        here = slice(a, b + 1)
+        worst = a + int(np.argmax(np.nan_to_num(parts.share[here])))
+        share, p = float(parts.share[worst]), float(parts.adjusted()[here].min())
+        ends = (_end(effect, parts.left[a]), _end(effect, parts.right[b]))
+        # Pooled within cells, what is reported holds nothing of the bend.
+        seen = float(np.sqrt(np.nanmax(parts.residual[here]))) >= SEEN * _typical(effect)
+        grave = effect.spec.pointwise and share >= BENT and seen
+        total, within = (float(np.sqrt(v[worst])) for v in (parts.total, parts.within))
+        numbers = {"bins": b - a + 1, "share": share, "p_value": p, "std": total, "within": within}
+        text = _bent_text(effect, ends, numbers)
+        yield Flag(
+            "slope changes", "warning" if grave else "note", text, effect.feature, ends, numbers
+        )
+
+
+def _typical(effect: Effect) -> float:
+    """Return the root mean square of the local effects."""
+    stats = effect.bins
+    if stats is None:
+        return 0.0
+    size = np.hypot(np.nan_to_num(stats.effect), np.nan_to_num(stats.std))
+    largest = float(size.max(initial=0.0))
+    if largest == 0 or not stats.weight.sum() > 0:
+        return 0.0
+    return largest * float(np.sqrt(np.average((size / largest) ** 2, weights=stats.weight)))
+
+
+def _end(effect: Effect, value: Any) -> Any:
+    """Return an end of a bin: a number, or a level's label."""
+    if effect.levels is None:
+        return float(value)
+    return effect.levels.labels[int(effect.levels.places([value])[0])]
+
+
+def _bent_text(effect: Effect, ends: tuple[Any, Any], numbers: Mapping[str, Any]) -> str:
+    """Say that local effects depend on x inside bins."""
+    bins, share, p = numbers["bins"], numbers["share"], numbers["p_value"]
+    sure = "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
+    where = f"{effect.feature!r} from {number(ends[0])} to {number(ends[1])}"
+    inside = "inside the bin" if bins == 1 else f"inside {bins} bins"
+    most = "" if bins == 1 else "up to "
+    if effect.levels is not None:
+        return f"{where}: the step depends on which level rows come from ({sure})."
+    if not effect.spec.pointwise:
+        return (
+            f"{where}: rows' differences depend on where {inside} they lie ({sure}), which is "
+            f"{most}{share:.0%} of their variance there. Use more bins to see it."
+        )
+    said = (
+        f"{where}: the slope changes {inside} ({sure}), which is {most}{share:.0%} of the variance"
+    )
+    if share < BENT:
+        return f"{said}; the reported spread is hardly touched."
+    chosen = effect.spec.method in ("RHALE", "UALE")
+    fix = "See it with e.rebin(40)" if chosen else "Use more bins, or sd.RHALE()"
+    left = f"only {numbers['within']:.3g}" if share < 0.999 else "hardly anything"
+    return (
+        f"{said}: of the reported standard deviation of {numbers['std']:.3g} {left} is how rows "
+        f"differ at the same value. {fix}."
+    )
+
+
+def _far(effect: Effect, far: Extrapolation | None) -> Iterator[Flag]:
+    """Object to rows that were made up far from the data."""
+    name, swept = effect.feature, effect.spec.local == "none"
+    if far is None:
+        if swept and len(effect.x) > 1:
+            text = (
+                f"Each row was asked for at each value of {name!r}: how many of these rows are like "
+                "no data is known with trust(X=X) only."
+            )
+            yield Flag("extrapolation", "note", text, name)
+        return
+    if far.overall < FAR_NOTE:
+        return
+    place = int(np.nanargmax(far.share))
+    label = effect.levels.labels[place] if effect.levels is not None else number(effect.x[place])
+    beside = f" (measured with {', '.join(map(repr, far.others))})" if far.others else ""
+    fix = (
+        "Use more bins." if effect.levels is None else "Rows of neighbouring levels are not alike."
+    )
+    fix = "Read sd.ALE() or sd.RHALE() beside it." if swept else fix
+    text = (
+        f"{far.overall:.0%} of the rows that the curve of {name!r} asks the model for are farther from all "
+        f"data than 99 % of the rows are from their nearest{beside}, at {label} {far.share[place]:.0%}: "
+        f"there the model extrapolates. {fix}"
+    )
+    severity: Severity = "warning" if far.overall >= FAR else "note"
+    numbers = {
+        "share": far.overall,
+        "at": far.share.tolist(),
+        "rows": far.rows,
+        "others": far.others,
+    }
+    yield Flag("extrapolation", severity, text, name, None, numbers)
+
+
+def _beside(
+    effect: Effect,
+    other: Effect,
+    level: float,
+    far: tuple[Extrapolation | None, Extrapolation | None],
+) -> Iterator[Flag]:
+    """Object to another effect that says something else."""
+    shares = [None if f is None else f.overall for f in far]
+    found = disagreement(effect, other, level, (shares[0], shares[1]))
+    if found is not None:
+        where, text, numbers = found
+        yield Flag("disagreement", "warning", text, effect.feature, where, numbers)

@@ -1,0 +1,289 @@
+"""The variance within bins, split: how rows differ at given x, and how the slope changes with x (RHALE Theorem 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skedasis.cells import Cells
+from skedasis.errors import UnsupportedError, explained
+from skedasis.moments import Moments
+from skedasis.results.effect import Effect
+from skedasis.results.parts import BinStats, locked
+from skedasis.results.pieces import AXIS, LOCAL
+from skedasis.results.trust.within import DRAWS, dependence, split_variance
+from skedasis.results.words import given_seed
+from skedasis.typing import Floats, Ints
+
+ROUNDING = 1e-6
+"""Share of the largest local effect below which scatter may be the rounding of differences, or of single precision."""
+_PARTS, _PART_ROWS = 12, 30
+"""Where rows are gone, a bin's fine cells are compared as so many parts at most, of so many rows at least."""
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """The variance of local effects in each bin, and what it consists of, one entry a bin.
+
+    Parameters
+    ----------
+    left, right : ndarray, shape (K,)
+        Edges of the bins; of a categorical feature the levels that a step leads between.
+    count : ndarray of int, shape (K,)
+        Rows.
+    total : ndarray of float, shape (K,)
+        s*², the variance of the local effects in the bin, about its line where the slope changes linearly: what
+        `BinStats.std` is the root of where local effects are slopes (but for frequency weights, whose divisor is
+        another one: here rows are what is independent). NaN with fewer than two rows.
+    within : ndarray of float, shape (K,)
+        sigma², the variance at given x: heterogeneity proper. NaN with fewer than three rows.
+    residual : ndarray of float, shape (K,)
+        E², the mean squared residual: the part of `total` that is there because the mean slope changes with x inside
+        the bin. ``total = within + residual``; never negative.
+    p_value : ndarray of float, shape (K,)
+        Of the hypothesis that the mean slope is the same at all x in the bin; NaN where there is nothing to test
+        (fewer than five rows, no scatter beyond rounding, one value of x).
+    """
+
+    left: NDArray[Any]
+    right: NDArray[Any]
+    count: Ints
+    total: Floats
+    within: Floats
+    residual: Floats
+    p_value: Floats
+
+    def __post_init__(self) -> None:
+        locked(*(getattr(self, f.name) for f in fields(self)))
+
+    def __len__(self) -> int:
+        return len(self.left)
+
+    @property
+    def share(self) -> Floats:
+        """Return E² as a share of s*²; 0 where nothing scatters."""
+        return np.where(self.total > 0, self.residual / np.where(self.total > 0, self.total, 1), 0)
+
+    def adjusted(self) -> Floats:
+        """Return the p-values corrected for the number of bins (Holm 1979), NaN where there are none."""
+        out = np.full(len(self), np.nan)
+        known = np.flatnonzero(~np.isnan(self.p_value))
+        order = known[np.argsort(self.p_value[known], kind="stable")]
+        factor = np.arange(len(order), 0, -1)
+        out[order] = np.minimum(np.maximum.accumulate(factor * self.p_value[order]), 1.0)
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class LocalRows:
+    """Kept rows with their local effects, and the bins that they are in.
+
+    Parameters
+    ----------
+    x, effect, weight : ndarray of float, shape (n,)
+    bin : ndarray of int, shape (n,)
+        -1 outside of all.
+    """
+
+    x: Floats
+    effect: Floats
+    weight: Floats
+    bin: Ints
+
+    def groups(self, bins: int) -> Iterator[tuple[Floats, Floats, Floats]]:
+        """Yield x, effect and weight of the rows of each bin."""
+        order = np.argsort(self.bin, kind="stable")
+        ends = np.searchsorted(self.bin[order], np.arange(bins + 1))
+        for k in range(bins):
+            here = order[ends[k] : ends[k + 1]]
+            yield self.x[here], self.effect[here], self.weight[here]
+
+
+def split(effect: Effect, *, seed: int = 0) -> Split:
+    """Split the variance within each bin into that at given x and the mean squared residual.
+
+    Parameters
+    ----------
+    effect : Effect
+        With bins: accumulated effects, and M-plots of numbers.
+    seed : int
+        Of the permutations behind the p-values of small bins.
+
+    Returns
+    -------
+    Split
+
+    Raises
+    ------
+    UnsupportedError
+        For PDP and ICE, and M-plots of levels, which have no bins.
+
+    Notes
+    -----
+    RHALE Theorem 1: s*² = sigma² + E², so the reported standard deviation is too large by what the mean slope does
+    inside the bin. From the rows that are kept (a sample, where these are some of all); where there are none, from the
+    moments of the fine cells, with Welch's test between them. How both parts are estimated is in
+    `skedasis.results.trust.within`. Inside one cell of an ALE, or of secants, all rows are moved across the same edges:
+    x can matter there only through the features that go with it. No model row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skedasis as sd
+    >>> X = np.linspace(0, 1, 200)[:, None]
+    >>> q = sd.prediction(lambda X: X[:, 0] ** 2, slope=lambda X: 2 * X)
+    >>> s = split(
+    ...     sd.explain(q, X, 0, method=sd.DALE(bins=2))
+    ... )  # the slope runs from 0 to 1, and from 1 to 2
+    >>> s.share.round(3), s.residual.round(2)
+    (array([1., 1.]), array([0.08, 0.08]))
+    """
+    seed, stats = given_seed("split(seed)", seed), effect.bins
+    if stats is None:
+        method = f"{effect.spec.method} of {effect.feature!r}"
+        raise UnsupportedError(
+            explained(f"split of a {method}", "no bins", "an effect with bins", "Use RHALE or ALE")
+        )
+    if len(stats) == 0:
+        none = np.zeros(0)
+        return Split(stats.left, stats.right, none.astype(int), none, none, none, none)
+    rows = local_rows(effect)
+    found = _of_moments(effect) if rows is None else _of_rows(rows, len(stats), seed)
+    total, within, p = found.T.copy()
+    residual = np.maximum(total - within, 0.0)
+    return Split(
+        stats.left, stats.right, np.asarray(stats.count), total, within, residual, p.copy()
+    )
+
+
+def _of_rows(rows: LocalRows, bins: int, seed: int) -> Floats:
+    """Return total, within and p-value of each bin, (K, 3)."""
+    found = np.full((bins, 3), np.nan)
+    noise = (ROUNDING * float(np.abs(rows.effect).max(initial=0.0))) ** 2
+    draws = max(DRAWS, 50 * bins)  # a correction for so many bins must leave something to find
+    for k, (x, d, w) in enumerate(rows.groups(bins)):
+        if len(x) == 0:
+            continue
+        found[k, :2] = split_variance(x, d, w)
+        if found[k, 0] > noise:
+            found[k, 2] = dependence(x, d, w, seed=seed, draws=draws)
+    return found
+
+
+def local_rows(effect: Effect) -> LocalRows | None:
+    """Return the kept rows in their bins; None where none are kept."""
+    rows, stats = effect.rows, effect.bins
+    if rows is None or rows.effect is None or len(rows) == 0 or stats is None:
+        return None
+    weight = np.ones(len(rows)) if rows.weight is None else rows.weight
+    if effect.levels is not None:
+        return _of_steps(effect, rows.effect, weight)
+    place = Cells(edges_of(effect), _closed(effect)).locate(rows.x)
+    there = weight > 0
+    x, place = rows.x[there], place[there]
+    return LocalRows(x, rows.effect[there] - lean(stats, x, place), weight[there], place)
+
+
+def lean(stats: BinStats, x: Floats, place: Ints) -> Floats:
+    """Return by how much slopes at x differ from that in the middle of their bin, where they change linearly in it.
+
+    What a bin says of itself is no residual: it is tested about its line.
+    """
+    if not np.any(stats.trend):
+        return np.zeros(len(x))
+    middle = (stats.left + stats.right) / 2
+    return np.where(place >= 0, stats.trend[place] * (x - middle[place]), 0.0)
+
+
+def _of_steps(effect: Effect, steps: Floats, weight: Floats) -> LocalRows:
+    """Return the rows of each step, or run of steps, between levels: a row's mean over its steps there."""
+    stats, levels, rows = effect.bins, effect.levels, effect.rows
+    if stats is None or levels is None or rows is None:
+        none = np.zeros(0)
+        return LocalRows(none, none, none, none.astype(np.int64))
+    place = rows.x.astype(np.int64)
+    run = (
+        np.searchsorted(levels.places(stats.left), np.arange(max(len(levels) - 1, 1)), "right") - 1
+    )
+    last = len(run) - 1
+    before, after = run[np.clip(place - 1, 0, last)], run[np.clip(place, 0, last)]
+    down, up = ~np.isnan(steps[:, 0]), ~np.isnan(steps[:, 1])
+    one = down & up & (before == after)
+    parts = [
+        (one, steps.mean(axis=1), after),
+        (down & ~one, steps[:, 0], before),
+        (up & ~one, steps[:, 1], after),
+    ]
+    x, d, w, home = (
+        np.concatenate(part)
+        for part in zip(*((rows.x[m], v[m], weight[m], b[m]) for m, v, b in parts), strict=True)
+    )
+    there = w > 0
+    return LocalRows(x[there], d[there], w[there], home[there])
+
+
+def edges_of(effect: Effect) -> Floats:
+    """Return the edges of a numeric feature's bins."""
+    stats = effect.bins
+    return np.zeros(0) if stats is None else np.append(stats.left, stats.right[-1:])
+
+
+def _closed(effect: Effect) -> Any:
+    return effect.spec.closed if effect.cells is None else effect.cells.closed
+
+
+def _of_moments(effect: Effect) -> Floats:
+    """Return total, within and p-value of each bin, from fine cells alone."""
+    found = np.full((len(effect.bins or ()), 3), np.nan)
+    if effect.levels is not None or effect.cells is None or LOCAL not in effect.moments:
+        return found
+    fine, kind = effect.moments[LOCAL], effect.spec.weight_kind
+    kept = np.searchsorted(effect.cells.edges, edges_of(effect))
+    if effect.bins is not None and AXIS in effect.moments:
+        place = np.searchsorted(kept, np.arange(len(fine.mean)), side="right") - 1
+        place = np.where((place < len(effect.bins)), place, -1)
+        fine = replace(fine, mean=fine.mean - lean(effect.bins, effect.moments[AXIS].mean, place))
+    found[:, 0] = fine.pool(kept[:-1]).variance(1, kind)
+    own = ~np.isnan(fine.variance(1, kind))
+    squares, freedom = (
+        np.add.reduceat(np.where(own, part, 0.0), kept[:-1])
+        for part in (fine.m2, fine.degrees(1, kind))
+    )
+    some = freedom > 0
+    found[some, 1] = np.minimum(squares[some] / freedom[some], found[some, 0])
+    noise = (ROUNDING * float(np.abs(fine.mean).max(initial=0.0))) ** 2
+    for k in np.flatnonzero(found[:, 0] > noise):
+        found[k, 2] = _welch(_joined(fine.take(slice(kept[k], kept[k + 1]))), kind)
+    return found
+
+
+def _joined(cells: Moments) -> Moments:
+    """Return neighbouring cells joined to a few parts of about equally many rows."""
+    rows = float(cells.count.sum())
+    parts = int(min(_PARTS, rows // _PART_ROWS, len(cells.count)))
+    if parts < 2:
+        return cells.pool(np.zeros(1, dtype=np.int64))
+    part = np.minimum((np.cumsum(cells.count) - cells.count / 2) * parts // rows, parts - 1)
+    return cells.pool(np.flatnonzero(np.append(True, np.diff(part) > 0)))
+
+
+def _welch(cells: Moments, kind: Any) -> float:
+    """Return the p-value of equal means where variances may differ (Welch 1951)."""
+    from scipy.special import fdtrc
+
+    variance, size = cells.variance(1, kind), cells.effective(kind)
+    known = (variance > 0) & (cells.count >= _PART_ROWS / 3)
+    k = int(known.sum())
+    if k < 2:
+        return float("nan")
+    mean, n = cells.mean[known] - cells.mean[known][0], size[known]
+    worth = n / variance[known]
+    share = worth / worth.sum()
+    lost = float(((1 - share) ** 2 / np.maximum(n - 1, 1)).sum())
+    between = float(worth @ (mean - share @ mean) ** 2) / (k - 1)
+    ratio = between / (1 + 2 * (k - 2) / (k**2 - 1) * lost)
+    return float(fdtrc(k - 1, (k**2 - 1) / (3 * lost), ratio))

@@ -1,0 +1,130 @@
+"""Laws of several models: what the engine owes to one it owes to each of a list."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import skedasis as sd
+from tests.helpers import bent, frame, linear, of_frame, table
+
+METHODS: dict[str, Any] = {
+    "ale": sd.ALE(bins=6),
+    "dale": sd.DALE(),
+    "rhale": sd.RHALE(),
+    "rhale, Eq. 13": sd.RHALE(sd.Optimal()),
+    "uale": sd.UALE(),
+    "pdp": sd.PDP(grid=5),
+    "mplot": sd.MPlot(bins=5),
+}
+every = pytest.mark.parametrize("method", list(METHODS))
+X = table(120, 3, seed=3)
+MODELS = [bent, linear, lambda X: bent(X) * X[:, 2]]
+FOLDS = np.arange(120) % 3
+
+
+def alike(a: Any, b: Any, rtol: float = 1e-9) -> None:
+    """Assert that two results of models are the same but for rounding."""
+    np.testing.assert_allclose(a.x, b.x, rtol=1e-12)
+    scale = np.nanmax(np.abs(b.values))
+    np.testing.assert_allclose(a.values, b.values, rtol=rtol, atol=rtol * scale)
+    np.testing.assert_allclose(a.between, b.between, rtol=1e-6, atol=rtol * scale)
+
+
+@every
+def test_batches_and_threads_change_nothing(method: str) -> None:
+    one = sd.explain(MODELS, X, 0, method=METHODS[method], cv=FOLDS)
+    other = sd.explain(MODELS, X, 0, method=METHODS[method], cv=FOLDS, memory="2KB", threads=2)
+    alike(one, other)
+
+
+@every
+def test_the_order_of_rows_does_not_matter(method: str) -> None:
+    order = np.random.default_rng(5).permutation(120)
+    one = sd.explain(MODELS, X, 0, method=METHODS[method], cv=FOLDS)
+    alike(sd.explain(MODELS, X[order], 0, method=METHODS[method], cv=FOLDS[order]), one)
+
+
+@every
+def test_whole_weights_are_repeated_rows(method: str) -> None:
+    w = np.random.default_rng(6).integers(1, 4, 120)
+    many = np.repeat(np.arange(120), w)
+    weighted = sd.explain(MODELS, X, 0, method=METHODS[method], cv=FOLDS, weights=w)
+    repeated = sd.explain(MODELS, X[many], 0, method=METHODS[method], cv=FOLDS[many])
+    alike(weighted, repeated)
+    assert weighted.correction == pytest.approx(repeated.correction)
+    assert weighted.overlap == pytest.approx(repeated.overlap)
+
+
+@every
+@settings(max_examples=15, deadline=None)
+@given(scale=st.sampled_from([1e-9, 1e-3, 2.0, 1e6]), shift=st.sampled_from([0.0, -3.0, 50.0]))
+def test_scales_of_the_quantity(method: str, scale: float, shift: float) -> None:
+    one = sd.explain(MODELS, X, 0, method=METHODS[method], cv=FOLDS)
+    moved = [lambda X, m=m: scale * (m(X) + shift) for m in MODELS]
+    other = sd.explain(moved, X, 0, method=METHODS[method], cv=FOLDS)
+    if method.startswith(("rhale", "uale")) and len(one.x) != len(other.x):
+        pytest.skip("rounding of differences decides a tie of partitions")
+    raw = method in ("pdp", "mplot")
+    np.testing.assert_allclose(
+        other.value / scale, one.value + (shift if raw else 0.0), rtol=1e-4, atol=1e-5
+    )
+    np.testing.assert_allclose(other.between / scale, one.between, rtol=1e-3, atol=1e-5)
+
+
+@every
+def test_copies_and_single_models(method: str) -> None:
+    """Identical models do not differ; the same model on all folds differs by its rows alone."""
+    em = sd.explain([bent] * 4, X, 0, method=METHODS[method])
+    np.testing.assert_array_equal(em.between, 0)
+    np.testing.assert_array_equal(em.value, em.models[0].value)
+    np.testing.assert_array_equal(em.interval()[0], em.value)
+
+
+@pytest.mark.parametrize("feature", list("abcd"))
+@pytest.mark.parametrize("method", ["ale", "pdp", "mplot"])
+def test_frames(feature: str, method: str) -> None:
+    T, part = frame(120), np.arange(120) % 2
+    models = [of_frame, lambda T: 3 * of_frame(T)]
+    one = sd.explain(models, T, feature, method=method, cv=part)
+    both = sd.explain(models, T, method=method, cv=part)[feature]
+    np.testing.assert_array_equal(one.values, both.values)
+    order = np.random.default_rng(5).permutation(120)
+    other = sd.explain(models, T.iloc[order], feature, method=method, cv=part[order])
+    same = [list(other.x).index(v) for v in one.x] if one.levels is not None else slice(None)
+    np.testing.assert_allclose(other.values[:, same], one.values, atol=1e-9)
+
+
+def test_inputs_are_left_alone() -> None:
+    U, numbers = X.copy(), FOLDS.copy()
+    U.flags.writeable = numbers.flags.writeable = False
+    sd.explain(MODELS, U, cv=numbers)
+    sd.explain(MODELS, U, method=sd.PFI(repeats=3), cv=[(np.r_[0:80], np.r_[80:120])] * 3)
+    np.testing.assert_array_equal(U, X)
+    np.testing.assert_array_equal(numbers, FOLDS)
+
+
+def test_importances_do_not_depend_on_the_order_of_rows_that_are_known_by_name() -> None:
+    order = np.random.default_rng(5).permutation(120)
+    names = np.array([f"row {i:03d}" for i in range(120)])
+    one = sd.explain(MODELS, X, method=sd.PFI(repeats=4), cv=FOLDS, row_id=names)
+    other = sd.explain(
+        MODELS, X[order], method=sd.PFI(repeats=4), cv=FOLDS[order], row_id=names[order]
+    )
+    np.testing.assert_allclose(other.values, one.values, atol=1e-12)
+
+
+def test_groups_move_together_in_every_fold() -> None:
+    block = np.eye(3)[np.arange(120) % 3 // 1]
+    U = np.c_[X[:, :2], block]
+    models = [lambda U, k=k: k * (U[:, 0] + 2 * U[:, 3] + 5 * U[:, 4]) for k in (1.0, 2.0)]
+    parts = [np.arange(0, 120, 2), np.arange(1, 120, 2)]
+    em = sd.explain(models, U, "kind", method="ale", cv=parts, groups={"kind": [2, 3, 4]})
+    assert len(em.x) == 3
+    np.testing.assert_allclose(np.diff(np.sort(em.models[0].value)), [2.0, 3.0], atol=1e-9)
+    pf = sd.explain(models, U, method=sd.PFI(repeats=3), cv=parts, groups={"kind": [2, 3, 4]})
+    assert pf.features[-1] == "kind"

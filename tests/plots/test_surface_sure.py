@@ -1,0 +1,71 @@
+"""Dots on surfaces where the interval of a joint effect holds zero."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import skedasis as sd
+from skedasis.plots.heat import Sight, heat
+from skedasis.plots.surface import draw_surface
+from tests.helpers import refused
+
+
+def numbers() -> sd.Surface:
+    X = np.random.default_rng(3).uniform(-1, 1, (600, 3))
+    q = lambda X: np.maximum(X[:, 0], 0) * X[:, 1] * (1 + 3 * X[:, 2])  # noqa: E731
+    return sd.explain(q, X, (0, 1), method=sd.ALE(bins=8), progress=False)
+
+
+def levels() -> sd.Surface:
+    rng = np.random.default_rng(4)
+    X = pd.DataFrame({"c": rng.choice(list("uvw"), 600), "x": rng.uniform(-1, 1, 600)})
+    X["e"] = rng.normal(size=600)
+    q = lambda X: X["x"] * (X["c"] == "w") * (1 + 2 * X["e"])  # noqa: E731
+    return sd.explain(q, X, ("c", "x"), method=sd.ALE(bins=5), progress=False)
+
+
+@pytest.mark.parametrize("make", [numbers, levels])
+def test_dots_lie_where_the_interval_holds_zero(make):
+    s = make()
+    shown = heat(s, Sight(sure=0.9))
+    covered = np.zeros(shown.value.shape, dtype=bool)
+    for left, right, low, high in shown.unsure:
+        inside = (shown.x.centres > left) & (shown.x.centres < right)
+        covered |= inside & ((shown.y.centres > low) & (shown.y.centres < high))[:, None]
+    assert 0.05 < covered.mean() < 0.95
+    # At the nodes themselves: the interval of the surface.
+    lower, upper = s.interval(0.9)
+    holds = (lower <= 0) & (upper >= 0)
+    turned = make is levels
+    if turned:
+        names = [s.sides[0].levels.labels[k] for k in shown.y.places.shown]
+        rows = [list(s.sides[0].levels.labels).index(n) for n in names]
+        nodes = [np.abs(shown.x.centres - v).argmin() for v in s.x[1]]
+        agree = covered[:, nodes] == holds[rows]
+    else:
+        first, second = (
+            [np.abs(rim.centres - v).argmin() for v in x]
+            for rim, x in zip((shown.x, shown.y), s.x, strict=True)
+        )
+        agree = covered[np.ix_(second, first)] == holds.T
+    # Patches have a width: next to the border a node may lie in the patch beyond it.
+    assert agree.mean() > 0.9
+
+
+def test_without_a_level_nothing_is_marked():
+    assert len(heat(numbers()).unsure) == 0
+
+
+def test_the_legend_says_what_dots_are():
+    figure = draw_surface(numbers(), sure=0.95, points=False)
+    texts = [t.get_text() for legend in figure.legends for t in legend.get_texts()]
+    assert "interval holds zero" in texts
+
+
+def test_zero_means_nothing_with_main_effects():
+    with refused(sd.UnsupportedError, "sure", "joint effect"):
+        heat(numbers().with_main_effects(), Sight(sure=0.95))
+    with refused(sd.DataError, "level"):
+        heat(numbers(), Sight(sure=2))

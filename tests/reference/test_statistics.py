@@ -1,0 +1,126 @@
+"""ALE statistics by simulation: coverage of the intervals, and p-values of features that say nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import skedasis as sd
+from skedasis.results.statistics.measure import statistics
+
+CURVES: dict[str, tuple[Any, Any]] = {
+    "wave": (lambda x: np.sin(2 * np.pi * x), lambda x: 2 * np.pi * np.cos(2 * np.pi * x)),
+    "line": (lambda x: x, np.ones_like),
+    "bump": (
+        lambda x: np.exp(-(((x - 0.5) / 0.05) ** 2)),
+        lambda x: -800 * (x - 0.5) * np.exp(-(((x - 0.5) / 0.05) ** 2)),
+    ),
+}
+
+
+def truth(curve: Any, bins: int, y: np.ndarray) -> list[float]:
+    """Return ALED, the ends of ALER and NALED of a curve with straight pieces, of uniform x."""
+    x = (np.arange(100_000) + 0.5) / 100_000
+    edges = np.linspace(0, 1, bins + 1)
+    f = np.interp(x, edges, curve(edges))
+    f -= f.mean()
+    above, below = np.sort(y[y > 0]), np.sort(-y[y < 0])
+    passed = np.searchsorted(above, f, side="right") + np.searchsorted(below, -f, side="right")
+    return [np.abs(f).mean(), f.min(), f.max(), 100 * passed.mean() / len(y)]
+
+
+def covered(shape: str, size: float, rows: int, bins: int, runs: int) -> tuple[np.ndarray, float]:
+    """Return how often the intervals hold the truth, and how often an effect is told to be noise."""
+    f, slope = (lambda x, g=g: size * g(x) for g in CURVES[shape])
+    y = np.linspace(-0.5, 0.5, rows)
+    known = truth(f, bins, y)
+    q = sd.prediction(
+        lambda X: f(X[:, 0]) + X[:, 0] * X[:, 1],
+        slope=lambda X: np.c_[slope(X[:, 0]) + X[:, 1], X[:, 0]],
+    )
+    method = sd.DALE(bins=sd.Edges(np.linspace(0, 1, bins + 1)))
+    hits, noise = np.zeros(4), 0
+    for run in range(runs):
+        rng = np.random.default_rng([3, run])
+        X = np.c_[rng.uniform(size=rows), rng.normal(size=rows)]
+        s = statistics(sd.explain(q, X, 0, method=method), y, replicates=300, seed=run)[0]
+        ends = (s.aled_interval, *s.aler_interval, s.naled_interval)
+        hits += [low <= v <= high for v, (low, high) in zip(known, ends, strict=True)]
+        noise += s.is_noise
+    return hits / runs, noise / runs
+
+
+CASES = [
+    *(("wave", size, 400, 10) for size in (0.0, 0.02, 0.05, 0.1, 0.3, 1.0)),
+    *(("line", size, 400, 10) for size in (0.05, 0.1, 0.3)),
+    *(("bump", size, 400, 10) for size in (0.1, 0.3)),
+    *(("wave", size, 600, 30) for size in (0.0, 0.1)),
+    *(("wave", size, 150, 5) for size in (0.0, 0.1, 0.5)),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("shape", "size", "rows", "bins"), CASES)
+def test_intervals_cover(shape: str, size: float, rows: int, bins: int) -> None:
+    share, noise = covered(shape, size, rows, bins, 1000)
+    print(f"{shape} x {size}, {rows} rows, {bins} bins: {share}, noise {noise:.3f}")  # noqa: T201
+    # Three standard errors of 1,000 runs are 2 points.
+    assert (share > 0.89).all()
+    if size >= 0.3 and shape == "wave":
+        assert (share < 0.985).all()
+    if size == 0:
+        assert noise > 0.89
+
+
+def least_squares(X: np.ndarray, y: Any) -> Any:
+    """Fit a plane."""
+    b = np.linalg.lstsq(np.c_[X, np.ones(len(X))], np.asarray(y), rcond=None)[0]
+    return lambda X: np.c_[X, np.ones(len(X))] @ b
+
+
+def boosted(X: np.ndarray, y: Any) -> Any:
+    """Fit eight trees of one split each."""
+    order = np.argsort(X, axis=0)
+    cuts, rest, trees = np.arange(5, len(X) - 5), y - y.mean(), []
+    for _ in range(8):
+        run = np.cumsum(rest[order], axis=0)[cuts - 1]
+        gain = run**2 * (1 / cuts + 1 / (len(X) - cuts))[:, None]
+        i, j = np.unravel_index(gain.argmax(), gain.shape)
+        left, right = order[: cuts[i], j], order[cuts[i] :, j]
+        at = (X[left[-1], j] + X[right[0], j]) / 2
+        trees.append((j, at, rest[left].mean() / 2, rest[right].mean() / 2))
+        rest = rest - np.where(X[:, j] <= at, trees[-1][2], trees[-1][3])
+    return lambda X: sum(np.where(X[:, j] <= t, a, b) for j, t, a, b in trees)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fit", [least_squares, boosted], ids=lambda f: f.__name__)
+def test_p_values_are_uniform_and_have_power(fit: Any) -> None:
+    from scipy.stats import kstest
+
+    method, rows, runs = sd.ALE(bins=4), 80, 250
+    given, even, weak = np.empty((runs, 3)), np.empty((runs, 3)), np.empty(runs)
+    for run in range(runs):
+        rng = np.random.default_rng([5, run])
+        X = rng.normal(size=(rows, 3))
+        y = X[:, 0] + 0.5 * X[:, 1] + 1.5 * rng.normal(size=rows)
+        es = sd.explain(fit(X, y), X, method=method)
+        null = sd.chance(fit, X, y, method=method, repeats=39, columns=2, seed=run)
+        st = es.statistics(null=null, replicates=2)
+        given[run] = st["x2"].p_value, *st["x2"].p_aler
+        weak[run] = st["x1"].p_value
+        # Features that are not used tie at zero and have p = 1. Ties broken by lot, and p spread between its 40 values,
+        # what is uniform for exchangeable features is continuous.
+        size = np.array([1, -1, 1]) * [st["x2"].aled, *st["x2"].aler]
+        drawn = np.array([1, -1, 1]) * null.draws["x2"]
+        slack = 1e-9 * np.abs(drawn).max()
+        above, tied = drawn > size + slack, np.abs(drawn - size) <= slack
+        even[run] = (above.sum(axis=0) + rng.uniform(size=3) * (tied.sum(axis=0) + 1)) / 40
+    found = [kstest(p, "uniform") for p in even.T]
+    print(f"{fit.__name__}: KS {[f'{f.statistic:.3f} (p {f.pvalue:.2f})' for f in found]}")  # noqa: T201
+    print(f"rejected at 5 %: {(given <= 0.05).mean(axis=0)}, power {np.mean(weak <= 0.05):.2f}")  # noqa: T201
+    assert all(f.pvalue > 0.001 for f in found)
+    assert ((given <= 0.05).mean(axis=0) < 0.05 + 3 * np.sqrt(0.05 * 0.95 / runs)).all()
+    assert np.mean(weak <= 0.05) > 0.4

@@ -1,0 +1,188 @@
+"""RHALE Theorem 1 on simulated data, and the tests built on it: p-values that are uniform where there is nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import kstest
+
+import skedasis as sd
+from skedasis.results.trust.within import dependence
+from tests.unit.test_trust_split import of_slopes, sloped
+
+RUNS = 1000
+
+# What slopes do within one bin [0, 1]: mean slope mu(x), spread sigma(x), and the closed form of sigma² and E².
+CASES = {
+    "line": (lambda x: 2 + 3 * x, lambda x: 0.5 + 0 * x, 0.25, 9 / 12),
+    "parabola": (lambda x: 4 * x**2, lambda x: 1 + 0 * x, 1.0, 16 * (1 / 5 - 1 / 9)),
+    "waves": (lambda x: np.sin(4 * np.pi * x), lambda x: 0.3 + 0 * x, 0.09, 0.5),
+    "jump": (lambda x: 2.0 * (x > 0.25), lambda x: 1 + 0 * x, 1.0, 4 * 0.25 * 0.75),
+    "spread that grows": (lambda x: x, lambda x: x, 1 / 3, 1 / 12),
+    "nothing": (lambda x: 1 + 0 * x, lambda x: 1 + 0 * x, 1.0, 0.0),
+}
+
+
+def draw(rng, case, n):
+    mu, sigma = CASES[case][:2]
+    x = rng.uniform(size=n)
+    return x, mu(x) + sigma(x) * rng.normal(size=n)
+
+
+@pytest.mark.parametrize("case", sorted(CASES))
+def test_the_variance_of_a_bin_is_that_at_given_x_plus_the_mean_squared_residual(case):
+    rng = np.random.default_rng(0)
+    found = []
+    for _ in range(40):
+        x, d = draw(rng, case, 1000)
+        (parts,) = [of_slopes(d, x, sd.DALE(bins=sd.Edges([0, 1]))).split()]
+        found.append([parts.total[0], parts.within[0], parts.residual[0]])
+    sigma2, residual2 = CASES[case][2:]
+    mean, error = np.mean(found, axis=0), np.std(found, axis=0) / np.sqrt(len(found))
+    # Near zero the residual is cut off there, and is a little above; a jump or a wave leaves 1 % with sigma².
+    slack = 4 * error + 0.01 * (sigma2 + residual2)
+    assert abs(mean[0] - sigma2 - residual2) < slack[0]
+    assert abs(mean[1] - sigma2) < slack[1] + (0.04 if residual2 == 0 else 0)
+    assert abs(mean[2] - residual2) < slack[2] + (0.04 if residual2 == 0 else 0)
+
+
+def test_the_residual_of_a_model_of_one_feature_is_the_integral_of_the_theorem():
+    # f = x⁴ / 4, f' = x³: no heterogeneity at all, E² = (integral of (x³ - its mean)²) over each bin.
+    x = (np.arange(4000) + 0.5) / 4000
+    parts = of_slopes(x**3, x, sd.DALE(bins=sd.Edges([0, 0.5, 1]))).split()
+    for k, (a, b) in enumerate([(0, 0.5), (0.5, 1)]):
+        mean = (b**4 - a**4) / 4 / (b - a)
+        square = (b**7 - a**7) / 7 / (b - a)
+        assert parts.residual[k] == pytest.approx(square - mean**2, rel=1e-3)
+        assert parts.within[k] < 1e-6 * parts.total[k]
+
+
+def test_heterogeneity_is_what_the_interaction_makes_it():
+    # f = x0² + x0 x1: f' = 2 x0 + x1, so sigma = sd(x1) = 0.577 everywhere, and in one bin s* = hypot(2, 1) · 0.577.
+    X = np.random.default_rng(1).uniform(-1, 1, size=(20_000, 2))
+    q = sd.prediction(
+        lambda X: X[:, 0] ** 2 + X[:, 0] * X[:, 1],
+        slope=lambda X: np.column_stack([2 * X[:, 0] + X[:, 1], X[:, 0]]),
+    )
+    sd_uniform = 1 / np.sqrt(3)
+    for method in (sd.DALE(bins=1), sd.DALE(bins=20), sd.RHALE()):
+        found = sd.explain(q, X, 0, method=method).heterogeneity_test()
+        assert found.std == pytest.approx(sd_uniform, rel=0.02)
+    one = sd.explain(q, X, 0, method=sd.DALE(bins=1)).heterogeneity_test()
+    assert one.total == pytest.approx(np.sqrt(5) * sd_uniform, rel=0.02)
+    assert one.residual == pytest.approx(2 * sd_uniform, rel=0.02)
+
+
+# ------------------------------------------------------------------------------------------- simulations
+
+PLACES = {
+    "uniform": lambda rng, n: rng.uniform(size=n),
+    "ties": lambda rng, n: np.round(rng.uniform(size=n), 1),
+    "skewed": lambda rng, n: rng.lognormal(size=n),
+}
+SLOPES = {
+    "normal": lambda rng, n: rng.normal(size=n),
+    "skewed": lambda rng, n: rng.lognormal(size=n),
+    "heavy tails": lambda rng, n: rng.standard_t(3, size=n),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("places", sorted(PLACES))
+@pytest.mark.parametrize("slopes", sorted(SLOPES))
+@pytest.mark.parametrize("n", [30, 150, 500])
+def test_p_values_of_slopes_that_do_not_depend_on_x_are_uniform(n, slopes, places):
+    rng = np.random.default_rng([n, len(slopes), len(places)])
+    p = [
+        dependence(PLACES[places](rng, n), SLOPES[slopes](rng, n), seed=run) for run in range(RUNS)
+    ]
+    assert kstest(p, "uniform").pvalue > 0.001
+    assert np.mean(np.array(p) <= 0.05) < 0.075
+
+
+@pytest.mark.slow
+def test_p_values_with_weights_are_uniform():
+    rng = np.random.default_rng(3)
+    p = [
+        dependence(*rng.uniform(size=(2, 60)), rng.exponential(size=60), seed=run)
+        for run in range(RUNS)
+    ]
+    assert kstest(p, "uniform").pvalue > 0.001
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [40, 400])
+def test_a_spread_that_depends_on_x_makes_no_false_alarms(n):
+    rng = np.random.default_rng(4)
+    found = []
+    for run in range(RUNS):
+        x = rng.uniform(size=n)
+        found.append(dependence(x, (0.1 + 2 * x) * rng.normal(size=n), seed=run) <= 0.05)
+    assert np.mean(found) < 0.07
+
+
+@pytest.mark.slow
+def test_power_grows_with_the_residual():
+    rng = np.random.default_rng(5)
+    power = []
+    for slope in (0.0, 0.5, 1.0, 2.0):
+        hits = 0
+        for run in range(200):
+            x = rng.uniform(size=150)
+            hits += dependence(x, slope * x + rng.normal(size=150), seed=run) <= 0.05
+        power.append(hits / 200)
+    assert power[0] < 0.1
+    assert np.all(np.diff(power) > 0)
+    assert power[-1] > 0.97
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", ["flat", "waves", "jumps"])
+def test_p_values_of_heterogeneity_are_uniform_at_the_threshold(shape):
+    rng = np.random.default_rng(6)
+    p = []
+    for _ in range(RUNS):
+        x = rng.uniform(size=4000)
+        mean = {"flat": 0 * x, "waves": np.sin(9 * x), "jumps": 4.0 * (x > 0.3)}[shape]
+        e = of_slopes(mean + rng.normal(size=4000), x, sd.DALE(bins=1))
+        p.append(e.heterogeneity_test(above=1.0).p_value)
+    assert kstest(p, "uniform").pvalue > 0.001
+    assert np.mean(np.array(p) <= 0.05) < 0.07
+
+
+@pytest.mark.slow
+def test_the_lower_bound_of_heterogeneity_covers():
+    rng = np.random.default_rng(7)
+    for n, least, most in ((100, 0.94, 1.0), (2000, 0.93, 0.98)):
+        covered = []
+        for _ in range(400):
+            x = rng.uniform(size=n)
+            e = of_slopes(5 * x + 0.7 * rng.normal(size=n), x, sd.DALE(bins=1))
+            covered.append(e.heterogeneity_test().lower <= 0.7)
+        assert least <= np.mean(covered) <= most
+
+
+@pytest.mark.slow
+def test_power_against_no_heterogeneity_beside_a_steep_curve():
+    rng = np.random.default_rng(8)
+    for n, sigma, least in ((100, 1.0, 0.95), (400, 0.2, 0.95), (400, 0.0, 0.0)):
+        hits = 0
+        for _ in range(100):
+            x = rng.uniform(size=n)
+            e = of_slopes(5 * np.sin(3 * x) + sigma * rng.normal(size=n), x, sd.RHALE())
+            hits += e.heterogeneity_test().verdict == "heterogeneous"
+        assert hits / 100 >= least
+        assert sigma > 0 or hits == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", [sd.ALE(), sd.DALE(bins=sd.Quantile(10)), sd.RHALE(), sd.PDP()])
+def test_clean_data_raise_no_more_than_five_percent_false_alarms(method):
+    alarms = 0
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(500, 3))
+        q, X = sloped(2 + X[:, 1], X[:, 0], X[:, 2])
+        alarms += len(sd.explain(q, X, 0, method=method).trust(X=X)) > 0
+    # A level of 5 % allows 18 of 200 with a chance of 1 %.
+    assert alarms <= 18

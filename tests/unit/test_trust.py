@@ -1,0 +1,479 @@
+"""What a result objects to itself: flags with their places, numbers and sentences."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import skedasis as sd
+from skedasis.errors import DataError
+from skedasis.results.trust.flags import Flag, Trust
+from skedasis.results.trust.rules import trust
+from tests.helpers import every_method, frame, linear, of_frame, refused, table
+from tests.unit.test_trust_split import of_slopes
+
+
+def kinds(flags):
+    return [(f.kind, f.severity) for f in flags]
+
+
+def test_a_clean_curve_has_nothing_against_it():
+    X = np.random.default_rng(0).uniform(-1, 1, size=(1000, 3))
+    for method in (sd.ALE(), sd.DALE(), sd.RHALE()):
+        flags = sd.explain(linear, X, 0, method=method).trust(X=X)
+        assert flags == ()
+        assert str(flags) == "Nothing to object."
+    assert sd.explain(linear, X, 0, method=sd.PDP()).trust(X=X) == ()
+
+
+def test_bins_of_few_rows_are_named_with_their_ends():
+    x = np.concatenate([np.linspace(0, 1, 50), np.linspace(1.05, 1.9, 5), np.linspace(2, 3, 50)])
+    X = np.column_stack([x, x])
+    e = sd.explain(linear, X, 0, method=sd.DALE(bins=sd.Edges([0, 1.0001, 1.95, 3])))
+    (flag,) = e.trust().of("few rows")
+    assert (flag.kind, flag.severity, flag.feature) == ("few rows", "warning", "x0")
+    assert flag.where == (1.0001, 1.95)
+    assert flag.numbers["rows"] == [5]
+    assert "5 rows" in flag.text
+    assert "fewer bins" in flag.text
+
+
+def test_neighbouring_bins_of_few_rows_are_one_flag():
+    X = np.column_stack([np.linspace(0, 1, 30)] * 2)
+    (flag,) = sd.explain(linear, X, 0, method=sd.ALE(bins=6)).trust()
+    assert flag.where == (0.0, 1.0)
+    assert len(flag.numbers["rows"]) == 6
+    assert "6 bins hold fewer than 10 rows" in flag.text
+
+
+def test_a_bin_of_one_row_has_no_variance_and_says_so():
+    x = np.append(np.linspace(0, 1, 40), 1.5)
+    e = of_slopes(np.cos(99 * x), x, sd.DALE(bins=sd.Edges([0, 1.0001, 2])))
+    (flag,) = e.trust().of("one row")
+    assert flag.where == (1.0001, 2.0)
+    assert "no variance" in flag.text
+
+
+def test_slopes_that_depend_on_x_inside_a_bin_are_told_with_what_is_left():
+    rng = np.random.default_rng(1)
+    x = rng.uniform(size=2000)
+    e = of_slopes(np.where(x < 0.5, 8 * x, 4) + rng.normal(0, 0.5, 2000), x, sd.DALE(bins=2))
+    (flag,) = e.trust()
+    assert (flag.kind, flag.severity) == ("slope changes", "warning")
+    assert flag.where == pytest.approx((0, 0.5), abs=0.01)
+    assert flag.numbers["share"] == pytest.approx(16 / 12 / (16 / 12 + 0.25), rel=0.05)
+    assert flag.numbers["within"] == pytest.approx(0.5, rel=0.1)
+    assert "sd.RHALE()" in flag.text
+    assert e.rebin(sd.Quantile(40)).trust().warnings.of("slope changes") == ()
+
+
+def test_what_is_sure_but_small_is_a_note():
+    rng = np.random.default_rng(2)
+    x = rng.uniform(size=20_000)
+    (flag,) = of_slopes(0.3 * x + rng.normal(size=20_000), x, sd.DALE(bins=1)).trust()
+    assert (flag.kind, flag.severity) == ("slope changes", "note")
+    assert flag.numbers["share"] < 0.05
+
+
+def test_empty_bins_and_gaps_are_told_once():
+    rng = np.random.default_rng(3)
+    x = np.concatenate([rng.uniform(0, 0.3, 300), rng.uniform(0.7, 1, 300)])
+    X = np.column_stack([x, rng.uniform(size=600)])
+    for method in (sd.DALE(bins=10), sd.ALE(), sd.RHALE(), sd.PDP(), sd.MPlot()):
+        flags = sd.explain(linear, X, 0, method=method).trust().of("no rows")
+        assert len(flags) == 1, method
+        left, right = flags[0].where
+        assert 0.25 <= left < 0.35 < 0.65 < right <= 0.75
+        assert flags[0].severity == "warning"
+
+
+def test_a_gap_beyond_the_grid_is_none_of_the_curves():
+    rng = np.random.default_rng(4)
+    X = np.column_stack([np.append(rng.uniform(size=500), np.full(12, 9.0)), rng.uniform(size=512)])
+    flags = sd.explain(linear, X, 0, method=sd.PDP(grid=np.linspace(0, 0.9, 10))).trust()
+    assert not flags.of("no rows")
+
+
+def test_an_end_that_one_row_carries_is_noted():
+    rng = np.random.default_rng(5)
+    X = np.column_stack([np.append(rng.uniform(size=500), 3.0), rng.uniform(size=501)])
+    (flag,) = sd.explain(linear, X, 0, method=sd.ALE()).trust().of("no rows")
+    assert flag.severity == "note"
+    assert "1 row beyond" in flag.text
+
+
+@pytest.mark.parametrize("draw", ["normal", "exponential", "integers", "binary"])
+def test_usual_distributions_have_no_gaps(draw):
+    rng = np.random.default_rng(6)
+    found = 0
+    for _ in range(40):
+        x = {
+            "normal": lambda: rng.normal(size=300),
+            "exponential": lambda: rng.exponential(size=300),
+            "integers": lambda: rng.poisson(3, 300).astype(float),
+            "binary": lambda: rng.integers(2, size=300).astype(float),
+        }[draw]()
+        e = sd.explain(linear, np.column_stack([x, x]), 0, method=sd.ALE(bins=10))
+        found += len(e.trust().of("no rows").warnings)
+    assert found == 0
+
+
+def test_rare_levels_are_named():
+    X = frame(300)
+    X.loc[:3, "c"] = "rare"
+    e = sd.explain(of_frame, X, "c", method=sd.ALE())
+    (flag,) = e.trust().of("few rows")
+    assert (flag.where, flag.severity, flag.numbers["rows"]) == ("rare", "warning", 4)
+    swept = sd.explain(of_frame, X, "c", method=sd.PDP()).trust().of("few rows")
+    assert kinds(swept) == [("few rows", "note")]
+
+
+def test_a_step_that_depends_on_where_rows_come_from_is_noted():
+    rng = np.random.default_rng(7)
+    X = frame(400)
+    X["a"] = np.where(X["c"].isin(["u", "v"]), 5.0, 0.0) + rng.normal(size=400)
+    e = sd.explain(of_frame, X, "c", method=sd.ALE(order=["u", "w", "v", "x"]))
+    flags = e.trust().of("slope changes")
+    assert flags
+    assert all(f.severity == "note" for f in flags)
+    assert flags[0].where[0] in "uwvx"
+
+
+# ------------------------------------------------------------------------------------------- far from the data
+
+
+def test_swept_rows_of_correlated_features_are_extrapolations():
+    rng = np.random.default_rng(8)
+    x = rng.normal(size=800)
+    X = np.column_stack([x, x + 0.05 * rng.normal(size=800), *rng.normal(size=(6, 800))])
+    pdp = sd.explain(linear, X, 0, method=sd.PDP())
+    (flag,) = pdp.trust(X=X)
+    assert (flag.kind, flag.severity) == ("extrapolation", "warning")
+    assert flag.numbers["share"] > 0.6
+    assert flag.numbers["others"] == ("x1",)
+    assert max(flag.numbers["at"]) >= flag.numbers["share"]
+    assert len(flag.numbers["at"]) == len(pdp.x)
+    assert flag.numbers["rows"] <= 2000
+    ale = sd.explain(linear, X, 0, method=sd.ALE(bins=80)).trust(X=X).of("extrapolation")
+    assert not ale.warnings
+    assert not sd.explain(linear, X, 2, method=sd.PDP()).trust(X=X)
+
+
+@pytest.mark.parametrize("d", [2, 4, 12])
+def test_of_independent_features_one_in_a_hundred_is_far(d):
+    from skedasis.results.trust.far import extrapolation
+
+    shares = []
+    for seed in range(6):
+        X = np.random.default_rng(seed).normal(size=(1500, d))
+        e = sd.explain(linear, X, 0, method=sd.PDP(grid=X[:20, 0]))
+        shares.append(extrapolation(e, X, seed).overall)
+    assert np.mean(shares) == pytest.approx(0.01, abs=0.012)
+
+
+def test_nearest_is_brute_force():
+    from skedasis.results.trust.far import nearest
+
+    rng = np.random.default_rng(9)
+    for d in (2, 15):
+        made, reference = rng.normal(size=(300, d)), rng.normal(size=(200, d))
+        reference[7] = reference[8]
+        made[:20] = reference[:20]
+        without = np.where(np.arange(300) < 20, np.arange(300), -1)
+        distance = np.sqrt(((made[:, None] - reference[None]) ** 2).sum(axis=2))
+        distance[np.arange(20), np.arange(20)] = np.inf
+        np.testing.assert_allclose(
+            nearest(made, reference, without), distance.min(axis=1), rtol=1e-9, atol=1e-12
+        )
+
+
+def test_without_x_a_pdp_says_what_would_be_needed():
+    X = table(100)
+    (flag,) = sd.explain(linear, X, 0, method=sd.PDP()).trust()
+    assert kinds([flag]) == [("extrapolation", "note")]
+    assert "trust(X=X)" in flag.text
+
+
+def test_levels_that_go_with_another_feature_are_extrapolated():
+    rng = np.random.default_rng(10)
+    X = frame(600)
+    X["a"] = X["c"].map({"u": 0.0, "v": 10.0, "w": 20.0, "x": 30.0}) + rng.normal(size=600)
+    for method in (sd.PDP(), sd.ALE()):
+        (flag,) = sd.explain(of_frame, X, "c", method=method).trust(X=X).of("extrapolation")
+        assert flag.numbers["share"] > 0.5
+        assert flag.numbers["others"] == ("a",)
+    assert not sd.explain(of_frame, X, "d", method=sd.PDP()).trust(X=X).of("extrapolation")
+
+
+def test_missing_values_are_places_of_their_own():
+    rng = np.random.default_rng(11)
+    X = rng.normal(size=(500, 3))
+    X[rng.uniform(size=500) < 0.2, 1] = np.nan
+
+    def model(X):
+        return X[:, 0] + np.nan_to_num(X[:, 1])
+
+    effects = sd.explain(model, X, method=sd.PDP(ice="all"))
+    assert not effects.trust(X=X).warnings
+
+
+def test_another_table_is_refused():
+    X = table(100)
+    e = sd.explain(linear, X, 0, method=sd.PDP(ice="all"))
+    for other in (X[:50], X + 1, X[:, :0], X[:, 1:]):
+        with pytest.raises(DataError):
+            e.trust(X=other)
+    with refused(DataError, "trust(X)", "another table"):
+        e.trust(X=X + 1)
+
+
+def test_the_same_call_gives_the_same_flags():
+    X = table(300)
+    X[:, 1] += X[:, 0]
+    e = sd.explain(linear, X, 0, method=sd.PDP())
+    assert e.trust(X=X) == e.trust(X=X)
+
+
+# ------------------------------------------------------------------------------------------- beside another effect
+
+
+def two(rho, n=2000, model=lambda X: X[:, 0] * X[:, 1]):
+    rng = np.random.default_rng(12)
+    z = rng.normal(size=(n, 2))
+    X = np.column_stack([z[:, 0], rho * z[:, 0] + np.sqrt(1 - rho**2) * z[:, 1]])
+    return X, *(sd.explain(model, X, 0, method=m) for m in (sd.ALE(), sd.PDP()))
+
+
+def test_correlated_features_make_pdp_and_ale_disagree_and_ale_is_to_be_trusted():
+    # E[X1] = 0: the PDP is flat. The ALE of x0 x1 where E[x1 | x0] = rho x0 is rho x0² / 2.
+    X, ale, pdp = two(0.95)
+    (flag,) = ale.trust(X=X, beside=pdp).of("disagreement")
+    assert flag.severity == "warning"
+    assert "Trust ALE" in flag.text
+    at = flag.numbers["at"]
+    expected = abs(0.95 * (at**2 - 1) / 2)
+    assert flag.numbers["difference"] == pytest.approx(expected, rel=0.35)
+    assert flag.numbers["errors"] > 3
+    assert "Trust ALE" in pdp.trust(X=X, beside=ale).of("disagreement")[0].text
+    assert "trust(X=X)" in ale.trust(beside=pdp).of("disagreement")[0].text
+
+
+def test_independent_features_agree():
+    X, ale, pdp = two(0.0)
+    assert not ale.trust(X=X, beside=pdp).of("disagreement")
+    X, ale, pdp = two(0.95, model=lambda X: X[:, 0] ** 3 + X[:, 1])
+    assert not ale.trust(beside=pdp).of("disagreement")
+
+
+def test_an_effect_agrees_with_itself():
+    _, ale, pdp = two(0.5)
+    assert not ale.trust(beside=ale).of("disagreement")
+    assert not pdp.trust(beside=pdp).of("disagreement")
+
+
+def test_an_mplot_holds_the_other_features():
+    X, _, pdp = two(0.9, model=lambda X: X[:, 0] + 3 * X[:, 1])
+    mean = sd.explain(lambda X: X[:, 0] + 3 * X[:, 1], X, 0, method=sd.MPlot())
+    assert "trust PDP" in mean.trust(beside=pdp).of("disagreement")[0].text
+
+
+def test_levels_are_compared_by_their_names():
+    X = frame(500)
+    ale = sd.explain(of_frame, X, "c", method=sd.ALE(order=["x", "v", "u", "w"]))
+    pdp = sd.explain(of_frame, X, "c", method=sd.PDP())
+    assert not ale.trust(beside=pdp).of("disagreement")
+    other = sd.explain(lambda F: -5 * of_frame(F), X, "c", method=sd.PDP())
+    (flag,) = ale.trust(beside=other).of("disagreement")
+    assert flag.where in list("uvwx")
+
+
+def test_other_features_and_quantities_are_refused():
+    X = table(100)
+    e = sd.explain(linear, X, 0, method=sd.ALE())
+    with refused(DataError, "beside", "'x1'"):
+        e.trust(beside=sd.explain(linear, X, 1, method=sd.PDP()))
+    with refused(DataError, "beside"):
+        e.trust(beside=sd.explain(linear, X, 0, method=sd.PDP(derivative=True)))
+
+
+# ------------------------------------------------------------------------------------------- all together
+
+
+def test_effects_tell_of_all_features_and_know_where():
+    X = frame(300)
+    X.loc[:3, "c"] = "rare"
+    ales, pdps = (sd.explain(of_frame, X, method=m) for m in (sd.ALE(), sd.PDP()))
+    flags = ales.trust(X=X, beside=pdps)
+    assert isinstance(flags, Trust)
+    assert {f.feature for f in flags} <= set(X.columns)
+    assert "rare" in [f.where for f in flags]
+    assert ales["c"].trust(X=X, beside=pdps["c"]) == tuple(f for f in flags if f.feature == "c")
+
+
+def test_flags_become_a_table():
+    pytest.importorskip("pandas")
+    X = frame(300)
+    X.loc[:3, "c"] = "rare"
+    X.loc[0, "a"] = 50.0
+    flags = sd.explain(of_frame, X, method=sd.ALE(bins=40)).trust(X=X)
+    shown = flags.to_frame("pandas")
+    assert list(shown.columns) == ["feature", "kind", "severity", "left", "right", "level", "text"]
+    assert len(shown) == len(flags) > 2
+    assert shown["text"].tolist() == [f.text for f in flags]
+    assert "rare" in shown["level"].tolist()
+    assert shown["left"].notna().any()
+    assert len(Trust().to_frame("pandas")) == 0
+
+
+def test_flags_print_as_sentences():
+    flags = Trust(
+        [Flag("few rows", "note", "Three rows.", "x"), Flag("no rows", "warning", "No.", "x")]
+    )
+    assert str(flags) == "note: Three rows.\nwarning: No."
+    assert repr(flags).startswith("<Trust: 1 warning, 2 flags>")
+    assert flags.warnings == (flags[1],)
+
+
+@every_method
+@pytest.mark.parametrize(
+    "x",
+    [
+        np.repeat([0.0, 1.0, 2.0], 12),
+        np.full(36, 4.0),
+        1e7 + np.arange(36.0),
+        1e-12 * np.arange(36.0) ** 2,
+        np.append(np.zeros(34), [1.0, np.nan]),
+    ],
+    ids=["ties", "constant", "offset", "tiny", "one apart and one missing"],
+)
+def test_hostile_columns_are_judged_without_a_warning_of_numpy(method, x):
+    from tests.helpers import METHODS
+
+    X = np.column_stack([x, np.random.default_rng(13).normal(size=len(x))])
+
+    def model(X):
+        return np.nan_to_num(X[:, 0]) * X[:, 1]
+
+    e = sd.explain(model, X, 0, method=METHODS[method]())
+    for flag in e.trust(X=X):
+        assert re.match(r"^('x0'|No row has|Each row|\d+%).*\.$", flag.text), flag.text
+        assert "nan" not in flag.text
+    e.heterogeneity_test()
+
+
+@every_method
+def test_two_rows_are_judged(method):
+    from tests.helpers import METHODS
+
+    X = np.array([[0.0, 1.0], [1.0, 2.0]])
+    e = sd.explain(linear, X, 0, method=METHODS[method]())
+    assert isinstance(e.trust(X=X), Trust)
+    assert e.heterogeneity_test().verdict in ("unclear", "none")
+
+
+def test_rows_of_weight_zero_do_not_exist():
+    rng = np.random.default_rng(14)
+    x, d = rng.uniform(size=400), rng.normal(size=400)
+    d[200:] += 100 * x[200:]
+    weights = np.append(np.ones(200), np.zeros(200))
+    X = np.column_stack([x, d])
+    q = sd.prediction(
+        lambda X: X[:, 0] * X[:, 1], slope=lambda X: np.column_stack([X[:, 1], X[:, 0]])
+    )
+    edges = sd.DALE(bins=sd.Edges([0.0, 0.5, 1.0]))
+    with_zeros = sd.explain(q, X, 0, weights=weights, method=edges)
+    without = sd.explain(q, X[:200], 0, method=edges)
+    np.testing.assert_allclose(with_zeros.split().p_value, without.split().p_value)
+    assert kinds(with_zeros.trust()) == kinds(without.trust())
+
+
+def test_what_was_saved_is_judged_alike(tmp_path):
+    X = table(200)
+    X[:, 1] += X[:, 0]
+    for method in (sd.RHALE(), sd.DALE(bins=5), sd.PDP(ice="all"), sd.ALE(bins=30)):
+        e = sd.explain(lambda X: X[:, 0] ** 2 * X[:, 1], X, 0, method=method)
+        e.save(tmp_path / "e.npz")
+        loaded = sd.load(tmp_path / "e.npz")
+        assert loaded.trust(X=X) == e.trust(X=X)
+        assert loaded.heterogeneity_test() == e.heterogeneity_test()
+
+
+def test_weights_too_small_for_a_variance_are_not_called_one_row():
+    X = table(100)
+    q = sd.prediction(
+        lambda X: X[:, 0] * X[:, 1], slope=lambda X: np.column_stack([X[:, 1], X[:, 0], X[:, 2]])
+    )
+    e = sd.explain(q, X, 0, weights=np.full(100, 1e-3), method=sd.DALE(bins=2))
+    (flag,) = e.trust().of("one row")
+    assert "a weight of 1 at most" in flag.text
+
+
+def test_all_weight_on_one_row_is_judged():
+    X = table(50)
+    e = sd.explain(linear, X, 0, weights=np.eye(50)[3], method=sd.DALE())
+    assert e.heterogeneity_test().verdict == "unclear"
+    assert "nan" not in e.heterogeneity_test().text
+    assert e.trust(X=X) == ()
+
+
+def test_groups_and_dates_have_places_too():
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(20)
+    X = pd.DataFrame({"a": rng.normal(size=300), "when": pd.date_range("2020", periods=300)})
+    level = rng.integers(3, size=300)
+    for k in range(3):
+        X[f"d_{k}"] = (level == k) * 1.0
+    X["twin"] = level * 1.0
+
+    def model(X):
+        return X["a"] * X["d_1"]
+
+    e = sd.explain(model, X, "d", method=sd.PDP(), groups={"d": ["d_0", "d_1", "d_2"]})
+    (flag,) = e.trust(X=X)
+    assert flag.numbers["others"] == ("twin",)
+    assert flag.numbers["share"] == pytest.approx(2 / 3, abs=0.05)
+
+
+@pytest.mark.parametrize("level", [0, 1, 2.0, False])
+def test_levels_outside_are_refused(level):
+    e = sd.explain(linear, table(), 0, method=sd.ALE())
+    with refused(DataError, "trust(level)"):
+        trust(e, level)
+
+
+# ------------------------------------------------------------------------------------------- surfaces
+
+
+def test_a_surface_says_how_much_of_it_has_no_rows():
+    rng = np.random.default_rng(15)
+    x = rng.uniform(size=2000)
+    X = np.column_stack(
+        [x, np.clip(x + rng.uniform(-0.05, 0.05, 2000), 0, 1), rng.normal(size=2000)]
+    )
+    surface = sd.explain(lambda X: X[:, 0] * X[:, 1], X, (0, 1), method=sd.ALE(bins=10))
+    (flag,) = surface.trust().of("no rows")
+    widths = [np.diff(v) for v in surface.x]
+    area = np.outer(*widths)[surface.cells.count == 0].sum() / np.outer(*widths).sum()
+    assert flag.numbers["share"] == pytest.approx(area)
+    assert (flag.feature, flag.severity) == ("x0 × x1", "warning")
+    swept = sd.explain(lambda X: X[:, 0] * X[:, 1], X, (0, 1), method=sd.PDP(grid=8))
+    assert kinds(swept.trust()) == [("no rows", "warning")]
+    assert ("extrapolation", "warning") in kinds(swept.trust(X=X))
+
+
+def test_a_clean_surface_has_nothing_against_it():
+    X = np.random.default_rng(16).uniform(size=(3000, 3))
+    model = lambda X: X[:, 0] * X[:, 1]  # noqa: E731
+    for method in (sd.ALE(bins=6), sd.PDP(grid=6)):
+        assert sd.explain(model, X, (0, 1), method=method).trust(X=X) == ()
+
+
+def test_surfaces_of_levels_are_judged():
+    X = frame(500)
+    for method in (sd.ALE(bins=5), sd.PDP(grid=5)):
+        for pair in (("a", "c"), ("c", "d"))[: 1 if method.name == "ALE" else 2]:
+            flags = sd.explain(of_frame, X, pair, method=method).trust(X=X)
+            assert all(f.feature == " × ".join(pair) for f in flags)
+            assert not flags.warnings
