@@ -11,7 +11,8 @@ import skedasis as sd
 from benchmarks.bench import Bench, largest_difference
 from benchmarks.categories import categories, levels
 from benchmarks.importance import importance
-from benchmarks.lines import Line, Space, Speed
+from benchmarks.intervals import intervals
+from benchmarks.lines import Alone, Line, Space, Speed
 from benchmarks.memory import peak
 from benchmarks.networks import networks
 from benchmarks.ours import objective
@@ -161,12 +162,22 @@ def _curves_differ(effect: Any, theirs: Floats, exact: bool) -> float:
     return max(means, largest_difference(effect.heterogeneity, np.sqrt(theirs[1])) - 1e-4)
 
 
-def search(bench: Bench) -> Iterator[Speed]:
+def search(bench: Bench) -> Iterator[Line]:
     """Search bins alone, on local effects that are there already."""
     x, effects = bench.problem.effects
     for bins, reach in ((200, 3.0), (1000, 100.0)):
         yield _search(bench, x, effects, bins, reach)
     yield _rebin(bench, 200)
+    for candidates, seconds in ((256, None), (1000, 0.05)):
+        yield _by_risk(bench, candidates, seconds)
+
+
+def _by_risk(bench: Bench, candidates: int, seconds: float | None) -> Alone:
+    """Choose bins by their risk, edges between two rows and a new result included: nobody else does."""
+    effect, scheme = bench.ours.rhale(BINS)[0], sd.Optimal(candidates, criterion="risk")
+    t, _ = bench.run({"ours": lambda: effect.rebin(scheme)})
+    work = f"rebin by risk, {candidates:,} candidates"
+    return Alone("search", work, len(bench.problem.rows), t["ours"], 0, seconds, "one feature")
 
 
 def _search(bench: Bench, x: Floats, effects: Floats, bins: int, reach: float) -> Speed:
@@ -235,7 +246,7 @@ def _about(megabytes: float) -> float:
 GROUPS: dict[str, Callable[[Bench], Iterator[Line]]] = {
     "ale": ale, "pairs": pairs, "categories": categories, "levels": levels,
     "rhale": rhale, "pdp": pdp, "search": search, "importance": importance, "memory": memory,
-    "trees": trees, "networks": networks,
+    "trees": trees, "networks": networks, "intervals": intervals,
 }  # fmt: skip
 
 
