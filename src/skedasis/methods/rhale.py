@@ -1,8 +1,8 @@
 """RHALE: robust and heterogeneity-aware ALE (Gkolemis et al. 2023), and UALE, where it came from.
 
-Slopes at the rows as in DALE; bins by the optimal partition of Eq. 13; the spread of the slopes within bins (Eq. 11)
-says for whom the average is not true. Piecewise constant models have no slopes: there the differences over fine cells,
-secants, take their place (DESIGN 4.5).
+Slopes at the rows as in DALE; bins by the optimal partition, of Eq. 13 or by its risk; the spread of the slopes within
+bins (Eq. 11) says for whom the average is not true. Piecewise constant models have no slopes: there the differences
+over fine cells, secants, take their place (DESIGN 4.5).
 """
 
 from __future__ import annotations
