@@ -123,8 +123,7 @@ def chance(
     [True, False]
     """
     started = time.perf_counter()
-    seed = given_seed("chance(seed)", seed)
-    _check(repeats, how, options)
+    _check(repeats, how, seed, options)
     source = as_source(X, None, options.get("weights"), options.get("schema"))
     _check_labels(y, len(X))
     chosen = _columns(source.features, columns)
@@ -255,7 +254,8 @@ def _fresh(estimator: Any) -> Any:
     return copy.deepcopy(estimator)
 
 
-def _check(repeats: Any, how: Any, options: Mapping[str, Any]) -> None:
+def _check(repeats: Any, how: Any, seed: Any, options: Mapping[str, Any]) -> None:
+    given_seed("chance(seed)", seed)
     whole = isinstance(repeats, Integral) and not isinstance(repeats, (bool, np.bool_))
     if not whole or repeats < 1:
         got, fix = repr(repeats), "Use 100"

@@ -178,8 +178,10 @@ def spread_panel(
         Whether zero means "no effect", and is to be seen: what is mere rounding looks like it then.
     """
     lower, upper = s.mean - s.std, s.mean + s.std
-    # A spread over two rows may be anything: it may not set the scale.
-    low, high = density.visible(s.y, *extent([s.mean, lower[s.trusted], upper[s.trusted]]))
+    # A spread over two rows may be anything: it may not set the scale, and nor may a line through them.
+    tilt = np.zeros(len(s.mean)) if s.rise is None else np.abs(s.rise) / 2
+    sure = [end[s.trusted] for end in (lower, upper, s.mean - tilt, s.mean + tilt)]
+    low, high = density.visible(s.y, *extent([s.mean, *sure]))
     if zero:
         low, high = float(np.fmin(low, 0.0)), float(np.fmax(high, 0.0))
     seen = (s.y >= low) & (s.y <= high)

@@ -99,8 +99,10 @@ def models_panel(found: EffectOfModels, level: float = 0.95, of: Of | None = Non
         x, least=min(x.least, _end(found.x, np.min)), most=max(x.most, _end(found.x, np.max))
     )
     bent = _bent(found)
+    ends = bent.interval(level, of)
+    y, zero = _vertical(bent, ends)
     marked = np.searchsorted(bent.x, found.x) if len(bent.x) > len(found.x) else None
-    band = Band(bent.x, *bent.interval(level, of), "error", label)
+    band = Band(bent.x, *ends, "error", label)
     few = len(found.x) <= VERTICES
     line = Line(bent.x, bent.value, MEAN, vertices=few, marked=marked if few else None)
     panel = Panel(x, y, zero, first.spec.method, tuple(notes))

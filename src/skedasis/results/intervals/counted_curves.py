@@ -198,6 +198,12 @@ class Bent(Accumulated):
         return np.where(self.bent[:, None] & ~np.isnan(plain), about, plain)
 
     @property
+    def tilt(self) -> Floats:
+        """Return by how much slopes change per unit of the feature, of each fine cell's bin."""
+        bins = self.effect.bins
+        return np.zeros(0) if bins is None else bins.trend[self._group]
+
+    @property
     def _group(self) -> Ints:
         """Return the bin of each fine cell."""
         return np.repeat(np.arange(len(self.places) - 1), np.diff(self.places))

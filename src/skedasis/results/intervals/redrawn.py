@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -13,8 +13,10 @@ from skedasis.moments import Moments, WeightKind
 from skedasis.resample import generator
 from skedasis.results.effect import Effect
 from skedasis.results.intervals.counted import Form, Of, Stepped, needs
+from skedasis.results.intervals.counted_curves import Bent
 from skedasis.results.levels import BOTH, DOWN, UP
 from skedasis.results.parts import Curves
+from skedasis.results.pieces import AXIS, LOCAL
 from skedasis.typing import Floats
 
 _NUMBERS = 1_000_000
@@ -38,7 +40,8 @@ class FromMoments:
     the variance within it (divided by n, as a bootstrap has it) over the rows drawn; its sum of squares is chi square.
     Both are what the rows would give up to the shape of their distribution within a cell, which matters where cells
     hold few rows. The steps down and up of a level are drawn together, with their covariance. The feature's own moments
-    are drawn apart from those of the local effects. Sampling weights are taken to have nothing to do with these.
+    are drawn apart from those of the local effects, but for bins whose slopes change linearly: there local effects go
+    with the places along the bin's line. Sampling weights are taken to have nothing to do with these.
     """
 
     form: Form
@@ -66,10 +69,13 @@ class FromMoments:
         sizes = _sizes(self.moments[names[0]], rng, replicates, self.kind)
         if isinstance(self.form, Stepped):
             return _steps(self.moments, sizes, rng, self.kind, squares=squares)
-        return {
-            name: _cells(self.moments[name], sizes, rng, self.kind, squares=squares)
-            for name in names
-        }
+        own = self.moments
+        if isinstance(self.form, Bent):
+            axis = _cells(own[AXIS], sizes, rng, self.kind, squares=squares)
+            about = _about(own, self.form.tilt)
+            local = _cells(about, sizes, rng, self.kind, squares=squares)
+            return {AXIS: axis, LOCAL: _along(local, self.form.tilt, axis, own[AXIS])}
+        return {name: _cells(own[name], sizes, rng, self.kind, squares=squares) for name in names}
 
 
 def _sizes(
@@ -109,6 +115,22 @@ def _cells(
         free = np.maximum(drawn.effective(kind) - 1.0, 0.0)
         m2 = spread * weight / size * 2 * rng.standard_gamma(free / 2)
     return Moments(count, weight, weight2, np.where(count > 0, mean, 0.0), m2)
+
+
+def _about(moments: Mapping[str, Moments], tilt: Floats) -> Moments:
+    """Return the moments of local effects, with the scatter about the lines of their bins."""
+    local, axis = moments[LOCAL], moments[AXIS]
+    return replace(local, m2=np.maximum(local.m2 - tilt**2 * axis.m2, 0.0))
+
+
+def _along(about: Moments, tilt: Floats, drawn: Moments, own: Moments) -> Moments:
+    """Move local effects, (P, R), along the lines of their bins to the places that were drawn.
+
+    Apart from these, places would be in error, which flattens lines and makes them less sure than they are.
+    """
+    moved = tilt[:, None] * (drawn.mean - own.mean[:, None])
+    mean = np.where(about.count > 0, about.mean + moved, 0.0)
+    return replace(about, mean=mean, m2=about.m2 + tilt[:, None] ** 2 * drawn.m2)
 
 
 def _variance(m2: Floats, own: Moments) -> Floats:

@@ -1,0 +1,170 @@
+"""What went wrong once when intervals, trust and statistics were asked for the unusual."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import skedasis as sd
+from skedasis.plots.several import models_panel
+from skedasis.resample import sup_band
+from tests.helpers import bent, refused, table
+
+X = table(120)
+
+
+def _effect(method: str | Any = "ale", **more: Any) -> sd.Effect:
+    return sd.explain(bent, X, 0, method=method, progress=False, **more)
+
+
+def _surface(method: Any = None, **more: Any) -> sd.Surface:
+    return sd.explain(bent, X, (0, 1), method=method or sd.ALE(bins=3), progress=False, **more)
+
+
+# ------------------------------------------------------------------------------------ bad input
+
+
+@pytest.mark.parametrize("level", [None, "x", True, 0, 1, np.array([0.5, 0.9])], ids=repr)
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda level: _surface().interval(level),
+        lambda level: _effect().trust(level),
+        lambda level: _effect().heterogeneity_test(level),
+        lambda level: _effect("ice").rises(level),
+    ],
+    ids=["surface", "trust", "heterogeneity", "rises"],
+)
+def test_levels_are_numbers_between_zero_and_one(ask: Callable[[Any], Any], level: Any) -> None:
+    with refused(sd.DataError, "level", "between 0 and 1"):
+        ask(level)
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, None, "x", True], ids=repr)
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda seed: _surface().interval(0.9, "bootstrap", replicates=3, seed=seed),
+        lambda seed: _surface().trust(seed=seed),
+        lambda seed: _effect().trust(seed=seed),
+        lambda seed: _effect().split(seed=seed),
+        lambda seed: sd.chance(lambda X, y: bent, X, X[:, 0], repeats=1, seed=seed),
+    ],
+    ids=["surface", "trust of a surface", "trust", "split", "chance"],
+)
+def test_seeds_are_whole_numbers_from_zero(ask: Callable[[Any], Any], seed: Any) -> None:
+    with refused(sd.DataError, "seed", "0 or more"):
+        ask(seed)
+
+
+@pytest.mark.parametrize("beside", [5, "x", {}, [1]], ids=repr)
+def test_only_effects_stand_beside_an_effect(beside: Any) -> None:
+    with refused(sd.DataError, "beside"):
+        _effect().trust(beside=beside)
+
+
+def test_only_effects_by_feature_stand_beside_effects() -> None:
+    both = sd.explain(bent, X, [0, 1], method="ale", progress=False)
+    with refused(sd.DataError, "beside", "by feature"):
+        both.trust(beside=_effect("pdp"))
+
+
+def test_counts_of_a_surface_are_numbers() -> None:
+    with refused(sd.DataError, "resampled(counts)"):
+        _surface().resampled([["a"] * len(X)])
+
+
+def test_a_surface_is_not_compared_with_columns_in_another_order() -> None:
+    named = pd.DataFrame(X, columns=["a", "b", "c"])
+    s = sd.explain(
+        lambda t: t["a"] * t["b"], named, ("a", "b"), method=sd.PDP(grid=5), progress=False
+    )
+    s.trust(X=named)
+    with refused(sd.DataError, "trust(X)", "another table"):
+        s.trust(X=named[["c", "b", "a"]])
+
+
+# -------------------------------------------------------------------------------- no variance
+
+
+ALONE = np.r_[1.0, np.zeros(len(X) - 1)]
+
+
+def test_whether_rows_differ_is_not_known_of_one_row() -> None:
+    e = _effect("pdp", weights=ALONE)
+    assert e.heterogeneity_test().verdict == "unclear"
+
+
+@pytest.mark.parametrize("method", [sd.ALE(), sd.DALE(), sd.PDP()], ids=lambda m: m.name)
+def test_the_surface_of_one_row_has_a_bootstrap(method: Any) -> None:
+    s = _surface(method, weights=ALONE)
+    lower, upper = s.interval(method="bootstrap", replicates=5)
+    assert lower.shape == upper.shape == s.value.shape
+
+
+def test_what_varies_by_rounding_does_not_make_a_band_endless() -> None:
+    rng = np.random.default_rng(0)
+    value = np.array([1.0, 1e-17])
+    draws = np.stack([1 + 0.1 * rng.normal(size=500), -1e-17 + 1e-20 * rng.normal(size=500)], 1)
+    lower, upper = sup_band(value, draws, 0.95, np.full(2, np.inf))
+    alone = sup_band(value[:1], draws[:, :1], 0.95, np.full(1, np.inf))
+    assert upper[0] - lower[0] == pytest.approx(alone[1][0] - alone[0][0], rel=1e-12)
+    assert upper[1] - lower[1] < 1e-15
+
+
+def test_bands_beyond_any_normal_tail_end_somewhere() -> None:
+    # One replicate in 300 lies 17 of their standard deviations away: no normal draw does.
+    draws = np.where(np.arange(300) % 300 == 0, 1.0, 0.0)[:, None]
+    lower, upper = sup_band(np.zeros(1), draws, 0.999, np.array([np.inf]))
+    assert np.isfinite([lower[0], upper[0]]).all()
+    far = float(np.quantile(draws[:, 0], 0.999))
+    assert upper[0] == pytest.approx(far, rel=1e-9)
+
+
+# ------------------------------------------------------------------- bins with linear slopes
+
+
+def test_draws_from_moments_follow_the_lines_of_bins() -> None:
+    # Where cells of several rows lie on a steep line, places and slopes move together.
+    rng = np.random.default_rng(8)
+    x = np.c_[rng.standard_t(4, size=(1000, 1)), rng.normal(size=(1000, 1))]
+    q = sd.prediction(
+        lambda t: t[:, 0] ** 2 + 0.05 * t[:, 0] * t[:, 1],
+        slope=lambda t: np.c_[2 * t[:, 0] + 0.05 * t[:, 1], 0.05 * t[:, 0]],
+    )
+    e = sd.explain(q, x, 0, method=sd.RHALE(), progress=False)
+    assert e.bins is not None
+    assert np.any(e.bins.trend)
+    widths = [
+        upper - lower
+        for source in ("rows", "moments")
+        for lower, upper in [e.interval(0.9, "bootstrap", of="bins", source=source)]
+    ]
+    assert widths[1] == pytest.approx(widths[0], rel=0.25)
+
+
+def test_slopes_that_run_along_a_line_are_all_in_the_panel() -> None:
+    from matplotlib import pyplot as plt
+
+    x = np.random.default_rng(3).uniform(-1, 1, size=(300, 2))
+    e = sd.explain(lambda t: t[:, 0] ** 2, x, 0, method="rhale", progress=False)
+    assert len(e.bins) == 1
+    assert e.bins.trend[0] == pytest.approx(2.0)
+    figure = e.plot()
+    low, high = figure.axes[1].get_ylim()
+    plt.close(figure)
+    assert low <= -1.9
+    assert high >= 1.9
+
+
+def test_the_scale_of_several_models_holds_their_parabolas() -> None:
+    x = np.random.default_rng(3).uniform(-1, 1, size=(300, 2))
+    models = [lambda t, k=k: k * t[:, 0] ** 2 for k in (1.0, 1.01, 1.02)]
+    panel = models_panel(sd.explain(models, x, 0, method="rhale", progress=False)).panel
+    # x² less its mean: from -1/3 to 2/3; the edges alone are at 2/3.
+    assert panel.y.least <= -0.33
+    assert panel.y.most >= 0.66
