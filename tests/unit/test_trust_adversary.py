@@ -11,7 +11,7 @@ import pytest
 
 import skedasis as sd
 from skedasis.plots.several import models_panel
-from skedasis.resample import sup_band
+from skedasis.resample import Blocks, sup_band, sup_t
 from tests.helpers import bent, refused, table
 
 X = table(120)
@@ -168,3 +168,11 @@ def test_the_scale_of_several_models_holds_their_parabolas() -> None:
     # x² less its mean: from -1/3 to 2/3; the edges alone are at 2/3.
     assert panel.y.least <= -0.33
     assert panel.y.most >= 0.66
+
+
+@pytest.mark.parametrize("size", [1e-170, 1.0, 1e170])
+def test_the_critical_value_of_a_band_has_no_units(size: float) -> None:
+    factor = np.array([[1.0, 0.0], [1.0, 1.0], [0.5, 2.0]])
+    block, freedom = np.array([0, 1]), np.array([20.0, 30.0])
+    plain = sup_t(Blocks(factor, block, freedom), 0.95)
+    assert sup_t(Blocks(size * factor, block, freedom), 0.95) == pytest.approx(plain, rel=1e-9)

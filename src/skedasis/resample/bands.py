@@ -80,11 +80,14 @@ def sup_t(blocks: Blocks, level: float, draws: int = _DRAWS) -> float:
     together, with one fixed seed, so that few degrees of freedom count where they are. Points without an error take no
     part. Cost: draws (m r + m B).
     """
-    scatter = (blocks.factor**2).sum(axis=1)
-    there = (scatter > 1e-24 * scatter.max(initial=0.0)) & np.isfinite(scatter)
+    # The critical value has no units: squares of 1e-200 would vanish.
+    size = np.abs(np.where(np.isfinite(blocks.factor), blocks.factor, 0.0)).max(initial=0.0)
+    scaled = blocks.factor / (size or 1.0)
+    scatter = (scaled**2).sum(axis=1)
+    there = (scatter > 1e-24) & np.isfinite(scatter)
     if not there.any():
         return float("nan")
-    factor = blocks.factor[there]
+    factor = scaled[there]
     starts = np.searchsorted(blocks.block, np.arange(len(blocks.freedom)))
     square = _by_block(factor**2, starts, blocks.factor.shape[1])
     freedom = np.clip(np.where(np.isfinite(blocks.freedom), blocks.freedom, 1e9), 1.0, 1e9)
