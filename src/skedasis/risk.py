@@ -58,6 +58,11 @@ class Points:
     def __len__(self) -> int:
         return len(self.weight)
 
+    def take(self, index: Ints | slice) -> Points:
+        """Return some of the cells."""
+        x, xx, xd = (None if a is None else a[index] for a in (self.x, self.xx, self.xd))
+        return Points(self.weight[index], self.mean[index], self.m2[index], x, xx, xd)
+
 
 @dataclass(frozen=True)
 class Risk:
@@ -132,15 +137,10 @@ def _trends(points: Points, near: Floats, starts: Ints, price: float, risk: Risk
     if not risk.linear or points.x is None:
         return out
     for k, (a, b) in enumerate(pairwise(starts)):
-        one = _Sums.of(_part(points, slice(a, b)), near[a:b])
+        one = _Sums.of(points.take(slice(a, b)), near[a:b])
         constant, linear = one.deviances(np.array([0]), np.array([b - a]))
         out[k] = linear[0, 0] + price < constant[0, 0]
     return out
-
-
-def _part(cells: Points, part: slice) -> Points:
-    x, xx, xd = (None if a is None else a[part] for a in (cells.x, cells.xx, cells.xd))
-    return Points(cells.weight[part], cells.mean[part], cells.m2[part], x, xx, xd)
 
 
 def _cheapest(cost: Floats, price: float) -> Ints:
@@ -163,7 +163,7 @@ def _costs(cells: Points, near: Floats, risk: Risk, trend: float) -> Floats:
     out = np.full((m, m), np.inf)
     for first in range(0, m, _BLOCK):
         # Sums start anew at each block, at its own level: what lies before it costs no digits.
-        sums = _Sums.of(_part(cells, slice(first, m)), near[first:])
+        sums = _Sums.of(cells.take(slice(first, m)), near[first:])
         size = min(_BLOCK, m - first)
         start, end = np.arange(size), np.arange(1, m - first + 1)
         cost, linear = sums.deviances(start, end)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from skedasis.binning.sharpen import gathered, pooled, sharpened, take
+from skedasis.binning.sharpen import gathered, pooled, sharpened
 from skedasis.cells import Cells
 from skedasis.risk import Noise, Points, Risk, risk_partition
 from tests.laws.strategies import law
@@ -211,7 +211,7 @@ def test_cells_merged_are_the_cells_of_their_rows(seed, m, weighted):
         np.testing.assert_allclose(
             getattr(got, name), getattr(want, name), rtol=1e-10, atol=1e-12, err_msg=name
         )
-    part = take(points, np.array([m - 1]))
+    part = points.take(np.array([m - 1]))
     assert part.mean[0] == points.mean[-1]
 
 

@@ -143,13 +143,7 @@ def gathered(x: Floats, d: Floats, w: Floats, cell: Ints, cells: int) -> Points:
 
 
 def _some(points: Points) -> Points:
-    return take(points, np.flatnonzero(points.weight > 0))
-
-
-def take(points: Points, index: Ints) -> Points:
-    """Return some of the cells."""
-    x, xx, xd = (None if a is None else a[index] for a in (points.x, points.xx, points.xd))
-    return Points(points.weight[index], points.mean[index], points.m2[index], x, xx, xd)
+    return points.take(np.flatnonzero(points.weight > 0))
 
 
 def pooled(points: Points, starts: Ints) -> Points:
@@ -190,13 +184,13 @@ def _units(
     starts = np.flatnonzero(np.append(True, np.diff(passed) > 0)) if len(apart) else apart
     low, high, parts = values, values, single
     if len(apart):
-        between = pooled(take(fine, apart), starts)
+        between = pooled(fine.take(apart), starts)
         ends = np.append(starts[1:], len(apart)) - 1
         low = np.concatenate([values, cells.edges[apart[starts]]])
         high = np.concatenate([values, cells.edges[apart[ends] + 1]])
         parts = _together(single, between)
     order = np.argsort(low, kind="stable")
-    return take(parts, order), low[order], high[order]
+    return parts.take(order), low[order], high[order]
 
 
 def _together(a: Points, b: Points) -> Points:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -124,14 +125,14 @@ class Summed:
         return found
 
 
-class Counted:
+class Counted(ABC):
     """What can be counted otherwise."""
 
     draws: Draws
 
+    @abstractmethod
     def repeated(self, of: Of) -> Any:
         """Return what gives (m, R) from counts (n, R)."""
-        raise NotImplementedError
 
     @property
     def weight(self) -> Floats:
