@@ -477,3 +477,20 @@ def test_surfaces_of_levels_are_judged():
             flags = sd.explain(of_frame, X, pair, method=method).trust(X=X)
             assert all(f.feature == " × ".join(pair) for f in flags)
             assert not flags.warnings
+
+
+def test_a_jump_between_two_points_of_a_grid_is_no_disagreement():
+    # Where exactly it lies within a stretch, neither of two grids knows.
+    X = np.random.default_rng(11).uniform(-1, 1, size=(2000, 2))
+    f = sd.prediction(lambda X: np.where(X[:, 0] > 0.0123, 5.0, 0.0) + X[:, 1])
+    ale = sd.explain(f, X, 0, method=sd.ALE(bins=sd.Edges([-1, -0.5, 0, 0.02, 0.5, 1])))
+    pdp = sd.explain(f, X, 0, method=sd.PDP(grid=[-0.99, -0.5, -0.05, 0.06, 0.5, 0.99]))
+    assert not ale.trust(beside=pdp).of("disagreement")
+    # Half the axis is no place of a jump: a straight line across it is another curve.
+    wide = sd.explain(f, X, 0, method=sd.ALE(bins=sd.Edges([-1, 1])))
+    (flag,) = wide.trust(beside=pdp).of("disagreement")
+    assert flag.numbers["difference"] == pytest.approx(2.5, abs=0.3)
+    # Elsewhere than the jump the stretch excuses nothing.
+    moved = sd.prediction(lambda X: np.where(X[:, 0] > 0.3, 5.0, 0.0) + X[:, 1])
+    (flag,) = ale.trust(beside=sd.explain(moved, X, 0, method=sd.PDP())).of("disagreement")
+    assert 0 < flag.where[0] < flag.where[1] <= 0.5

@@ -14,6 +14,8 @@ from skedasis.typing import Floats
 
 SIZE = 0.1
 """Differences count from this share of the larger one of both effects' ranges on."""
+NARROW = 0.1
+"""Share of the rows up to which a stretch between two points of a curve is one that nothing is known within."""
 
 Found = tuple[Any, str, dict[str, Any]]
 
@@ -52,14 +54,16 @@ def disagreement(
     Both are taken at all points of either within their common range, and centred alike: less their mean over the data
     there. They rest on the same rows, so their errors may add up: the error of the difference is the sum of both, at
     the most, and the largest difference has to be beyond it at the level shared by all points (Bonferroni). It also has
-    to be 10 % of the larger range, lest small differences that are sure be shouted.
+    to be 10 % of the larger range, lest small differences that are sure be shouted. A jump between two points of a grid
+    is known to lie there, and no more: within a stretch of at most a tenth of the rows between two points of either
+    curve, values count as different where the two curves have none in common.
     """
     check(effect, other)
     x, values, errors, freedom, share = _common(effect, other)
     if len(x) < 2:
         return None
     centred = values - (values @ share)[:, None]
-    difference = centred[0] - centred[1]
+    difference = _apart(effect, other, x, centred)
     size = float(np.ptp(centred, axis=1).max())
     error = errors.sum(axis=0)
     sure = np.abs(difference) > _quantile(freedom, 1 - (1 - level) / (2 * len(x))) * error
@@ -129,6 +133,38 @@ def _common(effect: Effect, other: Effect) -> tuple[Any, Floats, Floats, Floats,
     there = ~np.isnan(values).any(axis=0)
     x, values, errors, freedom = x[there], values[:, there], errors[:, there], freedom[:, there]
     return x, values, np.nan_to_num(errors), freedom, _share(effect, x)
+
+
+def _apart(effect: Effect, other: Effect, x: Any, values: Floats) -> Floats:
+    """Return by how much two curves differ at each point, where no jump between two of their points explains it."""
+    difference = values[0] - values[1]
+    if effect.levels is not None:
+        return difference
+    before = _before(effect, x)
+    first, last = np.arange(len(x)), np.arange(len(x))
+    for curve in (effect, other):
+        place = np.clip(np.searchsorted(curve.x, x, side="right") - 1, 0, len(curve.x) - 2)
+        left = np.searchsorted(x, curve.x[place])
+        right = np.minimum(np.searchsorted(x, curve.x[place + 1]), len(x) - 1)
+        narrow = before[right] - before[left] <= NARROW
+        first = np.where(narrow, np.minimum(first, left), first)
+        last = np.where(narrow, np.maximum(last, right), last)
+    windows = list(zip(first.tolist(), last.tolist(), strict=True))
+    low = np.array([[v[a : b + 1].min() for a, b in windows] for v in values])
+    high = np.array([[v[a : b + 1].max() for a, b in windows] for v in values])
+    gap = np.maximum(np.maximum(low[0] - high[1], low[1] - high[0]), 0.0)
+    return np.copysign(gap, difference)
+
+
+def _before(effect: Effect, x: Floats) -> Floats:
+    """Return the share of rows before each point; of the axis, where no rows are kept."""
+    kept = effect.rows if effect.rows is not None else effect.curves
+    if kept is None or len(kept) == 0:
+        return (x - x[0]) / (x[-1] - x[0])
+    order = np.argsort(kept.x)
+    weight = np.ones(len(kept)) if kept.weight is None else kept.weight[order]
+    total = np.concatenate([[0.0], np.cumsum(weight)])
+    return total[np.searchsorted(kept.x[order], x)] / max(float(total[-1]), 1e-300)
 
 
 def _share(effect: Effect, x: Floats) -> Floats:

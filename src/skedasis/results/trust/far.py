@@ -10,7 +10,8 @@ one another, and one that is impossible is no farther.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,9 @@ class Space:
     points: Floats
     owner: Ints
     reference: Ints
+    # What many effects ask for: how well axes tell one another, and the view that was asked for last.
+    _told: dict[tuple[int, int], float] = field(default_factory=dict, repr=False)
+    _last: dict[tuple[int, ...], View] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, X: Any, seed: int = 0) -> Space:
@@ -69,13 +73,17 @@ class Space:
 
     def beside(self, columns: tuple[int, ...]) -> View:
         """Return the axes of some columns and of the three others that go with them most."""
+        if columns not in self._last:
+            view = self._beside(columns)
+            self._last.clear()
+            self._last[columns] = view
+        return self._last[columns]
+
+    def _beside(self, columns: tuple[int, ...]) -> View:
         own, some = np.isin(self.owner, columns), self.reference[:SWEPT]
         shared = np.zeros(len(self.source.features))
         for axis in np.flatnonzero(~own):
-            best = max(
-                _together(self.points[some, axis], self.points[some, a])
-                for a in np.flatnonzero(own)
-            )
+            best = max(self._together(int(axis), int(a)) for a in np.flatnonzero(own))
             shared[self.owner[axis]] = max(shared[self.owner[axis]], best)
         ranked = [int(j) for j in np.argsort(-shared, kind="stable") if j not in columns]
         # One at least; and of those that have nothing to do with the feature no more.
@@ -86,6 +94,20 @@ class Space:
         limit = float(np.percentile(distance, PERCENTILE)) if len(self.reference) > 1 else np.inf
         names = tuple(self.source.features[j].name for j in others)
         return View(self, points, self.owner[axes], limit, names)
+
+    @cached_property
+    def _tenths(self) -> list[tuple[Floats, Ints, Ints]]:
+        """Return each axis of a sample, which tenth of it each row lies in, and how many rows do."""
+        sample = self.points[self.reference[:SWEPT]]
+        return [(x, *_parts(x)) for x in np.ascontiguousarray(sample.T)]
+
+    def _together(self, a: int, b: int) -> float:
+        """Return how well one of two axes is told by a tenth of the other, the better way round: an R² (0 to 1)."""
+        key = min(a, b), max(a, b)
+        if key not in self._told:
+            (x, *tenth), (y, *other) = self._tenths[a], self._tenths[b]
+            self._told[key] = max(0.0, _told_by(x, *other), _told_by(y, *tenth))
+        return self._told[key]
 
     def numbers(self, position: int) -> Floats:
         """Return a column of numbers."""
@@ -134,18 +156,20 @@ class View:
         made[:, axes] = self.points[donor][:, axes]
 
 
-def _together(a: Floats, b: Floats) -> float:
-    """Return how well one of two columns is told by a tenth of the other, the better way round: an R² (0 to 1)."""
-    n, best = len(a), 0.0
-    for x, y in ((a, b), (b, a)):
-        part = np.searchsorted(np.unique(np.quantile(x, np.linspace(0, 1, 11)[1:-1])), x, "left")
-        count = np.bincount(part)
-        mean = np.bincount(part, y) / np.where(count > 0, count, 1)
-        total = float(((y - y.mean()) ** 2).sum())
-        if total > 0:
-            left = float(((y - mean[part]) ** 2).sum()) / max(n - (count > 0).sum(), 1)
-            best = max(best, 1 - left / (total / max(n - 1, 1)))
-    return best
+def _parts(x: Floats) -> tuple[Ints, Ints]:
+    """Return which tenth of a column each row lies in, and how many rows lie in each."""
+    part = np.searchsorted(np.unique(np.quantile(x, np.linspace(0, 1, 11)[1:-1])), x, "left")
+    return part, np.bincount(part)
+
+
+def _told_by(y: Floats, part: Ints, count: Ints) -> float:
+    """Return how well a column is told by the part of another that rows lie in: an R², 0 where it does not vary."""
+    mean = np.bincount(part, y) / np.where(count > 0, count, 1)
+    total = float(((y - y.mean()) ** 2).sum())
+    if total <= 0:
+        return 0.0
+    left = float(((y - mean[part]) ** 2).sum()) / max(len(y) - (count > 0).sum(), 1)
+    return 1 - left / (total / max(len(y) - 1, 1))
 
 
 def nearest(made: Floats, reference: Floats, without: Ints) -> Floats:

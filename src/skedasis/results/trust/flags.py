@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from skedasis.results.shown import Shown
 from skedasis.results.words import count
 from skedasis.typing import Bools
 
@@ -44,7 +45,7 @@ class Flag:
         return f"{self.severity}: {self.text}"
 
 
-class Trust(tuple[Flag, ...]):
+class Trust(Shown, tuple[Flag, ...]):
     """What there is to object to one curve or several: a tuple of `Flag`, empty where there is nothing.
 
     Examples

@@ -15,6 +15,7 @@ from skedasis.moments import Moments
 from skedasis.results.effect import Effect
 from skedasis.results.parts import BinStats, locked
 from skedasis.results.pieces import AXIS, LOCAL
+from skedasis.results.shown import Shown
 from skedasis.results.trust.within import DRAWS, dependence, split_variance
 from skedasis.results.words import given_seed
 from skedasis.typing import Floats, Ints
@@ -26,7 +27,7 @@ _PARTS, _PART_ROWS = 12, 30
 
 
 @dataclass(frozen=True, eq=False)
-class Split:
+class Split(Shown):
     """The variance of local effects in each bin, and what it consists of, one entry a bin.
 
     Parameters
