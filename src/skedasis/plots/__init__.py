@@ -13,10 +13,14 @@
 | `overlay` | from several effects of one feature to what they share | no |
 | `bars` | from an `Importance` to bars, and to rows before and after permutation | no |
 | `where`, `tags` | from a `Diagnosis` to features between two importances; names that do not touch | no |
-| `style` | colours, line styles, sizes | yes |
+| `palette`, `numbers` | colours, line styles, sizes; numbers as people write them | no |
+| `fits` | from results of several models to each one's curve, their mean, and how sure that is | no |
+| `multiples` | which of many effects are drawn, in which order, on which scales | no |
+| `web` | the same pictures as SVG for pages | no |
+| `style` | fonts | yes |
 | `artists`, `strands`, `ground` | what marks look like; individual curves; what stands under them | yes |
 | `mpl`, `surface`, `compare` | figures: `draw` and `draw_all`, `draw_surface`, `compare` | yes |
-| `importance`, `diagnosis` | figures: `draw_importance`, `draw_diagnosis` | yes |
+| `importance`, `diagnosis`, `several` | figures: `draw_importance`, `draw_diagnosis`; several models | yes |
 
 Colours mean the same everywhere: blue is the average and its own error, amber is how the rows differ from it.
 """

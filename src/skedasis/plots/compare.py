@@ -20,11 +20,9 @@ from skedasis.plots.artists import (
 )
 from skedasis.plots.mpl import blank_figure, depth, legend_below, legend_in
 from skedasis.plots.overlay import Overlay, Strand, Zero, gathered, overlay
+from skedasis.plots.palette import OFTEN
 from skedasis.plots.style import FAINT, HUES, MARKS, STROKES, Legend
 from skedasis.results.effect import Effect
-
-OFTEN = 25
-"""Marks on a line: more of them would hide it."""
 
 
 def compare(

@@ -20,7 +20,7 @@ from skedasis.plots.common import (
     vertical,
 )
 from skedasis.plots.marks import Band, Bundle, Line, Panel
-from skedasis.plots.scale import shortened
+from skedasis.plots.scale import extent, settled, shortened
 from skedasis.plots.strips import risen
 from skedasis.plots.tint import tint
 from skedasis.plots.view import SEED, View
@@ -108,14 +108,20 @@ def centred(effect: Effect) -> Effect:
     curves, point = effect.curves, effect.missing_point
     share = share_of(effect)
     level = share @ effect.value
+    # A constant minus its mean is rounding error, which would fill the panel.
+    known = [effect.value] if curves is None else [effect.value, curves.value]
+    largest = float(np.abs(np.nan_to_num(extent(known))).max())
     if curves is not None:
-        curves = replace(curves, value=curves.value - (curves.value @ share)[:, None])
+        moved = curves.value - (curves.value @ share)[:, None]
+        curves = replace(curves, value=settled(moved, largest))
+    spread = settled(effect.heterogeneity, largest)
     if point is not None:
         point = replace(point, value=float(point.value - level))
     return replace(
         effect,
-        value=effect.value - level,
-        std_error=effect.heterogeneity / np.sqrt(np.maximum(size, 1.0)),
+        value=settled(effect.value - level, largest),
+        heterogeneity=spread,
+        std_error=spread / np.sqrt(np.maximum(size, 1.0)),
         curves=curves,
         missing_point=point,
     )
@@ -176,7 +182,7 @@ def bundled(
     if view.color is not None:
         colours = tint(view.color, view.color_name, curves.row[rows], length_of(effect))
     label = "individual rows (ICE)"
-    return Bundle(x, y, label, own_x, own_y, there, colours, beside)
+    return Bundle(x, y, label, own_x, own_y, there, colours, beside, curves.row[rows])
 
 
 def _beyond(effect: Effect) -> tuple[str, ...]:

@@ -12,11 +12,10 @@ from matplotlib.patches import Patch
 from matplotlib.patheffects import withStroke
 
 from skedasis.plots.marks import Outline, Strip
+from skedasis.plots.palette import BOTTOM, TOP
 from skedasis.plots.strands import look_of
 from skedasis.plots.style import INK, PATTERNS, RISES, SMALL, Legend
 
-BOTTOM, TOP = 0.04, 0.075
-"""Where strips lie, in shares of the panel's height: above the rug."""
 LIGHT = 0.16
 """Of the areas under outlines."""
 

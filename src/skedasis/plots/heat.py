@@ -132,18 +132,16 @@ def heat(surface: Surface, sight: Sight | None = None) -> Heat:
     ((4, 4), 'joint effect on prediction')
     """
     sight = _fitting(surface, Sight() if sight is None else sight)
-    # Bands of levels lie on top of one another, where their names are read without turning the head.
-    turned = surface.sides[0].levels is not None and surface.sides[1].levels is None
-    order = (1, 0) if turned else (0, 1)
+    order = order_of(surface)
     x, y = (
         rim_of(
             surface.sides[i], surface.abouts[i].feature, step=sight.step, most=most, across=across
         )
         for i, most, across in zip(order, (MOST_LEVELS, 30), (ACROSS - 12, None), strict=True)
     )
-    asked = (y.at[:, None], x.at[None, :]) if turned else (x.at[None, :], y.at[:, None])
+    asked = (y.at[:, None], x.at[None, :]) if order == (1, 0) else (x.at[None, :], y.at[:, None])
     value = surface(*asked, step=sight.step)
-    count = _counts(surface, order)
+    count = counts(surface, order)
     empty = _empty(surface, count, x, y)
     if sight.empty == "blank":
         value = np.where(_covered(empty, x, y), np.nan, value)
@@ -172,7 +170,14 @@ def heat(surface: Surface, sight: Sight | None = None) -> Heat:
     )
 
 
-def _counts(surface: Surface, order: tuple[int, int]) -> Ints | None:
+def order_of(surface: Surface) -> tuple[int, int]:
+    """Return which feature lies on the horizontal axis, and which on the vertical one."""
+    # Bands of levels lie on top of one another, where their names are read without turning the head.
+    turned = surface.sides[0].levels is not None and surface.sides[1].levels is None
+    return (1, 0) if turned else (0, 1)
+
+
+def counts(surface: Surface, order: tuple[int, int]) -> Ints | None:
     """Return the rows in each pair of homes, (h of y, h of x); None where that is not known."""
     if HOME in surface.moments:
         count = surface.moments[HOME].count.astype(np.int64)

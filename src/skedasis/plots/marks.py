@@ -97,6 +97,8 @@ class Bundle:
     tint : Tint or None
     shift : ndarray of float, shape (r,), or None
         Levels without an order have no curve between them: each row is a dash at each level, so far beside its place.
+    row : ndarray of int, shape (r,), or None
+        The rows' places in X.
     """
 
     x: Floats
@@ -107,6 +109,7 @@ class Bundle:
     own: Ints
     tint: Tint | None = None
     shift: Floats | None = None
+    row: Ints | None = None
 
 
 @dataclass(frozen=True, eq=False)

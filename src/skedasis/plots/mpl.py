@@ -12,13 +12,11 @@ from matplotlib.figure import Figure
 from matplotlib.gridspec import SubplotSpec
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from skedasis.errors import DataError, explained
-from skedasis.plots import common
 from skedasis.plots.artists import clear_frame, draw_panel, head, label_below, scaled
-from skedasis.plots.levels import steps, values
-from skedasis.plots.marks import Panel, Picture
-from skedasis.plots.panels import has_bins, on_shared_scales, picture, slopes
-from skedasis.plots.scale import Axis, shortened
+from skedasis.plots.marks import Picture
+from skedasis.plots.multiples import columns_for, comparable, ordered
+from skedasis.plots.panels import picture
+from skedasis.plots.scale import Axis
 from skedasis.plots.style import INK, SMALL, Legend, as_it_is
 from skedasis.plots.view import ACROSS, Ice, View
 from skedasis.results.effect import Effect
@@ -218,12 +216,12 @@ def draw_all(
     DataError
         Where there is nothing to draw, for a `by` that does not exist, and as `draw` does.
     """
-    chosen = _ordered(effects, by, top)
+    chosen = ordered(effects, by, top)
     columns = columns or columns_for(len(chosen))
     width = 2.75 if size is None else (size[0] - 0.5) / columns
     # The letters are smaller here, and the numbers beside stand on the left only.
     view = View(ice, False, curves, level, round(ACROSS * (width - 0.3) / (_WIDTH - _MARGINS)))
-    shown = _comparable(chosen, view, lower)
+    shown = comparable(chosen, view, lower)
     rows = -(-len(shown) // columns)
     deep = any(p.slopes is not None for p in shown)
     high = (3.5 if deep else 2.2) * rows + 0.9
@@ -243,62 +241,6 @@ def draw_all(
     if legend:
         legend_below(figure, entries)
     return figure
-
-
-def _ordered(effects: Mapping[str, Effect], by: str, top: int | None) -> list[Effect]:
-    if by not in ("importance", "heterogeneity"):
-        raise DataError(
-            explained("plot(by)", repr(by), "'importance' or 'heterogeneity'", "Name one")
-        )
-    size = {"importance": lambda e: -e.importance, "heterogeneity": lambda e: -e.score}[by]
-    chosen = sorted(effects.values(), key=size)[:top]
-    if not chosen:
-        raise DataError(explained("plot", "no effect", "at least one", "Explain some features"))
-    return chosen
-
-
-def _comparable(effects: Sequence[Effect], view: View, lower: bool) -> list[Picture]:
-    """Return the effects' panels on shared scales."""
-    mains = on_shared_scales([picture(e, view).main for e in effects])
-    below = {i: _below(e, view) for i, e in enumerate(effects)} if lower else {}
-    there = {i: panel for i, panel in below.items() if panel is not None}
-    shared = on_shared_scales(list(there.values()))
-    names = sorted({p.y.name for p in shared})
-    if names:  # a slope per sd and a step between levels are of one unit, and may be compared
-        shared = [replace(p, y=replace(p.y, name=", ".join(names))) for p in shared]
-    beneath = dict(zip(there, shared, strict=True))
-    return [
-        Picture(_headed(main, e, i), beneath.get(i))
-        for i, (main, e) in enumerate(zip(mains, effects, strict=True))
-    ]
-
-
-def _below(effect: Effect, view: View) -> Panel | None:
-    """Return the panel of an effect's bins, or of the steps between its levels."""
-    if effect.levels is not None:
-        return steps(effect, view) if effect.bins is not None else values(effect, view)
-    return slopes(effect, per_sd=True) if has_bins(effect) else None
-
-
-def _headed(panel: Panel, effect: Effect, place: int) -> Panel:
-    """Return a panel headed by its feature and the two numbers that rank it."""
-    name = f"{place + 1}. {shortened(effect.feature, 24)}"
-    figures = f"importance {effect.importance:.3g}, heterogeneity {effect.score:.3g}"
-    missing = common.missing(effect)
-    if panel.x.labels and effect.levels is not None and len(effect.levels) > len(panel.lines[0].x):
-        missing = (f"{len(panel.lines[0].x)} of {len(effect.levels):,} levels", *missing)
-    # One entry in the legend for all, however many rows each has.
-    rug = None if panel.rug is None else replace(panel.rug, label="rows, or their quantiles")
-    y = replace(panel.y, name=shortened(panel.y.name, 36))
-    apart = None if panel.apart is None else replace(panel.apart, label="value missing")
-    return replace(
-        panel, title=name, notes=(figures, *missing), rug=rug, y=y, words=(), apart=apart
-    )
-
-
-def columns_for(n: int) -> int:
-    """Return how many columns make a page of n panels neither a strip nor a tower."""
-    return next((c for c, most in ((1, 1), (2, 4), (3, 9), (4, 16)) if n <= most), 5)
 
 
 def _small(figure: Figure, cells: Sequence[SubplotSpec], shown: Picture) -> Legend:

@@ -13,8 +13,8 @@ from skedasis.plots import common
 from skedasis.plots.dependence import centred, slope_unit
 from skedasis.plots.levels import Places
 from skedasis.plots.marks import Rug
-from skedasis.plots.scale import Axis, extent, shortened
-from skedasis.plots.view import ACROSS, BELOW, BESIDE, MOST_LEVELS
+from skedasis.plots.scale import Axis, extent, settled, shortened
+from skedasis.plots.view import ACROSS, BELOW, BESIDE, most_levels
 from skedasis.results.effect import Effect
 from skedasis.results.pieces import AXIS
 from skedasis.results.surfaces.surface import Surface
@@ -76,9 +76,13 @@ class Overlay:
 
 
 def overlay(
-    effects: Sequence[Effect], labels: Sequence[str] | None, center: Zero, level: float
+    effects: Sequence[Effect],
+    labels: Sequence[str] | None,
+    center: Zero,
+    level: float,
+    across: int = ACROSS,
 ) -> Overlay:
-    """Say what is to be seen of several effects of one feature; see `compare`."""
+    """Say what is to be seen of several effects of one feature; see `compare`. `across` letters fit below it."""
     checked(effects, labels, center)
     names = _labels(effects) if labels is None else [shortened(str(v), 40) for v in labels]
     first = effects[0]
@@ -88,8 +92,9 @@ def overlay(
         strands = [_strand(e, n, level) for e, n in zip(shown, names, strict=True)]
         rug, notes = _rug(effects), []
     else:
-        places = Places.of(first.about.feature, first.levels, MOST_LEVELS)
-        x, rug = places.axis(first.about.feature, ACROSS, MOST_LEVELS), None
+        most = most_levels(across)
+        places = Places.of(first.about.feature, first.levels, most)
+        x, rug = places.axis(first.about.feature, across, most), None
         strands = [
             _dodged(e, n, level, places, i, len(shown))
             for i, (e, n) in enumerate(zip(shown, names, strict=True))
@@ -221,7 +226,9 @@ def _moved(effect: Effect) -> Effect:
         return effect
     if effect.spec.local == "none" and effect.spec.center is None:
         effect = centred(effect)
-    return replace(effect, value=effect.value - mean_over_data(effect))
+    size = float(np.abs(np.nan_to_num(extent([effect.value]))).max())
+    moved = settled(effect.value - mean_over_data(effect), size)
+    return replace(effect, value=moved)
 
 
 def _labels(effects: Sequence[Effect]) -> list[str]:

@@ -14,6 +14,8 @@ from skedasis.typing import Floats
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 ASIDE = 0.12
 """Share of an axis that a place beside it takes."""
+ROUNDING = 1e-13
+"""Share of a number below which another one is its rounding error: sums and means lose a few hundred epsilons."""
 _MINUS, _TIMES = "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}"
 
 
@@ -179,11 +181,29 @@ def padded(low: float, high: float, margin: float) -> tuple[float, float]:
     if math.isnan(low):
         return -1.0, 1.0
     # A span within rounding of its own values is no span: a constant would be drawn as noise.
-    if high - low > 1e-13 * max(abs(low), abs(high)):
+    if high - low > ROUNDING * max(abs(low), abs(high)):
         pad = margin * (high - low)
         return low - pad, high + pad
     pad = 0.05 * abs(low) or 1.0
     return low - pad, high + pad
+
+
+def settled(values: Floats, size: float) -> Floats:
+    """Return values of which those are zero that differ from it by the rounding of larger numbers alone.
+
+    Parameters
+    ----------
+    values : ndarray of float
+        Differences, such as a curve minus its mean.
+    size : float
+        The largest of the numbers that were subtracted.
+
+    Examples
+    --------
+    >>> settled(np.array([7.1e-15, -0.5, np.nan]), 51.6).tolist()
+    [0.0, -0.5, nan]
+    """
+    return np.where(np.abs(values) <= ROUNDING * size, 0.0, values)
 
 
 def clean(text: str) -> str:

@@ -13,14 +13,14 @@ from matplotlib.colors import Normalize
 from matplotlib.lines import Line2D
 
 from skedasis.plots.marks import Bundle, Tint
-from skedasis.plots.scale import Axis, extent, shortened
-from skedasis.plots.style import HUES, INK, STROKES, Legend
-from skedasis.plots.tint import named
+from skedasis.plots.palette import HUES, INK, OWN, STROKES
+from skedasis.plots.scale import shortened
+from skedasis.plots.style import Legend
+from skedasis.plots.tint import ends, named
 from skedasis.typing import Floats, Ints
 
 MAP = "viridis"
 PLAIN, UNKNOWN = "#555555", "#bcbcbc"
-OWN = "each row's own value"
 
 
 def bundle(ax: Axes, strands: Bundle) -> Legend:
@@ -77,13 +77,8 @@ def hues(tint: Tint) -> list[Any]:
 
 
 def mappable(tint: Tint) -> ScalarMappable:
-    """Return the scale of numbers; its ends leave out a fiftieth of the rows, which would dim all others."""
-    low, high = extent([tint.value])
-    known = tint.value[np.isfinite(tint.value)]
-    if len(known):
-        low, high = (float(v) for v in np.quantile(known, [0.02, 0.98]))
-    low, high = Axis("", None, low, high, 0.0).limits
-    return ScalarMappable(Normalize(low, high, clip=True), colormaps[MAP])
+    """Return the scale of numbers."""
+    return ScalarMappable(Normalize(*ends(tint), clip=True), colormaps[MAP])
 
 
 def _draw(ax: Axes, strands: Bundle, rows: Ints, **look: Any) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from skedasis.data.coding import absent
 from skedasis.errors import DataError, explained
 from skedasis.plots.marks import Tint
-from skedasis.plots.scale import clean, shortened
+from skedasis.plots.scale import Axis, clean, extent, shortened
 from skedasis.typing import Bools, Floats, Ints
 
 FEW = 8
@@ -73,6 +73,15 @@ def named(tint: Tint, place: int) -> str:
     """Return what a group is called in a legend, and at -1 what has no value."""
     called = shortened(tint.name, 24)
     return f"{called} missing" if place < 0 else f"{called} = {clean(tint.groups[place])}"
+
+
+def ends(tint: Tint) -> tuple[float, float]:
+    """Return the ends of the scale of numbers; they leave out a fiftieth of the rows, which would dim all others."""
+    low, high = extent([tint.value])
+    known = tint.value[np.isfinite(tint.value)]
+    if len(known):
+        low, high = (float(v) for v in np.quantile(known, [0.02, 0.98]))
+    return Axis("", None, low, high, 0.0).limits
 
 
 def gaps(values: NDArray[Any]) -> Bools:

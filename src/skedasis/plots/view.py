@@ -21,6 +21,11 @@ MOST_LEVELS = 40
 """Levels that can be told apart in a panel of the usual width."""
 
 
+def most_levels(across: int) -> int:
+    """Return how many levels can be told apart in a panel of so many letters."""
+    return max(6, round(MOST_LEVELS * across / ACROSS))
+
+
 @dataclass(frozen=True, eq=False)
 class View:
     """What of an effect is to be seen.
@@ -80,4 +85,4 @@ class View:
     @property
     def most(self) -> int:
         """Return how many levels fit across the panel."""
-        return max(6, round(MOST_LEVELS * self.across / ACROSS))
+        return most_levels(self.across)

@@ -11,6 +11,7 @@ import numpy as np
 from skedasis.errors import DataError, explained
 from skedasis.results.importance import Importance, ImportanceRank
 from skedasis.results.parts import locked
+from skedasis.results.shown import ShownDiagnosis
 from skedasis.typing import Floats, Json
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ class Finding:
 
 
 @dataclass(frozen=True, eq=False)
-class Diagnosis:
+class Diagnosis(ShownDiagnosis):
     """Features placed by Likelihood-PFI and Entropy-PFI. Made by `skedasis.diagnose`.
 
     Attributes

@@ -21,6 +21,7 @@ from skedasis.results.parts import (
     Rows,
     locked,
 )
+from skedasis.results.shown import ShownEffect
 from skedasis.results.spec import About, Spec
 from skedasis.typing import Floats, Json
 
@@ -37,7 +38,7 @@ __all__ = ["TRUSTED_ROWS", "BinStats", "Curves", "Effect", "LevelStats", "Missin
 
 
 @dataclass(frozen=True, eq=False)
-class Effect:
+class Effect(ShownEffect):
     """The effect of one feature on a quantity.
 
     Attributes

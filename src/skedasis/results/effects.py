@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from skedasis.data.schema import find
 from skedasis.errors import DataError, UnsupportedError, explained
 from skedasis.results.effect import Effect
+from skedasis.results.shown import Ranking, ShownEffects
 from skedasis.typing import Floats, Json
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class Rank:
 
 
 @dataclass(frozen=True, eq=False)
-class Effects(Mapping[str, Effect]):
+class Effects(ShownEffects, Mapping[str, Effect]):
     """Effects by feature, in X's order.
 
     Parameters
@@ -93,9 +94,7 @@ class Effects(Mapping[str, Effect]):
     def __repr__(self) -> str:
         return f"<Effects of {len(self)} features: {', '.join(list(self)[:6])}{', …' if len(self) > 6 else ''}>"
 
-    def ranking(
-        self, by: Literal["importance", "heterogeneity"] = "importance"
-    ) -> tuple[Rank, ...]:
+    def ranking(self, by: Literal["importance", "heterogeneity"] = "importance") -> Ranking[Rank]:
         """Return the features, most important first.
 
         Parameters
@@ -106,7 +105,8 @@ class Effects(Mapping[str, Effect]):
 
         Returns
         -------
-        tuple of Rank
+        Ranking of Rank
+            A tuple, which notebooks show as a table.
 
         Raises
         ------
@@ -141,7 +141,7 @@ class Effects(Mapping[str, Effect]):
             )
             for name, e in self.effects.items()
         ]
-        return tuple(sorted(lines, key=lambda r: -getattr(r, by)))
+        return Ranking(sorted(lines, key=lambda r: -getattr(r, by)))
 
     def interval(
         self,

@@ -12,6 +12,7 @@ import numpy as np
 from skedasis.errors import DataError, UnsupportedError, explained
 from skedasis.resample import t_interval
 from skedasis.results.parts import locked
+from skedasis.results.shown import Ranking, ShownImportance
 from skedasis.results.words import count, given_level, no_interval, written
 from skedasis.typing import Floats, Ints, Json
 
@@ -105,7 +106,7 @@ class LocalImportance:
 
 
 @dataclass(frozen=True, eq=False)
-class Importance:
+class Importance(ShownImportance):
     """Permutation importance of features for a quantity.
 
     Estimates ``E q(X', X_c, Y) - E q(X, Y)`` for X' an independent copy of the feature X_s, the other features X_c
@@ -279,9 +280,9 @@ class Importance:
             raise no_interval(self, 3)
         return t_interval(self.mean, self.std_error, self.freedom, level)
 
-    def ranking(self) -> tuple[ImportanceRank, ...]:
+    def ranking(self) -> Ranking[ImportanceRank]:
         """Return the features, most important first."""
-        return tuple(sorted(self._lines(), key=lambda r: -r.mean))
+        return Ranking(sorted(self._lines(), key=lambda r: -r.mean))
 
     def _lines(self) -> list[ImportanceRank]:
         ends = t_interval(self.mean, self.std_error, self.freedom, 0.95)

@@ -16,7 +16,9 @@ from skedasis.results.effects import Effects
 from skedasis.results.importance import Importance
 from skedasis.results.models.of_models import OfModels, columns_of, known_table, mean_of
 from skedasis.results.models.several_more import ImportanceOfModels, SurfaceOfModels
+from skedasis.results.models.shown import ShownEffectOfModels, ShownEffectsOfModels
 from skedasis.results.parts import LevelStats, locked
+from skedasis.results.shown import Ranking
 from skedasis.results.spec import About, Spec
 from skedasis.results.surfaces.surface import Surface
 from skedasis.typing import Floats, Json
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class EffectOfModels(OfModels):
+class EffectOfModels(ShownEffectOfModels, OfModels):
     """The effect of one feature, of several fitted models.
 
     Attributes
@@ -191,7 +193,7 @@ class ModelsRank:
 
 
 @dataclass(frozen=True, eq=False)
-class EffectsOfModels(Mapping[str, EffectOfModels]):
+class EffectsOfModels(ShownEffectsOfModels, Mapping[str, EffectOfModels]):
     """Effects by feature, in X's order, of several fitted models.
 
     Parameters
@@ -234,7 +236,7 @@ class EffectsOfModels(Mapping[str, EffectOfModels]):
 
     def ranking(
         self, by: Literal["importance", "heterogeneity"] = "importance"
-    ) -> tuple[ModelsRank, ...]:
+    ) -> Ranking[ModelsRank]:
         """Return the features, most important first.
 
         Raises
@@ -252,7 +254,7 @@ class EffectsOfModels(Mapping[str, EffectOfModels]):
             ModelsRank(name, e.importance, float(own.std(ddof=1)), e.score, int(n))
             for (name, e), own, n in zip(self.effects.items(), each, first, strict=True)
         ]
-        return tuple(sorted(lines, key=lambda r: -getattr(r, by)))
+        return Ranking(sorted(lines, key=lambda r: -getattr(r, by)))
 
     def to_frame(
         self,

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from skedasis.errors import DataError, explained
 from skedasis.results.importance import Importance
 from skedasis.results.models.of_models import OfModels, columns_of, known_table, mean_of
+from skedasis.results.models.shown import ShownImportanceOfModels, ShownSurfaceOfModels
 from skedasis.results.parts import locked
+from skedasis.results.shown import Ranking
 from skedasis.results.spec import About
 from skedasis.results.surfaces.surface import Surface
 from skedasis.typing import Floats
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class SurfaceOfModels(OfModels):
+class SurfaceOfModels(ShownSurfaceOfModels, OfModels):
     """The effect of two features, of several fitted models.
 
     Attributes
@@ -152,7 +154,7 @@ class ModelsImportanceRank:
 
 
 @dataclass(frozen=True, eq=False)
-class ImportanceOfModels(OfModels):
+class ImportanceOfModels(ShownImportanceOfModels, OfModels):
     """Permutation importance of features, of several fitted models (learner-PFI).
 
     Attributes
@@ -220,9 +222,9 @@ class ImportanceOfModels(OfModels):
             raise DataError(explained("feature", repr(feature), known, "Use a feature's name"))
         return self._lines()[self.features.index(feature)]
 
-    def ranking(self) -> tuple[ModelsImportanceRank, ...]:
+    def ranking(self) -> Ranking[ModelsImportanceRank]:
         """Return the features, most important first."""
-        return tuple(sorted(self._lines(), key=lambda r: -r.mean))
+        return Ranking(sorted(self._lines(), key=lambda r: -r.mean))
 
     def _lines(self) -> list[ModelsImportanceRank]:
         first = np.bincount(self.values.argmax(axis=1), minlength=len(self.features))

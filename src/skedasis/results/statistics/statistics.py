@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from skedasis.errors import DataError, explained
+from skedasis.results.shown import Shown
 from skedasis.results.words import count
 from skedasis.typing import Floats, Json
 
@@ -79,7 +80,7 @@ class Statistic:
 
 
 @dataclass(frozen=True, eq=False)
-class Statistics:
+class Statistics(Shown):
     """ALE statistics of several features, in X's order: by name or place, and one after the other.
 
     Parameters

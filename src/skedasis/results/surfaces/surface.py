@@ -14,6 +14,7 @@ from skedasis.errors import UnsupportedError, explained
 from skedasis.moments import Moments
 from skedasis.results.effect import Effect
 from skedasis.results.parts import locked
+from skedasis.results.shown import ShownSurface
 from skedasis.results.spec import About, Spec
 from skedasis.results.surfaces.pair_parts import CellStats, PairRows
 from skedasis.results.surfaces.side import Side
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Surface:
+class Surface(ShownSurface):
     """The effect of two features on a quantity.
 
     Attributes

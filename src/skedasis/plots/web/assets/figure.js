@@ -1,0 +1,358 @@
+"use strict";
+/* Makes figures live: what a mark stands for is told by pointer, by tap and by the keyboard.
+
+   It knows of a figure only what stands in its elements:
+     svg.skd                                  a figure; with tabindex it takes the arrow keys
+     g.panel[data-x][data-y]                  "px0 px1 v0 v1": pixel and value of both ends of an axis
+     [data-tip]                               a mark that says something, one line a line
+     path.curves[data-rows][data-name]        individual curves, one subpath a row; which rows, and of which group
+     [data-each]                              what they are of, if not rows
+
+   All text is set as text. Nothing is fetched, and nothing of the page is evaluated. */
+(() => {
+  const SVG = "http://www.w3.org/2000/svg";
+  const NEAR = 18; // CSS pixels from which a curve is caught
+  const GAP = 14; // CSS pixels between pointer and tip
+  const seen = new WeakSet(); // figures that are live already
+  const parsed = new WeakMap(); // path.curves → its curves
+  let tip = null; // the one tooltip of the page
+  let shown = null; // what it is about: {svg, stop, curve, box}, where `box` gives its place in the window
+
+  // ------------------------------------------------------------------------------ the tooltip
+
+  /* One for all figures. `role=status` lets screen readers hear what the keys have come to; a pointer is silent. */
+  function tooltip() {
+    if (tip === null || !tip.isConnected) {
+      tip = document.createElement("div");
+      tip.className = "skd-tip";
+      tip.setAttribute("role", "status");
+      tip.hidden = true;
+      document.body.append(tip);
+    }
+    return tip;
+  }
+
+  function say(lines, aloud) {
+    const at = tooltip();
+    at.setAttribute("aria-live", aloud ? "polite" : "off");
+    at.hidden = false;
+    at.replaceChildren(
+      ...lines.map((line) => {
+        const row = document.createElement("div");
+        row.dir = "auto"; // a name may run from right to left
+        row.textContent = line;
+        return row;
+      }),
+    );
+  }
+
+  /* Put it beside what it is about: to the right and below, where there is room, else to the left and above. */
+  function put(box) {
+    const at = tooltip();
+    // Measured where nothing squeezes it, then moved.
+    at.style.position = "fixed";
+    at.style.left = at.style.top = "0px";
+    const { width, height } = at.getBoundingClientRect();
+    const root = document.documentElement;
+    const place = (low, high, size, room) => {
+      const after = high + GAP;
+      const before = low - GAP - size;
+      const wanted = after + size <= room ? after : before >= 0 ? before : room - size;
+      return `${Math.max(0, Math.min(wanted, room - size))}px`;
+    };
+    at.style.left = place(box.left, box.right, width, root.clientWidth);
+    at.style.top = place(box.top, box.bottom, height, window.innerHeight);
+  }
+
+  function hide() {
+    if (tip !== null) tip.hidden = true;
+    if (shown !== null) {
+      unlight(shown.svg);
+      shown = null;
+    }
+  }
+
+  function unlight(svg) {
+    for (const lit of svg.querySelectorAll(".is-on")) lit.classList.remove("is-on");
+    for (const lit of svg.querySelectorAll(".curve-lit")) lit.remove();
+  }
+
+  // ---------------------------------------------------------------------------------- numbers
+
+  /* Four figures of an axis' range are what a pointer can tell. */
+  function number(value, range) {
+    if (!Number.isFinite(value)) return "–";
+    const size = Math.max(Math.abs(value), Math.abs(range));
+    if (value === 0 || size === 0) return "0";
+    const decimals = 3 - Math.floor(Math.log10(Math.abs(range) || size));
+    const digits = Math.min(Math.max(decimals, 0), 12);
+    const text =
+      (size >= 1e9 && decimals < 0) || size < 1e-4
+        ? value.toExponential(Math.max(Math.min(decimals + Math.floor(Math.log10(size)), 15), 0))
+        : value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+    return text.replace("e+", "e").replaceAll("-", "−");
+  }
+
+  /* From a pixel to the axis' value. */
+  function scale(panel, name) {
+    const ends = (panel.getAttribute(name) ?? "").split(" ").map(Number);
+    if (ends.length !== 4 || !ends.every(Number.isFinite)) return null;
+    const [p0, p1, v0, v1] = ends;
+    return { range: v1 - v0, value: (p) => v0 + ((p - p0) / (p1 - p0)) * (v1 - v0), p0, p1 };
+  }
+
+  // ----------------------------------------------------------------------------------- curves
+
+  /* The corners of each subpath, in pixels of the figure: M, L, H and V, absolute and relative. */
+  function corners(d) {
+    const curves = [];
+    let x = 0;
+    let y = 0;
+    for (const [, letter, rest] of d.matchAll(/([MLHVZ])([^MLHVZ]*)/gi)) {
+      const numbers = (rest.match(/[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?/gi) ?? []).map(Number);
+      const kind = letter.toUpperCase();
+      const [ox, oy] = letter === kind ? [() => 0, () => 0] : [() => x, () => y];
+      const step = kind === "H" || kind === "V" ? 1 : 2;
+      for (let i = 0; i + step <= numbers.length; i += step) {
+        if (kind === "H") x = ox() + numbers[i];
+        else if (kind === "V") y = oy() + numbers[i];
+        else [x, y] = [ox() + numbers[i], oy() + numbers[i + 1]];
+        if (kind === "M" && i === 0) curves.push([]);
+        curves.at(-1)?.push([x, y]);
+      }
+    }
+    return curves;
+  }
+
+  /* All curves of a panel: their corners, their row, their group, and the element they are drawn in. */
+  function curvesOf(panel) {
+    return [...panel.querySelectorAll("path.curves")].flatMap((path) => {
+      if (!parsed.has(path)) {
+        const found = corners(path.getAttribute("d") ?? "");
+        const rows = (path.getAttribute("data-rows") ?? "").split(" ");
+        const known = rows.length === found.length && rows[0] !== "";
+        const name = path.getAttribute("data-name") ?? "";
+        const curves = found.map((points, i) => ({ path, points, row: known ? rows[i] : "", name }));
+        parsed.set(path, curves);
+      }
+      return parsed.get(path);
+    });
+  }
+
+  /* The height of a curve at a place, in pixels; undefined beyond its ends. */
+  function heightAt(curve, x) {
+    const { points } = curve;
+    for (let i = 0; i + 1 < points.length; i += 1) {
+      const [[a, c], [b, d]] = [points[i], points[i + 1]];
+      if (a <= x && x <= b) return b > a ? c + ((x - a) / (b - a)) * (d - c) : c;
+    }
+    return undefined;
+  }
+
+  /* How far a place is from a curve, in pixels of the figure. Steep curves are near although their height is not. */
+  function distance(curve, x, y, most) {
+    let least = Infinity;
+    const { points } = curve;
+    for (let i = 0; i + 1 < points.length; i += 1) {
+      const [[a, c], [b, d]] = [points[i], points[i + 1]];
+      if (Math.min(a, b) - most > x || Math.max(a, b) + most < x) continue;
+      const [dx, dy] = [b - a, d - c];
+      const long = dx * dx + dy * dy;
+      const t = long > 0 ? Math.max(0, Math.min(1, ((x - a) * dx + (y - c) * dy) / long)) : 0;
+      least = Math.min(least, Math.hypot(x - a - t * dx, y - c - t * dy));
+    }
+    return least;
+  }
+
+  function nearest(curves, x, y, most) {
+    let best = null;
+    let least = most;
+    for (const curve of curves) {
+      const far = distance(curve, x, y, most);
+      if (far <= least) [best, least] = [curve, far];
+    }
+    return best;
+  }
+
+  /* Draw a curve again, above the others. */
+  function light(curve) {
+    const again = document.createElementNS(SVG, "path");
+    again.setAttribute("class", "curve-lit");
+    again.setAttribute("pointer-events", "none");
+    again.setAttribute("d", curve.points.map(([x, y], i) => `${i ? "L" : "M"}${x} ${y}`).join(""));
+    curve.path.after(again);
+  }
+
+  /* What there is to say of a curve: its row, its group, and its value at a place. */
+  function told(curve, panel, x, withPlace) {
+    const [across, up] = [scale(panel, "data-x"), scale(panel, "data-y")];
+    const y = heightAt(curve, x);
+    const each = curve.path.closest("[data-each]")?.getAttribute("data-each") ?? "row";
+    const who = [curve.row === "" ? `one ${each}` : `${each} ${curve.row}`, curve.name].filter(Boolean);
+    if (y === undefined || up === null || across === null) return who.join(", ");
+    const where = withPlace ? ` at ${number(across.value(x), across.range)}` : "";
+    return `${who.join(", ")}: ${number(up.value(y), up.range)}${where}`;
+  }
+
+  // ------------------------------------------------------------------------------ what to show
+
+  const linesOf = (stop) => (stop?.getAttribute("data-tip") ?? "").split("\n").filter(Boolean);
+
+  /* Show a stop, a curve, or both; `box` gives what to stand beside. */
+  function show(svg, { stop = null, curve = null, panel = null, x = 0 }, box, aloud) {
+    if (shown !== null) unlight(shown.svg);
+    shown = { svg, stop, curve, box: aloud ? box : null };
+    stop?.classList.add("is-on");
+    const lines = linesOf(stop);
+    if (curve !== null) {
+      light(curve);
+      lines.push(told(curve, panel, x, stop === null));
+    }
+    say(lines, aloud);
+    put(box());
+  }
+
+  /* A point of the window in pixels of the figure, and how many of these a CSS pixel is. */
+  function within(svg, clientX, clientY) {
+    const matrix = svg.getScreenCTM()?.inverse();
+    if (!matrix) return null;
+    const at = new DOMPoint(clientX, clientY).matrixTransform(matrix);
+    return { x: at.x, y: at.y, factor: Math.hypot(matrix.a, matrix.b) };
+  }
+
+  const dot = (x, y) => ({ left: x, right: x, top: y, bottom: y });
+
+  function point(svg, event) {
+    const stop = event.target.closest?.("[data-tip]") ?? null;
+    const at = within(svg, event.clientX, event.clientY);
+    const panel = at === null ? null : panelAt(svg, at.x, at.y);
+    const curve = panel === null ? null : nearest(curvesOf(panel), at.x, at.y, NEAR * at.factor);
+    if (stop === null && curve === null) {
+      hide();
+      return;
+    }
+    show(svg, { stop, curve, panel, x: at?.x }, () => dot(event.clientX, event.clientY), false);
+  }
+
+  const between = (s, p) => s !== null && Math.min(s.p0, s.p1) <= p && p <= Math.max(s.p0, s.p1);
+
+  const withCurves = (svg) => [...svg.querySelectorAll("g.panel")].filter((g) => curvesOf(g).length > 0);
+
+  /* The panel whose curves lie around a point. */
+  function panelAt(svg, x, y) {
+    const here = (g) => between(scale(g, "data-x"), x) && between(scale(g, "data-y"), y);
+    return withCurves(svg).find(here) ?? null;
+  }
+
+  // -------------------------------------------------------------------------------- the keyboard
+
+  function press(svg, event) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const along = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity }[event.key];
+    const across = { ArrowUp: 1, ArrowDown: -1 }[event.key];
+    const done = along !== undefined ? step(svg, along) : across !== undefined && climb(svg, across);
+    if (done) event.preventDefault();
+  }
+
+  /* To the next mark that says something; a curve that is lit stays so. */
+  function step(svg, by) {
+    const stops = [...svg.querySelectorAll("[data-tip]")];
+    if (stops.length === 0) return false;
+    const old = shown?.svg === svg ? stops.indexOf(shown.stop) : -1;
+    const from = old >= 0 ? old + by : by > 0 ? by - 1 : stops.length + by;
+    const stop = stops[Math.max(0, Math.min(stops.length - 1, from))];
+    const panel = curvesAt(svg, stop);
+    const curve = shown?.svg === svg && panel?.contains(shown.curve?.path ?? null) ? shown.curve : null;
+    stop.scrollIntoView({ block: "nearest", inline: "nearest" });
+    const box = () => stop.getBoundingClientRect();
+    show(svg, { stop, curve, panel, x: middle(svg, stop) }, box, true);
+    return true;
+  }
+
+  /* To the next curve above or below, at the mark that is shown or in the middle of the panel. */
+  function climb(svg, by) {
+    const stop = shown?.svg === svg ? shown.stop : null;
+    const panel = stop === null ? withCurves(svg)[0] : curvesAt(svg, stop);
+    if (!panel) return false;
+    const across = scale(panel, "data-x");
+    const x = stop !== null ? middle(svg, stop) : across === null ? 0 : (across.p0 + across.p1) / 2;
+    const there = curvesOf(panel).filter((c) => heightAt(c, x) !== undefined);
+    if (there.length === 0) return false;
+    there.sort((a, b) => heightAt(b, x) - heightAt(a, x)); // pixels grow downwards
+    const old = there.indexOf(shown?.curve);
+    const next = old >= 0 ? old + by : by > 0 ? 0 : there.length - 1;
+    const curve = there[Math.max(0, Math.min(there.length - 1, next))];
+    const box = () => {
+      const at = new DOMPoint(x, heightAt(curve, x)).matrixTransform(svg.getScreenCTM());
+      return dot(at.x, at.y);
+    };
+    show(svg, { stop, curve, panel, x }, box, true);
+    return true;
+  }
+
+  /* The panel whose curves a mark lies over: marks are drawn above all panels, and belong to none. */
+  function curvesAt(svg, stop) {
+    const box = stop.getBoundingClientRect();
+    const [high, low] = [within(svg, box.left, box.top), within(svg, box.right, box.bottom)];
+    if (high === null || low === null) return null;
+    const overlaps = (panel) => {
+      const [across, up] = [scale(panel, "data-x"), scale(panel, "data-y")];
+      const x = (high.x + low.x) / 2;
+      return between(across, x) && up !== null && high.y < Math.max(up.p0, up.p1) && low.y > Math.min(up.p0, up.p1);
+    };
+    return withCurves(svg).find(overlaps) ?? null;
+  }
+
+  function middle(svg, stop) {
+    const box = stop.getBoundingClientRect();
+    return within(svg, box.left + box.width / 2, box.top)?.x ?? 0;
+  }
+
+  // -------------------------------------------------------------------------------- the figures
+
+  /* A browser shows `<title>` as a tooltip of its own, on top of ours: the name moves into an element without one. */
+  function quiet(svg) {
+    const title = svg.querySelector(":scope > title");
+    if (title === null) return;
+    const name = document.createElementNS(SVG, "desc");
+    name.id = title.id;
+    name.textContent = title.textContent;
+    title.replaceWith(name);
+  }
+
+  function bring(svg) {
+    if (seen.has(svg)) return;
+    seen.add(svg);
+    svg.classList.add("live");
+    quiet(svg);
+    // A legend has nothing to step through: it is no stop.
+    if (svg.querySelector("[data-tip], path.curves") === null) svg.removeAttribute("tabindex");
+    // A finger that scrolls moves, too: only its tap asks for something.
+    svg.addEventListener("pointermove", (event) => event.pointerType !== "touch" && point(svg, event));
+    svg.addEventListener("pointerleave", (event) => event.pointerType !== "touch" && hide());
+    svg.addEventListener("click", (event) => point(svg, event));
+    svg.addEventListener("keydown", (event) => press(svg, event));
+    svg.addEventListener("focusin", (event) => {
+      const stop = event.target.closest("[data-tip]"); // a link within the figure
+      if (stop !== null && event.target.matches(":focus-visible"))
+        show(svg, { stop }, () => stop.getBoundingClientRect(), true);
+    });
+    svg.addEventListener("focusout", hide);
+  }
+
+  /* Make all figures within a node live, itself included. Those that are so already stay as they are. */
+  function enlive(root = document) {
+    if (root instanceof Element && root.matches("svg.skd")) bring(root);
+    for (const svg of root.querySelectorAll("svg.skd")) bring(svg);
+  }
+
+  document.addEventListener("keydown", (event) => event.key === "Escape" && hide());
+  document.addEventListener("pointerdown", (event) => event.target.closest?.("svg.skd") ?? hide());
+  // The tip goes where its mark goes; a pointer that stands still is over something else now.
+  window.addEventListener("scroll", () => (shown?.box ? put(shown.box()) : hide()), { passive: true });
+
+  globalThis.skedasis = Object.assign(globalThis.skedasis ?? {}, { enlive });
+  if (document.readyState === "loading")
+    document.addEventListener("DOMContentLoaded", () => enlive());
+  else enlive();
+})();

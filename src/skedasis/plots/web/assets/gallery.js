@@ -1,0 +1,57 @@
+"use strict";
+/* Filters and sorts the figures of a page by what their elements say of them:
+     .skd-gallery > [data-feature][data-importance][data-heterogeneity][data-place]
+   The controls are hidden until there is this script to answer them. */
+(() => {
+  const gallery = document.querySelector(".skd-gallery");
+  const controls = document.querySelector(".skd-controls");
+  if (gallery === null || controls === null) return;
+  const filter = controls.querySelector("input");
+  const sort = controls.querySelector("select");
+  const said = controls.querySelector("[role=status]");
+  const items = [...gallery.children];
+
+  // The largest first; what is not known comes last.
+  const largest = (name) => (a, b) => size(b, name) - size(a, name);
+  const size = (item, name) => {
+    const value = Number.parseFloat(item.dataset[name]);
+    return Number.isNaN(value) ? -Number.MAX_VALUE : value;
+  };
+  const orders = {
+    importance: largest("importance"),
+    heterogeneity: largest("heterogeneity"),
+    name: (a, b) => a.dataset.feature.localeCompare(b.dataset.feature, undefined, { numeric: true }),
+    columns: (a, b) => size(a, "place") - size(b, "place"),
+  };
+
+  // As people search: capitals and accents do not matter.
+  const folded = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
+
+  function update() {
+    const wanted = folded(filter.value.trim());
+    let there = 0;
+    for (const item of items) {
+      item.hidden = !folded(item.dataset.feature).includes(wanted);
+      there += item.hidden ? 0 : 1;
+    }
+    const sorted = [...items].sort(orders[sort.value] ?? orders.columns);
+    if (sorted.some((item, i) => gallery.children[i] !== item)) gallery.append(...sorted);
+    said.textContent = `${there} of ${items.length} features`;
+  }
+
+  filter.addEventListener("input", update);
+  sort.addEventListener("change", update);
+  // As on many sites: a slash goes to the filter, Escape empties it.
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "/" && !event.target.matches("input, select, textarea")) {
+      event.preventDefault();
+      filter.focus();
+    }
+    if (event.key === "Escape" && event.target === filter) {
+      filter.value = "";
+      update();
+    }
+  });
+  controls.hidden = false;
+  update();
+})();

@@ -1,0 +1,337 @@
+"""What makes results show themselves: in notebooks as they are, and as pages that answer the pointer.
+
+Results inherit from these classes. What they show is made in `skedasis.plots.web`, which is imported when it is asked
+for: the one import upwards, as in `Effect.plot`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+if TYPE_CHECKING:
+    from skedasis.plots.view import Ice
+    from skedasis.plots.web.page import Explorable
+
+Line = TypeVar("Line")
+
+
+class Shown:
+    """A result that notebooks show."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        """Return a picture or a table that needs no script: IPython asks for it. No model row."""
+        from skedasis.plots.web.notebook import html_of
+
+        return html_of(self)
+
+    def _repr_mimebundle_(
+        self, include: Iterable[str] | None = None, exclude: Iterable[str] | None = None
+    ) -> dict[str, str]:
+        """Return what this looks like by its MIME type: IPython asks for it, and may name what it wants or does not."""
+        known: dict[str, Callable[[], str]] = {
+            "text/plain": lambda: repr(self),
+            "text/html": self._repr_html_,
+        }
+        wanted = set(include or known) - set(exclude or ())
+        return {kind: made() for kind, made in known.items() if kind in wanted}
+
+
+class Ranking(Shown, tuple[Line, ...]):
+    """A ranking: a tuple of its lines, which notebooks show as a table."""
+
+    __slots__ = ()
+
+
+class ShownEffect(Shown):
+    """What an `Effect` shows."""
+
+    __slots__ = ()
+
+    def explore(
+        self,
+        path: str | Path | None = None,
+        *,
+        ice: Ice = "centered",
+        own: bool = False,
+        curves: int = 200,
+        level: float = 0.95,
+        color: Any = None,
+        color_name: str | None = None,
+        rises: bool | None = None,
+        histogram: bool = False,
+        values: Any = None,
+        simultaneous: bool = False,
+        title: str | None = None,
+    ) -> Explorable:
+        """Return the picture as a page that tells, under the pointer, what each bin, point and curve is.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            Where the page is written, too.
+        ice, own, curves, level, color, color_name, rises, histogram, values, simultaneous
+            As in `plot` (`skedasis.plots.mpl.draw`).
+        title : str, optional
+            Of the page; by default the feature's name.
+
+        Returns
+        -------
+        Explorable
+            Notebooks show it; its `save` writes it.
+
+        Raises
+        ------
+        DataError, UnsupportedError
+            As `plot` does; and for a path that is a folder.
+
+        Notes
+        -----
+        The page is one file that fetches nothing. Arrow keys go from bin to bin and from curve to curve; the numbers
+        behind the picture are tables below it. It holds the curves that it shows, and no other row. No model row.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import skedasis as sd
+        >>> X = np.random.default_rng(0).normal(size=(100, 2))
+        >>> e = sd.explain(lambda X: X[:, 0] * X[:, 1], X, 0, method=sd.ALE(bins=5))
+        >>> page = e.explore()
+        >>> page.title, page.html.count("<svg ")
+        ('x0', 1)
+        """
+        from skedasis.plots.view import View
+        from skedasis.plots.web.explore import of_effect
+
+        view = View(
+            ice,
+            own,
+            curves,
+            level,
+            color=color,
+            color_name=color_name,
+            rises=rises,
+            histogram=histogram,
+            values=values,
+            simultaneous=simultaneous,
+        )
+        return written(of_effect(this(self), view, title=title), path)
+
+
+class ShownEffects(Shown):
+    """What `Effects` show."""
+
+    __slots__ = ()
+
+    def explore(
+        self,
+        path: str | Path | None = None,
+        *,
+        by: Literal["importance", "heterogeneity"] = "importance",
+        top: int | None = None,
+        columns: int | None = None,
+        lower: bool = True,
+        ice: Ice = "centered",
+        curves: int = 60,
+        level: float = 0.95,
+        title: str | None = None,
+    ) -> Explorable:
+        """Return all effects on shared scales, as a page that filters, sorts and tells numbers under the pointer.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            Where the page is written, too.
+        by : {"importance", "heterogeneity"}
+            How they are sorted at first. The page sorts them by name and by X's order, too.
+        top : int, optional
+            Only so many.
+        columns : int, optional
+            So many side by side at most; by default as many as there is room for.
+        lower, ice, curves, level
+            As in `plot` (`skedasis.plots.mpl.draw_all`).
+        title : str, optional
+            Of the page; by default what is explained.
+
+        Returns
+        -------
+        Explorable
+            Notebooks show it; its `save` writes it.
+
+        Raises
+        ------
+        DataError
+            Where there is nothing to show, for a `by`, `top` or `columns` that do not exist, and a path that is a
+            folder.
+
+        Notes
+        -----
+        The page is one file that fetches nothing. No model row.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import skedasis as sd
+        >>> X = np.random.default_rng(0).normal(size=(300, 3))
+        >>> es = sd.explain(lambda X: X[:, 0] + 3 * X[:, 1], X, method=sd.ALE(bins=10))
+        >>> es.explore(top=2).html.count('class="skd-item"')
+        2
+        """
+        from skedasis.plots.view import View
+        from skedasis.plots.web.explore import of_effects
+
+        view = View(ice, False, curves, level)
+        made = of_effects(
+            this(self), view, by=by, top=top, columns=columns, lower=lower, title=title
+        )
+        return written(made, path)
+
+
+class ShownSurface(Shown):
+    """What a `Surface` shows."""
+
+    __slots__ = ()
+
+    def explore(self, path: str | Path | None = None, *, title: str | None = None) -> Explorable:
+        """Return the heat map as a page that tells, under the pointer, what each cell is.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            Where the page is written, too.
+        title : str, optional
+            Of the page; by default the features' names.
+
+        Returns
+        -------
+        Explorable
+            Notebooks show it; its `save` writes it.
+
+        Raises
+        ------
+        DataError
+            For a path that is a folder.
+
+        Notes
+        -----
+        The page is one file that fetches nothing; the numbers behind the picture are a table below it. No model row.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import skedasis as sd
+        >>> X = np.random.default_rng(0).uniform(-1, 1, size=(400, 2))
+        >>> s = sd.explain(lambda X: X[:, 0] * X[:, 1], X, (0, 1), method=sd.ALE(bins=5))
+        >>> s.explore().title
+        'x0 and x1'
+        """
+        from skedasis.plots.web.explore import of_surface
+
+        return written(of_surface(this(self), title=title), path)
+
+
+class ShownImportance(Shown):
+    """What an `Importance` shows."""
+
+    __slots__ = ()
+
+    def explore(
+        self,
+        path: str | Path | None = None,
+        *,
+        features: Sequence[str] | None = None,
+        top: int | None = None,
+        level: float = 0.95,
+        title: str | None = None,
+    ) -> Explorable:
+        """Return the bars as a page that tells their numbers under the pointer.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            Where the page is written, too.
+        features, top, level
+            As in `plot`.
+        title : str, optional
+            Of the page; by default what it shows.
+
+        Returns
+        -------
+        Explorable
+            Notebooks show it; its `save` writes it.
+
+        Raises
+        ------
+        DataError
+            As `plot` does; and for a path that is a folder.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import skedasis as sd
+        >>> X = np.random.default_rng(0).normal(size=(200, 2))
+        >>> pf = sd.explain(lambda X: X[:, 0], X, method=sd.PFI())
+        >>> pf.explore().title
+        'Importance of 2 features'
+        """
+        from skedasis.plots.web.explore import of_importance
+
+        made = of_importance(this(self), features=features, top=top, level=level, title=title)
+        return written(made, path)
+
+
+class ShownDiagnosis(Shown):
+    """What a `Diagnosis` shows."""
+
+    __slots__ = ()
+
+    def explore(
+        self,
+        path: str | Path | None = None,
+        *,
+        level: float | None = None,
+        title: str | None = None,
+    ) -> Explorable:
+        """Return the features between their two importances, as a page that tells their numbers under the pointer.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            Where the page is written, too.
+        level : float, optional
+            Of the intervals; by default that of the verdicts.
+        title : str, optional
+            Of the page.
+
+        Returns
+        -------
+        Explorable
+            Notebooks show it; its `save` writes it.
+
+        Raises
+        ------
+        DataError
+            For a level outside (0, 1), and a path that is a folder.
+
+        Notes
+        -----
+        The verdicts are a table below the picture. No model row.
+        """
+        from skedasis.plots.web.explore import of_diagnosis
+
+        return written(of_diagnosis(this(self), level=level, title=title), path)
+
+
+def this(result: Any) -> Any:
+    """Return a result as what it is: a class to inherit from cannot name its heirs."""
+    return result
+
+
+def written(page: Explorable, path: str | Path | None) -> Explorable:
+    """Write a page where that is asked for, and return it."""
+    if path is not None:
+        page.save(path)
+    return page

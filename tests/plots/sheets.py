@@ -1,0 +1,100 @@
+"""What tests of SVG figures share: reading them as XML, and from pixels back to values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from xml.etree import ElementTree as ET
+
+import numpy as np
+
+from skedasis.plots.web.drawing import Drawing
+
+SVG = "{http://www.w3.org/2000/svg}"
+LOOKS = {"style", "onclick", "onload", "onmouseover"}
+"""Attributes that a strict page refuses."""
+
+
+def parsed(drawing: Drawing) -> ET.Element:
+    """Return the figure as XML, after what must hold of every figure."""
+    root = ET.fromstring(str(drawing.svg))
+    assert root.tag == f"{SVG}svg"
+    assert [c.tag for c in root][:2] == [f"{SVG}title", f"{SVG}desc"]
+    assert root[0].text == drawing.title
+    assert root[1].text == drawing.alt
+    assert root.get("viewBox") == f"0 0 {root.get('width')} {root.get('height')}"
+    names = [e.get("id") for e in root.iter() if e.get("id")]
+    assert len(names) == len(set(names))
+    assert root.get("aria-labelledby", "").split() == names[:2]
+    used = re.findall(r"url\(#([^)]*)\)", str(drawing.svg))
+    assert set(used) <= set(names)
+    assert not any(LOOKS & set(e.attrib) for e in root.iter())
+    assert "script" not in {e.tag.removeprefix(SVG) for e in root.iter()}
+    numbers = re.findall(r"(?:nan|inf)\b", " ".join(v for _, v in lengths(root)))
+    assert not numbers
+    return root
+
+
+def lengths(root: ET.Element) -> Iterator[tuple[str, str]]:
+    """Give all attributes that hold numbers."""
+    for element in root.iter():
+        for name, value in element.attrib.items():
+            if name in ("x", "y", "width", "height", "cx", "cy", "d", "transform", "r"):
+                yield name, value
+
+
+def of(root: ET.Element, look: str) -> list[ET.Element]:
+    """Return the elements of a class."""
+    return [e for e in root.iter() if look in e.get("class", "").split()]
+
+
+def tips(root: ET.Element) -> list[str]:
+    """Return what is said when marks are pointed at."""
+    return [e.get("data-tip", "") for e in root.iter() if e.get("data-tip")]
+
+
+def texts(root: ET.Element) -> list[str]:
+    """Return all that is written."""
+    return [e.text or "" for e in root.iter(f"{SVG}text")]
+
+
+def back(panel: ET.Element, which: str, pixels: float | np.ndarray) -> np.ndarray:
+    """Return the values that pixels stand for."""
+    a, b, low, high = (float(v) for v in panel.get(f"data-{which}", "").split())
+    return low + (np.asarray(pixels, dtype=float) - a) / (b - a) * (high - low)
+
+
+def pixel(panel: ET.Element, which: str) -> float:
+    """Return how many units of an axis a tenth of a pixel is: lengths are written so finely."""
+    a, b, low, high = (float(v) for v in panel.get(f"data-{which}", "").split())
+    return abs(0.11 * (high - low) / (b - a))
+
+
+def moves(d: str) -> np.ndarray:
+    """Return the points at which the subpaths of a path begin."""
+    return np.array([[float(a), float(b)] for a, b in re.findall(r"M(\S+?) (-?[\d.]+)", d)])
+
+
+def inside(root: ET.Element) -> bool:
+    """Return whether all texts begin and end on the sheet, by the estimate of their widths."""
+    from skedasis.plots.web.text import width_of
+
+    wide, high = float(root.get("width", "0")), float(root.get("height", "0"))
+    for group, parents in _with_parents(root):
+        if group.tag != f"{SVG}text" or group.get("transform") or parents[-1].get("transform"):
+            continue
+        x, y = float(group.get("x", "0")), float(group.get("y", "0"))
+        looks = " ".join(e.get("class", "") for e in (*parents, group)).split()
+        room = 0.85 * width_of(group.text or "")
+        left = x - room if "end" in looks else x - room / 2 if "middle" in looks else x
+        if left < -2 or left + room > wide + 2 or not 0 <= y <= high:
+            return False
+    return True
+
+
+def _with_parents(
+    root: ET.Element, above: tuple[ET.Element, ...] = ()
+) -> Iterator[tuple[ET.Element, tuple[ET.Element, ...]]]:
+    for child in root:
+        yield child, (*above, root)
+        yield from _with_parents(child, (*above, root))

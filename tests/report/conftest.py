@@ -1,0 +1,5 @@
+"""The browser is there for all tests of pages."""
+
+from tests.report.browser import browser, visit
+
+__all__ = ["browser", "visit"]
