@@ -18,6 +18,7 @@ from benchmarks.networks import networks
 from benchmarks.ours import objective
 from benchmarks.pairs import pairs
 from benchmarks.problem import Floats, Settings
+from benchmarks.report import report
 from benchmarks.timing import Took, medians, once
 from benchmarks.trees import trees
 
@@ -246,7 +247,7 @@ def _about(megabytes: float) -> float:
 GROUPS: dict[str, Callable[[Bench], Iterator[Line]]] = {
     "ale": ale, "pairs": pairs, "categories": categories, "levels": levels,
     "rhale": rhale, "pdp": pdp, "search": search, "importance": importance, "memory": memory,
-    "trees": trees, "networks": networks, "intervals": intervals,
+    "trees": trees, "networks": networks, "intervals": intervals, "report": report,
 }  # fmt: skip
 
 

@@ -260,8 +260,14 @@ def test_each_kind_has_its_method(told):
         **dict.fromkeys(("firm", "flag", "one", "hot"), "ALE"),
     }
     assert list(told.ale) == list(told.pdp) == list(told.rhale)
-    assert [p.provenance["method"] for p in told.passes] == ["RHALE", "ALE", "PDP", "PDP"]
-    assert len(origins.origins(told)) == 4
+    methods = [p.provenance["method"] for p in told.passes]
+    assert {m: methods.count(m) for m in methods if m.isupper() or m == "MPlot"} == {
+        "RHALE": 1,
+        "ALE": 1,
+        "PDP": 2,
+        "MPlot": 1,
+    }
+    assert [line[0] for line in origins.origins(told)] == methods
     assert {n: e.spec.center for n, e in told.pdp.items()}["firm"] == "mean"
 
 
@@ -301,7 +307,7 @@ def test_what_rounding_leaves_is_not_called_heterogeneity():
     told = gather(lambda X: 0.1 * town(X) + 0.7 * X["z"], rows(30, 30, 40), progress=False).told[0]
     line = next(line for line in words.ranking(told) if line.feature == "town")
     assert line.heterogeneity in ("≈ 0", "0")
-    assert words.gist(told)[1] == "All rows agree with the average, for every feature."
+    assert "All rows agree with the average, for every feature." in words.gist(told)
 
 
 # --------------------------------------------------------------------------------------- the page
@@ -316,7 +322,7 @@ def page(frame, tmp_path_factory):
 
 
 def test_hostile_levels_are_text(page):
-    assert "<script" not in page.html
+    assert page.html.count("<script") == 1  # its own
     assert "49" not in [cell.strip() for cell in page.text]  # no template in a template
     for name in HOSTILE:
         assert name in page.words
@@ -334,7 +340,8 @@ def test_the_page_explains_levels(page):
         "(none)",
     ):
         assert words_ in page.words, words_
-    assert [h for tag, h in page.tags if tag == "img" and "hot" in h["alt"]]
+    descriptions = page.html.split("<desc")[1:]
+    assert any("ALE of hot on prediction" in d.split("</desc>")[0] for d in descriptions)
     captions = [t.split("</caption>")[0] for t in page.html.split("<caption>")[1:]]
     assert any("per step" in c for c in captions)
     assert not any("slope" in c and "grade" in c for c in captions)
@@ -351,7 +358,8 @@ def test_a_page_of_levels_alone(tmp_path):
     done = sd.report({"m": town}, X, path=tmp_path / "r.html", progress=False)
     page = Page(done.path)
     assert "slope" not in page.words.replace("They have no slopes", "").replace("Slope rows", "")
-    assert "ALE of every feature, m." in page.words
+    assert "ALE at each level: the average effect" in page.words
+    assert "RHALE at each level" not in page.words
     assert list(done.effects["m"]["RHALE"]) == ["town"]
 
 

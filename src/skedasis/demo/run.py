@@ -38,6 +38,7 @@ def demo(
     class_: str | None = None,
     rows: int | None = None,
     seed: int = 0,
+    progress: bool | None = None,
     console: Console | None = None,
 ) -> Report:
     """Fit two models, explain them, and write a page and its figures.
@@ -55,6 +56,8 @@ def demo(
     rows : int, optional
         Explain on a seeded sample of so many rows; by default on all.
     seed : int
+    progress : bool, optional
+        Whether bars show how far it is; None shows them in a terminal.
     console : rich Console, optional
         Where to tell what is done.
 
@@ -79,11 +82,12 @@ def demo(
         for fitted in fit(problem, seed):
             _say(console, f"{fitted.name}: {fitted.quality}")
             models.append(fitted)
-        story = _explain(problem, models, rows, seed)
+        story = _explain(problem, models, rows, seed, progress)
         for told in story.told:
             console.print()
             console.print(ranking(told))
-        report = write(story, Path(out) / "report.html", figures=Path(out) / "figures")
+        folder = Path(out)
+        report = write(story, folder / "report.html", figures=folder / "figures", progress=progress)
     _conclude(console, report, time.perf_counter() - started)
     return report
 
@@ -113,7 +117,13 @@ def _threads(rows: int) -> contextlib.AbstractContextManager[Any]:
     return threadpool_limits(1)
 
 
-def _explain(problem: Problem, models: Sequence[Fitted], rows: int | None, seed: int) -> Story:
+def _explain(
+    problem: Problem,
+    models: Sequence[Fitted],
+    rows: int | None,
+    seed: int,
+    progress: bool | None,
+) -> Story:
     table, said = problem.table, problem.said
     if rows is not None and rows < len(table):
         some = np.sort(np.random.default_rng(seed).choice(len(table), rows, replace=False))
@@ -123,7 +133,15 @@ def _explain(problem: Problem, models: Sequence[Fitted], rows: int | None, seed:
     notes = {m.name: m.quality for m in models}
     # A first look is no place to speak of compilers: without one the models are called, which takes no longer here.
     tree: Any = "auto" if importlib.util.find_spec("numba") else "off"
-    story = gather(quantities, table.data, schema=problem.schema, notes=notes, seed=seed, tree=tree)
+    story = gather(
+        quantities,
+        table.data,
+        schema=problem.schema,
+        notes=notes,
+        seed=seed,
+        progress=progress,
+        tree=tree,
+    )
     return replace(story, remarks=said)
 
 

@@ -7,16 +7,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from skedasis.errors import DataError, explained
 from skedasis.execute import Progress
+from skedasis.plots.web.svg import tag
 from skedasis.quantity.trees.choose import Wish
-from skedasis.report import origins, pictures, words
 from skedasis.report.numbers import count, listed
-from skedasis.report.pictures import Picture
-from skedasis.report.story import Story, Told, gather
+from skedasis.report.story import Story, gather
 from skedasis.results.effects import Effects
+from skedasis.typing import Json
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,8 +37,15 @@ class Report:
     def __fspath__(self) -> str:
         return str(self.path)
 
+    def _repr_html_(self) -> str:
+        """Return a link to the page, and what it is about: the page itself would be megabytes in a notebook."""
+        models = listed(list(self.effects))
+        features = count(len(next(iter(self.effects.values()))["RHALE"]), "feature")
+        link = tag("a", self.path.name, href=self.path.resolve().as_uri())
+        return str(tag("p", link, f": {features} in {models}"))
 
-def report(
+
+def report(  # noqa: PLR0913 - each is a keyword, most of them those of `explain`
     models: Any,
     X: Any,
     y: Any = None,
@@ -51,6 +56,9 @@ def report(
     groups: Any = None,
     weights: Any = None,
     title: str | None = None,
+    pairs: int = 4,
+    rows: bool = True,
+    uncertainty: bool = True,
     seed: int = 0,
     memory: int | str = "1GB",
     keep: int | str = "256MB",
@@ -60,8 +68,8 @@ def report(
 ) -> Report:
     """Write the story of one or several models into one page.
 
-    The page holds all it shows: pictures are part of it, it fetches nothing and runs nothing, and no row of X is in it
-    beyond what the pictures show.
+    The page holds all it shows: its figures are part of it, it fetches nothing, runs no script but its own, and no row
+    of X is in it beyond the curves and places that the figures show.
 
     Parameters
     ----------
@@ -69,7 +77,7 @@ def report(
         A quantity, fitted estimator or callable; or several of them by name.
     X : array or data frame of n rows
     y : array of n labels, optional
-        For quantities that need them.
+        For quantities that need them; and then the page says how well the models predict.
     path : str or Path
         Where the page is written; a page that is there is replaced.
     features : list, optional
@@ -77,16 +85,33 @@ def report(
     schema, groups, weights, seed, memory, keep, threads, progress, tree
         As in `skedasis.explain`.
     title : str, optional
+    pairs : int
+        At most so many second-order ALE surfaces, the strongest first; 0 for none.
+    rows : bool
+        False leaves out whatever shows single rows: individual curves, marks at rows' values, numbers of rows.
+    uncertainty : bool
+        Whether a model that predicts a distribution is asked what makes it unsure.
 
     Returns
     -------
     Report
         Where the page is, and the effects that it shows.
 
+    Raises
+    ------
+    DataError
+        For a path that is a folder, and for what `skedasis.explain` refuses.
+    UnsupportedError
+        For a pair among `features`, and where no feature has at most 2,000 levels.
+
     Notes
     -----
-    Four passes a model: RHALE of numeric and ordinal features, ALE of all, PDP with c-ICE of these and those. Features
-    that no row has a value of are refused, as by `skedasis.explain`.
+    Passes a model: RHALE of numeric and ordinal features, ALE and M-plots of all, PDP with c-ICE of these and those.
+    Features that no row has a value of are refused, as by `skedasis.explain`. Model rows, of N rows and d features:
+    N of slopes, or 2 N d of differences; 2 N d for ALE and at most 51 N d for PDP; N for M-plots, the quality and the
+    variance explained together; 4 N for each of at most ten candidate pairs, and no more than 2,000,000 for all of
+    them; of a model that predicts a distribution what `skedasis.diagnose` and two more passes cost on at most 2,000
+    rows. Trees are walked instead of called.
 
     Examples
     --------
@@ -99,21 +124,10 @@ def report(
     ('report.html', ['RHALE', 'ALE', 'PDP'])
     """
     path = _writable(path)
-    story = gather(
-        models,
-        X,
-        y,
-        features=features,
-        weights=weights,
-        schema=schema,
-        groups=groups,
-        seed=seed,
-        memory=memory,
-        keep=keep,
-        threads=threads,
-        progress=progress,
-        tree=tree,
-    )
+    data: Json = {"features": features, "weights": weights, "schema": schema, "groups": groups}
+    told: Json = {"pairs": pairs, "rows": rows, "uncertainty": uncertainty}
+    how: Json = {"seed": seed, "memory": memory, "keep": keep, "threads": threads, "tree": tree}
+    story = gather(models, X, y, **data, **told, **how, progress=progress)
     return write(story, path, title=title, progress=progress)
 
 
@@ -125,7 +139,7 @@ def write(
     figures: str | Path | None = None,
     progress: bool | None = None,
 ) -> Report:
-    """Draw a story's pictures and write its page.
+    """Draw a story's figures and write its page.
 
     Parameters
     ----------
@@ -134,20 +148,20 @@ def write(
     path : str or Path
     title : str, optional
     figures : str or Path, optional
-        A folder into which the pictures are written besides.
+        A folder into which the figures are written besides, as PNG files.
     progress : bool, optional
         A bar when drawing takes longer than two seconds.
     """
+    from skedasis.report.page import written
+    from skedasis.report.sections import sections
+
     path = _writable(path)
-    drawn = _draw(story, progress)
-    page = _page(story, drawn, title or _title(story))
+    page = written(sections(story, title, progress))
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(page, encoding="utf-8")
-    written: list[Path] = []
-    if figures is not None:
-        written = _save(story, drawn, Path(figures))
+    saved = () if figures is None else _save(story, Path(figures), progress)
     effects = {t.name: {"RHALE": t.rhale, "ALE": t.ale, "PDP": t.pdp} for t in story.told}
-    return Report(path, effects, tuple(written))
+    return Report(path, effects, tuple(saved))
 
 
 def _writable(path: str | Path) -> Path:
@@ -165,153 +179,29 @@ def _writable(path: str | Path) -> Path:
     return path
 
 
-Drawn = dict[str, dict[str, list[Picture]]]
-"""Pictures by model and feature; under "" the overview."""
+def _save(story: Story, folder: Path, progress: bool | None) -> list[Path]:
+    """Write the figures as files."""
+    from skedasis.report import pictures
 
-
-def _draw(story: Story, progress: bool | None) -> Drawn:
-    drawn: Drawn = {}
-    steps = len(story.told) * (len(story.features) + 1)
-    with Progress(steps, "Drawing", progress) as bar:
-        for told in story.told:
-            drawn[told.name] = {"": [pictures.of_all(told)]}
-            bar.advance()
-            for feature in story.features:
-                drawn[told.name][feature] = _of_feature(told, feature)
-                bar.advance()
-    return drawn
-
-
-def _of_feature(told: Told, feature: str) -> list[Picture]:
-    if len(told.rhale[feature].x) < 2:
-        return []  # a feature that takes one value has nothing to show
-    return [pictures.of_rhale(told, feature), pictures.of_pdp(told, feature)]
-
-
-def _save(story: Story, drawn: Drawn, folder: Path) -> list[Path]:
-    """Write the pictures as files."""
     folder.mkdir(parents=True, exist_ok=True)
     written: dict[Path, None] = {}
-    for told in story.told:
-        for picture in (p for some in drawn[told.name].values() for p in some):
-            name = pictures.file_name(told.name, picture.name)
-            path = folder / f"{name}.png"
-            if path in written:  # names that differ only in what a file system cannot hold
-                path = folder / f"{name}-{len(written)}.png"
-            path.write_bytes(picture.png)
-            written[path] = None
+
+    def save(model: str, picture: pictures.Picture) -> None:
+        name = pictures.file_name(model, picture.name)
+        path = folder / f"{name}.png"
+        if path in written:  # names that differ only in what a file system cannot hold
+            path = folder / f"{name}-{len(written)}.png"
+        path.write_bytes(picture.png)
+        written[path] = None
+
+    with Progress(len(story.told) * (len(story.features) + 1), "Figures", progress) as bar:
+        for told in story.told:
+            save(told.name, pictures.of_all(told))
+            bar.advance()
+            for feature in story.features:
+                # A feature that takes one value has nothing to show.
+                if len(told.rhale[feature].x) > 1:
+                    save(told.name, pictures.of_rhale(told, feature))
+                    save(told.name, pictures.of_pdp(told, feature))
+                bar.advance()
     return list(written)
-
-
-# -------------------------------------------------------------------------------------- the page
-
-
-def _page(story: Story, drawn: Drawn, title: str) -> str:
-    from skedasis import __version__
-
-    # Everything that comes from a user is escaped: a column may be called <script>.
-    environment = Environment(
-        loader=PackageLoader("skedasis.report"), autoescape=True, undefined=StrictUndefined
-    )
-    anchors = {feature: f"feature-{k}" for k, feature in enumerate(story.features, 1)}
-    cautions = [
-        {"name": t.name, "text": text}
-        for t in story.told
-        for text in (words.secants(t), *t.warnings)
-        if text
-    ]
-    return environment.get_template("page.html.j2").render(
-        title=title,
-        lead=_lead(story),
-        version=__version__,
-        models=[_model(t, drawn[t.name][""][0], anchors) for t in story.told],
-        features=[_feature(story, drawn, f, anchors[f]) for f in story.features],
-        left_out=listed(story.left_out, 20),
-        kinds=_kinds(story),
-        cautions=cautions,
-        remarks=story.remarks,
-        made=_made(story),
-        versions=origins.versions(story),
-    )
-
-
-def _title(story: Story) -> str:
-    quantities = list(dict.fromkeys(t.quantity for t in story.told))
-    return f"What moves {listed(quantities)}"
-
-
-def _lead(story: Story) -> str:
-    names = listed([t.name for t in story.told])
-    return (
-        f"The effect of {count(len(story.features), 'feature')} in {names}, for whom it is not true, "
-        f"and how sure that is: {count(story.rows, 'row')}, {count(story.columns, 'column')}."
-    )
-
-
-def _kinds(story: Story) -> dict[str, bool]:
-    """Return which kinds of features there are to be told how to read."""
-    effects = [e for t in story.told for e in t.rhale.values()]
-    kinds = {e.about.feature.kind for e in effects}
-    return {
-        "numeric": any(e.levels is None for e in effects),
-        "levels": any(e.levels is not None for e in effects),
-        "nominal": "nominal" in kinds,
-        "ordinal": "ordinal" in kinds,
-        "missing": any(e.missing_point is not None for e in effects),
-    }
-
-
-def _made(story: Story) -> str:
-    passes = [e.provenance for t in story.told for e in t.passes]
-    rows = sum(p["model_rows"] + p["check_rows"] for p in passes)
-    seconds = sum(p["seconds"] for p in passes)
-    slopes = sum(p["slope_rows"] for p in passes)
-    also = f" and for {count(slopes, 'row')} of slopes" if slopes else ""
-    exact = "" if all(p["exact"] for p in passes) else " Some of it is approximate; see below."
-    return (
-        f"Every number rests on all {count(story.rows, 'row')}. The models were asked for "
-        f"{count(rows, 'row')}{also} in {seconds:.1f} seconds.{exact} What the models say is explained, "
-        "not the world: where a model errs, so do its effects."
-    )
-
-
-def _model(told: Told, overview: Picture, anchors: Mapping[str, str]) -> dict[str, Any]:
-    sources = origins.slopes_from(told)
-    return {
-        "name": told.name,
-        "model": told.model,
-        "axis": told.axis,
-        "quantity": told.rhale.provenance["quantity"],
-        "note": told.note,
-        "gist": words.gist(told),
-        "ranking": words.ranking(told),
-        "anchors": anchors,
-        "overview": overview,
-        "origins": origins.origins(told),
-        "slopes": f"Local effects: {'; '.join(sources)}.{origins.walked(told)}" if sources else "",
-    }
-
-
-def _feature(story: Story, drawn: Drawn, feature: str, anchor: str) -> dict[str, Any]:
-    effects: list[dict[str, Any]] = []
-    unit = pictures.unit_of(story.told[0].rhale[feature])
-    for told in story.told:
-        rhale = told.rhale[feature]
-        said = {
-            "Effect": words.course(rhale, unit),
-            "Rows": words.scatter(rhale),
-            "Certainty": words.certainty(rhale, told.ale[feature]),
-            "Missing": words.missing(rhale),
-            "Order": words.order(rhale),
-        }
-        effects.append(
-            {
-                "model": told.name,
-                "said": {about: text for about, text in said.items() if text},
-                "figures": drawn[told.name][feature],
-                "doubts": words.doubts(rhale),
-                "parts": "bins" if rhale.levels is None else "levels",
-                "tables": words.numbers(rhale, told.axis, unit or f"unit of {feature}"),
-            }
-        )
-    return {"name": feature, "unit": unit, "anchor": anchor, "effects": effects}

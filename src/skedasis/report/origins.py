@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from skedasis.report.numbers import settings
-from skedasis.report.story import Story, Told
+from skedasis.report.told import Story, Told
+from skedasis.typing import Json
 
 
 def origins(told: Told) -> list[tuple[str, ...]]:
-    """Return how each pass was made: method, settings, model rows, calls, slope rows, seconds."""
+    """Return how each pass was made: method, settings, model rows, calls, slope rows, check rows, seconds."""
     lines: list[tuple[str, ...]] = []
-    for effects in told.passes:
-        p = effects.provenance
+    for made in told.passes:
+        p = made.provenance
         lines.append(
             (
-                p["method"],
+                _method(told, p),
                 settings(p["settings"]),
                 f"{p['model_rows']:,}",
                 f"{p['model_calls']:,}",
@@ -23,6 +26,13 @@ def origins(told: Told) -> list[tuple[str, ...]]:
             )
         )
     return lines
+
+
+def _method(told: Told, made: Json) -> str:
+    """Return what was done, and to what where that is not what is explained."""
+    of = str(made.get("quantity", ""))
+    other = of not in ("", str(told.rhale.provenance["quantity"])) and made["method"] != "diagnose"
+    return f"{made['method']} of {of}" if other else str(made["method"])
 
 
 def slopes_from(told: Told) -> list[str]:
@@ -41,3 +51,43 @@ def versions(story: Story) -> str:
     """Return the versions of what computed the numbers."""
     known = story.told[0].rhale.provenance["versions"]
     return ", ".join(f"{name} {version}" for name, version in known.items())
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a story cost, all models together.
+
+    Parameters
+    ----------
+    model_rows, check_rows, slope_rows, model_calls : int
+    seconds : float
+    exact : bool
+        Whether nothing of it is approximate.
+    """
+
+    model_rows: int
+    check_rows: int
+    slope_rows: int
+    model_calls: int
+    seconds: float
+    exact: bool
+
+
+def cost(story: Story) -> Cost:
+    """Return what a story cost; a pass over several outputs of a model counts once.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skedasis.report.story import gather
+    >>> X = np.random.default_rng(0).normal(size=(100, 2))
+    >>> cost(gather(lambda X: X[:, 0], X, progress=False)).exact
+    True
+    """
+    made = [p.provenance for told in story.told for p in told.passes]
+    rows, checks, slopes, calls = (
+        sum(int(p.get(name, 0)) for p in made)
+        for name in ("model_rows", "check_rows", "slope_rows", "model_calls")
+    )
+    seconds = sum(float(p.get("seconds", 0.0)) for p in made)
+    return Cost(rows, checks, slopes, calls, seconds, all(p.get("exact", True) for p in made))

@@ -1,10 +1,8 @@
-"""What a report tells, as values: each model's effects by three methods, and what must be said about them."""
+"""What a report tells, computed: each model's effects by several methods, and what follows from them."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,81 +11,20 @@ from skedasis.data.given import as_source
 from skedasis.data.levels import TooManyLevels
 from skedasis.data.schema import Feature
 from skedasis.data.source import Source
-from skedasis.engine import explain
 from skedasis.engine.choose import Choice
-from skedasis.errors import BinningWarning, DataError, UnsupportedError, explained
-from skedasis.methods.ale import ALE
-from skedasis.methods.base import Method
+from skedasis.errors import DataError, UnsupportedError, explained
 from skedasis.methods.levels import MOST_LEVELS
-from skedasis.methods.pdp import PDP
-from skedasis.methods.rhale import RHALE
 from skedasis.quantity.base import Quantity
 from skedasis.quantity.fitted import title
 from skedasis.quantity.wrap import as_quantity
-from skedasis.results.effects import Effects
+from skedasis.report.asked import Asked
+from skedasis.report.codes import CURVES, Call
+from skedasis.report.rowless import without_rows
+from skedasis.report.telling import Wanted, tell
+from skedasis.report.told import Story, Told
+from skedasis.report.unsure import model_of
 
-CURVES = 100
-"""Individual curves that a figure shows: more of them are a smear."""
-
-
-@dataclass(frozen=True, eq=False)
-class Told:
-    """What there is to tell of one model.
-
-    Parameters
-    ----------
-    name : str
-        The user's name for it.
-    model, quantity, axis : str
-        What the model is; what is explained of it, and that with its unit.
-    rhale, ale, pdp : Effects
-        Of all features. Nominal features, which have no RHALE, have their ALE in its place.
-    warnings : tuple of str
-        What the methods complained of.
-    note : str
-        One sentence of the user's, such as how well the model predicts.
-    passes : tuple of Effects
-        As they were computed, for their provenance.
-    """
-
-    name: str
-    model: str
-    quantity: str
-    axis: str
-    rhale: Effects
-    ale: Effects
-    pdp: Effects
-    warnings: tuple[str, ...] = ()
-    note: str = ""
-    passes: tuple[Effects, ...] = ()
-
-
-@dataclass(frozen=True, eq=False)
-class Story:
-    """What there is to tell.
-
-    Parameters
-    ----------
-    told : tuple of Told
-        One a model.
-    rows : int
-        Rows that were explained on.
-    columns : int
-        Columns of X.
-    features : tuple of str
-        Those that are explained, the most important first: by the largest share of a model's importances.
-    left_out : tuple of str
-        Features of more levels than can be looked at.
-    remarks : tuple of str
-        What else is to be said of the data.
-    """
-
-    told: tuple[Told, ...]
-    rows: int
-    columns: int
-    features: tuple[str, ...]
-    left_out: tuple[str, ...] = ()
-    remarks: tuple[str, ...] = ()
+__all__ = ["CURVES", "Story", "Told", "gather", "without_rows"]
 
 
 def gather(
@@ -100,44 +37,102 @@ def gather(
     schema: Any = None,
     groups: Any = None,
     notes: Mapping[str, str] | None = None,
+    pairs: int = 4,
+    rows: bool = True,
+    uncertainty: bool = True,
     **options: Any,
 ) -> Story:
-    """Explain each model by RHALE, ALE and PDP with c-ICE, all features that share a method in one pass.
+    """Explain each model by RHALE, ALE, M-plots and PDP with c-ICE, and say what follows from these.
 
     Parameters
     ----------
     models : model or mapping of str to model
-        Quantities, fitted estimators or callables.
+        Quantities, fitted estimators or callables. One with several outputs is told of output by output.
     X, y, weights, schema, groups
-        As in `skedasis.explain`.
+        As in `skedasis.explain`. Rows may miss their label where the quantity does not need it.
     features : list, optional
         By default every one that has no more than 2,000 levels.
     notes : mapping of str to str, optional
         A sentence about each model, by its name.
+    pairs : int
+        How many surfaces of pairs to keep of each model: the strongest by second-order ALE among pairs of the five
+        features in which rows differ most. 0 looks for none.
+    rows : bool
+        False keeps no row and no individual curve in any result.
+    uncertainty : bool
+        Whether to explain the entropy of models that have a predictive distribution, and to diagnose them where labels
+        are given.
     **options
         ``seed``, ``memory``, ``keep``, ``threads``, ``progress``, ``tree``: as in `skedasis.explain`.
 
     Returns
     -------
     Story
+
+    Raises
+    ------
+    DataError, UnsupportedError, ModelOutputError
+        As `skedasis.explain`.
+
+    Notes
+    -----
+    All features that share a method do so in one pass. In model rows, of N rows and d features: RHALE 2 N d (N slope
+    rows where there are slopes), ALE 2 N d, PDP 50 N d, M-plots N, predictions N, at most ten pairs 4 N each (fewer
+    where they would cost more than 2,000,000), the entropy at most 52 · 2,000 d and the diagnosis 2,000 (1 + 5 d). Of
+    trees that are walked all but the predictions are free.
     """
+    _check(pairs)
     quantities = _named(models)
     source = as_source(X, y, weights, schema)
     chosen, left_out = _chosen(source, features, groups)
     options |= {"y": y, "weights": weights, "schema": schema, "groups": groups}
+    wanted = Wanted(tuple(chosen), int(pairs), bool(rows), bool(uncertainty), len(source))
     told = tuple(
-        _tell(name, quantity, X, chosen, options, (notes or {}).get(name, ""))
+        one
         for name, quantity in quantities.items()
+        for one in tell(
+            Asked(quantity, X, dict(options)),
+            wanted,
+            name,
+            (notes or {}).get(name, ""),
+            _written(models, name, options),
+        )
     )
     names = [f.name for f in chosen]
-    return Story(told, len(source), len(source.features), _in_order(told, names), tuple(left_out))
+    order = _in_order(told, names)
+    return Story(
+        told, len(source), len(source.features), order, tuple(left_out), with_rows=wanted.rows
+    )
+
+
+def _check(pairs: Any) -> None:
+    whole = isinstance(pairs, (int, np.integer)) and not isinstance(pairs, bool)
+    if not whole or pairs < 0:
+        raise DataError(
+            explained("report(pairs)", repr(pairs), "a whole number from 0", "Use pairs=4")
+        )
+
+
+def _written(models: Any, name: str, options: Mapping[str, Any]) -> Call:
+    """Return how a model's user calls it."""
+    given: Any = models
+    text = "model"
+    if isinstance(models, Mapping):
+        key = next(k for k in models if str(k) == name)
+        given, text = models[key], f"models[{key!r}]"
+    bare = ""
+    if isinstance(given, Quantity):
+        bare = f"{text}.one.model" if hasattr(given, "one") else f"{text}.model"
+        if given.labelled:
+            return Call(text, options, bare=bare)
+    return Call(text, {**options, "y": None}, bare=bare)
 
 
 def _named(models: Any) -> dict[str, Quantity]:
     """Return quantities by name; a single model is called by what it is."""
     if not isinstance(models, Mapping):
         quantity = as_quantity(models)
-        return {title(getattr(quantity, "model", quantity)): quantity}
+        return {title(model_of(quantity) or quantity): quantity}
     if not models:
         raise DataError(
             explained("report", "no model", "at least one", 'Pass a model, or {"name": model}')
@@ -182,65 +177,6 @@ def _countless(source: Source, feature: Feature) -> bool:
     except TooManyLevels:
         return True
     return False
-
-
-def _tell(
-    name: str,
-    quantity: Quantity,
-    X: Any,
-    chosen: Sequence[Feature],
-    options: dict[str, Any],
-    note: str,
-) -> Told:
-    complaints: list[str] = []
-    passes: list[Effects] = []
-
-    def effects(method: Method, some: Sequence[Feature]) -> Effects:
-        if not some:
-            return Effects({})
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            result = explain(quantity, X, [f.name for f in some], method=method, **options)
-        _sort_out(caught, complaints)
-        passes.append(result)
-        return result
-
-    # A nominal feature has no slopes for RHALE, and no first level from which its curves could start.
-    nominal = [f for f in chosen if f.kind == "nominal"]
-    others = [f for f in chosen if f.kind != "nominal"]
-    rhale, ale = effects(RHALE(), others), effects(ALE(), chosen)
-    start = effects(PDP(center="start", ice=CURVES), others)
-    mean = effects(PDP(center="mean", ice=CURVES), nominal)
-    names = [f.name for f in chosen]
-    return Told(
-        name,
-        title(getattr(quantity, "model", quantity)),
-        quantity.name,
-        quantity.axis,
-        _joined(rhale, ale, names),
-        ale,
-        _joined(start, mean, names),
-        tuple(dict.fromkeys(complaints)),
-        note,
-        tuple(passes),
-    )
-
-
-def _joined(first: Effects, second: Effects, names: Sequence[str]) -> Effects:
-    """Return the effects of all features, each from the first of two passes that has it."""
-    found = {n: (first if n in first else second)[n] for n in names}
-    return Effects(found, (first or second).provenance)
-
-
-def _sort_out(caught: Sequence[warnings.WarningMessage], complaints: list[str]) -> None:
-    """Keep complaints for the page; what it does not show is the caller's."""
-    for warning in caught:
-        if issubclass(warning.category, BinningWarning):
-            complaints.append(str(warning.message))
-        else:
-            warnings.warn_explicit(
-                warning.message, warning.category, warning.filename, warning.lineno
-            )
 
 
 def _in_order(told: Sequence[Told], names: list[str]) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skedasis.report import levels
+from skedasis.report import glance, levels
 from skedasis.report.numbers import (
     NOISE,
     Numbers,
@@ -21,7 +21,7 @@ from skedasis.report.numbers import (
     percent,
     places,
 )
-from skedasis.report.story import Told
+from skedasis.report.told import Told
 from skedasis.results.effect import Effect
 from skedasis.results.parts import BinStats
 from skedasis.typing import Floats
@@ -237,14 +237,20 @@ def secants(told: Told) -> str:
 
 
 def gist(told: Told) -> list[str]:
-    """Return the few sentences that a reader with one minute should take away about a model."""
+    """Return the few sentences that a reader with one minute should take away about a model.
+
+    How well it predicts; which features move it; where the average hides something; how far their effects add up; which
+    pair acts together; what is not to be trusted; what makes it unsure. Each is there only where there is cause.
+    """
     ranks = told.rhale.ranking()
     moving = [r for r in ranks if r.importance > 0]
     if not moving:
-        return ["No feature changes what it says, on average."]
+        return [*glance.quality(told), "No feature changes what it says, on average."]
     first = [r.feature for r in moving[:3]]
-    said = [f"Moved most, on average, by {listed(first)}."]
+    said = [*glance.quality(told), f"Moved most, on average, by {listed(first)}."]
     said.append(_gist_of_rows(told))
+    said += [*glance.ledger(told), *glance.together(told)]
+    said += [*glance.trust(told), *glance.unsure(told)]
     idle = [r.feature for r in ranks if r.importance == 0 and r.heterogeneity == 0]
     if idle:
         said.append(f"Not used at all: {listed(idle)}.")

@@ -1,0 +1,128 @@
+"""The whole report of a boosted model on one page: `sd.report` beside effector's `explain(...).to_html()`."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+import effector
+import numpy as np
+from sklearn.ensemble import HistGradientBoostingRegressor
+
+import skedasis as sd
+from benchmarks.bench import Bench, largest_difference
+from benchmarks.fitted import with_method
+from benchmarks.lines import Line, Speed
+from benchmarks.problem import Floats
+from benchmarks.timing import once
+
+SIZES = {5_000: 3.0, 17_000: 10.0}
+"""Rows, and how many times as fast a report of so many is to be."""
+QUICK = (400, 800)
+FEATURES = 11
+ALL: dict[str, Any] = {"nof_instances": "all"}
+"""By default effector takes 10,000 of the rows."""
+REPEATS = 3
+
+
+@dataclass(frozen=True)
+class Work:
+    """A boosted model of so many rows, and both libraries' pages of it.
+
+    Parameters
+    ----------
+    n : int
+    folder : Path
+        Where pages are written.
+    """
+
+    n: int
+    folder: Path
+
+    @cached_property
+    def rows(self) -> Floats:
+        """Return rows as tables have them: related numbers, whole numbers, a share."""
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(self.n, FEATURES))
+        X[:, 1:4] += 0.5 * X[:, :1]
+        X[:, 4] = rng.integers(0, 24, self.n)
+        X[:, 5] = rng.integers(0, 7, self.n)
+        X[:, 6] = rng.random(self.n)
+        return X
+
+    @cached_property
+    def labels(self) -> Floats:
+        """Return labels to which two pairs of features contribute together."""
+        X, rng = self.rows, np.random.default_rng(1)
+        value = X[:, 0] * X[:, 1] + np.sin(X[:, 4] / 4) * (X[:, 5] < 5) + X[:, 2] + X[:, 6] ** 2
+        return value + 0.3 * rng.normal(size=self.n)
+
+    @cached_property
+    def model(self) -> Any:
+        """Return the fitted model."""
+        return HistGradientBoostingRegressor(random_state=0).fit(self.rows, self.labels)
+
+    def ours(self, model: Any = None) -> Any:
+        """Write our page."""
+        path = self.folder / "ours.html"
+        return sd.report(model or self.model, self.rows, self.labels, path, progress=False)
+
+    def theirs(self, model: Any = None) -> Any:
+        """Write effector's page, of all rows."""
+        predict = (model or self.model).predict
+        with contextlib.redirect_stdout(io.StringIO()):  # it says what it found
+            found = effector.explain(self.rows, predict, y=self.labels, **ALL)
+            found.to_html(str(self.folder / "theirs.html"))
+        return found
+
+    def counted(self, ask: Callable[[Any], Any]) -> tuple[int, Any]:
+        """Return the model rows of a page, counted where the model answers, and what it shows."""
+        rows, predict = 0, self.model.predict
+
+        def count(X: Any) -> Any:
+            nonlocal rows
+            rows += len(X)
+            return predict(X)
+
+        found = ask(with_method(self.model, "predict", count))
+        return rows, found
+
+    def difference(self, found: Any) -> float:
+        """Return by how much the PDP on their page differs from ours on their grid: both have read the same model."""
+        theirs = found.features[0]
+        x, y = np.asarray(theirs.xs, dtype=float), np.asarray(theirs.y, dtype=float)
+        effect = sd.explain(
+            self.model, self.rows, int(theirs.feature), method=sd.PDP(grid=x), progress=False
+        )
+        return largest_difference(effect.value - effect.value.mean(), y - y.mean())
+
+
+def report(bench: Bench) -> Iterator[Line]:
+    """Measure whole pages: computed, drawn and written."""
+    sizes = dict.fromkeys(QUICK) if bench.settings.quick else SIZES
+    with tempfile.TemporaryDirectory() as folder:
+        for n, reach in sizes.items():
+            work = Work(n, Path(folder))
+            alone, _ = once(partial(work.model.predict, work.rows))
+            pages = {"ours": work.ours, "theirs": work.theirs}
+            runs = {who: partial(work.counted, page) for who, page in pages.items()}
+            t, got = bench.run(runs, min(REPEATS, bench.settings.repeats))
+            (rows, _), (their_rows, theirs) = got["ours"], got["theirs"]
+            yield Speed(
+                "report", f"a whole report, N = {n:,}, D = {FEATURES}", "effector",
+                t["ours"], t["theirs"], alone.wall * rows / n, rows, their_rows,
+                work.difference(theirs), 1e-6, reach,
+                f"boosted trees, walked; one page, {_size(work)}", n * FEATURES,
+            )  # fmt: skip
+
+
+def _size(work: Work) -> str:
+    """Return how large both pages are."""
+    ours, theirs = ((work.folder / f"{who}.html").stat().st_size for who in ("ours", "theirs"))
+    return f"{ours / 1e6:.1f} MB, theirs {theirs / 1e6:.1f} MB"

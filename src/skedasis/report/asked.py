@@ -1,0 +1,185 @@
+"""One model asked by several methods: what they gave by output, what they complained of, and what it cost."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from skedasis.data.given import as_source
+from skedasis.data.source import Source
+from skedasis.engine import explain
+from skedasis.errors import BinningWarning
+from skedasis.methods.base import Parameters
+from skedasis.quantity.base import CALL_ROWS, Meter, Quantity
+from skedasis.quantity.outputs import Probability
+from skedasis.report.numbers import count
+from skedasis.results.effects import Effects
+from skedasis.typing import Floats, Json
+
+Label = Any
+"""Of an output: a class, a name or an index; None where the quantity is one itself."""
+
+
+@dataclass(frozen=True)
+class Pass:
+    """What was asked of a model, for the record; `Effects` are passes, too.
+
+    Parameters
+    ----------
+    provenance : dict
+    """
+
+    provenance: Json
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """The quantity at the rows themselves.
+
+    Parameters
+    ----------
+    quantities : dict of label to Quantity
+        Of the outputs.
+    values : dict of label to ndarray, shape (n,)
+    raw : ndarray, optional
+        Where the quantities are probabilities: what the model answered.
+    """
+
+    quantities: Mapping[Label, Quantity]
+    values: Mapping[Label, Floats]
+    raw: Any = None
+
+
+@dataclass(eq=False)
+class Asked:
+    """One model, and what it has been asked so far.
+
+    Parameters
+    ----------
+    quantity : Quantity
+    X : array or data frame
+    options : dict
+        Keywords of `skedasis.explain`.
+    complaints : list of str
+        What methods said of their bins, for the page.
+    passes : list of Effects or Pass
+        As they were made. A pass over several outputs stands there once, as the first of them.
+    """
+
+    quantity: Quantity
+    X: Any
+    options: dict[str, Any]
+    complaints: list[str] = field(default_factory=list)
+    passes: list[Effects | Pass] = field(default_factory=list)
+
+    @property
+    def seed(self) -> int:
+        """Return the seed of what is drawn by chance."""
+        return int(self.options.get("seed", 0))
+
+    def source(self) -> Source:
+        """Return the rows as the quantity takes them."""
+        given = (self.options.get(name) for name in ("y", "weights", "schema"))
+        return self.quantity.prepare(as_source(self.X, *given))
+
+    def effects(
+        self,
+        method: Parameters,
+        names: Sequence[str],
+        of: Quantity | None = None,
+        **options: Any,
+    ) -> dict[Label, Effects]:
+        """Explain some features, and return their effects by output; nothing of no feature."""
+        if not names:
+            return {}
+        found = self._by_output(self._explain(of or self.quantity, list(names), method, options))
+        self.passes.append(next(iter(found.values())))
+        return found
+
+    def surfaces(
+        self, method: Parameters, pairs: Sequence[tuple[str, str]]
+    ) -> dict[Label, dict[tuple[str, str], Any]]:
+        """Explain some pairs, and return their surfaces by output."""
+        found = self._explain(self.quantity, list(pairs), method, {})
+        several = not all(isinstance(k, tuple) and k in found for k in pairs)
+        shown: dict[Label, Any] = found if several else {None: found}
+        first = next(iter(next(iter(shown.values())).values()))
+        of = f"{first.provenance['method']}, {count(len(pairs), 'pair')}"
+        self.passes.append(Pass({**first.provenance, "method": of}))
+        return shown
+
+    def _explain(self, of: Quantity, names: Any, method: Any, options: Json) -> Any:
+        with self.listening():
+            return explain(of, self.X, names, method=method, **(self.options | options))
+
+    def listening(self) -> _Listening:
+        """Return what keeps complaints about bins for the page while it is entered."""
+        return _Listening(self.complaints)
+
+    @staticmethod
+    def _by_output(found: Any) -> dict[Label, Effects]:
+        return {None: found} if isinstance(found, Effects) else dict(found)
+
+    def answers(self) -> Answers:
+        """Return the quantity at the rows: N model rows, once for all outputs."""
+        started, source, meter = time.perf_counter(), self.source(), Meter()
+        parts = self.quantity.outputs(source, meter) or {None: self.quantity}
+        values: dict[Label, list[Floats]] = {label: [] for label in parts}
+        raw: list[Any] = []
+        keeps = isinstance(next(iter(parts.values())), Probability)
+        for batch in source.batches(CALL_ROWS):
+            answer = self.quantity.raw(batch.tile(1).own())
+            if keeps:  # a copy: a model may answer with a part of its input
+                raw.append(np.array(answer))
+            labels = batch.targets() if self.quantity.labelled else None
+            for label, part in parts.items():
+                values[label].append(np.array(part.read(answer, labels), dtype=float).reshape(-1))
+            meter.rows, meter.calls = meter.rows + len(batch), meter.calls + 1
+        self.passes.append(Pass(_record(meter, time.perf_counter() - started)))
+        joined = {label: np.concatenate(some) for label, some in values.items()}
+        return Answers(parts, joined, np.concatenate(raw) if raw else None)
+
+
+def _record(meter: Meter, seconds: float) -> Json:
+    """Return how predictions were made, as methods say it of theirs."""
+    return {
+        "method": "predictions",
+        "settings": {},
+        "model_rows": meter.rows,
+        "model_calls": meter.calls,
+        "slope_rows": 0,
+        "check_rows": 0,
+        "seconds": seconds,
+        "exact": True,
+    }
+
+
+class _Listening:
+    """Keeps complaints about bins; what the page does not show is the caller's."""
+
+    def __init__(self, complaints: list[str]) -> None:
+        self._complaints = complaints
+        self._catching: Any = None
+        self._caught: list[warnings.WarningMessage] = []
+
+    def __enter__(self) -> None:
+        self._catching = warnings.catch_warnings(record=True)
+        self._caught = self._catching.__enter__()
+        warnings.simplefilter("always")
+
+    def __exit__(self, *raised: object) -> None:
+        self._catching.__exit__(*raised)
+        if raised[0] is not None:
+            return  # an error is not to be hidden by a warning that came before it
+        for warning in self._caught:
+            if issubclass(warning.category, BinningWarning):
+                self._complaints.append(str(warning.message))
+            else:
+                warnings.warn_explicit(
+                    warning.message, warning.category, warning.filename, warning.lineno
+                )

@@ -1,0 +1,129 @@
+"""The sections of single features: their figures, words, objections, numbers and code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from skedasis.execute import Progress
+from skedasis.report import captions, drawings, words
+from skedasis.report.story import Story, Told
+from skedasis.results.effect import Effect
+from skedasis.results.trust.flags import Flag
+
+FIRST = 10
+"""Features whose figures are drawn when the page is loaded; those of others when they come near."""
+MADE = ("main", "compare", "pdp", "trust")
+"""What a feature's section shows, by the names of `skedasis.report.codes`."""
+_KINDS = {"nominal": "levels without an order", "ordinal": "ordered levels"}
+
+
+def anchored(story: Story) -> dict[str, str]:
+    """Return where on the page each feature is."""
+    return {feature: f"feature-{k}" for k, feature in enumerate(story.features, 1)}
+
+
+def features(story: Story, progress: bool | None = None) -> list[dict[str, Any]]:
+    """Return the features' sections, the most important first.
+
+    Parameters
+    ----------
+    story : Story
+    progress : bool, optional
+        A bar while figures are drawn, where that takes longer than two seconds.
+    """
+    places, ranks = anchored(story), _ranks(story)
+    sections: list[dict[str, Any]] = []
+    with Progress(len(story.features), "Drawing", progress) as bar:
+        for k, feature in enumerate(story.features):
+            section = _feature(story, feature, places[feature])
+            sections.append(section | {"drawn": k < FIRST, "ranks": ranks[feature]})
+            bar.advance()
+    return sections
+
+
+def _feature(story: Story, feature: str, anchor: str) -> dict[str, Any]:
+    first = story.told[0].rhale[feature]
+    return {
+        "name": feature,
+        "unit": captions.unit_of(first),
+        "kind": _KINDS.get(first.about.feature.kind, ""),
+        "anchor": anchor,
+        "effects": [
+            _of_model(told, feature, f"{anchor}-{k}") for k, told in enumerate(story.told, 1)
+        ],
+    }
+
+
+def _of_model(told: Told, feature: str, ident: str) -> dict[str, Any]:
+    rhale = told.rhale[feature]
+    unit = captions.unit_of(rhale)
+    said = {
+        "Effect": words.course(rhale, unit),
+        "Rows": words.scatter(rhale),
+        "Certainty": words.certainty(rhale, told.ale[feature]),
+        "Missing": words.missing(rhale),
+        "Order": words.order(rhale),
+    }
+    return {
+        "model": told.name,
+        "said": {about: text for about, text in said.items() if text},
+        "figures": drawings.of_feature(told, feature, ident),
+        "doubts": words.doubts(rhale),
+        "flags": _flags(told.trust.get(feature, ())),
+        "parts": "bins" if rhale.levels is None else "levels",
+        "tables": words.numbers(rhale, told.axis, unit or f"unit of {feature}"),
+        "code": _code(told, feature),
+    }
+
+
+def _flags(found: Sequence[Flag]) -> dict[str, list[str]]:
+    """Return objections, warnings apart from notes."""
+    lines = [(f.severity, f.text) for f in found]
+    return {
+        "warnings": [text for severity, text in lines if severity == "warning"],
+        "notes": [text for severity, text in lines if severity == "note"],
+    }
+
+
+def _code(told: Told, feature: str) -> str:
+    """Return what makes a feature's figures again."""
+    lines = [told.code[kind, feature] for kind in MADE if (kind, feature) in told.code]
+    return "\n".join([told.code["import",], "", *lines]) if lines else ""
+
+
+# ---------------------------------------------------------------------------------------- orders
+
+
+def _ranks(story: Story) -> dict[str, Mapping[str, int]]:
+    """Return each feature's place in the orders that a reader can choose."""
+    orders = {
+        "importance": list(story.features),
+        "heterogeneity": _by_heterogeneity(story),
+        "column": list(story.told[0].rhale),
+    }
+    places = {name: {f: k for k, f in enumerate(order)} for name, order in orders.items()}
+    return {f: {name: place[f] for name, place in places.items()} for f in story.features}
+
+
+def _by_heterogeneity(story: Story) -> list[str]:
+    """Return the features by the largest share that a model gives them.
+
+    Secants are on a scale of their own: features that have them come first, and are compared among themselves.
+    """
+    shares = dict.fromkeys(story.features, 0.0)
+    secant = {f: any(_secants(t.rhale[f]) for t in story.told) for f in story.features}
+    for told in story.told:
+        for alike in (True, False):
+            some = [f for f in story.features if _secants(told.rhale[f]) == alike]
+            scores = np.nan_to_num(np.array([told.rhale[f].score for f in some], dtype=float))
+            total = scores.sum()
+            for f, score in zip(some, scores, strict=True):
+                shares[f] = max(shares[f], float(score / total) if total > 0 else 0.0)
+    return sorted(story.features, key=lambda f: (not secant[f], -shares[f]))
+
+
+def _secants(effect: Effect) -> bool:
+    return effect.spec.local == "secants"

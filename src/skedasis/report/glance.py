@@ -1,0 +1,78 @@
+"""What to look at first, in sentences: each one stands there only for its cause."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from skedasis.report.numbers import count, listed, number
+from skedasis.report.told import Told
+
+CALIBRATED = 0.05
+"""Probabilities that are farther off than that, on average, are spoken of."""
+WORTH = 0.01
+"""Of the variance: pairs that explain less are not."""
+
+
+def quality(told: Told) -> list[str]:
+    """Say how well the model predicts, where labels are given."""
+    found = told.quality
+    if found is None:
+        return []
+    off = found.calibration_error > CALIBRATED
+    return [found.said[0], *found.said[1:2]] if off else [found.said[0]]
+
+
+def ledger(told: Told) -> list[str]:
+    """Say how much the effects add up to, without and with pairs."""
+    return [] if told.ledger is None else [" ".join(told.ledger.said)]
+
+
+def together(told: Told) -> list[str]:
+    """Name the pair that acts together most, if what it does is worth a sentence."""
+    shares = {} if told.ledger is None else told.ledger.pairs
+    known = [s for s in told.together.strengths if shares.get(s.features, 0.0) >= WORTH]
+    if not known:
+        return []
+    (a, b), strength = known[0].features, known[0].strength
+    top = max(e.importance for e in told.rhale.values())
+    text = f"Of the pairs looked at {a} and {b} act together most: what neither does alone moves it by "
+    return [
+        f"{text}{number(strength)} (the most important feature alone by {number(top)}; standard deviations)."
+    ]
+
+
+def trust(told: Told) -> list[str]:
+    """Name the features whose pictures have warnings beside them."""
+    warned = {name: len(flags.warnings) for name, flags in told.trust.items() if flags.warnings}
+    if not warned:
+        return []
+    total, most = sum(warned.values()), sorted(warned, key=lambda name: -warned[name])
+    where = "its picture" if len(warned) == 1 else "their pictures"
+    stand = "stands" if total == 1 else "stand"
+    return [f"Look twice at {listed(most, 5)}: {count(total, 'warning')} {stand} beside {where}."]
+
+
+def unsure(told: Told) -> list[str]:
+    """Say what makes the model unsure, and whose importance is not to be taken at its word."""
+    found = told.unsure
+    if found is None:
+        return []
+    moving = [r.feature for r in found.rhale.ranking() if r.importance > 0]
+    said = [f"How unsure it is depends most on {listed(moving[:3])}."] if moving else []
+    if found.diagnosis is not None:
+        for kind, text in (
+            (
+                "shared",
+                "Others tell part of what they tell, so that they count for more than their importance says",
+            ),
+            ("misleading", "The model would do better without the values of"),
+        ):
+            names = [v.feature for v in found.diagnosis.verdicts if v.kind == kind]
+            said += _named(text, names, kind)
+    return said
+
+
+def _named(text: str, names: Sequence[str], kind: str) -> list[str]:
+    if not names:
+        return []
+    return [f"{text}: {listed(names, 5)}." if kind == "shared" else f"{text} {listed(names, 5)}."]

@@ -1,0 +1,289 @@
+"""How well a model predicts the labels that were given: figures, calibration, and sentences that say what they are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skedasis.data.coding import missing_among
+from skedasis.plots.web.calibration import Reliability
+from skedasis.quantity.base import Quantity
+from skedasis.quantity.outputs import Logit, Prediction, Probability
+from skedasis.report import scores
+from skedasis.report.numbers import count, number, percent
+from skedasis.typing import Floats, Ints
+
+BINS = 10
+"""Of a calibration plot: bins of equal weight, fewer where few probabilities differ."""
+LEAST = 2
+"""Labels without which no figure means anything."""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One figure.
+
+    Parameters
+    ----------
+    name : str
+    value : float
+    text : str
+        The value as people write it, with its unit.
+    meaning : str
+        What it is, in a few words.
+    """
+
+    name: str
+    value: float
+    text: str
+    meaning: str
+
+
+@dataclass(frozen=True, eq=False)
+class Quality:
+    """How well a model predicts the labels of the rows that it is explained on.
+
+    Parameters
+    ----------
+    kind : {"regression", "classification"}
+    measures : tuple of Measure
+    rows, left_out : int
+        Rows with a label, and without one.
+    said : tuple of str
+        Sentences.
+    class_ : str, optional
+        Of a classifier: the class that is explained, and whose probability `calibration` is about.
+    calibration : Reliability, optional
+        Bins of the predicted probability, and the share of the class observed in each.
+    calibration_error : float
+        The mean distance of the two, weighted by the bins' rows; NaN where there is no calibration.
+
+    Notes
+    -----
+    These are the rows that were given. If the model was trained on them, the figures flatter it.
+    """
+
+    kind: Literal["regression", "classification"]
+    measures: tuple[Measure, ...]
+    rows: int
+    left_out: int
+    said: tuple[str, ...]
+    class_: str | None = None
+    calibration: Reliability | None = None
+    calibration_error: float = math.nan
+
+    def __getitem__(self, name: str) -> float:
+        """Return a figure by its name."""
+        return next(m.value for m in self.measures if m.name == name)
+
+    def __contains__(self, name: object) -> bool:
+        return any(m.name == name for m in self.measures)
+
+
+def quality(
+    quantity: Quantity, values: Floats, raw: Any, y: Any, weights: Floats | None
+) -> tuple[Quality | None, str]:
+    """Return how well the model predicts, or None and the reason.
+
+    Parameters
+    ----------
+    quantity : Quantity
+        Of one output.
+    values : ndarray of float, shape (n,)
+        It at each row.
+    raw : object
+        What the model answered for these rows.
+    y : ndarray, shape (n,), optional
+    weights : ndarray of float, shape (n,), optional
+
+    Notes
+    -----
+    No model row. Rows without a label are left out.
+    """
+    if y is None:
+        return None, "No labels were given."
+    there = ~missing_among(np.asarray(y))
+    weight = np.ones(len(values)) if weights is None else weights
+    if int(there.sum()) < LEAST:
+        return None, "Fewer than two rows have a label."
+    labels, weight = np.asarray(y)[there], weight[there]
+    left = int((~there).sum())
+    if isinstance(quantity, Probability):
+        return _classes(quantity, values[there], raw, there, labels, weight)
+    if isinstance(quantity, Prediction):
+        if quantity.output is not None:
+            return None, "Of a model with several outputs it is not known which one the labels are."
+        return _numbers(quantity, values[there], labels, weight, left)
+    return None, f"What is explained is no prediction of the labels: {quantity.name}."
+
+
+# ---------------------------------------------------------------------------------------- numbers
+
+
+def _numbers(
+    quantity: Quantity, predicted: Floats, labels: NDArray[Any], weight: Floats, left: int
+) -> tuple[Quality | None, str]:
+    try:
+        y = labels.astype(float)
+    except (TypeError, ValueError):
+        return None, "The labels are no numbers, and what is explained is one."
+    if y.ndim != 1 or not np.isfinite(y).all():
+        return None, "Some of the labels are no finite numbers."
+    error, spread = scores.squared(y, predicted, weight)
+    mean = scores.absolute(y, predicted, weight)
+    unit = f" {quantity.unit}" if quantity.unit else ""
+    root, found = math.sqrt(error), [] if spread == 0 else [1 - error / spread]
+    measures = [
+        Measure("R²", r2, number(r2), "share of the labels’ variance that it explains")
+        for r2 in found
+    ]
+    measures += [
+        Measure("RMSE", root, number(root) + unit, "root of the mean squared error"),
+        Measure("MAE", mean, number(mean) + unit, "mean absolute error"),
+    ]
+    said = [_of_numbers(found, mean, unit, len(y)), *_caution(left)]
+    return Quality("regression", tuple(measures), len(y), left, tuple(said)), ""
+
+
+def _of_numbers(r2: Sequence[float], mean: float, unit: str, rows: int) -> str:
+    off = f"a prediction is off by {number(mean)}{unit} on average"
+    where = f"On the {count(rows, 'row')} given"
+    if not r2:
+        return f"{where} {off}; all labels are the same, so there is no R²."
+    if r2[0] < 0:
+        return f"{where} it predicts worse than the labels’ own mean would (R² {number(r2[0])}); {off}."
+    return (
+        f"{where} it explains {percent(r2[0])} of the labels’ variance (R² {number(r2[0])}); {off}."
+    )
+
+
+def _caution(left: int) -> list[str]:
+    said = ["If it was trained on these rows, it does worse on new ones."]
+    if left:
+        said.append(f"{count(left, 'row')} without a label did not count.")
+    return said
+
+
+# ---------------------------------------------------------------------------------------- classes
+
+
+def _classes(
+    quantity: Probability,
+    values: Floats,
+    raw: Any,
+    there: NDArray[np.bool_],
+    labels: NDArray[Any],
+    weight: Floats,
+) -> tuple[Quality | None, str]:
+    classes, column, probability = _probabilities(quantity, values, raw, there)
+    known = {label: k for k, label in enumerate(classes)}
+    try:
+        place = np.array([known.get(v, -1) for v in labels.tolist()])
+    except TypeError:  # labels that are lists
+        return None, "The labels are no classes."
+    unknown = sorted({repr(v) for v in labels[place < 0].tolist()})
+    if unknown:
+        some = ", ".join(unknown[:3]) + (", …" if len(unknown) > 3 else "")
+        return None, f"Some of the labels are no classes of the model: {some}."
+    name = str(classes[column])
+    p, one = probability[:, column].astype(float), (place == column).astype(float)
+    measures = _class_measures(place, probability, column, weight, name)
+    calibration, error = reliability(p, one, weight)
+    left = int((~there).sum())
+    usual = float(np.bincount(place, weight).max() / weight.sum())
+    figures = {m.name: m.value for m in measures}
+    right, loss = percent(figures["accuracy"]), number(figures["log-loss"])
+    rows = f"On the {count(len(place), 'row')} given it names the right class for {right}"
+    usually = f"{rows} (always the most frequent one: {percent(usual)}); log-loss {loss} nats."
+    points = f"differ from the shares observed by {number(100 * error, 2)} points of 100 on average"
+    said = [usually, f"Predicted probabilities of “{name}” {points}.", *_caution(left)]
+    found = Quality(
+        "classification", measures, len(place), left, tuple(said), name, calibration, error
+    )
+    return found, ""
+
+
+def _class_measures(
+    place: Ints, probability: Floats, column: int, weight: Floats, name: str
+) -> tuple[Measure, ...]:
+    one, p = (place == column).astype(float), probability[:, column].astype(float)
+    loss = scores.log_loss(place, probability, weight)
+    right = float(np.average(probability.argmax(axis=1) == place, weights=weight))
+    brier = scores.squared(one, p, weight)[0]
+    found = [
+        Measure("log-loss", loss, f"{number(loss)} nats", "mean surprise at the label"),
+        Measure("accuracy", right, percent(right), "share of rows whose likeliest class is right"),
+        Measure("Brier score", brier, number(brier), f"mean squared error of P(“{name}”)"),
+    ]
+    if probability.shape[1] == 2:
+        area = scores.auc(one, p, weight)
+        if math.isfinite(area):
+            meaning = "chance that a row of the class gets more than one of the other"
+            found.append(Measure("AUC", area, number(area), meaning))
+    return tuple(found)
+
+
+def _probabilities(
+    quantity: Probability, values: Floats, raw: Any, there: NDArray[np.bool_]
+) -> tuple[list[Any], int, Floats]:
+    """Return the classes, which of them is explained, and the probabilities (n, classes)."""
+    answer = np.asarray(raw)
+    named = getattr(quantity.model, "classes_", None)
+    column = quantity.column
+    if answer.ndim == 2 and answer.shape[1] > 1 and column is not None:
+        probability = answer[there]
+        if np.allclose(probability.sum(axis=1), 1, atol=1e-4):
+            classes = list(range(answer.shape[1])) if named is None else np.asarray(named).tolist()
+            return classes, column % answer.shape[1], probability
+    # A score, or one column that says what it says of its class alone.
+    p = _expit(values) if isinstance(quantity, Logit) else values
+    classes = [0, 1] if named is None else np.asarray(named).tolist()
+    place = 1 if column is None else column % max(len(classes), 1)
+    if len(classes) != 2:
+        classes, place = [f"not {classes[place]}", classes[place]], 1
+    both = [1 - p, p] if place == 1 else [p, 1 - p]
+    return classes, place, np.stack(both, axis=1)
+
+
+def _expit(x: Floats) -> Floats:
+    return np.exp(-np.logaddexp(0.0, -x))
+
+
+def reliability(p: Floats, one: Floats, weight: Floats) -> tuple[Reliability, float]:
+    """Return what was observed where so much was predicted, and the mean distance of the two.
+
+    Parameters
+    ----------
+    p : ndarray of float, shape (n,)
+        Predicted probabilities.
+    one : ndarray of float, shape (n,)
+        1 where the row is of the class, else 0.
+    weight : ndarray of float, shape (n,)
+        Frequencies.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> bins, error = reliability(
+    ...     np.array([0.2] * 5 + [0.8] * 5), np.repeat([0.0, 1.0], 5), np.ones(10)
+    ... )
+    >>> bins.observed.tolist(), round(error, 3)
+    ([0.0, 1.0], 0.2)
+    """
+    part = scores.equal_counts(p, weight, BINS)
+    bins = int(part.max()) + 1
+    mass: Floats = np.bincount(part, weight, bins).astype(float)
+    predicted = np.bincount(part, weight * p, bins) / mass
+    observed = np.clip(np.bincount(part, weight * one, bins) / mass, 0.0, 1.0)
+    low, high = scores.wilson(observed, mass)
+    order = np.argsort(p, kind="stable")
+    first = np.searchsorted(part[order], np.arange(bins))
+    last = np.append(first[1:], len(p)) - 1
+    ends = p[order][first], p[order][last]
+    found = Reliability(*ends, predicted, observed, low, high, np.bincount(part, minlength=bins))
+    return found, float(np.abs(predicted - observed) @ mass / mass.sum())

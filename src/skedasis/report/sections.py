@@ -1,0 +1,302 @@
+"""The sections of the page about whole models: at a glance, where to look, pairs, what is unsure, how it was made."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from skedasis.report import captions, deeper, drawings, origins, words
+from skedasis.report.drawings import Shown
+from skedasis.report.features import FIRST, anchored, features
+from skedasis.report.numbers import Numbers, beside, count, listed, percent
+from skedasis.report.story import Story, Told
+from skedasis.results.effects import Rank
+
+LENGTH = 96
+"""Pixels of a ranking's longest bar."""
+
+
+def title(story: Story) -> str:
+    """Return what the page is about."""
+    quantities = list(dict.fromkeys(t.quantity for t in story.told))
+    return f"What moves {listed(quantities)}"
+
+
+def lead(story: Story) -> str:
+    """Return the page in a sentence."""
+    names = listed([t.name for t in story.told])
+    return (
+        f"The effect of {count(len(story.features), 'feature')} in {names}, for whom it is not true, "
+        f"and how sure that is: {count(story.rows, 'row')}, {count(story.columns, 'column')}."
+    )
+
+
+def kinds(story: Story) -> dict[str, bool]:
+    """Return which kinds of features there are to be told how to read."""
+    effects = [e for t in story.told for e in t.rhale.values()]
+    found = {e.about.feature.kind for e in effects}
+    return {
+        "numeric": any(e.levels is None for e in effects),
+        "levels": any(e.levels is not None for e in effects),
+        "nominal": "nominal" in found,
+        "ordinal": "ordinal" in found,
+        "missing": any(e.missing_point is not None for e in effects),
+    }
+
+
+def cautions(story: Story) -> list[dict[str, str]]:
+    """Return what is to be minded of the whole page, with the model that it concerns."""
+    several = len(story.told) > 1
+    found = [{"name": "", "text": text} for text in story.remarks]
+    if story.left_out:
+        names = listed(story.left_out, 20)
+        text = f"Left out, having more than 2,000 levels: {names}. The models still use them."
+        found.append({"name": "", "text": text})
+    found += [
+        {"name": told.name if several else "", "text": text}
+        for told in story.told
+        for text in (words.secants(told), *told.warnings)
+        if text
+    ]
+    return found
+
+
+def model(story: Story, told: Told, anchors: Mapping[str, str], ident: str) -> dict[str, Any]:
+    """Return what the page says of one model as a whole.
+
+    Parameters
+    ----------
+    story : Story
+    told : Told
+        One of its models.
+    anchors : mapping of str to str
+        Where each feature is.
+    ident : str
+        Unique on the page.
+    """
+    return {
+        "name": told.name,
+        "facts": _facts(story, told),
+        "gist": words.gist(told),
+        "tiles": _tiles(told),
+        "quality": _said_of_quality(told),
+        "figures": _there(
+            drawings.of_ledger(told, f"{ident}-ledger"),
+            drawings.of_calibration(told, f"{ident}-calibration"),
+        ),
+        "where": _there(drawings.of_places(told, anchors, f"{ident}-places")),
+        "all": drawings.of_all(told.rhale, f"{ident}-all"),
+        "all_said": captions.of_all(told, drawings.MANY).text,
+        "ranking": ranking(told, anchors),
+        "origins": _origins(told),
+        "code": _code(told),
+    }
+
+
+def _there(*figures: Shown | None) -> list[Shown]:
+    return [f for f in figures if f is not None]
+
+
+def _code(told: Told) -> str:
+    """Return what makes the ranking and the figures of all features again."""
+    lines = [told.code[key] for key in (("places",), ("all",)) if key in told.code]
+    return "\n".join([told.code["import",], "", *lines]) if lines else ""
+
+
+def _tiles(told: Told) -> list[tuple[str, str, str]]:
+    """Return how well the model predicts, in figures."""
+    if told.quality is None:
+        return []
+    return [(m.name, m.text, m.meaning) for m in told.quality.measures]
+
+
+def _said_of_quality(told: Told) -> list[str]:
+    """Return what to mind of these figures, whose meaning the gist says; or why there are none."""
+    if told.quality is not None:
+        return list(told.quality.said[1:])
+    why = "" if told.note else told.reasons.get("quality", "")
+    return [f"How well it predicts is not said here. {why}"] if why else []
+
+
+def _facts(story: Story, told: Told) -> list[tuple[str, str]]:
+    explained = f"{count(len(story.features), 'feature')} explained"
+    data = f"{count(story.rows, 'row')}, {count(story.columns, 'column')}; {explained}"
+    found = [("Model", told.model), ("Explained", told.axis), ("Data", data)]
+    return found + ([("Quality", told.note)] if told.note else [])
+
+
+# --------------------------------------------------------------------------------------- ranking
+
+
+def ranking(told: Told, anchors: Mapping[str, str]) -> dict[str, Any]:
+    """Return a model's ranking: numbers with their bars, intervals where they are known, and what there is to mind."""
+    secants = sum(e.spec.local == "secants" for e in told.rhale.values())
+    return {
+        "caption": _caption(told, secants),
+        "heads": _heads(told),
+        "lines": _lines(told, anchors),
+    }
+
+
+def _caption(told: Told, secants: int) -> str:
+    text = f"Importance and heterogeneity in units of {told.axis}"
+    if told.places:
+        text += f", with {percent(words.LEVEL)} intervals"
+    if secants == 0:
+        return f"{text}."
+    whose = "" if secants == len(told.rhale) else " of features with secants"
+    return f"{text}. Heterogeneity{whose} is on a scale of its own."
+
+
+def _heads(told: Told) -> list[dict[str, str]]:
+    numeric = any(e.levels is None for e in told.rhale.values())
+    levels = any(e.levels is not None for e in told.rhale.values())
+    parts = "Bins" if not levels else "Bins or levels" if numeric else "Levels"
+    heads = ["Feature", "Importance", "Heterogeneity", parts, "Rows not to be trusted", "Missing"]
+    if told.trust:
+        heads.append("Warnings")
+    return [
+        {
+            "text": text,
+            "first": "ascending" if text == "Feature" else "descending",
+            "sorted": "descending" if text == "Importance" else "",
+        }
+        for text in heads
+    ]
+
+
+def _lines(told: Told, anchors: Mapping[str, str]) -> list[dict[str, Any]]:
+    places = {p.feature: p for p in told.places}
+    ranks = {r.feature: r for r in told.rhale.ranking()}
+    secants = {f for f, e in told.rhale.items() if e.spec.local == "secants"}
+    ends = {
+        f: (p.importance_ends, None if f in secants else p.heterogeneity_ends)
+        for f, p in places.items()
+    }
+    reach = [v for pair in ends.values() for e in pair if e is not None for v in e]
+    reach += [r.importance for r in ranks.values()]
+    reach += [r.heterogeneity for f, r in ranks.items() if f not in secants]
+    top = _largest(reach)
+    apart = [places[f].heterogeneity_ends for f in secants if f in places]
+    own = _largest(
+        [ranks[f].heterogeneity for f in secants] + [v for e in apart if e is not None for v in e]
+    )
+    lines: list[dict[str, Any]] = []
+    for line in words.ranking(told):
+        f = line.feature
+        rank, place = ranks[f], places.get(f)
+        lines.append(
+            {
+                "name": f,
+                "anchor": anchors[f],
+                "importance": _cell(
+                    rank.importance, line.importance, place and place.importance_ends, top
+                ),
+                "heterogeneity": _cell(
+                    rank.heterogeneity,
+                    line.heterogeneity,
+                    place and place.heterogeneity_ends,
+                    own if f in secants else top,
+                ),
+                "counts": _counts(told, rank, line),
+            }
+        )
+    return lines
+
+
+def _largest(values: Sequence[float]) -> float:
+    return max([v for v in values if math.isfinite(v)], default=0.0) or 1.0
+
+
+def _cell(value: float, text: str, ends: tuple[float, float] | None, top: float) -> dict[str, Any]:
+    """Return a number with its bar and interval, in pixels."""
+
+    def pixels(v: float) -> float:
+        return round(LENGTH * min(max(v / top, 0.0), 1.0), 1)
+
+    known = ends is not None and all(map(math.isfinite, ends)) and ends[0] < ends[1]
+    return {
+        "value": value if math.isfinite(value) else "",
+        "text": text,
+        "share": pixels(value) if math.isfinite(value) else None,
+        "ends": tuple(map(pixels, ends)) if ends and known else None,
+        "interval": f"{beside(ends[0], top)} – {beside(ends[1], top)}" if ends and known else "",
+    }
+
+
+def _counts(told: Told, rank: Rank, line: words.Line) -> list[dict[str, Any]]:
+    found = [
+        {"value": rank.bins, "text": line.bins, "warn": False},
+        {"value": rank.untrusted_rows, "text": line.untrusted, "warn": rank.untrusted_rows > 0},
+        {"value": rank.missing, "text": line.missing, "warn": False},
+    ]
+    if told.trust:
+        warnings = len(told.trust[rank.feature].warnings) if rank.feature in told.trust else 0
+        found.append({"value": warnings, "text": f"{warnings}", "warn": warnings > 0})
+    return found
+
+
+# ------------------------------------------------------------------------------ how it was made
+
+
+def made(story: Story) -> str:
+    """Return what the numbers rest on, and what they cost."""
+    cost = origins.cost(story)
+    rows = cost.model_rows + cost.check_rows
+    also = f" and for {count(cost.slope_rows, 'row')} of slopes" if cost.slope_rows else ""
+    exact = "" if cost.exact else " Some of it is approximate; see below."
+    return (
+        f"Every number rests on all {count(story.rows, 'row')}. The models were asked for "
+        f"{count(rows, 'row')}{also} in {cost.seconds:.1f} seconds.{exact} What the models say is explained, "
+        "not the world: where a model errs, so do its effects."
+    )
+
+
+def _origins(told: Told) -> Numbers:
+    sources = origins.slopes_from(told)
+    where = f" Local effects: {'; '.join(sources)}.{origins.walked(told)}" if sources else ""
+    heads = (
+        *(("Method", False), ("Settings", True), ("Model rows", False), ("Calls", False)),
+        *(("Slope rows", False), ("Check rows", False), ("Seconds", False)),
+    )
+    caption = f"{told.name}: {told.rhale.provenance['quantity']}.{where}"
+    return Numbers(caption, heads, origins.origins(told))
+
+
+def sections(story: Story, name: str | None, progress: bool | None) -> dict[str, Any]:
+    """Return all that the page's templates ask for.
+
+    Parameters
+    ----------
+    story : Story
+    name : str, optional
+        The page's title.
+    progress : bool, optional
+        A bar while figures are drawn.
+    """
+    places = anchored(story)
+    together, unsure = deeper.pairs(story), deeper.unsure(story)
+    return {
+        "title": name or title(story),
+        "lead": lead(story),
+        "several": len(story.told) > 1,
+        "drawn": min(FIRST, len(story.features)),
+        "contents": _contents(pairs=together is not None, unsure=unsure is not None),
+        "models": [model(story, t, places, f"model-{k}") for k, t in enumerate(story.told, 1)],
+        "features": features(story, progress),
+        "kinds": kinds(story),
+        "cautions": cautions(story),
+        "pairs": together,
+        "unsure": unsure,
+        "made": made(story),
+        "versions": origins.versions(story),
+    }
+
+
+def _contents(*, pairs: bool, unsure: bool) -> list[dict[str, str]]:
+    names = {"short": "At a glance", "where": "Where to look", "features": "Each feature"}
+    names |= {"pairs": "Pairs"} if pairs else {}
+    names |= {"unsure": "What makes it unsure"} if unsure else {}
+    names |= {"made": "How this was made"}
+    return [{"anchor": anchor, "name": name} for anchor, name in names.items()]

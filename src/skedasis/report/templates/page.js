@@ -1,0 +1,273 @@
+/* The page around the figures: theme, finding and sorting features, figures that are drawn when they come near,
+   tables sorted by their headings, keys, printing. Text is written as text and nothing else: no HTML is made here. */
+"use strict";
+(() => {
+  const root = document.documentElement;
+  const THEMES = ["auto", "light", "dark"];
+  const KEPT = "skedasis-theme";
+
+  /* ------------------------------------------------------------------------------------------- theme */
+
+  // A file opened from disk may be denied storage: the page then forgets, and nothing else.
+  const recalled = () => {
+    try { return localStorage.getItem(KEPT); } catch { return null; }
+  };
+  const remember = (theme) => {
+    try { localStorage.setItem(KEPT, theme); } catch { /* see above */ }
+  };
+  const themed = () => root.dataset.theme ?? "auto";
+  const setTheme = (theme) => {
+    if (theme === "light" || theme === "dark") root.dataset.theme = theme;
+    else delete root.dataset.theme;
+    const name = document.getElementById("theme-name");
+    if (name) name.textContent = `Theme: ${themed()}`;
+  };
+  setTheme(recalled()); // before anything is painted
+
+  /* ------------------------------------------------------------------- figures drawn when they come near */
+
+  const draw = (part) => {
+    const waiting = part.querySelectorAll("template");
+    for (const template of waiting) {
+      if (template.previousElementSibling?.matches("svg.hold")) template.previousElementSibling.remove();
+      template.replaceWith(template.content);
+    }
+    part.classList.remove("later");
+    if (waiting.length) globalThis.skedasis?.enlive(part);
+  };
+  const drawAll = () => document.querySelectorAll(".later").forEach(draw);
+
+  const watch = () => {
+    const seen = new IntersectionObserver((entries) => {
+      for (const entry of entries) {
+        if (!entry.isIntersecting) continue;
+        seen.unobserve(entry.target);
+        draw(entry.target);
+      }
+    }, { rootMargin: "1000px 0px" });
+    document.querySelectorAll(".later").forEach((part) => seen.observe(part));
+  };
+
+  /* -------------------------------------------------------------------------------- finding and sorting */
+
+  const features = () => [...document.querySelectorAll("#feature-list > .feature")];
+  const folded = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
+  const collator = new Intl.Collator(undefined, { numeric: true });
+  const BY = {
+    name: (a, b) => collator.compare(a.dataset.name, b.dataset.name),
+    importance: (a, b) => a.dataset.importance - b.dataset.importance,
+    heterogeneity: (a, b) => a.dataset.heterogeneity - b.dataset.heterogeneity,
+    column: (a, b) => a.dataset.column - b.dataset.column,
+  };
+
+  const announce = () => {
+    const all = features();
+    const shown = all.filter((f) => !f.hidden).length;
+    const chosen = document.getElementById("sort").selectedOptions[0].textContent;
+    document.getElementById("shown").textContent = `${shown} of ${all.length} features, by ${chosen}`;
+    document.getElementById("none").hidden = shown > 0;
+  };
+
+  const links = () => new Map(
+    [...document.querySelectorAll("#feature-links > li")].map((item) => [item.dataset.for, item]),
+  );
+
+  const filter = () => {
+    const wanted = folded(document.getElementById("find").value.trim());
+    const items = links();
+    for (const feature of features()) {
+      feature.hidden = !folded(feature.dataset.name).includes(wanted);
+      items.get(feature.id).hidden = feature.hidden;
+    }
+    announce();
+  };
+
+  const sort = () => {
+    const order = features().sort(BY[document.getElementById("sort").value]);
+    const items = links();
+    document.getElementById("feature-list").append(...order);
+    document.getElementById("feature-links").append(...order.map((f) => items.get(f.id)));
+    announce();
+  };
+
+  const showAll = () => {
+    document.getElementById("find").value = "";
+    filter();
+  };
+
+  /* ---------------------------------------------------------------------------- going to a feature */
+
+  // What is jumped to is drawn first, so that nothing moves once it is reached; a filter that hides it is lifted.
+  const reveal = (id) => {
+    const target = id && document.getElementById(id);
+    if (!target) return null;
+    const feature = target.closest(".feature");
+    if (feature?.hidden) showAll();
+    const part = target.closest(".later") ?? (target.matches(".later") ? target : null);
+    if (part) draw(part);
+    return target;
+  };
+
+  const goTo = (feature) => {
+    if (!feature) return;
+    reveal(feature.id);
+    feature.querySelector("h3").focus({ preventScroll: true });
+    feature.scrollIntoView({ block: "start" });
+    history.replaceState(null, "", `#${feature.id}`);
+  };
+
+  const inSight = (part) => {
+    const { top, bottom } = part.getBoundingClientRect();
+    return bottom > 0 && top < innerHeight;
+  };
+  // The feature one is at: where the focus is, or else the last one whose top has passed below the bar.
+  const current = (shown) => {
+    const focused = document.activeElement?.closest?.(".feature");
+    if (focused && inSight(focused)) return shown.indexOf(focused);
+    const line = document.querySelector("form.bar").getBoundingClientRect().bottom + 16;
+    return shown.findLastIndex((f) => f.getBoundingClientRect().top <= line);
+  };
+
+  const step = (by) => {
+    const shown = features().filter((f) => !f.hidden);
+    const at = current(shown);
+    goTo(shown[Math.max(0, Math.min(shown.length - 1, at + by))]);
+  };
+
+  const onHash = () => {
+    let id = location.hash.slice(1);
+    try { id = decodeURIComponent(id); } catch { return; }
+    const target = reveal(id);
+    if (!target) return;
+    const heading = target.querySelector?.(":scope > h2, :scope > h3");
+    if (heading) {
+      if (!heading.hasAttribute("tabindex")) heading.tabIndex = -1;
+      heading.focus({ preventScroll: true });
+    }
+    target.scrollIntoView({ block: "start" });
+  };
+
+  /* ---------------------------------------------------------------------------------- sorting tables */
+
+  const compare = (a, b) => {
+    const [x, y] = [Number(a), Number(b)];
+    if (a !== "" && b !== "" && !Number.isNaN(x) && !Number.isNaN(y)) return x - y;
+    return collator.compare(a, b);
+  };
+
+  const sortTable = (button) => {
+    const head = button.closest("th");
+    const table = head.closest("table");
+    const was = head.getAttribute("aria-sort");
+    const first = head.dataset.first;
+    const other = first === "ascending" ? "descending" : "ascending";
+    const now = was === first ? other : first;
+    for (const th of head.parentElement.children) th.removeAttribute("aria-sort");
+    head.setAttribute("aria-sort", now);
+    const body = table.tBodies[0];
+    const sign = now === "ascending" ? 1 : -1;
+    const text = head.cellIndex === 0;
+    const value = (row) => row.cells[head.cellIndex].dataset.value;
+    const by = text ? collator.compare : compare;
+    body.append(...[...body.rows].sort((a, b) => sign * by(value(a), value(b))));
+  };
+
+  /* ------------------------------------------------------------------------------------------ copying */
+
+  const select = (element) => {
+    const range = document.createRange();
+    range.selectNodeContents(element);
+    const selection = getSelection();
+    selection.removeAllRanges();
+    selection.addRange(range);
+  };
+
+  const copy = async (button) => {
+    const code = button.parentElement.querySelector("code");
+    let said = "Copied";
+    try {
+      await navigator.clipboard.writeText(code.textContent);
+    } catch {
+      // Not every page may write to the clipboard; what is selected can be copied by hand.
+      select(code);
+      said = "Selected";
+    }
+    button.textContent = said;
+    setTimeout(() => { button.textContent = "Copy"; }, 2000);
+  };
+
+  /* ---------------------------------------------------------------------------------------------- keys */
+
+  const typing = (element) =>
+    element.matches?.("input:not([type=checkbox]), textarea, select, [contenteditable]");
+
+  const onKey = (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+    const find = document.getElementById("find");
+    if (event.key === "Escape" && event.target === find && find.value) return showAll();
+    if (!document.getElementById("keys").checked || typing(event.target)) return;
+    if (event.key === "/") {
+      event.preventDefault();
+      document.getElementById("features").scrollIntoView({ block: "start" });
+      find.focus({ preventScroll: true });
+      find.select();
+    } else if (event.key === "j") step(1);
+    else if (event.key === "k") step(-1);
+  };
+
+  /* --------------------------------------------------------------------------------------------- print */
+
+  const opened = [];
+  const beforePrint = () => {
+    drawAll();
+    for (const details of document.querySelectorAll("details.reading, details.provenance, details.notes")) {
+      if (details.open) continue;
+      details.open = true;
+      opened.push(details);
+    }
+  };
+  const afterPrint = () => {
+    for (const details of opened.splice(0)) details.open = false;
+  };
+
+  /* --------------------------------------------------------------------------------------------- start */
+
+  const start = () => {
+    setTheme(themed());
+    watch();
+    const on = (id, event, act) => document.getElementById(id).addEventListener(event, act);
+    on("theme", "click", () => {
+      setTheme(THEMES[(THEMES.indexOf(themed()) + 1) % THEMES.length]);
+      remember(themed());
+    });
+    on("find", "input", filter);
+    on("sort", "change", sort);
+    on("clear", "click", () => { showAll(); document.getElementById("find").focus(); });
+    on("previous", "click", () => step(-1));
+    on("next", "click", () => step(1));
+    document.querySelector("form.bar").addEventListener("submit", (event) => {
+      event.preventDefault();
+      goTo(features().find((f) => !f.hidden));
+    });
+    document.addEventListener("click", (event) => {
+      const button = event.target.closest("button");
+      if (button?.matches(".sorter")) sortTable(button);
+      else if (button?.matches(".copy")) copy(button);
+      const link = event.target.closest("a");
+      const href = link?.getAttribute("href");
+      if (href?.startsWith("#")) reveal(href.slice(1));
+      // The same anchor a second time changes no hash, and still has to be gone to.
+      if (href && href === location.hash) onHash();
+    });
+    document.addEventListener("keydown", onKey);
+    addEventListener("hashchange", onHash);
+    addEventListener("beforeprint", beforePrint);
+    addEventListener("afterprint", afterPrint);
+    // A browser keeps what was typed when a page is loaded again: the list follows it.
+    sort();
+    filter();
+    if (location.hash) onHash();
+  };
+  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
+  else start();
+})();

@@ -1,0 +1,162 @@
+"""Which pairs of features act together most: candidates, their second-order effects, and the strongest of them."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from skedasis.errors import DataError, UnsupportedError
+from skedasis.methods.ale import ALE
+from skedasis.report.asked import Asked, Label
+from skedasis.report.numbers import NOISE, count, listed
+from skedasis.results.effect import Effect
+from skedasis.results.effects import Effects
+from skedasis.results.surfaces.surface import Surface
+
+CANDIDATES = 5
+"""Features whose pairs are looked at."""
+MODEL_ROWS = 2_000_000
+"""Model rows that candidates may cost together, 4 N each; one pair is looked at in any case."""
+LEVELS = 50
+"""Of a categorical feature: more of them make a surface that nobody can read."""
+METHOD = ALE()
+
+
+@dataclass(frozen=True)
+class Strength:
+    """One candidate.
+
+    Parameters
+    ----------
+    features : (str, str)
+    strength : float
+        Standard deviation of the second-order effect over the rows, in units of the quantity.
+    shown : bool
+        Whether its surface is among those that are drawn.
+    """
+
+    features: tuple[str, str]
+    strength: float
+    shown: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Together:
+    """The pairs of one output.
+
+    Parameters
+    ----------
+    surfaces : tuple of Surface
+        The strongest, by second-order ALE.
+    strengths : tuple of Strength
+        Of all candidates, strongest first.
+    note : str
+        How the candidates were chosen; or why there are none.
+    """
+
+    surfaces: tuple[Surface, ...] = ()
+    strengths: tuple[Strength, ...] = ()
+    note: str = ""
+
+
+def strongest(
+    asked: Asked, effects: Mapping[Label, Effects], shown: int, rows: int, *, free: bool
+) -> dict[Label, Together]:
+    """Return the strongest pairs of each output.
+
+    Parameters
+    ----------
+    asked : Asked
+    effects : dict of label to Effects
+        RHALE of single features.
+    shown : int
+        Surfaces that are kept of each output; 0 looks at none.
+    rows : int
+    free : bool
+        Whether trees are walked, so that candidates cost no model row.
+
+    Notes
+    -----
+    Candidates are all pairs of the `CANDIDATES` features in which rows differ most: of fewer features where 4 N model
+    rows a pair would be more than `MODEL_ROWS`. A feature in which no row differs acts together with none.
+    """
+    if shown < 1:
+        return dict.fromkeys(effects, Together(note="Pairs were not asked for."))
+    single = next(iter(effects.values()))
+    order = candidates(list(effects.values()))
+    most = CANDIDATES if free else _affordable(rows)
+    chosen = [name for name in single if name in order[:most]]
+    if len(chosen) < 2:
+        why = "Fewer than two features have rows that differ: nothing acts together."
+        return dict.fromkeys(effects, Together(note=why))
+    pairs = [p for p in itertools.combinations(chosen, 2) if _apart(single, p)]
+    try:
+        found = asked.surfaces(METHOD, pairs) if pairs else {}
+    except (DataError, UnsupportedError) as error:
+        return dict.fromkeys(effects, Together(note=str(error).splitlines()[0]))
+    note = _note(chosen, len(order), most, rows)
+    return {label: _ranked(found.get(label, {}), shown, note) for label in effects}
+
+
+def candidates(effects: Sequence[Effects]) -> list[str]:
+    """Return the features in which rows differ, those most that differ most.
+
+    The heterogeneity of secants is on a scale of its own, so each feature's is taken as a share of the largest of its
+    kind; of several outputs the largest share counts.
+    """
+    share: dict[str, float] = {}
+    for of in effects:
+        kinds = {name: e.spec.local == "secants" for name, e in of.items()}
+        for secants in (False, True):
+            some = {n: e.score for n, e in of.items() if kinds[n] == secants and _drawable(e)}
+            scale = max(of[n].importance for n in some) if some and not secants else 0.0
+            top = max([*some.values(), 0.0])
+            for name, score in some.items():
+                if score > NOISE * max(top, scale):
+                    share[name] = max(share.get(name, 0.0), score / top)
+    return sorted(share, key=lambda name: -share[name])
+
+
+def _drawable(effect: Effect) -> bool:
+    few = effect.levels is None or len(effect.levels) <= LEVELS
+    return len(effect.x) > 1 and few and math.isfinite(effect.score)
+
+
+def _affordable(rows: int) -> int:
+    """Return how many features' pairs cost no more than `MODEL_ROWS`."""
+    fits = [k for k in range(2, CANDIDATES + 1) if k * (k - 1) // 2 * 4 * rows <= MODEL_ROWS]
+    return max(fits, default=2)
+
+
+def _apart(effects: Effects, pair: tuple[str, str]) -> bool:
+    """Return whether two features have no column in common, as a group and its member have."""
+    first, second = (set(effects[name].about.feature.columns) for name in pair)
+    return first.isdisjoint(second)
+
+
+def _ranked(found: Mapping[tuple[str, str], Surface], shown: int, note: str) -> Together:
+    strengths = {pair: s.strength() for pair, s in found.items()}
+    # Without kept rows a strength is not known; such pairs keep their order.
+    order = sorted(found, key=lambda p: -strengths[p] if math.isfinite(strengths[p]) else 0.0)
+    scale = max((abs(v) for v in strengths.values() if math.isfinite(v)), default=0.0)
+    largest = max(
+        (float(abs(s.main[k]).max()) for s in found.values() if s.main for k in (0, 1)), default=0.0
+    )
+    least = NOISE * max(scale, largest)
+    kept = [p for p in order if not strengths[p] <= least][:shown]
+    lines = tuple(Strength(p, strengths[p], p in kept) for p in order)
+    return Together(tuple(found[p] for p in kept), lines, note)
+
+
+def _note(chosen: Sequence[str], among: int, most: int, rows: int) -> str:
+    """Say which pairs were looked at, and why no others."""
+    pairs = len(chosen) * (len(chosen) - 1) // 2
+    said = f"{count(pairs, 'pair')} looked at, of {listed(chosen)}"
+    if among <= len(chosen):
+        return f"{said}: the features in which rows differ."
+    said += f": those of {among} features in which rows differ most"
+    if most < CANDIDATES:
+        said += f" (no more, for each pair costs {4 * rows:,} rows of the model)"
+    return f"{said}."

@@ -1,0 +1,269 @@
+"""The page, compared with the results that it shows: sections, orders, numbers, and what it must not hold."""
+
+import html
+import math
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import skedasis as sd
+from skedasis.report import features as feature_sections
+from skedasis.report import sections
+from skedasis.report.build import write
+from skedasis.report.features import FIRST, anchored
+from skedasis.report.numbers import beside
+from skedasis.report.story import gather
+from tests.report.test_report import Page
+
+D = 12
+
+
+def smooth(X):
+    return X @ np.arange(D) / D + X[:, 0] * X[:, 1]
+
+
+class Coin:
+    """A classifier whose probability is known."""
+
+    classes_ = np.array(["no", "yes"])
+
+    def fit(self, X, y):
+        return self
+
+    def predict(self, X):
+        return self.classes_[(self.predict_proba(X)[:, 1] > 0.5).astype(int)]
+
+    def predict_proba(self, X):
+        p = 1 / (1 + np.exp(-2 * np.asarray(X)[:, 0] - np.asarray(X)[:, 1]))
+        return np.column_stack([1 - p, p])
+
+
+@pytest.fixture(scope="module")
+def X():
+    return np.random.default_rng(0).normal(size=(250, D))
+
+
+@pytest.fixture(scope="module")
+def story(X):
+    y = smooth(X) + np.random.default_rng(1).normal(size=len(X)) / 2
+    return gather({"m": sd.prediction(smooth, unit="€")}, X, y, progress=False)
+
+
+@pytest.fixture(scope="module")
+def page(story, tmp_path_factory):
+    return Page(write(story, tmp_path_factory.mktemp("page") / "p.html", progress=False).path)
+
+
+@pytest.fixture(scope="module")
+def coin(X, tmp_path_factory):
+    y = np.where(
+        np.random.default_rng(2).random(len(X)) < Coin().predict_proba(X)[:, 1], "yes", "no"
+    )
+    told = gather({"coin": sd.probability(Coin(), class_="yes")}, X[:, :4], y, progress=False)
+    path = write(told, tmp_path_factory.mktemp("coin") / "p.html", progress=False).path
+    return told, Page(path)
+
+
+def headings(page):
+    return re.findall(r"<h2[^>]*>(.*?)</h2>", page.html)
+
+
+def test_sections_are_those_that_there_is_something_to_say_in(page, coin, tmp_path, X):
+    assert headings(page) == [
+        "Contents", "At a glance", "Where to look", "Each feature", "Pairs", "How this was made",
+    ]  # fmt: skip
+    assert "What makes it unsure" in headings(coin[1])
+    bare = sd.report(smooth, X, path=tmp_path / "r.html", pairs=0, progress=False)
+    assert "Pairs" not in headings(Page(bare.path))
+
+
+def test_the_first_ten_features_are_drawn_and_the_others_wait(page, story):
+    parts = page.html.split('<section class="feature')[1:]
+    assert len(parts) == D
+    for k, part in enumerate(parts):
+        assert ("<template>" in part) == (k >= FIRST)
+        assert part.split("</section>")[0].count('class="skd') == 3
+        assert part.count('class="hold"') == (3 if k >= FIRST else 0)
+        words = html.unescape(part)
+        assert story.features[k] in words
+        assert "The code that makes the figures of" in words
+
+
+def test_quality_is_told_in_figures(page, story):
+    quality = story.told[0].quality
+    tiles = re.findall(
+        r'<span class="what">(.*?)</span> <span class="value">(.*?)</span>', page.html
+    )
+    assert [(n, html.unescape(v)) for n, v in tiles] == [(m.name, m.text) for m in quality.measures]
+    assert quality["R²"] > 0.5
+
+
+def test_calibration_is_drawn_of_a_class(coin):
+    story, page = coin
+    assert story.told[0].quality.calibration is not None
+    assert 'id="model-1-calibration-title"' in page.html
+    assert "gives a probability of “yes”" in page.words
+    assert "AUC" in page.words
+
+
+def test_it_says_why_there_is_no_quality(X, tmp_path):
+    labels = np.array(["a", "b"])[np.arange(len(X)) % 2]
+    done = sd.report(smooth, X, labels, path=tmp_path / "r.html", pairs=0, progress=False)
+    assert (
+        "How well it predicts is not said here. The labels are no numbers" in Page(done.path).words
+    )
+
+
+def test_code_is_on_the_page_as_it_is(page, story):
+    text = html.unescape(page.html)
+    code = story.told[0].code
+    for name in story.features:
+        for kind in ("main", "compare", "pdp", "trust"):
+            assert code[kind, name] in text
+    for (kind, *names), line in code.items():
+        if kind == "pair":
+            assert line in text
+            assert f"{names[0]} × {names[1]}" in text
+
+
+def test_pairs_are_there_with_their_strengths(page, story):
+    together = story.told[0].together
+    assert together.strengths[0].features == ("x0", "x1")
+    assert page.html.count('<div class="surface">') == len(together.surfaces)
+    table = page.html.split("Strength of each pair looked at")[1].split("</table>")[0]
+    assert table.count("<tr>") == 1 + len(together.strengths)
+
+
+def test_what_makes_it_unsure_is_diagnosed(coin):
+    story, page = coin
+    unsure = story.told[0].unsure
+    for verdict in unsure.diagnosis.verdicts:
+        assert " ".join(verdict.text.split()) in page.words
+    assert 'id="unsure-1-d-title"' in page.html
+    assert "PDP of the entropy" in page.words
+
+
+# ------------------------------------------------------------------------------------ the ranking
+
+
+def test_bars_are_as_long_as_their_numbers(story):
+    told = story.told[0]
+    table = sections.ranking(told, anchored(story))
+    places = {p.feature: p for p in told.places}
+    top = max(
+        v
+        for p in told.places
+        for v in (*(p.importance_ends or ()), *(p.heterogeneity_ends or ()), p.importance)
+        if math.isfinite(v)
+    )
+    assert [line["name"] for line in table["lines"]] == [r.feature for r in told.rhale.ranking()]
+    for line in table["lines"]:
+        effect, place = told.rhale[line["name"]], places[line["name"]]
+        cell = line["importance"]
+        assert cell["value"] == effect.importance
+        assert cell["share"] == pytest.approx(sections.LENGTH * effect.importance / top, abs=0.06)
+        left, right = place.importance_ends
+        assert cell["ends"][0] == pytest.approx(sections.LENGTH * max(left, 0) / top, abs=0.06)
+        assert cell["interval"] == f"{beside(left, top)} – {beside(right, top)}"
+        assert line["heterogeneity"]["value"] == effect.score
+
+
+def test_heterogeneity_by_secants_has_a_scale_of_its_own():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=200), "b": rng.normal(size=200)})
+    X["t"] = rng.choice(["u", "v"], 200)
+    steps = gather(
+        lambda X: np.floor(9 * X["a"]) * X["b"].round() + (X["t"] == "u"), X, progress=False
+    )
+    table = sections.ranking(steps.told[0], anchored(steps))
+    assert "on a scale of its own" in table["caption"]
+    for line in table["lines"]:
+        assert 0 <= line["heterogeneity"]["share"] <= sections.LENGTH
+    longest = max(table["lines"], key=lambda line: line["heterogeneity"]["value"])
+    assert longest["name"] in ("a", "b")
+    ranks = {f["name"]: f["ranks"] for f in feature_sections.features(steps, progress=False)}
+    # What is on different scales is not mixed: first those with secants, each kind in its own order.
+    assert ranks["t"]["heterogeneity"] == 2
+    assert ranks["t"]["column"] == 2
+    assert sorted(r["importance"] for r in ranks.values()) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("value", [0.0, float("nan")])
+def test_cells_of_nothing(value):
+    cell = sections._cell(value, "–", (float("nan"), 1.0), 2.0)
+    assert cell["ends"] is None
+    assert cell["interval"] == ""
+    assert cell["share"] in (0.0, None)
+
+
+# ------------------------------------------------------------------------------ rows of the data
+
+
+def test_no_row_is_on_a_page_without_rows(X, tmp_path):
+    shown = sd.report(smooth, X, path=tmp_path / "shown.html", progress=False)
+    hidden = sd.report(smooth, X, path=tmp_path / "hidden.html", rows=False, progress=False)
+    with_rows, without = (p.path.read_text("utf-8").split("<body")[1] for p in (shown, hidden))
+    for trace in ('class="curves', "data-rows", "individual rows"):
+        assert trace in with_rows
+        assert trace not in without
+    for effects in next(iter(hidden.effects.values())).values():
+        assert all(e.rows is None and e.curves is None for e in effects.values())
+    # Places of rows along the axes are marks of a rug; bins, points of grids and levels remain.
+    assert 'class="rug' in with_rows
+    assert 'class="rug' not in without
+
+
+def test_twenty_features_stay_below_three_megabytes(tmp_path):
+    X = np.random.default_rng(0).normal(size=(1000, 20))
+
+    def wild(X):
+        return np.sin(2 * X).sum(axis=1) + X[:, 0] * X[:, 1]
+
+    done = sd.report(wild, X, path=tmp_path / "r.html", progress=False)
+    assert done.path.stat().st_size < 3e6
+
+
+# --------------------------------------------------------------------------------- small things
+
+
+def test_a_report_shows_itself_as_a_link(tmp_path, X):
+    name = "<b>\"x\" & 'y'.html"
+    done = sd.report({"<i>m</i>": smooth}, X, path=tmp_path / name, features=["x0"], progress=False)
+    shown = done._repr_html_()
+    assert "<b>" not in shown
+    assert "<i>m" not in shown
+    assert "1 feature in &lt;i&gt;m" in shown
+    assert done.path.resolve().as_uri().replace("&", "&amp;").replace("'", "&#39;") in shown
+
+
+def test_a_feature_that_takes_one_value_has_words_alone(tmp_path):
+    X = np.column_stack([np.ones(60), np.linspace(-1, 1, 60)])
+    done = sd.report(lambda X: X[:, 1], X, path=tmp_path / "r.html", progress=False)
+    part = next(
+        p
+        for p in Page(done.path).html.split('<section class="feature')[1:]
+        if 'data-name="x0"' in p
+    )
+    assert "It takes a single value" in part
+    assert "<svg" not in part.split("</section>")[0]
+
+
+def test_two_rows_are_enough(tmp_path):
+    X = np.array([[0.0, 1.0], [1.0, 3.0]])
+    done = sd.report(
+        lambda X: X.sum(axis=1), X, np.array([1.0, 4.0]), path=tmp_path / "r.html", progress=False
+    )
+    assert Page(done.path).html.count('<section class="feature') == 2
+
+
+def test_infinite_and_missing_values_are_survived(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 3))
+    X[:5, 0], X[5:9, 1] = np.nan, np.nan
+    done = sd.report(
+        lambda X: np.nan_to_num(X).sum(axis=1), X, path=tmp_path / "r.html", progress=False
+    )
+    assert "NaN" not in Page(done.path).words
+    assert "nan" not in re.sub(r"[a-z]*nan[a-z]+", "", Page(done.path).html.split("<body")[1])

@@ -1,0 +1,160 @@
+"""The code beside figures: run as it stands, it gives the arrays that the figures were drawn from."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.linear_model import LogisticRegression
+
+import skedasis as sd
+from skedasis.report import unsure
+from skedasis.report.codes import written
+from skedasis.report.story import gather
+
+KINDS = {"main": "rhale", "ale": "ale", "pdp": "pdp", "mplot": "mplot"}
+
+
+@pytest.fixture(scope="module")
+def frame():
+    rng = np.random.default_rng(0)
+    n = 300
+    return pd.DataFrame(
+        {
+            'it\'s "x"\n<b>': rng.normal(size=n),
+            "b": np.where(rng.random(n) < 0.1, np.nan, rng.exponential(size=n)),
+            "town": rng.choice(["x", "y", "z"], n),
+            "grade": rng.integers(0, 4, n),
+        }
+    )
+
+
+def f(X):
+    return X.iloc[:, 0] * (1 + X["b"].fillna(5)) + (X["town"] == "x") * X["grade"]
+
+
+def run(code, **names):
+    """Run code as a reader would, up to what is drawn."""
+    return eval(code.removesuffix(".plot()"), {"sd": sd, "np": np, **names})
+
+
+def same(a, b):
+    assert a.spec == b.spec
+    assert np.array_equal(a.x, b.x)
+    for name in ("value", "heterogeneity", "std_error"):
+        assert np.array_equal(getattr(a, name), getattr(b, name), equal_nan=True), name
+    assert (a.curves is None) == (b.curves is None)
+    if a.curves is not None:
+        assert np.array_equal(a.curves.value, b.curves.value, equal_nan=True)
+
+
+@pytest.mark.parametrize("rows", [True, False])
+def test_single_features(frame, rows):
+    given = {
+        "weights": np.random.default_rng(1).integers(1, 4, len(frame)),
+        "schema": {"grade": sd.Feature("grade", "ordinal")},
+    }
+    told = gather(f, frame, progress=False, seed=7, rows=rows, **given).told[0]
+    for feature in told.rhale:
+        for kind, name in KINDS.items():
+            found = run(told.code[kind, feature], model=f, X=frame, **given)
+            if not rows:
+                found = sd.report.rowless.without_rows(found)
+            same(found, getattr(told, name)[feature])
+        flags = run(told.code["trust", feature], model=f, X=frame, **given)
+        assert [str(x) for x in flags] == [str(x) for x in told.trust[feature]]
+    for surface in told.pairs:
+        found = run(told.code["pair", *surface.features], model=f, X=frame, **given)
+        assert np.array_equal(found.value, surface.value)
+    every = run(told.code["all",], model=f, X=frame, **given)
+    same(every["b"], told.rhale["b"])
+    ranked = run(told.code["places",], model=f, X=frame, **given)
+    places = {p.feature: p for p in told.places}
+    assert {r.feature: r.importance for r in ranked} == {n: places[n].importance for n in every}
+    assert "weights=weights, schema=schema" in told.code["main", "b"]
+    assert "seed=7" in told.code["main", "b"]
+
+
+def test_methods_laid_over_one_another(frame):
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    told = gather(f, frame, progress=False).told[0]
+    figure = run(told.code["compare", "b"], model=f, X=frame)
+    labels = [t.get_text() for legend in figure.legends for t in legend.get_texts()]
+    labels += [
+        t.get_text()
+        for a in figure.axes
+        for t in (a.get_legend().get_texts() if a.get_legend() else [])
+    ]
+    assert {"ALE", "PDP"} <= {label.split()[0] for label in labels}
+    pyplot.close(figure)
+
+
+def test_models_by_name_and_groups(frame):
+    X = np.column_stack(
+        [np.random.default_rng(0).normal(size=(200, 2)), np.eye(2)[np.arange(200) % 2]]
+    )
+    models = {"one's": lambda X: X[:, 0] * X[:, 1] + X[:, 2], 'two"': lambda X: X[:, 0] ** 2}
+    groups = {"side": [2, 3]}
+    for told in gather(models, X, progress=False, groups=groups).told:
+        assert list(told.rhale) == ["x0", "x1", "side"]
+        for feature in told.rhale:
+            same(
+                run(told.code["main", feature], models=models, X=X, groups=groups),
+                told.rhale[feature],
+            )
+        assert "models[" in told.code["import",] or "models" in told.code["import",]
+        assert "groups" in told.code["import",]
+
+
+def test_trees_that_are_walked():
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    model = HistGradientBoostingRegressor(max_iter=10, random_state=0).fit(X, X[:, 0] * X[:, 1])
+    for tree in ("auto", "off"):
+        told = gather(model, X, progress=False, tree=tree).told[0]
+        for feature in told.rhale:
+            for kind, name in KINDS.items():
+                same(run(told.code[kind, feature], model=model, X=X), getattr(told, name)[feature])
+        assert ("tree='off'" in told.code["main", "x0"]) == (tree == "off")
+
+
+@pytest.mark.parametrize("most", [2000, 100])
+def test_uncertainty(most, monkeypatch):
+    monkeypatch.setattr(unsure, "ROWS", most)
+    monkeypatch.setattr("skedasis.report.codes.ROWS", most)
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    y = np.where(X[:, 0] + np.random.default_rng(1).normal(size=300) > 0, "yes", "no")
+    clf = LogisticRegression().fit(X, y)
+    for model in (clf, sd.probability(clf, class_="no"), sd.probability(clf, class_="all")):
+        story = gather({"m": model}, X, y, progress=False)
+        told = story.told[0]
+        names = {"models": {"m": model}, "X": X, "y": y}
+        assert ("import numpy as np" in told.code["import",]) == (most == 100)
+        exec(told.code["import",])
+        for feature in told.unsure.rhale:
+            same(run(told.code["entropy", feature], **names), told.unsure.rhale[feature])
+        for feature in told.unsure.pdp:
+            same(run(told.code["entropy pdp", feature], **names), told.unsure.pdp[feature])
+        found = run(told.code["diagnosis",], **names)
+        assert np.array_equal(found.likelihood.mean, told.unsure.diagnosis.likelihood.mean)
+        assert found.verdicts == told.unsure.diagnosis.verdicts
+        for one in story.told:  # each output of several
+            same(run(one.code["main", "x1"], **names), one.rhale["x1"])
+            for surface in one.pairs:
+                assert np.array_equal(
+                    run(one.code["pair", *surface.features], **names).value, surface.value
+                )
+
+
+def test_labels_that_the_quantity_needs():
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    q = sd.loss(lambda X: X[:, 0] * X[:, 1])
+    told = gather(q, X, X[:, 0], progress=False).told[0]
+    assert ", y=y" in told.code["main", "x0"]
+    same(run(told.code["main", "x0"], model=q, X=X, y=X[:, 0]), told.rhale["x0"])
+    plain = gather(lambda X: X[:, 0], X, X[:, 0], progress=False).told[0]
+    assert "y=y" not in plain.code["main", "x0"]
+
+
+def test_methods_are_written_with_what_is_not_usual():
+    for method in (sd.RHALE(), sd.ALE(bins=7), sd.PDP(center="start", ice=0), sd.MPlot(of="label")):
+        assert eval(written(method), {"sd": sd}) == method
+    assert written(sd.RHALE()) == "sd.RHALE()"

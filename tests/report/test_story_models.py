@@ -1,0 +1,238 @@
+"""What a report computes of models: their outputs, what makes them unsure, and pages that hold no row."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+import skedasis as sd
+from skedasis.report import origins, unsure
+from skedasis.report.story import gather, without_rows
+from tests.helpers import refused
+
+
+@pytest.fixture(scope="module")
+def X():
+    return np.random.default_rng(0).uniform(-1, 1, (600, 4))
+
+
+def told_of(model, X, y=None, **options):
+    return gather(model, X, y, progress=False, **options).told[0]
+
+
+# ---------------------------------------------------------------------------------------- outputs
+
+
+@pytest.fixture(scope="module")
+def flowers(X):
+    y = np.digitize(X[:, 0] + X[:, 1] * X[:, 2], [-0.3, 0.3])
+    return LogisticRegression(max_iter=500).fit(X, y), y
+
+
+def test_every_class_is_told_of(X, flowers):
+    model, y = flowers
+    calls = []
+
+    class Counting:
+        classes_ = model.classes_
+
+        def predict(self, X):
+            return model.predict(X)
+
+        def predict_proba(self, X):
+            calls.append(len(X))
+            return model.predict_proba(X)
+
+    q = sd.probability(Counting(), class_="all")
+    story = gather({"m": q}, X, y, progress=False, uncertainty=False)
+    assert [t.name for t in story.told] == ["m: 0", "m: 1", "m: 2"]
+    assert [t.quantity for t in story.told] == ["P(y = 0)", "P(y = 1)", "P(y = 2)"]
+    cost = origins.cost(story)
+    assert cost.model_rows + cost.check_rows == sum(calls)
+    for k, told in enumerate(story.told):
+        direct = sd.explain(sd.probability(model, class_=k), X, "x1", method=sd.ALE())
+        np.testing.assert_allclose(told.ale["x1"].value, direct.value, atol=1e-12)
+        assert told.quality.class_ == str(k)
+        assert bool(told.passes) == (k == 0)
+    alone = gather(sd.probability(model, class_="all"), X, y, progress=False)
+    assert alone.told[0].name == "LogisticRegression: 0"
+
+
+def test_a_bare_classifier_of_three_classes_is_refused_by_name(X, flowers):
+    with refused(sd.ModelOutputError, "Choose one class", "[0, 1, 2]"):
+        gather(flowers[0], X, progress=False)
+
+
+def test_outputs_of_a_function(X):
+    def both(X):
+        return np.column_stack([X[:, 0], X[:, 1] * X[:, 2]])
+
+    first, second = gather(sd.prediction(both, output="all"), X, X[:, 0], progress=False).told
+    assert first.ledger.additive == pytest.approx(1.0, abs=1e-9)
+    assert second.ledger.additive < 0.1
+    assert first.pairs == ()
+    assert second.pairs[0].features == ("x1", "x2")
+    assert "several outputs" in first.reasons["quality"]
+
+
+# ------------------------------------------------------------------------------------ uncertainty
+
+
+@pytest.fixture(scope="module")
+def coin(X):
+    y = np.where(
+        np.random.default_rng(2).random(len(X)) < 1 / (1 + np.exp(-4 * X[:, 0])), "yes", "no"
+    )
+    return LogisticRegression().fit(X, y), y
+
+
+def test_what_makes_a_classifier_unsure(X, coin):
+    model, y = coin
+    told = told_of(model, X, y)
+    found = told.unsure
+    assert found.axis == "entropy [nats]"
+    direct = sd.explain(sd.entropy(model), X, "x0", method=sd.RHALE())
+    assert np.array_equal(found.rhale["x0"].value, direct.value)
+    assert np.array_equal(
+        found.pdp["x0"].value, sd.explain(sd.entropy(model), X, "x0", method=sd.PDP()).value
+    )
+    assert {v.feature for v in found.diagnosis.verdicts} == set(told.rhale)
+    assert "permutation" in " ".join(found.notes)
+    assert not found.sampled
+
+
+def test_without_labels_there_is_no_diagnosis(X, coin):
+    found = told_of(coin[0], X).unsure
+    assert found.diagnosis is None
+    assert "No labels" in found.notes[0]
+    assert len(found.rhale) == 4
+
+
+def test_labels_may_be_missing(X, coin):
+    model, y = coin
+    holes = y.astype(object)
+    holes[:50] = None
+    told = told_of(model, X, holes)
+    assert told.quality.rows == len(X) - 50
+    assert told.unsure.diagnosis.entropy.rows == len(X) - 50
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_dear_model_is_asked_of_a_sample(X, coin, monkeypatch, weighted):
+    monkeypatch.setattr(unsure, "ROWS", 200)
+    weights = np.full(len(X), 2.0) if weighted else None
+    told = told_of(coin[0], X, coin[1], seed=4, weights=weights)
+    some = np.random.default_rng(4).choice(len(X), 200, replace=False)
+    direct = sd.explain(sd.entropy(coin[0]), X[np.sort(some)], "x1", method=sd.ALE(bins=3), seed=4)
+    found = sd.explain(
+        sd.entropy(coin[0]),
+        X,
+        "x1",
+        method=sd.ALE(bins=3),
+        weights=np.isin(np.arange(len(X)), some),
+    )
+    np.testing.assert_allclose(found.value, direct.value)
+    assert told.unsure.sampled
+    assert told.unsure.rhale["x1"].bins.count.sum() == 200
+    assert told.unsure.rhale["x1"].bins.weight.sum() == (400 if weighted else 200)
+    assert "sample of 200 of 600" in told.unsure.notes[0]
+
+
+@pytest.mark.parametrize(
+    "model", [lambda X: X[:, 0], sd.prediction(lambda X: X[:, 0] ** 2), lambda X: np.abs(X[:, 1])]
+)
+def test_a_plain_function_says_nothing_of_its_uncertainty(X, model):
+    told = told_of(model, X, X[:, 0])
+    assert told.unsure is None
+    assert "no predictive distribution" in told.reasons["unsure"]
+
+
+def test_uncertainty_can_be_left_out(X, coin):
+    told = told_of(coin[0], X, coin[1], uncertainty=False)
+    assert told.unsure is None
+    assert "not asked for" in told.reasons["unsure"]
+    assert {p.provenance["quantity"] for p in told.passes if "quantity" in p.provenance} == {
+        told.rhale.provenance["quantity"]
+    }
+
+
+def test_a_function_that_answers_with_probabilities_is_predictive(X):
+    def p(X):
+        one = 1 / (1 + np.exp(-X[:, 0]))
+        return np.column_stack([1 - one, one])
+
+    told = told_of(sd.probability(p, class_=1), X, (X[:, 0] > 0).astype(int))
+    assert told.unsure.diagnosis is not None
+
+
+# ----------------------------------------------------------------------------------- without rows
+
+
+def numbers_in(value, found, seen):
+    """Collect the arrays that can be reached from a value, but sums over cells and places on axes."""
+    if id(value) in seen:
+        return
+    seen.add(id(value))
+    if isinstance(value, np.ndarray):
+        found.append(value)
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        for f in dataclasses.fields(value):
+            axis = f.name in ("left", "right", "edges", "points", "values", "provenance", "moments")
+            axis |= f.name == "x" and isinstance(value, sd.Effect | sd.Surface)
+            if not axis:
+                numbers_in(getattr(value, f.name), found, seen)
+    elif isinstance(value, dict | sd.Effects):
+        for one in value.values():
+            numbers_in(one, found, seen)
+    elif isinstance(value, tuple | list):
+        for one in value:
+            numbers_in(one, found, seen)
+
+
+def test_a_story_without_rows_holds_none(X, coin):
+    model, y = coin
+    story = gather(
+        {"c": model, "f": lambda X: X[:, 0] * X[:, 1]},
+        X,
+        (y == "yes") * 1.0,
+        progress=False,
+        rows=False,
+    )
+    assert not story.with_rows
+    for told in story.told:
+        some = [told.rhale, told.ale, told.pdp, told.mplot]
+        some += [told.unsure.rhale, told.unsure.pdp] if told.unsure else []
+        for effect in (e for effects in some for e in effects.values()):
+            assert effect.rows is None
+            assert effect.curves is None
+        assert all(s.rows is None for s in told.pairs)
+    arrays = []
+    numbers_in(story, arrays, set())
+    held = np.concatenate([a.ravel() for a in arrays if a.dtype.kind == "f"])
+    assert len(held) > 1000
+    assert not np.isin(held[np.abs(held) > 1e-9], X.ravel()).any()
+    with_rows = []
+    numbers_in(gather(lambda X: X[:, 0] * X[:, 1], X, progress=False), with_rows, set())
+    held = np.concatenate([a.ravel() for a in with_rows if a.dtype.kind == "f"])
+    assert np.isin(X[:, 2], held).any()  # the search finds rows where there are some
+
+
+def test_rows_change_no_number(X):
+    def f(X):
+        return X[:, 0] * X[:, 1] + X[:, 2]
+
+    with_rows, without = told_of(f, X), told_of(f, X, rows=False)
+    for kind in ("rhale", "ale", "pdp", "mplot"):
+        for name, effect in getattr(with_rows, kind).items():
+            assert np.array_equal(effect.value, getattr(without, kind)[name].value)
+    assert with_rows.places == without.places
+    assert with_rows.together.strengths == without.together.strengths
+    assert with_rows.ledger.with_pairs == without.ledger.with_pairs
+    assert "ice=0" in without.code["pdp", "x0"]
+
+
+def test_rows_are_taken_off_a_surface(X):
+    surface = sd.explain(lambda X: X[:, 0] * X[:, 1], X, (0, 1))
+    assert without_rows(surface).rows is None
+    assert np.array_equal(without_rows(surface).value, surface.value)

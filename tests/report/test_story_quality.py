@@ -1,0 +1,223 @@
+"""The quality of models beside scikit-learn's figures, calibration beside a plain loop, and reasons for no figures."""
+
+import numpy as np
+import pytest
+from sklearn import metrics
+from sklearn.linear_model import LinearRegression, LogisticRegression
+
+import skedasis as sd
+from skedasis.report import scores
+from skedasis.report.quality import reliability
+from skedasis.report.story import gather
+
+
+@pytest.fixture(scope="module")
+def X():
+    return np.random.default_rng(0).normal(size=(400, 3))
+
+
+@pytest.fixture(scope="module")
+def classes(X):
+    rng = np.random.default_rng(1)
+    return np.where(rng.random(len(X)) < 1 / (1 + np.exp(-2 * X[:, 0])), "sold", "not")
+
+
+def told_of(model, X, y, **options):
+    return gather(model, X, y, progress=False, pairs=0, uncertainty=False, **options).told[0]
+
+
+def weights_of(kind, n):
+    return None if kind == "none" else np.random.default_rng(3).integers(1, 5, n).astype(float)
+
+
+@pytest.mark.parametrize("kind", ["none", "weights"])
+def test_numbers_are_scored_as_scikit_learn_does(X, kind):
+    y = X[:, 0] + 0.5 * np.random.default_rng(2).normal(size=len(X))
+    model, w = LinearRegression().fit(X, y), weights_of(kind, len(X))
+    found = told_of(sd.prediction(model, unit="kg"), X, y, weights=w).quality
+    p = model.predict(X)
+    assert found["R²"] == pytest.approx(metrics.r2_score(y, p, sample_weight=w))
+    mse = metrics.mean_squared_error(y, p, sample_weight=w)
+    assert found["RMSE"] == pytest.approx(mse**0.5)
+    assert found["MAE"] == pytest.approx(metrics.mean_absolute_error(y, p, sample_weight=w))
+    assert found.measures[1].text.endswith(" kg")
+    assert found.kind == "regression"
+    assert "trained on these rows" in found.said[1]
+
+
+@pytest.mark.parametrize("kind", ["none", "weights"])
+@pytest.mark.parametrize("asked", [sd.probability, sd.logit])
+def test_two_classes_are_scored_as_scikit_learn_does(X, classes, asked, kind):
+    model, w = LogisticRegression().fit(X, classes), weights_of(kind, len(X))
+    found = told_of(asked(model, class_="not"), X, classes, weights=w).quality
+    p = model.predict_proba(X)
+    yes = classes == "not"
+    assert found.class_ == "not"
+    assert found["log-loss"] == pytest.approx(metrics.log_loss(classes, p, sample_weight=w))
+    right = metrics.accuracy_score(classes, model.predict(X), sample_weight=w)
+    assert found["accuracy"] == pytest.approx(right)
+    assert found["Brier score"] == pytest.approx(
+        metrics.brier_score_loss(yes, p[:, 0], sample_weight=w)
+    )
+    assert found["AUC"] == pytest.approx(metrics.roc_auc_score(yes, p[:, 0], sample_weight=w))
+
+
+def test_three_classes(X):
+    y = np.digitize(X[:, 0], [-0.5, 0.5]) * 10
+    model = LogisticRegression(max_iter=500).fit(X[:, 1:], y)
+    found = told_of(sd.probability(model, class_=20), X[:, 1:], y).quality
+    p = model.predict_proba(X[:, 1:])
+    assert found["log-loss"] == pytest.approx(metrics.log_loss(y, p))
+    assert found["accuracy"] == pytest.approx(metrics.accuracy_score(y, model.predict(X[:, 1:])))
+    assert found["Brier score"] == pytest.approx(metrics.brier_score_loss(y == 20, p[:, 2]))
+    assert "AUC" not in found
+    assert found.class_ == "20"
+
+
+def test_functions_of_probabilities(X, classes):
+    def p(X):
+        return 1 / (1 + np.exp(-2 * X[:, 0]))
+
+    def both(X):
+        return np.column_stack([1 - p(X), p(X)])
+
+    y = (classes == "sold").astype(int)
+    expected = metrics.log_loss(y, p(X))
+    for quantity, labels in (
+        (sd.probability(p), y),
+        (sd.probability(p), y.astype(bool)),
+        (sd.logit(p), y.astype(float)),
+        (sd.probability(both, class_=1), y),
+        (sd.probability(both, class_=-1), y),
+    ):
+        assert told_of(quantity, X, labels).quality["log-loss"] == pytest.approx(expected)
+    turned = told_of(sd.probability(both, class_=0), X, y).quality
+    assert turned["log-loss"] == pytest.approx(expected)
+    assert turned["AUC"] == pytest.approx(metrics.roc_auc_score(1 - y, 1 - p(X)))
+
+
+def test_probabilities_of_zero_are_floored_as_by_scikit_learn(X):
+    def p(X):
+        one = (X[:, 0] > 0).astype(float)
+        return np.column_stack([1 - one, one])
+
+    y = (X[:, 0] > 0.2).astype(int)
+    found = told_of(sd.probability(p, class_=1), X, y).quality
+    assert found["log-loss"] == pytest.approx(metrics.log_loss(y, p(X)))
+
+
+def test_calibration_is_what_a_loop_finds(X, classes):
+    model = LogisticRegression().fit(X, classes)
+    found = told_of(model, X, classes).quality
+    p, one = model.predict_proba(X)[:, 1], classes == "sold"
+    order, error = np.argsort(p), 0.0
+    assert len(found.calibration.count) == 10
+    for k, rows in enumerate(np.array_split(order, 10)):
+        assert found.calibration.count[k] == len(rows) == 40
+        assert found.calibration.left[k] == pytest.approx(p[rows].min())
+        assert found.calibration.right[k] == pytest.approx(p[rows].max())
+        assert found.calibration.predicted[k] == pytest.approx(p[rows].mean())
+        assert found.calibration.observed[k] == pytest.approx(one[rows].mean())
+        error += abs(p[rows].mean() - one[rows].mean()) * len(rows) / len(p)
+    assert found.calibration_error == pytest.approx(error)
+
+
+def test_weights_are_repetitions_in_calibration():
+    rng = np.random.default_rng(0)
+    p = rng.random(200).round(2)
+    one = (rng.random(200) < p).astype(float)
+    w = rng.integers(1, 4, 200)
+    some, error = reliability(p, one, w.astype(float))
+    every, also = reliability(np.repeat(p, w), np.repeat(one, w), np.ones(w.sum()))
+    for name in ("left", "right", "predicted", "observed", "lower", "upper"):
+        np.testing.assert_allclose(getattr(some, name), getattr(every, name))
+    assert error == pytest.approx(also)
+    assert some.count.sum() == 200
+
+
+def test_few_probabilities_have_few_bins():
+    found, error = reliability(np.full(30, 0.5), np.arange(30) % 2.0, np.ones(30))
+    assert found.count.tolist() == [30]
+    assert error == pytest.approx(0.0)
+    two, _ = reliability(np.repeat([0.1, 0.9], 15), np.repeat([0.0, 1.0], 15), np.ones(30))
+    assert two.count.tolist() == [15, 15]
+    assert (two.lower[0], two.upper[1]) == (0.0, 1.0)
+
+
+def test_wilson_holds_the_shares_that_are_not_refuted():
+    # The ends are the shares from which the observed one is exactly z standard errors away.
+    share, n = np.array([0.0, 0.13, 0.5, 1.0]), np.array([7.0, 100.0, 31.0, 3.0])
+    for end in scores.wilson(share, n):
+        inner = (end > 0) & (end < 1)
+        away = np.abs(end - share)[inner] / np.sqrt(end * (1 - end) / n)[inner]
+        np.testing.assert_allclose(away, scores.Z95)
+
+
+def test_auc_counts_ties_by_halves():
+    one, score = np.array([0.0, 1.0, 1.0, 0.0, 1.0]), np.array([0.2, 0.2, 0.7, 0.1, 0.1])
+    w = np.array([1.0, 2.0, 1.0, 3.0, 1.0])
+    pairs = [(i, j) for i in range(5) for j in range(5) if one[i] > one[j]]
+    won = sum(w[i] * w[j] * ((score[i] > score[j]) + (score[i] == score[j]) / 2) for i, j in pairs)
+    assert scores.auc(one, score, w) == pytest.approx(won / sum(w[i] * w[j] for i, j in pairs))
+    assert np.isnan(scores.auc(np.ones(3), np.arange(3.0), np.ones(3)))
+
+
+def test_rows_without_a_label_do_not_count(X):
+    y = X[:, 0].copy()
+    y[::4] = np.nan
+    found = told_of(lambda X: X[:, 0] + X[:, 1], X, y).quality
+    there = np.isfinite(y)
+    assert found["R²"] == pytest.approx(metrics.r2_score(y[there], (X[:, 0] + X[:, 1])[there]))
+    assert (found.rows, found.left_out) == (300, 100)
+    assert "100 rows without a label" in found.said[-1]
+
+
+def test_rows_of_weight_zero_do_not_count(X):
+    w = np.ones(len(X))
+    w[:100] = 0
+    found = told_of(lambda X: X[:, 1], X, X[:, 0], weights=w).quality
+    assert found["R²"] == pytest.approx(metrics.r2_score(X[100:, 0], X[100:, 1]))
+
+
+def test_worse_than_the_mean_is_said(X):
+    found = told_of(lambda X: -5 * X[:, 0], X, X[:, 0]).quality
+    assert found["R²"] < 0
+    assert "worse than the labels’ own mean" in found.said[0]
+
+
+@pytest.mark.parametrize(
+    ("model", "labels", "why"),
+    [
+        (lambda X: X[:, 0], None, "No labels were given"),
+        (lambda X: X[:, 0], "text", "no numbers"),
+        (lambda X: X[:, 0], "infinite", "no finite numbers"),
+        (lambda X: X[:, 0], "none", "Fewer than two rows"),
+        (sd.probability(lambda X: 1 / (1 + np.exp(-X[:, 0]))), "text", "no classes of the model"),
+        (
+            sd.entropy(lambda X: (X[:, 0], 1 + X[:, 1] ** 2)),
+            "numbers",
+            "no prediction of the labels",
+        ),
+        (sd.prediction(lambda X: X, output=1), "numbers", "several outputs"),
+    ],
+)
+def test_where_there_is_none_it_is_said_why(X, model, labels, why):
+    given = {
+        None: None,
+        "text": np.array(["<b>", "c"] * 200),
+        "infinite": np.full(400, np.inf),
+        "none": np.full(400, np.nan),
+        "numbers": X[:, 0],
+    }
+    told = told_of(model, X, given[labels])
+    assert told.quality is None
+    assert why in told.reasons["quality"]
+
+
+def test_labels_that_are_all_the_same(X):
+    found = told_of(lambda X: X[:, 0], X, np.ones(400)).quality
+    assert "R²" not in found
+    assert "no R²" in found.said[0]
+    one = told_of(sd.probability(lambda X: 1 / (1 + np.exp(-X[:, 0]))), X, np.ones(400)).quality
+    assert "AUC" not in one
+    assert one["accuracy"] == pytest.approx(np.mean(X[:, 0] > 0))
