@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ from typer.testing import CliRunner
 
 import skedasis as sd
 from skedasis.cli import app
+from tests.unit.shop import headings
 
 MODULE = """
 import numpy as np
@@ -147,7 +149,7 @@ def test_report(folder):
     )
     assert done.exit_code == 0, done.output
     page = (folder / "page.html").read_text("utf-8")
-    assert "<h1>Pots &amp; pans</h1>" in page
+    assert headings(page, "h1") == ["Pots & pans"]
     assert "LinearRegression" in page
 
 
@@ -163,9 +165,12 @@ def test_report_of_two(folder):
 
 def test_demo_passes_its_options_on(monkeypatch, tmp_path):
     seen = {}
-    monkeypatch.setattr(
-        "skedasis.demo.demo", lambda *args, **kwargs: seen.update(kwargs, args=args)
-    )
+
+    def demo(*args, **kwargs):
+        seen.update(kwargs, args=args)
+        return SimpleNamespace(path=tmp_path / "report.html", figures=(tmp_path / "a.png",))
+
+    monkeypatch.setattr("skedasis.demo.demo", demo)
     done = call(
         *(
             "demo",
@@ -184,6 +189,12 @@ def test_demo_passes_its_options_on(monkeypatch, tmp_path):
     assert done.exit_code == 0, done.output
     assert [str(a) for a in seen["args"]] == ["x.csv", "t", str(tmp_path)]
     assert (seen["class_"], seen["rows"], seen["seed"]) == ("c", 9, 0)
+    assert seen["progress"] is None
+    done = call("demo", "--sample", 9, "--no-progress", "--json", "--out", tmp_path)
+    assert json.loads(done.stdout)["written"] == [
+        str(p) for p in (tmp_path / "report.html", tmp_path / "a.png")
+    ]
+    assert (seen["rows"], seen["progress"]) == (9, False)
 
 
 def test_demo_errors_are_one_line(folder):

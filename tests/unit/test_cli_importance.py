@@ -334,7 +334,7 @@ def test_help(folder):
         "--loss",
         "--conditional",
         "--rows",
-        "skedasis importance --model",
+        "skedasis importance my:clf",
         "not trained on",
     ):
         assert word in done.stdout

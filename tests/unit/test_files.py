@@ -125,3 +125,141 @@ def test_damaged_parquet(tmp_path):
     (tmp_path / "t.parquet").write_bytes(b"PAR1 and then nothing")
     with pytest.raises(sd.DataError, match="a file that cannot be read"):
         read_table(tmp_path / "t.parquet")
+
+
+# ------------------------------------------------------------------------------ Feather, Arrow, gzip
+
+FRAME = pd.DataFrame({"a": [1, 2, 3], "b": ["x", None, "z"], "c": [0.5, np.nan, 2.0]})
+
+
+def columnar(folder):
+    """Write the same table in every form."""
+    FRAME.to_feather(folder / "t.feather", compression="zstd")
+    FRAME.to_parquet(folder / "t.pq")
+    polars = pytest.importorskip("polars")
+    polars.from_pandas(FRAME).write_ipc(folder / "t.arrow")
+    polars.from_pandas(FRAME).write_ipc_stream(folder / "stream.ipc")
+    FRAME.to_csv(folder / "t.csv.gz", index=False)
+    (folder / "parquet.csv").write_bytes((folder / "t.pq").read_bytes())
+    (folder / "arrow.txt").write_bytes((folder / "t.arrow").read_bytes())
+
+
+FORMS = ["t.feather", "t.pq", "t.arrow", "stream.ipc", "t.csv.gz", "parquet.csv", "arrow.txt"]
+
+
+@pytest.mark.parametrize("name", FORMS)
+@pytest.mark.parametrize("installed", ["pandas", "polars"])
+def test_every_form_of_a_table(tmp_path, monkeypatch, installed, name):
+    columnar(tmp_path)
+    monkeypatch.setattr(files, "_LIBRARIES", (installed,))
+    t = read_table(tmp_path / name)
+    assert t.names == ("a", "b", "c")
+    assert type(t.data).__module__.startswith(installed)
+    np.testing.assert_array_equal(t.column("a"), FRAME["a"])
+    np.testing.assert_array_equal(t.column("c"), FRAME["c"])
+    assert list(t.column("b"))[::2] == ["x", "z"]
+    assert files.header(tmp_path / name) == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("name", ["t.feather", "t.arrow", "t.pq", "t.csv.gz", "stream.ipc"])
+@pytest.mark.parametrize("part", [0.02, 0.4, 0.95])
+@pytest.mark.parametrize("installed", ["pandas", "polars"])
+def test_tables_that_are_cut_off(tmp_path, monkeypatch, installed, name, part):
+    columnar(tmp_path)
+    monkeypatch.setattr(files, "_LIBRARIES", (installed,))
+    raw = (tmp_path / name).read_bytes()
+    (tmp_path / name).write_bytes(raw[: max(1, int(part * len(raw)))])
+    try:
+        t = read_table(tmp_path / name)
+    except sd.DataError as error:
+        message = str(error)
+    else:
+        # A stream may end anywhere; what had been written of it is whole.
+        assert name == "stream.ipc"
+        assert len(t) == 3
+        return
+    assert str(tmp_path / name) in message
+    # Of the first byte alone nobody can say what it was.
+    known = ("cannot be read", "cut off", "no row", "an empty file")
+    assert any(words in message for words in known)
+
+
+@pytest.mark.parametrize("suffix", [".feather", ".arrow", ".parquet", ".ipc"])
+@pytest.mark.parametrize("content", [b"", b"hello, world " * 9, b"ARROW1\x00\x00" + b"\xff" * 40])
+def test_files_that_are_called_tables(tmp_path, suffix, content):
+    with pytest.raises(sd.DataError, match=r"an empty file|cannot be read|binary") as caught:
+        table(tmp_path, content, f"t{suffix}")
+    assert str(tmp_path) in str(caught.value)
+    assert files.header(tmp_path / f"t{suffix}") == []
+
+
+@pytest.mark.parametrize("ending", ["parquet", "arrow"])
+@pytest.mark.parametrize("installed", ["pandas", "polars"])
+def test_names_that_stand_twice_in_a_file(tmp_path, monkeypatch, capfd, installed, ending):
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet
+
+    monkeypatch.setattr(files, "_LIBRARIES", (installed,))
+    twice = pa.table([pa.array([1, 2]), pa.array([3, 4])], names=["a", "a"])
+    path = tmp_path / f"t.{ending}"
+    if ending == "parquet":
+        pyarrow.parquet.write_table(twice, path)
+    else:
+        with pa.ipc.new_file(str(path), twice.schema) as writer:
+            writer.write_table(twice)
+    with pytest.raises(sd.DataError, match="the column name 'a' more than once"):
+        read_table(path)
+    assert capfd.readouterr().err == ""  # Polars would print a panic
+
+
+@pytest.mark.parametrize("ending", ["feather", "parquet"])
+def test_tables_without_rows_or_columns(tmp_path, ending):
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.feather
+    import pyarrow.parquet
+
+    write = pyarrow.feather.write_feather if ending == "feather" else pyarrow.parquet.write_table
+    for made, message in (
+        (pa.table({"a": pa.array([], pa.int64())}), "no row"),
+        (pa.table({}), "no "),
+    ):
+        write(made, tmp_path / f"t.{ending}")
+        with pytest.raises(sd.DataError, match=message):
+            read_table(tmp_path / f"t.{ending}")
+
+
+def test_feather_without_a_reader(tmp_path, monkeypatch):
+    FRAME.to_feather(tmp_path / "t.feather")
+    monkeypatch.setattr(files, "_LIBRARIES", ())
+    with pytest.raises(sd.DataError, match=r"an Arrow file and no library .* pip install polars"):
+        read_table(tmp_path / "t.feather")
+
+
+def test_a_damaged_gzip(tmp_path):
+    import gzip
+
+    raw = bytearray(gzip.compress(b"a,b\n" + b"1,2\n" * 5000))
+    raw[30] ^= 0xFF
+    with pytest.raises(sd.DataError, match="cut off or damaged"):
+        table(tmp_path, bytes(raw), "t.csv.gz")
+
+
+def test_a_file_that_may_not_be_read(tmp_path, monkeypatch):
+    path = tmp_path / "t.csv"
+    path.write_text("a\n1\n")
+
+    def locked(self, *args, **kwargs):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(type(path), "open", locked)
+    with pytest.raises(sd.DataError, match=r"cannot be read \(Permission denied\)"):
+        read_table(path)
+    assert files.header(path) == []
+
+
+def test_a_header_at_the_end_of_what_is_looked_at(tmp_path, monkeypatch):
+    path = tmp_path / "t.csv"
+    path.write_bytes("Größe,b\n".encode() + "é,1\n".encode() * 50)
+    for size in range(10, 30):
+        monkeypatch.setattr(files, "_BEGINNING", size)
+        assert files.header(path) == ["Größe", "b"]

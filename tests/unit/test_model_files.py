@@ -92,7 +92,9 @@ def test_xgboosts_files_that_are_cut_off_are_refused(tmp_path, suffix):
     [
         ("model.txt", b"age,price\n1,2\n", ("none of LightGBM",)),
         ("model.json", b'{"a": 1}', ("none of XGBoost",)),
-        ("model.pkl", b"", ("a file .pkl", "Pass the fitted model itself")),
+        ("model.pkl", b"", ("an empty file", "Save it anew")),
+        ("model.pkl", b"\x80\x04.", ("a pickle, and to load it is to run", "--trust-pickle")),
+        ("model.cbm", b"CBM1", ("a file .cbm", "Pass the fitted model itself")),
         ("model", b"", ("without a suffix",)),
         ("gone.txt", None, ("no file", "Check the path")),
     ],

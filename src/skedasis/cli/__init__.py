@@ -4,12 +4,18 @@ Every command starts after a plain install. What it needs beyond that is loaded,
 
 | file | what it holds |
 |---|---|
-| `commands` | the commands |
-| `importance` | one of them: `skedasis importance` |
-| `options` | the options that commands share |
-| `ask` | from options to what the library takes: models, columns, quantities, methods |
+| `commands` | the commands by name |
+| `report`, `effect`, `importance`, `demo`, `about` | their options, and what they do |
+| `order` | from a dataclass of options to a command |
+| `given` | options of a model and of data, and what they give |
+| `models` | models by their path or file, and their columns |
+| `ask` | from options to what the library takes: columns, quantities, methods |
+| `complete` | what may stand behind a Tab |
 | `tell` | from results to a terminal and into files |
 | `tables` | importances and diagnoses for a terminal |
+| `talk` | remarks and warnings |
+| `machine` | results as JSON |
+| `shell` | exit codes, streams, errors |
 """
 
 from __future__ import annotations

@@ -1,85 +1,18 @@
-"""From what stands in a shell to what the library takes: models, columns, quantities, methods."""
+"""From what stands in a shell to what the library takes: columns, quantities, methods."""
 
 from __future__ import annotations
 
 import csv
-import importlib
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from skedasis.cli.complete import QUANTITIES
 from skedasis.errors import DataError, explained
 
 if TYPE_CHECKING:
     from skedasis.data.files import Table
     from skedasis.data.schema import Feature
-
-FILES = (".txt", ".json", ".ubj", ".onnx")
-"""What the files of LightGBM, XGBoost and ONNX end with."""
-METHODS = ("rhale", "ale", "dale", "uale", "pdp", "ice", "mplot")
-
-
-def load_model(spec: str) -> Any:
-    """Import a model by its path, such as ``my_module:model``, or open the file that its library has saved.
-
-    For modules the working directory is searched first.
-
-    Raises
-    ------
-    DataError
-        For a path of another form, a module or a name that is not there, and files that hold no whole model.
-    """
-    if ":" not in spec and Path(spec).suffix.lower() in FILES:
-        from skedasis.quantity.files import opened
-
-        return opened(spec)
-    module_name, colon, path = spec.partition(":")
-    if not (module_name and colon and path):
-        raise DataError(
-            explained(
-                "--model",
-                repr(spec),
-                f"MODULE:OBJECT, or a file {', '.join(FILES)}",
-                "Write it as my_module:model",
-            )
-        )
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
-    try:
-        found: Any = importlib.import_module(module_name)
-    except ModuleNotFoundError as error:
-        if error.name is None or not f"{module_name}.".startswith(f"{error.name}."):
-            raise DataError(
-                explained(
-                    f"--model {spec}",
-                    f"a module that needs {error.name!r}, which is not installed",
-                    "a module that can be imported",
-                    f"Install it: pip install {error.name}",
-                )
-            ) from error
-        got, fix = f"no module {error.name!r}", f"Run it from the folder that holds {error.name}.py"
-        raise DataError(explained("--model", got, "a module", fix)) from error
-    for name in path.split("."):
-        if not hasattr(found, name):
-            public = [n for n in vars(found) if not n.startswith("_")][:12]
-            got = f"no {name!r} in {module_name}"
-            raise DataError(explained("--model", got, f"one of {public}", "Name one of them"))
-        found = getattr(found, name)
-    return found
-
-
-def features_of(table: Table, model: Any, target: str | None) -> Table:
-    """Return the columns that a model was fitted on, or all but the target."""
-    fitted = getattr(model, "feature_names_in_", None)
-    if fitted is not None:
-        return table.select([str(name) for name in fitted])
-    if target is None:
-        return table
-    table.place(target, "--target")
-    return table.select([name for name in table.names if name != target])
 
 
 def labelled(table: Table, target: str) -> tuple[Table, int]:
@@ -104,18 +37,106 @@ def labelled(table: Table, target: str) -> tuple[Table, int]:
     return (table.take(np.flatnonzero(~missing)) if left else table), left
 
 
-def quantity_of(model: Any, class_: str | None) -> Any:
-    """Return what is explained of a model: with ``--class``, that class's probability."""
-    from skedasis.quantity.outputs import probability
+def class_of(model: Any, class_: str) -> Any:
+    """Return a class as the model knows it: a shell knows text only, a label may be a number or a truth value."""
+    labels = [label for label in getattr(model, "classes_", ()) if str(label) == class_]
+    return labels[0].item() if labels and hasattr(labels[0], "item") else class_
+
+
+def quantity_of(
+    model: Any, class_: str | None, kind: str | None = None, loss: str | None = None
+) -> Any:
+    """Return what is explained of a model.
+
+    Parameters
+    ----------
+    model : object
+    class_ : str, optional
+        The class whose probability or logit is meant.
+    kind : str, optional
+        One of `complete.QUANTITIES`; None leaves it to the model, and is a probability where a class is named.
+    loss : str, optional
+        Of ``loss``, which it stands for where no kind is named.
+
+    Raises
+    ------
+    DataError
+        For a kind that is none, and options that do not go together.
+    """
+    from skedasis.quantity import outputs, uncertainty
     from skedasis.quantity.wrap import as_quantity
 
-    if class_ is None:
+    kind = kind_of(kind, class_, loss)
+    if kind is None:
         return as_quantity(model)
-    # A shell knows text only; a label may be a number or a truth value.
-    labels = [label for label in getattr(model, "classes_", ()) if str(label) == class_]
-    return probability(
-        model, class_=labels[0].item() if labels and hasattr(labels[0], "item") else class_
-    )
+    if kind == "loss":
+        return _loss(model, loss)
+    if kind in ("probability", "logit"):
+        label = None if class_ is None else class_of(model, class_)
+        make: Any = getattr(outputs, kind)
+        return make(model, class_=label)
+    kinds = {
+        "prediction": outputs.prediction,
+        "likelihood": uncertainty.nll,
+        "entropy": uncertainty.entropy,
+        "variance": uncertainty.predictive_variance,
+    }
+    return kinds[kind](model)
+
+
+def kind_of(kind: str | None, class_: str | None, loss: str | None) -> str | None:
+    """Return the kind of quantity that options ask for, None where they leave it to the model.
+
+    Raises
+    ------
+    DataError
+        For a kind that is none, and options that do not go together.
+    """
+    if kind is None:
+        kind = "loss" if loss is not None else None if class_ is None else "probability"
+    elif kind not in QUANTITIES:
+        got, fix = repr(kind), "Name one"
+        raise DataError(explained("--quantity", got, f"one of {', '.join(QUANTITIES)}", fix))
+    if loss is not None and kind != "loss":
+        raise DataError(
+            explained("--loss", f"--quantity {kind}", "--quantity loss", "Leave one of them out")
+        )
+    if class_ is not None and kind not in ("probability", "logit"):
+        raise DataError(
+            explained(
+                "--class",
+                f"--quantity {kind}",
+                "--quantity probability or logit",
+                "Leave one of them out",
+            )
+        )
+    return kind
+
+
+def _loss(model: Any, kind: str | None) -> Any:
+    from skedasis.quantity.fitted import is_classifier
+    from skedasis.quantity.loss import loss
+
+    return loss(model, kind or ("zero_one" if is_classifier(model) else "squared_error"))
+
+
+def check_labels(
+    kind: str | None, class_: str | None, loss: str | None, target: str | None
+) -> bool:
+    """Check options of a quantity before anything is read; return whether it is one of the labels.
+
+    Raises
+    ------
+    DataError
+        For options that do not go together, and labels that are needed and not named.
+    """
+    kind = kind_of(kind, class_, loss)
+    if kind not in ("likelihood", "loss"):
+        return False
+    if target is None:
+        got, fix = f"none, for --quantity {kind}", "Name it, or leave the quantity out"
+        raise DataError(explained("--target", got, "the column of the labels", fix))
+    return True
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,6 +165,10 @@ class Columns:
             Where there is none: the message suggests the nearest name.
         """
         return name if name in (self.groups or {}) else self.table.place(name, option)
+
+    def name(self, wanted: str | int) -> str:
+        """Return a group's or column's name."""
+        return wanted if isinstance(wanted, str) else self.table.names[wanted]
 
     def features(self, wanted: str | int | tuple[str | int, ...]) -> tuple[Feature, ...]:
         """Return the one or two features that are meant."""

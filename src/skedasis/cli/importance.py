@@ -7,62 +7,85 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from skedasis.cli import ask, tell
-from skedasis.cli.options import AnyClass, Categorical, Data, Groups, Model, Out
+from skedasis.cli import ask, given, tell
+from skedasis.cli.complete import IMPORTANCES, LOSSES, importances, losses
+from skedasis.cli.given import Data, DataArgument, Model, ModelArgument, Trust
+from skedasis.cli.order import Told
+from skedasis.cli.tell import Out
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError, explained
 
 if TYPE_CHECKING:
     from skedasis.cli.ask import Columns
+    from skedasis.cli.given import Rows
+    from skedasis.cli.talk import Talk
 
-QUANTITIES = ("both", "likelihood", "entropy", "variance", "loss", "prediction")
 _LABELLED = ("both", "likelihood", "loss")
 _FOREST_ROWS = 2000, 100
 """What `sd.diagnose` takes by default, and what a forest should have however few rows are asked for."""
-Labels = Annotated[
-    str | None,
-    typer.Option(
-        help="The column of the labels; entropy and prediction need none.", metavar="COLUMN"
-    ),
-]
-Quantity = Annotated[
-    str | None,
-    typer.Option(
-        help=f"What rises when a feature's values are replaced: {', '.join(QUANTITIES)}. By default both (likelihood "
-        "and entropy, with a verdict) of a model with a predictive distribution, else its loss.",
-        show_default=False,
-        metavar="NAME",
-    ),
-]
-Loss = Annotated[
-    str | None,
-    typer.Option(
-        help="squared_error, absolute_error, pinball, log_loss or zero_one. By default squared_error, of classes "
-        "zero_one.",
-        show_default=False,
-        metavar="NAME",
-    ),
-]
-Conditional = Annotated[
-    bool,
-    typer.Option(
-        "--conditional",
-        help="Replace values within groups of rows that are alike in the rest; of likelihood and loss.",
-    ),
-]
 IMPORTANCE_EXAMPLES = """Examples
 
 \b
-skedasis importance --model my:clf --data houses.csv --target sold
+skedasis importance my:clf houses.csv --target sold
     likelihood and entropy of each feature, and a verdict
-skedasis importance --model my:clf --data houses.csv --target sold --out sold.png
+skedasis importance my:clf houses.csv --target sold -o sold.png
     the same as a figure
-skedasis importance --model my:model --data houses.csv --target price --loss absolute_error
+skedasis importance model.txt houses.csv --target price --loss absolute_error
     permutation importance of a loss
-skedasis importance --model my:clf --data houses.csv --quantity entropy
-    what makes the model certain: needs no target
-skedasis importance --model my:clf --data houses.csv --target sold --group heating=gas,oil,wood
+skedasis importance model.txt houses.csv --target price --weights visits
+    some rows count more than once
+skedasis importance my:clf houses.csv --quantity entropy --sample 100
+    what makes the model certain, at a hundred rows: needs no target
+skedasis importance my:clf houses.csv --target sold --group fuel=gas,oil,wood
     columns that move together
+skedasis importance my:clf houses.csv --target sold --json
+    for machines
 """
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImportanceOrder(Model, Trust, Data, Told):
+    """The options of `skedasis importance`."""
+
+    model_: ModelArgument = None
+    data_: DataArgument = None
+    out: Out = None
+    quantity: Annotated[
+        str | None,
+        typer.Option(
+            help=f"What rises when a feature's values are replaced: {', '.join(IMPORTANCES)}. By default both "
+            "(likelihood and entropy, with a verdict) of a model with a predictive distribution, else its loss.",
+            show_default=False,
+            metavar="NAME",
+            autocompletion=importances,
+        ),
+    ] = None
+    loss: Annotated[
+        str | None,
+        typer.Option(
+            help=f"{', '.join(LOSSES)}. By default squared_error, of classes zero_one.",
+            show_default=False,
+            metavar="NAME",
+            autocompletion=losses,
+        ),
+    ] = None
+    repeats: Annotated[
+        int, typer.Option(help="Permutations of each feature.", metavar="N", min=1)
+    ] = 10
+    conditional: Annotated[
+        bool,
+        typer.Option(
+            "--conditional",
+            help="Replace values within groups of rows that are alike in the rest; of likelihood and loss.",
+        ),
+    ] = False
+    rows: Annotated[
+        int | None,
+        typer.Option(
+            help="Replace values in a sample of so many rows; by default in all.",
+            metavar="N",
+            min=1,
+        ),
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -72,7 +95,7 @@ class Asked:
     Parameters
     ----------
     quantity : str, optional
-        One of `QUANTITIES`; None leaves it to the model.
+        One of `complete.IMPORTANCES`; None leaves it to the model.
     loss : str, optional
     repeats : int
     rows : int, optional
@@ -90,8 +113,8 @@ class Asked:
     seed: int
 
     def __post_init__(self) -> None:
-        if self.quantity is not None and self.quantity not in QUANTITIES:
-            known = ", ".join(QUANTITIES)
+        if self.quantity is not None and self.quantity not in IMPORTANCES:
+            known = ", ".join(IMPORTANCES)
             raise DataError(
                 explained("--quantity", repr(self.quantity), f"one of {known}", "Name one")
             )
@@ -115,48 +138,44 @@ class Asked:
         return PFI(repeats=self.repeats, max_samples=self.rows, conditional=self.conditional)
 
 
-def importance_command(  # noqa: PLR0917 - typer names them all
-    model: Model,
-    data: Data,
-    target: Labels = None,
-    quantity: Quantity = None,
-    loss: Loss = None,
-    repeats: Annotated[int, typer.Option(help="Permutations of each feature.", min=1)] = 10,
-    conditional: Conditional = False,
-    rows: Annotated[
-        int | None,
-        typer.Option(help="Take a sample of so many rows; by default all.", min=1),
-    ] = None,
-    class_: AnyClass = None,
-    categorical: Categorical = None,
-    group: Groups = None,
-    out: Out = None,
-    seed: int = 0,
-) -> None:
+def importance(order: ImportanceOrder, talk: Talk) -> dict[str, Any]:
     """Say how much a model needs each feature: print the numbers, and write a figure or the numbers into a file.
 
     Bring rows that the model was not trained on. Of rows that it knows by heart, values of other rows make it worse and
     less certain whatever the feature is: even noise looks important, and shared.
     """
-    from skedasis.data.files import read_table
+    tell.checked_ending(order.out)
+    asked = Asked(
+        order.quantity,
+        order.loss,
+        order.repeats,
+        order.rows,
+        order.conditional,
+        order.class_,
+        order.seed,
+    )
+    models, data, more = given.placed(order.model, order.data, order.model_, order.data_, ())
+    path = given.needed(models, data, "importance")
+    if more:
+        raise DataError(
+            explained("DATA", f"{more[0]!r} besides", "one file", "Leave one of them out")
+        )
+    # The columns that are named are looked for at once: a model may take long to load.
+    table = given.read(order, path, talk, order.bars)
+    model = given.load(order, models[0], talk, order.bars)
+    labelled = asked.quantity in (None, *_LABELLED)
+    rows = given.rows_of(order, table, talk, labelled=labelled)
+    columns = given.columns_of(order, rows.table, model)
+    asked = _settled(asked, model, columns, rows.labels, talk)
+    found = _found(asked, model, columns, rows, order.bars)
+    several = found.items() if isinstance(found, dict) else None
+    results: Any = (
+        [({}, found)] if several is None else [({"class": label}, one) for label, one in several]
+    )
+    return {"rows": rows.counts, **tell.tell(results, order.out, talk)}
 
-    tell.checked_ending(out)
-    asked = Asked(quantity, loss, repeats, rows, conditional, class_, seed)
-    table = read_table(data)
-    if target is not None:  # told at once: a model may take long to load
-        table.place(target, "--target")
-    loaded = ask.load_model(model)
-    if target is not None and asked.quantity in (None, *_LABELLED):
-        table, left = ask.labelled(table, target)
-        if left:
-            tell.say(f"left out  {left:,} rows without a {target}")
-    labels = None if target is None else table.column(target)
-    columns = ask.columns_of(ask.features_of(table, loaded, target), categorical, group)
-    asked = _settled(asked, loaded, columns, labels)
-    tell.tell(_found(asked, loaded, columns, labels), out)
 
-
-def _settled(asked: Asked, model: Any, columns: Columns, labels: Any) -> Asked:
+def _settled(asked: Asked, model: Any, columns: Columns, labels: Any, talk: Talk) -> Asked:
     """Settle what the options leave open, and say so.
 
     Raises
@@ -172,7 +191,7 @@ def _settled(asked: Asked, model: Any, columns: Columns, labels: Any) -> Asked:
         asked = replace(asked, quantity=usual if predictive else "loss")
         if not predictive and asked.loss is None:
             asked = replace(asked, loss=_usual_loss(model, labels))
-            tell.say(f"loss      {asked.loss}, for {title(model)} says nothing of its uncertainty")
+            talk.say(f"loss      {asked.loss}, for {title(model)} says nothing of its uncertainty")
     if asked.quantity == "loss" and asked.loss is None:
         asked = replace(asked, loss=_usual_loss(model, labels))
     if asked.quantity in _LABELLED and labels is None:
@@ -212,26 +231,27 @@ def _usual_loss(model: Any, labels: Any) -> str:
     return "zero_one" if is_classifier(model) or text else "squared_error"
 
 
-def _found(asked: Asked, model: Any, columns: Columns, labels: Any) -> Any:
+def _found(asked: Asked, model: Any, columns: Columns, rows: Rows, bars: bool | None) -> Any:
     """Do the work."""
     from skedasis.analysis import diagnose
     from skedasis.engine import explain
 
     data: Any = columns.table.data
-    given: Any = {"schema": columns.schema, "groups": columns.groups}
+    said: Any = {"schema": columns.schema, "groups": columns.groups}
+    said |= {"weights": rows.weights, "progress": bars}
     if asked.quantity != "both":
         quantity = _quantity(asked, model)
-        return explain(quantity, data, y=labels, method=asked.method, seed=asked.seed, **given)
+        return explain(quantity, data, y=rows.labels, method=asked.method, seed=asked.seed, **said)
     usual, least = _FOREST_ROWS
     return diagnose(
         model,
         data,
-        labels,
+        rows.labels,
         repeats=asked.repeats,
         max_samples=asked.rows,
         dependence_rows=usual if asked.rows is None else min(usual, max(least, asked.rows)),
         seed=asked.seed,
-        **given,
+        **said,
     )
 
 

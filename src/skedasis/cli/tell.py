@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
-from rich.console import Console
+import typer
 
+from skedasis.cli import machine
 from skedasis.errors import DataError, explained
 
 if TYPE_CHECKING:
+    from skedasis.cli.talk import Talk
     from skedasis.results.diagnosis import Diagnosis
     from skedasis.results.effect import Effect
     from skedasis.results.importance import Importance
@@ -19,36 +22,21 @@ if TYPE_CHECKING:
 
 Result: TypeAlias = "Effect | Surface | Importance | Diagnosis"
 
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        "-o",
+        help="A figure (.png, .svg, .pdf), an interactive page (.html) or the numbers (.csv, .json, .npz).",
+        metavar="FILE",
+    ),
+]
 NUMBERS = (".csv", ".json", ".npz")
 FIGURES = (".png", ".svg", ".pdf")
+PAGES = (".html",)
 
 
-def say(text: str) -> None:
-    """Print a line as it is: a path or a column's name may look like markup, and is not to be broken."""
-    Console().print(text, markup=False, highlight=False, soft_wrap=True)
-
-
-def tell(found: Result | dict[Any, Result], out: Path | None) -> None:
-    """Print a result, or one for each class, and write it if a file is named.
-
-    Parameters
-    ----------
-    found : Effect, Surface, Importance, Diagnosis, or dict of these by class
-    out : Path, optional
-        Of several classes each has a file of its own, with the class in its name.
-    """
-    results = list(found.values()) if isinstance(found, dict) else [found]
-    for result in results:
-        show(result)
-    if out is None:
-        return
-    paths = paths_of(out, list(found)) if isinstance(found, dict) else [out]
-    for result, path in zip(results, paths, strict=True):
-        write(result, path)
-        say(f"written  {path}")
-
-
-def show(result: Result) -> None:
+def show(result: Result, talk: Talk) -> None:
     """Print a result's numbers, and what is to be said of them."""
     from skedasis.cli import tables
     from skedasis.report.terminal import numbers, surface
@@ -57,13 +45,43 @@ def show(result: Result) -> None:
     from skedasis.results.surfaces.surface import Surface
 
     if isinstance(result, Importance):
-        Console().print(tables.importance(result))
+        talk.show(tables.importance(result))
     elif isinstance(result, Diagnosis):
-        Console().print(tables.diagnosis(result))
-        for line in tables.sentences(result):
-            say(line)
+        talk.show(tables.diagnosis(result))
+        talk.lines(tables.sentences(result))
     else:
-        Console().print(surface(result) if isinstance(result, Surface) else numbers(result))
+        talk.show(surface(result) if isinstance(result, Surface) else numbers(result))
+
+
+def tell(
+    found: Sequence[tuple[dict[str, Any], Result]], out: Path | None, talk: Talk
+) -> dict[str, Any]:
+    """Print results, and write them if a file is named.
+
+    Parameters
+    ----------
+    found : list of dict and Effect, Surface, Importance or Diagnosis
+        What tells a result apart from the others, such as its class, and the result. If there are several, each has a
+        file of its own with that in its name.
+    out : Path, optional
+    talk : Talk
+
+    Returns
+    -------
+    dict
+        What a document says of it.
+    """
+    for _, result in found:
+        show(result, talk)
+    written: list[Path] = []
+    if out is not None:
+        labels = [tuple(apart.values()) for apart, _ in found]
+        written = paths_of(out, labels) if labels != [()] else [out]
+        for (_, result), path in zip(found, written, strict=True):
+            write(result, path)
+            talk.written(path)
+    results = [machine.result(result, **apart) for apart, result in found] if talk.json else []
+    return {"results": results, "written": written}
 
 
 def checked_ending(out: Path | None) -> str:
@@ -74,8 +92,8 @@ def checked_ending(out: Path | None) -> str:
     DataError
     """
     ending = ".png" if out is None else out.suffix.lower()
-    if ending not in (*FIGURES, *NUMBERS):
-        known = ", ".join((*FIGURES, *NUMBERS))
+    if ending not in (*FIGURES, *PAGES, *NUMBERS):
+        known = ", ".join((*FIGURES, *PAGES, *NUMBERS))
         raise DataError(
             explained("--out", repr(str(out)), f"a name that ends in {known}", "Rename it")
         )
@@ -95,7 +113,8 @@ def paths_of(out: Path, labels: list[Any]) -> list[Path]:
     seen: dict[str, int] = {}
     paths: list[Path] = []
     for label in labels:
-        name = file_name(str(label))
+        parts = label if isinstance(label, tuple) else (label,)
+        name = "-".join(file_name(str(part)) for part in parts)
         key, more = name.casefold(), ""
         # A number behind one name may be what another one is called.
         while f"{key}{more}" in seen:
@@ -112,20 +131,22 @@ def write(result: Result, out: Path) -> None:
     ending = out.suffix.lower()
     if ending in FIGURES:
         result.plot().savefig(out, dpi=160)
+    elif ending in PAGES:
+        result.explore().save(out)
     elif ending == ".npz":
         result.save(out)
     elif ending == ".json":
-        content = {**_tables(result), "provenance": result.provenance}
+        content = machine.jsonable({**tables_of(result), "provenance": result.provenance})
         out.write_text(json.dumps(content, indent=1, allow_nan=False), encoding="utf-8")
     else:
-        columns = next(iter(_tables(result).values()))
+        columns = next(iter(tables_of(result).values()))
         with out.open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
             writer.writerow(columns)
             writer.writerows(zip(*columns.values(), strict=True))
 
 
-def _tables(result: Result) -> dict[str, dict[str, list[Any]]]:
+def tables_of(result: Result) -> dict[str, dict[str, list[Any]]]:
     """Return all tables that a result has, by name, the most important one first."""
     from skedasis.results.diagnosis import Diagnosis
     from skedasis.results.importance import Importance
@@ -133,18 +154,12 @@ def _tables(result: Result) -> dict[str, dict[str, list[Any]]]:
     from skedasis.results.tables import surface_table, table_of
 
     if isinstance(result, Diagnosis):
-        return {"diagnosis": _plain(result.table())}
+        return {"diagnosis": machine.jsonable(result.table())}
     if isinstance(result, Importance):
-        return {what: _plain(result.table(what)) for what in ("importance", "values")}
+        return {what: machine.jsonable(result.table(what)) for what in ("importance", "values")}
     if isinstance(result, Surface):
         of = ["effect"] + ["cells"] * (result.cells is not None)
-        return {what: _plain(surface_table(result, what)) for what in of}
+        return {what: machine.jsonable(surface_table(result, what)) for what in of}
     of = ["effect"] + ["bins"] * (result.bins is not None)
     of += ["missing"] * (result.missing_point is not None)
-    return {what: _plain(table_of(result, what)) for what in of}
-
-
-def _plain(table: dict[str, Any]) -> dict[str, list[Any]]:
-    """Return columns as lists; what is not there is None, for JSON knows no NaN."""
-    lists = {k: v.tolist() if hasattr(v, "tolist") else list(v) for k, v in table.items()}
-    return {k: [None if v != v else v for v in values] for k, values in lists.items()}  # noqa: PLR0124 - NaN
+    return {what: machine.jsonable(table_of(result, what)) for what in of}

@@ -1,4 +1,4 @@
-"""Files: a CSV or Parquet file as a table, by whichever data frame library is installed.
+"""Files: a CSV, Parquet or Arrow file as a table, by whichever data frame library is installed.
 
 What a spreadsheet does to a CSV file is undone here: byte order marks, semicolons, decimal commas. Without a data frame
 library a CSV file of numbers is still read, into an array.
@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import csv
 import difflib
+import gzip
 import importlib.util
 import io
 import itertools
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,16 +21,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from skedasis.data.columnar import ARROW, PARQUET, arrow, names_in, parquet
 from skedasis.data.schema import Feature, check_names
 from skedasis.errors import DataError, explained
 from skedasis.typing import Ints
 
 _LIBRARIES = ("pandas", "polars")
 """Those whose frames scikit-learn's transformers know, in the order in which they are tried."""
-_PARQUET = {".parquet", ".pq"}
+ENDINGS = (".csv", ".tsv", ".txt", ".csv.gz", *PARQUET, *ARROW)
+"""What the files end with that are suggested where a name is wrong."""
+_GZIP = b"\x1f\x8b"
 _DELIMITERS = ",;\t|"
 _MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")
 _LOOKED_AT = 1000
+_BEGINNING = 1 << 20
+"""Bytes in which a header is looked for."""
 _DECIMAL_COMMA = r"^\s*[-+]?\d+(?:,\d+)?(?:[eE][-+]?\d+)?\s*$"
 
 
@@ -106,29 +113,97 @@ class Table:
 
 
 def read_table(path: str | Path) -> Table:
-    """Read a CSV or Parquet file.
+    """Read a CSV, Parquet or Arrow file.
 
     Parameters
     ----------
     path : str or Path
-        Parquet if it ends in ``.parquet`` or ``.pq``; else text with commas, semicolons, tabs or bars between columns.
+        Parquet if it ends in ``.parquet`` or ``.pq``, Arrow if it ends in ``.feather``, ``.arrow`` or ``.ipc``; else
+        text with commas, semicolons, tabs or bars between columns, which may be compressed by gzip.
 
     Raises
     ------
     DataError
-        For a file that is not there, is empty, has a column name twice or rows of different lengths, or needs a library
-        that is not installed.
+        For a file that is not there, is empty or damaged, has a column name twice or rows of different lengths, or
+        needs a library that is not installed.
     """
     path = Path(path)
     if not path.is_file():
-        raise DataError(explained("data", _absence(path), "a CSV or Parquet file", _nearby(path)))
-    table = _parquet(path) if path.suffix.lower() in _PARQUET else _csv(path)
+        raise DataError(
+            explained("data", _absence(path), "a CSV, Parquet or Arrow file", _nearby(path))
+        )
+    try:
+        table = _read(path)
+    except OSError as error:
+        got = f"a file that cannot be read ({error.strerror or error})"
+        raise DataError(
+            explained(str(path), got, "a file of yours", "Check its permissions")
+        ) from error
     check_names(table.names)
+    if not table.names:
+        raise DataError(explained(str(path), "no column", "a table", "Check how it was written"))
     if len(table) == 0:
         raise DataError(
             explained(str(path), "no row", "a header and rows below it", "Check how it was written")
         )
     return table
+
+
+def _read(path: Path) -> Table:
+    kind, begins = _kind(path)
+    if kind == "text":
+        return _csv(path)
+    if not begins:
+        raise DataError(
+            explained(str(path), "an empty file", "a table", "Check how it was written")
+        )
+    check_names(names_in(path, is_parquet=kind == "Parquet"))
+    read = parquet if kind == "Parquet" else arrow
+    return _of_frame(read(path, _installed()))
+
+
+def _kind(path: Path) -> tuple[str, bytes]:
+    """Return what kind of file it is, and its first bytes: what it holds counts more than what it is called."""
+    with path.open("rb") as stream:
+        begins = stream.read(8)
+    suffix = path.suffix.lower()
+    if suffix in PARQUET or begins.startswith(b"PAR1"):
+        return "Parquet", begins
+    if suffix in ARROW or begins.startswith(b"ARROW1"):
+        return "Arrow", begins
+    return "text", begins
+
+
+def header(path: str | Path) -> list[str]:
+    """Return a file's column names after a look at its beginning; none where there is no such file, or it is damaged.
+
+    Examples
+    --------
+    >>> header("no-such-file.csv")
+    []
+    """
+    path = Path(path)
+    try:
+        kind, _ = _kind(path)
+        if kind != "text":
+            return names_in(path, is_parquet=kind == "Parquet")
+        with path.open("rb") as stream:
+            raw = stream.read(_BEGINNING)
+        if raw.startswith(_GZIP):
+            raw = zlib.decompressobj(wbits=31).decompress(raw, _BEGINNING)
+        if len(raw) == _BEGINNING and b"\n" in raw:
+            raw = raw[: raw.rindex(b"\n") + 1]  # no letter is cut in two
+        text = _as_text(path, raw)
+        rows = csv.reader(io.StringIO(text), delimiter=_delimiter(text))
+        return next((row for row in rows if row), [])
+    except (OSError, ValueError, csv.Error, zlib.error):
+        return []
+
+
+def _of_frame(frame: Any) -> Table:
+    import narwhals.stable.v2 as nw
+
+    return Table(frame, tuple(map(str, nw.from_native(frame, eager_only=True).columns)))
 
 
 def _absence(path: Path) -> str:
@@ -142,42 +217,13 @@ def _nearby(path: Path) -> str:
         there = [p.name for p in folder.iterdir() if p.is_file()]
     except OSError:
         return "Check the folder's name"
-    tables = [n for n in there if n.lower().endswith((".csv", ".tsv", ".txt", *_PARQUET))]
+    tables = [n for n in there if n.lower().endswith(ENDINGS)]
     near = difflib.get_close_matches(path.name, tables, n=1, cutoff=0.4)
     return f"Did you mean {str(folder / near[0])!r}?" if near else "Check the file's name"
 
 
 def _installed() -> list[Any]:
     return [name for name in _LIBRARIES if importlib.util.find_spec(name) is not None]
-
-
-# --------------------------------------------------------------------------------------------- Parquet
-
-
-def _parquet(path: Path) -> Table:
-    import narwhals.stable.v2 as nw
-
-    failures: list[str] = []
-    for library in _installed():
-        if library == "pandas" and importlib.util.find_spec("pyarrow") is None:
-            continue  # pandas reads Parquet by pyarrow only
-        try:
-            frame = nw.read_parquet(str(path), backend=library)
-        except Exception as error:  # noqa: BLE001 - each library has its own for a damaged file
-            failures.append(str(error).splitlines()[0])
-            continue
-        return Table(frame.to_native(), tuple(map(str, frame.columns)))
-    if failures:
-        got = f"a file that cannot be read ({failures[0]})"
-        raise DataError(explained(str(path), got, "a Parquet file", "Write it again"))
-    raise DataError(
-        explained(
-            str(path),
-            "a Parquet file and no library that reads it",
-            "Polars, or pandas with pyarrow",
-            "Install one: pip install polars",
-        )
-    )
 
 
 # ------------------------------------------------------------------------------------------------- CSV
@@ -201,18 +247,41 @@ def _csv(path: Path) -> Table:
 
 def _decoded(path: Path) -> str:
     raw = path.read_bytes()
+    if raw.startswith(_GZIP):
+        raw = _unpacked(path, raw)
+    return _as_text(path, raw)
+
+
+def _as_text(path: Path, raw: bytes) -> str:
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
         return raw.decode("utf-16", errors="replace")  # what a spreadsheet calls "Unicode text"
     if b"\0" in raw[:4096]:
         raise DataError(
             explained(
-                str(path), "a binary file", "text with one row a line", "Save it as CSV or Parquet"
+                str(path),
+                "a binary file",
+                "text with one row a line",
+                "Save it as CSV, Parquet or Feather",
             )
         )
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError:
         return raw.decode("cp1252", errors="replace")
+
+
+def _unpacked(path: Path, raw: bytes) -> bytes:
+    try:
+        return gzip.decompress(raw)
+    except (OSError, EOFError, zlib.error) as error:
+        raise DataError(
+            explained(
+                str(path),
+                f"a compressed file that is cut off or damaged ({error})",
+                "a whole one",
+                "Compress it again",
+            )
+        ) from error
 
 
 def _delimiter(text: str) -> str:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from skedasis.data.source import to_array
-from skedasis.errors import DataError, UnsupportedError, explained
-
-_END = b"\nend of trees"
+from skedasis.errors import DataError, explained
+from skedasis.quantity.saved import boosters, networks, pickles, programs, skops
+from skedasis.quantity.saved.checks import head, is_pickled
 
 
 class XGBooster:
@@ -50,117 +49,69 @@ def is_booster(model: Any) -> bool:
     return kind.__name__ == "Booster" and kind.__module__.partition(".")[0] == "xgboost"
 
 
-def opened(path: str | os.PathLike[str]) -> Any:
-    """Return the model in a file of LightGBM, XGBoost or ONNX.
+def opened(path: str | os.PathLike[str], trust: Sequence[str] = (), *, pickle: bool = False) -> Any:
+    """Return the model in a file.
 
     Parameters
     ----------
     path : str or path
-        ``.txt`` of LightGBM, ``.json`` or ``.ubj`` of XGBoost, ``.onnx``. No file is read that could run code.
+        ``.txt`` of LightGBM, ``.json`` or ``.ubj`` of XGBoost, ``.onnx``, ``.skops``, ``.pt2`` of `torch.export.save`;
+        ``.pkl``, ``.pickle``, ``.joblib``, ``.pt`` and ``.pth`` where `pickle` is true.
+    trust : sequence of str
+        Types in a ``.skops`` file that may be made, besides those that skops knows to be harmless.
+    pickle : bool
+        Whether the file may run code. By default no file is read that could.
 
     Returns
     -------
     model
-        A booster, or an ONNX session.
+        A booster, an ONNX session, an estimator, a torch module.
 
     Raises
     ------
     DataError
-        For a file that is not there, of another kind, or cut off.
+        For a file that is not there, of another kind, cut off, or not trusted.
     UnsupportedError
         Where the library is not installed.
     """
     file = Path(path)
-    opener = _OPENERS.get(file.suffix.lower())
-    if opener is None:
+    suffix = file.suffix.lower()
+    if suffix not in SUFFIXES:
         raise DataError(
             explained(
                 f"model {str(path)!r}",
                 f"a file {file.suffix or 'without a suffix'}",
-                ".txt (LightGBM), .json or .ubj (XGBoost), or .onnx",
+                f"one of {', '.join(SUFFIXES)}",
                 "Pass the fitted model itself",
             )
         )
-    if not file.is_file():
-        raise DataError(explained("model", f"no file {str(path)!r}", "a file", "Check the path"))
-    return opener(file)
+    begins = head(file)
+    code = suffix in CODE or is_pickled(begins)
+    if code and not pickle:
+        raise pickles.refused(file)
+    if suffix in CODE:
+        return CODE[suffix](file)
+    if suffix == ".skops":
+        return skops.skops(file, trust)
+    if suffix == ".pt2":
+        return programs.program(file, pickle=pickle)
+    return PLAIN[suffix](file)
 
 
-def _lightgbm(file: Path) -> Any:
-    text = file.read_bytes()
-    # LightGBM itself ends the process where its text is cut off.
-    if not text.startswith(b"tree\n") or _END not in text or not _whole(text):
-        raise _broken(file, "LightGBM")
-    lightgbm = _library("lightgbm", file)
-    try:
-        return lightgbm.Booster(model_file=str(file))
-    except lightgbm.basic.LightGBMError as error:
-        raise _broken(file, "LightGBM") from error
-
-
-def _whole(text: bytes) -> bool:
-    """Return whether the trees are as long as the head of the file says."""
-    head = text[: text.find(b"\nTree=")].split(b"\n")
-    said = next((line for line in head if line.startswith(b"tree_sizes=")), b"")
-    sizes = [int(n) for n in said.partition(b"=")[2].split() if n.isdigit()]
-    start = text.find(b"\nTree=") + 1
-    return not sizes or start + sum(sizes) == text.index(_END) + 1
-
-
-def _xgboost(file: Path) -> Any:
-    if file.suffix.lower() == ".json":
-        try:
-            known = "learner" in json.loads(file.read_text())
-        except ValueError:
-            known = False
-        if not known:
-            raise _broken(file, "XGBoost")
-    xgboost = _library("xgboost", file)
-    try:
-        return xgboost.Booster(model_file=str(file))
-    except xgboost.core.XGBoostError as error:
-        raise _broken(file, "XGBoost") from error
-
-
-def _onnx(file: Path) -> Any:
-    runtime = _library("onnxruntime", file)
-    try:
-        return runtime.InferenceSession(str(file))
-    except Exception as error:
-        # Its errors have no common base but this; what they say stands behind.
-        raise _broken(file, "ONNX") from error
-
-
-_OPENERS: dict[str, Callable[[Path], Any]] = {
-    ".txt": _lightgbm,
-    ".json": _xgboost,
-    ".ubj": _xgboost,
-    ".onnx": _onnx,
+PLAIN: dict[str, Callable[[Path], Any]] = {
+    ".txt": boosters.lightgbm,
+    ".json": boosters.xgboost,
+    ".ubj": boosters.xgboost,
+    ".onnx": networks.onnx,
 }
-
-
-def _library(name: str, file: Path) -> Any:
-    import importlib
-
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        raise UnsupportedError(
-            explained(
-                f"model {str(file)!r}",
-                f"no {name}",
-                f"{name}, which reads it",
-                f"Install it: pip install {name}",
-            )
-        ) from error
-
-
-def _broken(file: Path, library: str) -> DataError:
-    return DataError(
-        explained(
-            f"model {str(file)!r}",
-            f"a file that is cut off, or none of {library}",
-            f"a whole model as {library} saves it",
-            "Save it anew",
-        )
-    )
+"""Files that are read as they are."""
+CODE: dict[str, Callable[[Path], Any]] = {
+    ".pkl": pickles.pickled,
+    ".pickle": pickles.pickled,
+    ".joblib": pickles.pickled,
+    ".pt": pickles.torch_pickled,
+    ".pth": pickles.torch_pickled,
+}
+"""Files that run code when they are read."""
+SUFFIXES = (*PLAIN, ".skops", ".pt2", *CODE)
+"""What the name of a model's file ends with."""

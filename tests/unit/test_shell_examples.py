@@ -1,0 +1,483 @@
+"""Every example of `--help` and of docs/shell.md is run as it is written; and JSON documents are what the docs say."""
+
+import json
+import math
+import re
+import shlex
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import HistGradientBoostingRegressor
+from typer.testing import CliRunner
+
+import skedasis as sd
+from skedasis.cli import about, app, demo, effect, importance, report
+from skedasis.cli.machine import jsonable
+from skedasis.quantity.base import Quantity
+from tests.unit import shop
+
+DOCS = Path(__file__).parents[2] / "docs" / "shell.md"
+HELP = {
+    "report": report.EXAMPLES,
+    "effect": effect.EXAMPLES,
+    "importance": importance.IMPORTANCE_EXAMPLES,
+    "datasets": about.DATASETS_EXAMPLES,
+    "info": about.INFO_EXAMPLES,
+    "demo": demo.EXAMPLES,
+}
+LINES = [
+    (c, line)
+    for c, text in HELP.items()
+    for line in re.findall(r"^skedasis .*$", text, re.MULTILINE)
+]
+TOLD = (
+    re.findall(r"^\$ (skedasis .*)$", DOCS.read_text("utf-8"), re.MULTILINE)
+    if DOCS.exists()
+    else []
+)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("shop")
+    shop.build(folder)
+    frame = shop.houses()
+    skops = pytest.importorskip("skops.io")
+    fitted = HistGradientBoostingRegressor(max_iter=5).fit(frame[["age", "size"]], frame["price"])
+    skops.dump(fitted, folder / "boosted.skops")
+    return folder
+
+
+@pytest.fixture
+def folder(made, monkeypatch):
+    yield from shop.entered(made, monkeypatch)
+
+
+def run(line):
+    # As a reader would take it: what stands behind # is a remark.
+    words = shlex.split(line, comments=True)
+    return CliRunner().invoke(app, words[1:], env={"COLUMNS": "120"}, prog_name="skedasis")
+
+
+def document(line):
+    done = run(f"{line} --json")
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout, parse_constant=pytest.fail)
+
+
+def slowly(command, line):
+    marks = [pytest.mark.slow] if command == "demo" else []
+    return pytest.param(command, line, marks=marks, id=line)
+
+
+@pytest.mark.parametrize(("command", "line"), [slowly(*pair) for pair in LINES])
+def test_examples_of_help_run_as_written(folder, command, line):
+    assert line.split()[1] == command
+    assert len(line) <= 78, "it would be broken in a terminal of 80 columns"
+    before = {p: p.stat().st_mtime_ns for p in folder.rglob("*") if p.is_file()}
+    done = run(line)
+    assert done.exit_code == 0, done.output
+    assert done.stdout.strip()
+    new = {
+        p.name for p in folder.rglob("*") if p.is_file() and before.get(p) != p.stat().st_mtime_ns
+    }
+    named = re.search(r"-o (\S+)", line)
+    if named:
+        stem, ending = Path(named[1]).stem, Path(named[1]).suffix
+        assert any(n.startswith(stem) and n.endswith(ending) for n in new), new
+    if command == "report":
+        assert any(n.endswith(".html") for n in new)
+
+
+@pytest.mark.parametrize("command", HELP)
+def test_help_shows_its_examples_whole(command):
+    for width in ("80", "120"):
+        shown = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": width})
+        assert shown.exit_code == 0
+        for line in re.findall(r"^skedasis .*$", HELP[command], re.MULTILINE):
+            assert line in shown.stdout
+        for common in ("--json", "--quiet", "--no-progress"):
+            assert common in shown.stdout
+
+
+@pytest.mark.parametrize("line", TOLD)
+def test_the_docs_are_true(folder, line):
+    done = run(line)
+    wanted = re.search(r"# exit code (\d)", line)
+    assert done.exit_code == (int(wanted[1]) if wanted else 0), done.output
+    files = re.search(r"# (\S+\.\w+) and (\S+\.\w+)", line)
+    for name in files.groups() if files else ():
+        assert (folder / name).is_file(), name
+
+
+def test_the_docs_tell_all_there_is():
+    text = DOCS.read_text("utf-8")
+    assert len(TOLD) > 12
+    for command in HELP:
+        assert f"`skedasis {command}" in text
+    from skedasis.cli import shell
+    from skedasis.data.files import ENDINGS
+    from skedasis.quantity.files import SUFFIXES
+
+    for ending in (*SUFFIXES, *ENDINGS):
+        assert ending in text, ending
+    for code in (0, shell.FAILED, shell.REFUSED, shell.INTERRUPTED, shell.CLOSED):
+        assert f"| {code} |" in text
+
+
+# --------------------------------------------------------------------------------------------- JSON
+
+
+def test_json_holds_the_numbers(folder):
+    said = document(
+        "skedasis effect model.skops houses.csv age --target price --method ale --bins 4"
+    )
+    (result,) = said["results"]
+    frame = shop.houses()
+    import pickle
+
+    linear = pickle.loads((folder / "model.pkl").read_bytes())
+    want = sd.explain(linear, frame[["size", "age"]], "age", method=sd.ALE(bins=4))
+    assert result["features"] == ["age"]
+    assert result["kind"] == "effect"
+    assert result["importance"] == want.importance
+    np.testing.assert_array_equal(result["tables"]["effect"]["value"], want.value)
+    assert result["provenance"]["method"] == "ALE"
+    assert said["rows"] == {"read": 160, "without_label": 0, "used": 160}
+    assert said["written"] == []
+    assert said["skedasis"] == sd.__version__
+    assert said["seconds"] > 0
+
+
+def test_json_of_several(folder):
+    said = document("skedasis effect my:clf houses.csv age size --class all -o k.csv")
+    apart = [(r["feature"], r["class"]) for r in said["results"]]
+    assert apart == [(f, c) for f in ("age", "size") for c in ("no", "yes")]
+    assert said["written"] == [f"k-{f}-{c}.csv" for f, c in apart]
+    assert all(Path(p).is_file() for p in said["written"])
+
+
+def test_json_of_importances(folder):
+    said = document("skedasis importance my:clf houses.csv --quantity entropy --repeats 2")
+    (result,) = said["results"]
+    assert result["kind"] == "importance"
+    assert result["tables"]["importance"]["lower"] == [None] * 5  # two repeats have no interval
+    said = document("skedasis importance my:clf houses.csv --target sold --repeats 3")
+    assert said["results"][0]["kind"] == "diagnosis"
+    assert set(said["results"][0]["features"]) == {"age", "size", "gas", "oil", "wood"}
+
+
+def test_json_of_a_report(folder):
+    said = document(
+        "skedasis report model.skops houses.csv --target price --sample 100 --pairs 0 -o j.html"
+    )
+    assert said["written"] == ["j.html"]
+    assert said["rows"]["used"] == 100
+    assert "sample    100 of 160 rows, seed 0".replace("    ", " ") in " ".join(
+        said["notes"][0].split()
+    )
+    (methods,) = said["models"].values()
+    frame = shop.houses()
+    for feature in ("age", "size"):
+        assert methods["RHALE"][feature]["importance"] > 0
+    assert set(methods["RHALE"]) == {"age", "size"}
+    assert len(frame) == said["rows"]["read"]
+
+
+def test_json_of_info_and_datasets():
+    said = document("skedasis info")
+    assert said["versions"]["numpy"] == np.__version__
+    assert said["extras"]["sklearn"] is True
+    assert set(said["extras"]) >= {"jax", "keras", "onnx", "sklearn", "torch", "trees"}
+    assert said["cores"] >= 1
+    said = document("skedasis datasets")
+    assert said["datasets"][0]["name"] == "diabetes"
+    assert said["datasets"][0]["rows"] == 442
+    assert "running_example" in said["synthetic"]
+
+
+def test_json_of_errors(folder):
+    for line, kind, code in (
+        ("effect my:model houses.csv aeg", "DataError", 2),
+        ("effect my:model houses.csv age --bins x", None, 2),
+        ("effect my:houses houses.csv age", None, 2),
+        ("effect my:nothing_of_the_kind houses.csv age", "DataError", 2),
+    ):
+        done = run(f"skedasis {line} --json")
+        said = json.loads(done.stdout)
+        assert set(said) == {"error"}
+        assert done.exit_code == said["error"]["exit_code"] == code
+        assert kind is None or said["error"]["kind"] == kind
+        assert said["error"]["message"]
+        assert done.stderr
+
+
+def test_what_json_does_not_know():
+    class Odd:
+        def __str__(self):
+            return "odd"
+
+    value = {
+        1: float("nan"),
+        "a": [np.inf, -math.inf, np.float32(1.5), np.int8(3), np.bool_(True)],
+        "b": np.array([[1.0, np.nan]]),
+        "c": (None, "é", Path("x/y"), Odd(), pd.Timestamp("2020-01-02"), {3}),
+    }
+    assert jsonable(value) == {
+        "1": None,
+        "a": [None, None, 1.5, 3, True],
+        "b": [[1.0, None]],
+        "c": [None, "é", str(Path("x/y")), "odd", "2020-01-02T00:00:00", [3]],
+    }
+    json.dumps(jsonable(value), allow_nan=False)
+
+
+# ------------------------------------------------------------------------------------- what is given
+
+
+def table(name):
+    return pd.read_csv(name)
+
+
+def test_weights_count_rows(folder):
+    frame = shop.houses()
+    run("skedasis effect my:clf houses.csv age --weights visits --method pdp --bins 5 -o w.csv")
+    from my import clf
+
+    columns = list(clf.feature_names_in_)
+    want = sd.explain(clf, frame[columns], "age", method=sd.PDP(grid=5), weights=frame["visits"])
+    np.testing.assert_allclose(table("w.csv")["value"], want.value)
+    repeated = frame.loc[frame.index.repeat(frame["visits"])].reset_index(drop=True)
+    means = [
+        clf.predict_proba(repeated[columns].assign(age=x))[:, 1].mean() for x in table("w.csv")["x"]
+    ]
+    np.testing.assert_allclose(table("w.csv")["value"], means)
+
+
+def test_weights_and_target_are_no_features(folder):
+    said = document("skedasis effect my:other houses.csv age --weights visits --target sold")
+    assert said["results"][0]["features"] == ["age"]
+    for line, word in (
+        ("effect my:other houses.csv visits --weights visits", "visits"),
+        ("effect my:other houses.csv sold --target sold", "sold"),
+        ("effect my:other houses.csv age --target sold --weights sold", "--weights"),
+        ("effect my:other houses.csv age --weights town", "weights"),
+        ("effect my:other houses.csv age --weights vists", "Did you mean 'visits'"),
+    ):
+        done = run(f"skedasis {line}")
+        assert done.exit_code == 2, done.output
+        assert word in done.stderr
+
+
+def test_a_sample_is_seeded_and_said(folder):
+    first = document("skedasis effect my:clf houses.csv age --sample 50 --seed 3")
+    again = document("skedasis effect my:clf houses.csv age --sample 50 --seed 3")
+    other = document("skedasis effect my:clf houses.csv age --sample 50 --seed 4")
+    everything = document("skedasis effect my:clf houses.csv age --sample 5000")
+    assert first["rows"] == {"read": 160, "without_label": 0, "used": 50}
+    assert first["results"][0]["tables"] == again["results"][0]["tables"]
+    assert first["results"][0]["tables"] != other["results"][0]["tables"]
+    assert everything["rows"]["used"] == 160
+    assert everything["notes"] == []
+    rows = np.sort(np.random.default_rng(3).choice(160, 50, replace=False))
+    from my import clf
+
+    X = shop.houses()[list(clf.feature_names_in_)].iloc[rows].reset_index(drop=True)
+    want = sd.explain(clf, X, "age")
+    assert first["results"][0]["importance"] == want.importance
+    assert "50 of 160 rows" in run("skedasis effect my:clf houses.csv age --sample 50").stdout
+    quiet = run("skedasis effect my:clf houses.csv age --sample 50 --quiet").stdout
+    assert "50 of 160 rows" not in quiet
+    assert "RHALE of age" in quiet
+
+
+def test_a_booster_gets_its_columns_in_its_order(folder):
+    # The file's columns stand in another order, and there are others among them.
+    frame = shop.houses()
+    frame[frame.columns[::-1]].to_csv("turned.csv", index=False)
+    there = document("skedasis effect model.txt houses.csv age size")["results"]
+    turned = document("skedasis effect model.txt turned.csv age size")["results"]
+    for a, b in zip(there, turned, strict=True):
+        assert a["tables"] == b["tables"]
+    frame.drop(columns="zip").to_csv("less.csv", index=False)
+    done = run("skedasis effect model.txt less.csv age")
+    assert done.exit_code == 2
+    assert "'zip'" in done.stderr
+
+
+def test_boosters_of_arrays_take_what_is_left(folder):
+    import lightgbm
+
+    frame = shop.houses()
+    fitted = lightgbm.LGBMRegressor(n_estimators=5, verbose=-1)
+    fitted.fit(frame[["age", "size"]].to_numpy(), frame["price"]).booster_.save_model("plain.txt")
+    frame[["age", "size", "price"]].to_csv("three.csv", index=False)
+    assert run("skedasis effect plain.txt three.csv age --target price").exit_code == 0
+    done = run("skedasis effect plain.txt three.csv age")
+    assert done.exit_code == 2
+    assert "3 besides target and weights ('age', 'size', 'price'), expected 2" in done.stderr
+    spaced = frame.rename(columns={"age": "age of house"})
+    fitted.fit(spaced[["size", "age of house"]], frame["price"]).booster_.save_model("spaced.txt")
+    spaced.to_csv("spaced.csv", index=False)
+    said = document("skedasis effect spaced.txt spaced.csv 'age of house'")
+    assert said["results"][0]["features"] == ["age of house"]
+
+
+def test_xgboost_from_the_shell(folder):
+    xgboost = pytest.importorskip("xgboost")
+    frame = shop.houses()
+    fitted = xgboost.XGBRegressor(n_estimators=5).fit(frame[["size", "age"]], frame["price"])
+    for ending in ("json", "ubj"):
+        fitted.save_model(f"model.{ending}")
+        said = document(f"skedasis effect model.{ending} houses.csv age --method pdp --bins 4")
+        (result,) = said["results"]
+        for x, value in zip(
+            result["tables"]["effect"]["x"], result["tables"]["effect"]["value"], strict=True
+        ):
+            mean = fitted.predict(frame[["size", "age"]].assign(age=x)).mean()
+            assert value == pytest.approx(mean, rel=1e-5)
+
+
+def test_quantities(folder):
+    frame = shop.houses()
+    said = document(
+        "skedasis effect my:clf houses.csv age --quantity likelihood --target sold --method pdp --bins 3"
+    )
+    from my import clf
+
+    columns = list(clf.feature_names_in_)
+    (result,) = said["results"]
+    yes = (frame["sold"] == "yes").to_numpy()
+    for x, value in zip(
+        result["tables"]["effect"]["x"], result["tables"]["effect"]["value"], strict=True
+    ):
+        p = clf.predict_proba(frame[columns].assign(age=x))[:, 1]
+        assert value == pytest.approx(-np.log(np.where(yes, p, 1 - p)).mean())
+    loss = document(
+        "skedasis effect model.skops houses.csv age --loss absolute_error --target price"
+    )
+    assert "absolute" in loss["results"][0]["provenance"]["quantity"]
+    for line, words in (
+        ("--quantity likelihood", ["--target: got none"]),
+        ("--quantity magic", ["one of prediction"]),
+        ("--loss zero_one --quantity entropy", ["--loss"]),
+        ("--class yes --quantity entropy", ["--class"]),
+        ("--loss magic --target sold", ["magic"]),
+        ("--features age,,size", ["--features", "COLUMN,COLUMN"]),
+        ("--features ''", ["--features"]),
+        ("size --with town", ["--with: got 2 features"]),
+    ):
+        done = run(f"skedasis effect my:clf houses.csv age {line}")
+        assert done.exit_code == 2, done.output
+        for word in words:
+            assert word in done.stderr, done.stderr
+
+
+def test_rows_without_a_label(folder):
+    frame = shop.houses()
+    frame.loc[:9, "sold"] = None
+    frame.to_csv("holes.csv", index=False)
+    said = document("skedasis effect my:clf holes.csv age --quantity likelihood --target sold")
+    assert said["rows"] == {"read": 160, "without_label": 10, "used": 150}
+    assert "left out 10 rows without a sold" in said["notes"][0]
+    # Where labels are no part of the quantity, these rows count.
+    said = document("skedasis effect my:clf holes.csv age --target sold")
+    assert said["rows"]["used"] == 160
+
+
+def test_features_by_every_way(folder):
+    frame = shop.houses().rename(columns={"age": "age, years"})
+    frame.to_csv("commas.csv", index=False)
+    for names in (
+        "'age, years' size",
+        "--feature 'age, years' --feature size",
+        "--features '\"age, years\",size'",
+    ):
+        said = document(
+            f"skedasis effect my:other2 commas.csv {names} --target sold --method pdp --bins 3"
+        )
+        assert [r["features"] for r in said["results"]] == [["age, years"], ["size"]]
+
+
+def test_datasets_are_written(folder):
+    said = document("skedasis datasets diabetes -o d/diabetes.csv")
+    assert said["written"] == [str(Path("d/diabetes.csv"))]
+    frame = table("d/diabetes.csv")
+    want = sd.datasets.load_diabetes()
+    assert list(frame) == [*want.feature_names, want.target]
+    np.testing.assert_allclose(frame[want.target], want.y)
+    run("skedasis datasets running_example --sample 30 --seed 2 -o r.csv")
+    made = sd.datasets.SYNTHETIC["running_example"]
+    X = made.sample(30, 2)
+    np.testing.assert_array_equal(table("r.csv")[["x1", "x2", "x3"]], X)
+    np.testing.assert_array_equal(table("r.csv")["f"], made.f(X))
+    for line, word in (
+        ("datasets -o x.csv", "NAME"),
+        ("datasets diabetes -o x.xls", "ends in .csv"),
+        ("datasets dibetes", "Did you mean 'diabetes'"),
+    ):
+        done = run(f"skedasis {line}")
+        assert done.exit_code == 2
+        assert word in done.stderr
+
+
+def test_two_models_of_one_name(folder):
+    Path("a").mkdir(exist_ok=True)
+    Path("a/model.skops").write_bytes(Path("model.skops").read_bytes())
+    sys.modules.pop("my", None)
+    line = "report --model model.skops --model a/model.skops --data houses.csv --target price --pairs 0"
+    said = document(f"skedasis {line} -o two.html")
+    assert set(said["models"]) == {"model.skops", "a/model.skops"}
+    done = run("skedasis report --model model.skops --model model.skops houses.csv")
+    assert done.exit_code == 2
+    assert "twice" in done.stderr
+
+
+def test_a_report_gets_what_was_asked_for(folder, monkeypatch):
+    seen = {}
+
+    def build(model, X, y, path, **options):
+        seen.update(options, model=model, X=X, y=y, path=path)
+        return SimpleNamespace(path=path, effects={})
+
+    monkeypatch.setattr("skedasis.report.build.report", build)
+    line = "skedasis report my:clf houses.csv age --features size,heat --group heat=gas,oil,wood"
+    asked = (
+        "--target sold --weights visits --no-rows --pairs 2 --no-uncertainty --threads 2 --seed 5"
+    )
+    done = run(f"{line} {asked} --title T --categorical oil --no-progress -o p.html")
+    assert done.exit_code == 0, done.output
+    frame = shop.houses()
+    assert list(seen["X"]) == ["age", "size", "gas", "oil", "wood"]
+    assert list(seen["y"]) == list(frame["sold"])
+    assert list(seen["weights"]) == list(frame["visits"])
+    assert (seen["rows"], seen["pairs"], seen["uncertainty"]) == (False, 2, False)
+    assert (seen["threads"], seen["seed"], seen["title"]) == (2, 5, "T")
+    assert (seen["progress"], seen["path"]) == (False, Path("p.html"))
+    assert seen["features"] == [0, 1, "heat"]
+    assert seen["groups"] == {"heat": [2, 3, 4]}
+    assert seen["schema"] == {"oil": "nominal"}
+    assert type(seen["model"]).__name__ == "LogisticRegression"
+    assert run("skedasis report my:clf houses.csv --class yes").exit_code == 0
+    assert (seen["rows"], seen["pairs"], seen["uncertainty"]) == (True, 4, True)
+    assert isinstance(seen["model"], Quantity)
+    assert (seen["progress"], seen["y"], seen["features"]) == (None, None, None)
+    assert seen["path"] == Path("report.html")
+
+
+def test_no_rows_leaves_rows_out(folder):
+    frame = shop.houses()
+    frame["age"] = np.linspace(10, 80, len(frame)) + 0.123456789
+    frame.to_csv("precise.csv", index=False)
+    sizes = {}
+    for rows in ("--rows", "--no-rows"):
+        line = f"skedasis report model.skops precise.csv --pairs 0 {rows} -o rows.html"
+        assert run(line).exit_code == 0
+        sizes[rows] = Path("rows.html").stat().st_size
+        drawn = 'class="curves"' in Path("rows.html").read_text("utf-8")
+        assert drawn == (rows == "--rows")
+    assert sizes["--no-rows"] < sizes["--rows"]

@@ -1,0 +1,279 @@
+"""The real command in real processes: exit codes, streams, pipes, terminals, Ctrl-C, and how soon it is there."""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+COMMAND = [sys.executable, "-c", "from skedasis.cli import main; main()"]
+MODULE = """
+import sys, time, warnings
+
+def slow(X):
+    print("asked", file=sys.stderr, flush=True)
+    time.sleep(30)
+    return X["a"]
+
+def chatty(X):
+    print("I am printing")
+    warnings.warn("the kiln is hot")
+    return X["a"] * 2.0
+
+def broken(X):
+    raise RuntimeError("the oven is cold")
+"""
+HOSTILE = "<script>alert('x')</script> \u202eabc 😀 “q” 'q' [red]x[/red] " + "y" * 40
+
+
+@pytest.fixture
+def folder(tmp_path):
+    rows = "".join(f"{k % 17},{k % 5},{k}\n" for k in range(60))
+    (tmp_path / "data.csv").write_text("a,b,c\n" + rows)
+    (tmp_path / "kiln.py").write_text(MODULE)
+    return tmp_path
+
+
+def environment(**more):
+    kept = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "FORCE_COLOR", "COLUMNS")}
+    return {**kept, "OMP_NUM_THREADS": "1", **more}
+
+
+def shell(folder, *args, env=None, **kwargs):
+    return subprocess.run(
+        [*COMMAND, *args],
+        cwd=folder,
+        env=environment(**(env or {})),
+        capture_output=True,
+        check=False,
+        timeout=120,
+        **kwargs,
+    )
+
+
+# --------------------------------------------------------------------------------------- exit codes
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "said"),
+    [
+        (["effect", "kiln:chatty", "data.csv", "a"], 0, ""),
+        (["effect", "kiln:broken", "data.csv", "a"], 1, "the oven is cold"),
+        (["effect", "kiln:chatty", "data.csv", "aa"], 2, "Did you mean"),
+        (["effect", "kiln:chatty", "gone.csv", "a"], 2, "no file"),
+        (["effect", "kiln:chatty", "data.csv"], 2, "FEATURE"),
+        (["effect"], 2, "MODEL"),
+        (["effect", "--no-such-option"], 2, "no-such-option"),
+        (["no-such-command"], 2, "no-such-command"),
+        (["report", "kiln:chatty", "data.csv", "-o", "page.pdf"], 2, "ends in .html"),
+        (["importance", "kiln:chatty", "data.csv", "--target", "zz"], 2, "--target"),
+        (["datasets", "dibetes"], 2, "Did you mean 'diabetes'"),
+        (["info"], 0, ""),
+        (["--version"], 0, ""),
+        (["--help"], 0, ""),
+    ],
+)
+def test_exit_codes(folder, args, code, said):
+    done = shell(folder, *args)
+    assert done.returncode == code, done.stderr
+    errors = done.stderr.decode()
+    assert "Traceback" not in errors
+    assert said in errors
+    if code:
+        assert done.stdout == b""
+
+
+def test_debug_shows_the_traceback(folder):
+    for args in (
+        ["effect", "kiln:broken", "data.csv", "a"],
+        ["effect", "kiln:chatty", "data.csv", "aa"],
+    ):
+        errors = shell(folder, *args, "--debug").stderr.decode()
+        assert "Traceback" in errors
+        assert "Error: " in errors
+
+
+def test_ctrl_c_ends_at_once(folder):
+    with subprocess.Popen(
+        [*COMMAND, "effect", "kiln:slow", "data.csv", "a", "--method", "pdp"],
+        cwd=folder,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stderr.readline().strip() == "asked"  # the model is at work
+        began = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=20)
+    assert time.monotonic() - began < 10
+    assert process.returncode == 130
+    assert out == ""
+    assert err.strip().splitlines()[-1] == "Interrupted."
+    assert "Traceback" not in err
+
+
+# ------------------------------------------------------------------------------------------- streams
+
+
+def test_a_reader_who_has_had_enough_is_no_error(folder):
+    for args in ("effect kiln:chatty data.csv a", "--help", "datasets --json"):
+        reading, writing = os.pipe()
+        os.close(reading)
+        done = subprocess.run(
+            [*COMMAND, *args.split()],
+            cwd=folder,
+            env=environment(),
+            stdout=writing,
+            stderr=subprocess.PIPE,
+            check=False,
+            timeout=120,
+        )
+        os.close(writing)
+        assert b"Traceback" not in done.stderr, done.stderr
+        assert b"Exception ignored" not in done.stderr, done.stderr
+        assert b"Broken" not in done.stderr, done.stderr
+        assert done.returncode in (1, 141)
+
+
+def test_json_is_all_there_is_on_stdout(folder):
+    done = shell(folder, "effect", "kiln:chatty", "data.csv", "a", "--json")
+    said = json.loads(done.stdout)
+    assert said["command"] == "effect"
+    assert "the kiln is hot" in said["notes"]
+    assert b"I am printing" in done.stderr
+    assert b"note: the kiln is hot" in done.stderr
+    quiet = shell(folder, "effect", "kiln:chatty", "data.csv", "a", "--json", "--quiet")
+    assert json.loads(quiet.stdout)["notes"] == ["the kiln is hot"]
+    assert b"note:" not in quiet.stderr
+
+
+def test_warnings_are_a_line_each_and_name_no_code(folder):
+    errors = shell(folder, "effect", "kiln:chatty", "data.csv", "a").stderr.decode()
+    assert errors.strip().splitlines() == ["note: the kiln is hot"]
+
+
+@pytest.mark.parametrize(
+    "encoding",
+    ["ascii", *(pytest.param(e, marks=pytest.mark.slow) for e in ("latin-1", "cp437", "utf-16"))],
+)
+def test_any_alphabet_will_do(folder, encoding):
+    text = (folder / "data.csv").read_text()
+    (folder / "data.csv").write_text(text.replace("a,b,c", f'a,b,"{HOSTILE}"'), encoding="utf-8")
+    (folder / "kiln.py").write_text(f"def f(X): return X[{HOSTILE!r}] * 1.0", encoding="utf-8")
+    for more in ([], ["--json"], ["-o", "a.csv"]):
+        done = shell(
+            folder,
+            "effect",
+            "kiln:f",
+            "data.csv",
+            HOSTILE,
+            *more,
+            env={"PYTHONIOENCODING": encoding},
+        )
+        assert done.returncode == 0, done.stderr
+        said = done.stdout.decode(encoding)
+        if more == ["--json"]:
+            assert json.loads(said)["results"][0]["features"] == [HOSTILE]
+        else:
+            assert "[red]x[/red]" in "".join(said.split("\n"))
+    missing = shell(
+        folder, "effect", "kiln:f", "data.csv", "é−😀", env={"PYTHONIOENCODING": encoding}
+    )
+    assert missing.returncode == 2
+    assert b"Traceback" not in missing.stderr
+    for args in (["--help"], ["effect", "--help"], ["info"], ["datasets"]):
+        done = shell(folder, *args, env={"PYTHONIOENCODING": encoding})
+        assert done.returncode == 0, done.stderr
+
+
+def test_a_posix_locale(folder):
+    done = shell(
+        folder,
+        "datasets",
+        "diabetes",
+        env={"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+    )
+    assert done.returncode == 0, done.stderr
+    assert b"kg/m" in done.stdout
+
+
+@pytest.mark.parametrize("terminal", ["dumb", "xterm-256color"])
+def test_a_pipe_gets_no_colours(folder, terminal):
+    for args in (["effect", "kiln:chatty", "data.csv", "a"], ["--help"], ["effect"]):
+        done = shell(folder, *args, env={"TERM": terminal})
+        assert b"\x1b" not in done.stdout + done.stderr
+
+
+def in_terminal(folder, *args, **env):
+    """Run in a terminal, and return what it shows."""
+    main, side = pty.openpty()
+    with subprocess.Popen(
+        [*COMMAND, *args],
+        cwd=folder,
+        env=environment(TERM="xterm-256color", COLUMNS="100", **env),
+        stdin=side,
+        stdout=side,
+        stderr=side,
+        close_fds=True,
+    ) as process:
+        os.close(side)
+        shown = b""
+        while True:
+            try:
+                part = os.read(main, 65536)
+            except OSError:  # the other side is closed
+                break
+            if not part:
+                break
+            shown += part
+        process.wait(timeout=60)
+    os.close(main)
+    return process.returncode, shown
+
+
+def test_colours_in_a_terminal_unless_they_are_not_wanted(folder):
+    code, shown = in_terminal(folder, "effect", "kiln:chatty", "data.csv", "aa")
+    assert code == 2
+    assert b"\x1b[31m" in shown  # red
+    code, shown = in_terminal(folder, "effect", "kiln:chatty", "data.csv", "aa", NO_COLOR="1")
+    assert code == 2
+    assert b"[31m" not in shown
+
+
+def test_progress_is_shown_in_a_terminal_and_can_be_turned_off(folder):
+    call = ["effect", "kiln:chatty", "data.csv", "a", "--method", "pdp", "--bins", "3"]
+    _, shown = in_terminal(folder, *call)
+    assert b"Reading data.csv" in shown
+    for off in ("--no-progress", "-q"):
+        _, shown = in_terminal(folder, *call, off)
+        assert b"Reading data.csv" not in shown
+        assert b"PDP of a on prediction" in shown
+
+
+# --------------------------------------------------------------------------------------------- speed
+
+
+def test_help_is_there_at_once():
+    def once(*args):
+        began = time.perf_counter()
+        assert subprocess.run([*COMMAND, *args], capture_output=True, check=False).returncode == 0
+        return time.perf_counter() - began
+
+    for args in (["--help"], ["effect", "--help"], ["--version"]):
+        assert min(once(*args) for _ in range(4)) < 0.6
+
+
+def test_the_console_script_is_the_same(folder):
+    script = Path(sys.executable).with_name("skedasis")
+    if not script.exists():
+        pytest.skip("the package is not installed with its script")
+    done = subprocess.run(
+        [script, "--version"], capture_output=True, text=True, check=True, cwd=folder
+    )
+    assert done.stdout == shell(folder, "--version").stdout.decode()
