@@ -20,7 +20,7 @@ PYTEST := OMP_NUM_THREADS=1 MPLBACKEND=Agg $(BIN)/python -m pytest -n $(JOBS)
 CODE   := src tests tools benchmarks experiments
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-rest test-all lint format bench bench-smoke clean
+.PHONY: help demo test test-rest test-all lint format bench bench-smoke browser clean
 
 help:  ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -74,8 +74,14 @@ test-all:  ## make test, then the slow and the optional tests and a short benchm
 	$(MAKE) test
 	$(MAKE) test-rest
 
-test-rest: $(VENV)/.torch bench-smoke
+test-rest: browser $(VENV)/.torch bench-smoke
 	$(PYTEST) -m 'slow or torch or optional'
+
+# `make test` skips what needs a browser where there is none; all tests means these, too.
+browser:
+	@for name in "$$SKEDASIS_CHROMIUM" chromium chromium-browser google-chrome; do \
+		if command -v "$${name:-none}" >/dev/null; then exit 0; fi; done; \
+	echo "No chromium, which the tests of pages need: install one, or name it in SKEDASIS_CHROMIUM" >&2; exit 1
 
 bench-smoke: $(VENV)/.dev
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks --smoke
