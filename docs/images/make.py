@@ -11,11 +11,18 @@ scikit-learn's "recursion", which weighs branches by the rows that the model was
 
 ``diagnosis.png``: a Gaussian process of six features. x0 and x1 share what they know, and so do x2 and x3; x4 stands
 alone, and x5 is of no use.
+
+``report.png``: the first screen of the page that docs/report.md makes, as Chromium shows it; it needs playwright.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import io
+import os
+import shutil
+import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +30,8 @@ import matplotlib.pyplot as plt  # noqa: TID253
 import numpy as np
 import pandas as pd  # noqa: TID253
 from PIL import Image
-from sklearn.ensemble import RandomForestRegressor  # noqa: TID253
+from sklearn.datasets import load_diabetes  # noqa: TID253
+from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor  # noqa: TID253
 from sklearn.gaussian_process import GaussianProcessRegressor  # noqa: TID253
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel  # noqa: TID253
 from sklearn.inspection import partial_dependence  # noqa: TID253
@@ -34,6 +42,8 @@ from skedasis.datasets import SharedInformation
 HERE = Path(__file__).parent
 PIXELS = 900
 LIMIT = 4.0
+SCREEN = 1280, 960
+"""Of a page, in CSS pixels."""
 
 
 def patients(n: int) -> pd.DataFrame:
@@ -153,12 +163,37 @@ def forest_of_two() -> None:
     plt.close(figure)
 
 
+def first_screen() -> None:
+    """Write `report.png`."""
+    found = map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))
+    browser = os.environ.get("SKEDASIS_CHROMIUM") or next(filter(None, found), None)
+    if browser is None or importlib.util.find_spec("playwright") is None:
+        sys.stderr.write("report.png is left as it is: it needs playwright, and Chromium\n")
+        return
+    from playwright.sync_api import sync_playwright
+
+    X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+    model = HistGradientBoostingRegressor(max_iter=60, random_state=0).fit(X, y)
+    width, height = SCREEN
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
+        page = sd.report(model, X, y, path=Path(folder) / "report.html").path
+        chromium = driver.chromium.launch(
+            executable_path=browser, args=["--no-sandbox", "--disable-gpu"]
+        )
+        seen = chromium.new_page(viewport={"width": width, "height": height}, color_scheme="light")
+        seen.goto(page.as_uri())
+        picture = Image.open(io.BytesIO(seen.screenshot()))
+        chromium.close()
+    picture.convert("RGB").quantize(96).save(HERE / "report.png", optimize=True)
+
+
 def main() -> None:
     """Write all pictures."""
     one_feature()
     two_features()
     unsure()
     forest_of_two()
+    first_screen()
 
 
 if __name__ == "__main__":

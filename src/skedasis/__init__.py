@@ -33,6 +33,7 @@ _PUBLIC = {
     "EffectOfModels": "results.models.several",
     "Effects": "results.effects",
     "EffectsOfModels": "results.models.several",
+    "Explorable": "plots.web.page",
     "Feature": "data.schema",
     "Greedy": "binning",
     "Importance": "results.importance",
@@ -94,6 +95,7 @@ __all__ = [
     "EffectOfModels",
     "Effects",
     "EffectsOfModels",
+    "Explorable",
     "Feature",
     "Greedy",
     "HeterogeneityTest",
@@ -151,6 +153,7 @@ if TYPE_CHECKING:
     from skedasis.methods.pfi import PFI
     from skedasis.methods.rhale import RHALE, UALE
     from skedasis.plots.compare import compare
+    from skedasis.plots.web.page import Explorable
     from skedasis.quantity.loss import loss
     from skedasis.quantity.outputs import logit, prediction, probability
     from skedasis.quantity.predictive.ensembles import ensemble

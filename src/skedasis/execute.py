@@ -51,10 +51,13 @@ class Progress:
 
     def _open(self) -> None:
         from rich.console import Console
+        from rich.markup import escape
         from rich.progress import Progress as Bar
 
         self._bar = Bar(console=Console(stderr=True), transient=True)
-        self._task = self._bar.add_task(self.what, total=self.total)
+        # A class or a model may be called anything, also what a terminal would obey.
+        what = "".join(c if c.isprintable() else "?" for c in self.what)
+        self._task = self._bar.add_task(escape(what), total=self.total)
         self._bar.start()
 
     def __enter__(self) -> Progress:

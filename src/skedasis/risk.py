@@ -332,7 +332,7 @@ def _tails(residual: Floats) -> float:
         return 1.0
     residual = np.clip(residual, -4.0, 4.0)
     square = float(np.mean(residual**2))
-    if square == 0:
+    if square**2 == 0:  # so small that its square is lost
         return 1.0
     return max(1.0, (float(np.mean(residual**4)) / square**2 - 1) / 2 / _GAUSS)
 

@@ -17,7 +17,8 @@ from skedasis.plots.heat import Sight, heat
 from skedasis.plots.web.cells import MOST, cells
 from skedasis.plots.web.heat import surface
 from skedasis.plots.web.isolines import isolines, numbered, thinned
-from skedasis.plots.web.lattice import SHADES, bounds, merged, patches, shades
+from skedasis.plots.web.lattice import SHADES, bounds, outlines, patches, shades
+from tests.plots.reading import parts
 from tests.plots.sheets import back, inside, of, parsed, pixel, texts, tips
 
 RNG = np.random.default_rng(2957)
@@ -50,21 +51,29 @@ def steps_of(root, panel):
     (group,) = (g for g in of(root, "heat") if g in list(panel.iter()))
     way = group.get("transform")
     a, _, _, d, e, f = (1, 0, 0, 1, 0, 0) if way is None else (float(v) for v in way[7:-1].split())
-    found = []
-    for shape in group:
-        step = int(shape.get("class")[1:])
-        for x, y, w, h in re.findall(r"M(\S+) (\S+?)h(\S+?)v(\S+?)h", shape.get("d")):
-            u = sorted((e + a * float(x), e + a * (float(x) + float(w))))
-            v = sorted((f + d * float(y), f + d * (float(y) + float(h))))
-            found.append((*u, *v, step))
-    found = np.array(found)
+    shapes = [
+        (int(shape.get("class")[1:]), [p * [a, d] + [e, f] for p in parts(shape)])
+        for shape in group
+    ]
 
     def step(x, y):
-        here = (found[:, 0] <= x) & (x < found[:, 1]) & (found[:, 2] <= y) & (y < found[:, 3])
-        assert here.sum() == 1, "patches neither leave gaps nor lie upon one another"
-        return int(found[here][0, 4])
+        here = [step for step, around in shapes if within(around, x, y)]
+        assert len(here) == 1, "patches neither leave gaps nor lie upon one another"
+        return here[0]
 
     return step
+
+
+def within(around, x, y):
+    """Return whether a place lies within outlines: one that is seen from there crosses them oddly often."""
+    crossed = 0
+    for corners in around:
+        ends = zip(corners, np.roll(corners, -1, axis=0), strict=True)
+        crossed += sum(
+            bool(abs(a[0] - b[0]) < 1e-6 and b[0] > x and min(a[1], b[1]) <= y < max(a[1], b[1]))
+            for a, b in ends
+        )
+    return crossed % 2 == 1
 
 
 class TestIsolines:
@@ -118,14 +127,31 @@ class TestLattice:
         assert np.all((ends[step] <= value + 1e-12) & (value <= ends[step + 1] + 1e-12))
         assert shades(np.array([0.0]), (-2.0, 2.0))[0] == SHADES // 2
 
-    def test_merged_rectangles_tell_each_patch_once(self):
-        steps = RNG.integers(-1, 3, size=(12, 17))
-        again = np.full(steps.shape, -1)
-        for step, a, b, c, d in merged(steps):
-            assert (again[c:d, a:b] == -1).all()
-            again[c:d, a:b] = step
-        np.testing.assert_array_equal(again, steps)
-        assert len(list(merged(np.zeros((50, 50), dtype=int)))) == 1
+    @pytest.mark.parametrize("share", [0.0, 0.2, 0.5, 0.8, 1.0])
+    @pytest.mark.parametrize("size", [(1, 1), (1, 9), (12, 17)])
+    def test_outlines_hold_what_is_true_and_nothing_else(self, share, size):
+        mask = RNG.random(size) < share
+        found = [np.array(corners, dtype=float) for corners in outlines(mask)]
+        again = [[within(found, j + 0.5, i + 0.5) for j in range(size[1])] for i in range(size[0])]
+        np.testing.assert_array_equal(again, mask)
+        for corners in found:
+            step = np.diff(np.vstack([corners, corners[:1]]), axis=0)
+            level, upright = step[::2], step[1::2]
+            assert not level[:, 1].any()
+            assert level[:, 0].all()
+            assert not upright[:, 0].any()
+            assert upright[:, 1].all()
+        # The area by the shoelace formula: holes run the other way round.
+        area = sum(
+            np.sum(c[:, 0] * np.roll(c[:, 1], -1) - np.roll(c[:, 0], -1) * c[:, 1]) / 2
+            for c in found
+        )
+        assert area == mask.sum()
+
+    def test_a_single_patch_is_a_rectangle(self):
+        assert list(outlines(np.ones((50, 40), dtype=bool))) == [
+            [(0, 0), (40, 0), (40, 50), (0, 50)]
+        ]
 
     def test_patches_of_unequal_width(self):
         drawn = str(
@@ -148,11 +174,15 @@ class TestSurfaces:
         low, high = shown.scale.limits
         a, b, c, d = (float(v) for k in "xy" for v in panel.get(f"data-{k}").split()[:2])
         for x, y in RNG.uniform([a, d], [b, c], size=(60, 2)):
-            u, v = float(back(panel, "x", x)), float(back(panel, "y", y))
-            j = int(np.searchsorted(shown.x.edges, u)) - 1
-            i = int(np.searchsorted(shown.y.edges, v)) - 1
-            share = (shown.value[i, j] - low) / (high - low) * (SHADES - 1)
-            assert abs(drawn(x, y) - share) <= 0.51
+            # Edges are rounded to a tenth of a pixel: nearer to one than that, it may be the neighbour's colour.
+            u, v = (
+                [float(back(panel, k, at + off)) for off in (-0.06, 0.06)]
+                for k, at in (("x", x), ("y", y))
+            )
+            j, i = np.searchsorted(shown.x.edges, u) - 1, np.searchsorted(shown.y.edges, v) - 1
+            i, j = i.clip(0, len(shown.value) - 1), j.clip(0, shown.value.shape[1] - 1)
+            share = (shown.value[np.ix_(i, j)] - low) / (high - low) * (SHADES - 1)
+            assert np.abs(drawn(x, y) - share).min() <= 0.51
 
     def test_cells_tell_both_intervals_the_value_and_the_rows(self):
         root = parsed(surface(NUMERIC, ident="s"))
@@ -229,8 +259,7 @@ class TestSurfaces:
             looks = line.get("class").split()
             assert ("less" in looks) == (level < 0)
             assert ("at-zero" in looks) == (level == 0)
-            ways = [w.split("L") for w in line.get("d").split("M")[1:]]
-            ends = [np.array([p.split() for p in way], dtype=float) for way in ways]
+            ends = parts(line)
             # Between the points that are drawn, too.
             at = np.concatenate([*ends, *((e[:-1] + e[1:]) / 2 for e in ends)])
             value = NUMERIC(back(panel, "x", at[:, 0]), back(panel, "y", at[:, 1]))
@@ -351,9 +380,9 @@ class TestOddSurfaces:
         shown, root = heat(given, sight), parsed(surface(given, ident="s", sight=sight))
         (panel,) = of(root, "panel")
         drawn = sum(
-            float(w) * float(h)
+            np.sum(c[:, 0] * np.roll(c[:, 1], -1) - np.roll(c[:, 0], -1) * c[:, 1]) / 2
             for shape in of(panel, "heat")[0]
-            for w, h in re.findall(r"h([\d.]+)v([\d.]+)h", shape.get("d"))
+            for c in parts(shape)
         )
         assert drawn == np.isfinite(shown.value).sum() < shown.value.size
         assert not of(root, "hatched")

@@ -6,8 +6,10 @@ import itertools
 import re
 import subprocess
 import sys
+from xml.etree import ElementTree as ET
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import skedasis as sd
@@ -389,7 +391,8 @@ def test_points_of_a_grid_say_their_numbers():
     for i, lines in enumerate(sheet.tips):
         assert lines[0] == f"x0 = {places(e.x)[i]}"
         assert lines[1] == f"average {number(e.value[i] - level)}"
-        spread = beside(e.heterogeneity[i], np.abs(e.value - level).max())
+        # What rounding has left of a zero is none in a curve that was moved.
+        spread = beside(e.heterogeneity[i], np.abs(e.value - level).max()).removeprefix("≈ ")
         assert lines[2] == f"± {spread} std of centred curves"
         low, high = shown.bands[1].lower[i], shown.bands[1].upper[i]
         assert lines[3] == f"95 % interval of the average: {number(low)} to {number(high)}"
@@ -693,3 +696,168 @@ def test_a_feature_takes_little_room():
         figure.effect(pdp, View(curves=100), ident="c"),
     ]
     assert sum(len(d.svg.encode()) for d in made) < 100_000
+
+
+# ------------------------------------------------------------------ what rounding leaves, and what has no room
+
+
+def test_a_constant_is_drawn_as_zero_by_both_figures():
+    X = data(200)
+    flat = sd.prediction(lambda X: np.exp(X[:, 1]) + 50)
+    pdp, ale = (sd.explain(flat, X, 0, method=m) for m in (sd.PDP(grid=9), sd.ALE(bins=5)))
+    assert np.ptp(pdp.value) < 1e-12
+    shown = picture(pdp).main
+    assert shown.y.range[1] - shown.y.range[0] > 0.1
+    assert not shown.lines[0].y.any()
+    assert shown.bundle is not None
+    assert not shown.bundle.y.any()
+    assert all(not b.lower.any() and not b.upper.any() for b in shown.bands)
+    low, high = pdp.plot().axes[0].get_ylim()
+    assert high - low > 0.1
+    for drawing in (drawn(pdp), Sheet(figure.compare([pdp, ale], ident="c"))):
+        (panel,) = drawing.panels
+        assert panel.up[3] - panel.up[2] > 0.1
+        assert "10⁻" not in " ".join(drawing.words)
+        for line in drawing.of("line", panel.element):
+            for part in panel.parts(line):
+                assert np.abs(part[:, 1]).max() <= panel.fine[1]
+
+
+def test_what_is_small_but_real_is_no_zero():
+    X = data(200)
+    e = sd.explain(lambda X: 50 + 1e-9 * X[:, 0], X, 0, method=sd.PDP(grid=9))
+    assert np.ptp(picture(e).main.lines[0].y) == pytest.approx(np.ptp(e.value), rel=1e-9)
+    assert "10⁻⁹" in " ".join(drawn(e).words)
+
+
+def test_compare_is_headed_by_what_it_compares():
+    X = data(150)
+    found = [
+        sd.explain(lambda X: X[:, 0], X, 0, method=m) for m in (sd.PDP(), sd.ALE(), sd.MPlot())
+    ]
+    sheet = Sheet(figure.compare(found, ident="c"))
+    (title,) = [t.text for g in sheet.of("title") for t in g]
+    assert title == "PDP, ALE and MPlot"
+    one = Sheet(figure.compare({"a model": found[1]}, ident="c"))
+    assert [t.text for g in one.of("title") for t in g] == ["a model"]
+
+
+def test_marks_that_look_alike_have_one_entry():
+    frame = pd.DataFrame({"x": data(150)[:, 0], "c": pd.Categorical(["a", "b", "c"] * 50)})
+    found = sd.explain(
+        lambda d: d["x"].to_numpy() * (d["c"] == "b").to_numpy(), frame, method=sd.ALE(bins=4)
+    )
+    _, legend = figure.small(found, ident="s")
+    sheet = Sheet(legend)
+    assert {"mean slope or mean step", "± std of slopes or ± std of steps"} <= set(sheet.legend)
+    (group,) = sheet.of("legend")
+    looks = [tuple(ET.tostring(e) for e in entry)[:-1] for entry in group]
+    assert len(set(looks)) == len(looks) - 1  # one is too long to be joined with another
+
+
+def test_thousands_of_levels_are_small_and_true():
+    rng = np.random.default_rng(3)
+    level = np.sort(rng.integers(0, 2000, 6000))
+    names = pd.Categorical([f"{v:04d}" for v in level], ordered=True)
+    frame = pd.DataFrame({"level": names, "x": rng.normal(size=6000)})
+    e = sd.explain(
+        lambda d: d["level"].cat.codes.to_numpy() / 100 + d["x"].to_numpy(),
+        frame,
+        "level",
+        method=sd.MPlot(),
+    )
+    drawing = figure.effect(e, ident="f")
+    assert len(drawing.svg) < 180_000
+    sheet = Sheet(drawing)
+    panel = sheet.panels[0]
+    (dots,) = sheet.of("dots", panel.element)
+    at = np.array([p[0] for p in panel.parts(dots)])
+    known = np.isfinite(e.value)
+    assert len(at) == known.sum()
+    np.testing.assert_allclose(at[:, 1], e.value[known], atol=panel.fine[1])
+    # Boxes that share a pixel reach as far as all of them, and none is left out.
+    lower, upper = e.interval()
+    known = np.isfinite(lower) & np.isfinite(upper)
+    places = np.arange(len(e.value))[known]
+    boxes = parts(sheet.one("box err", panel.element))
+    assert len(boxes) < 500
+    p0, p1, v0, v1 = panel.across
+    pixel = np.floor(p0 + (places - v0) / (v1 - v0) * (p1 - p0))
+    for box in boxes:
+        mine = places[pixel == box[:, 0].min()]
+        ends = panel.y(np.array([box[:, 1].max(), box[:, 1].min()]))
+        np.testing.assert_allclose(
+            ends, [lower[mine].min(), upper[mine].max()], atol=panel.fine[1], err_msg=str(mine)
+        )
+    assert len(boxes) == len(np.unique(pixel))
+
+
+def test_neighbouring_stretches_of_one_doubt_are_one():
+    few = pd.DataFrame({"c": pd.Categorical(list("abcdef") * 4, ordered=True), "x": data(24)[:, 0]})
+    e = sd.explain(lambda d: d["c"].cat.codes * d["x"], few, "c", method=sd.ALE())
+    sheet = drawn(e)
+    panel = sheet.panels[1]
+    spans = sorted(
+        (panel.x(float(h.get("x"))), panel.x(float(h.get("x")) + float(h.get("width"))))
+        for h in sheet.of("hatch", panel.element)
+    )
+    shown = picture(e).slopes.hatches
+    assert len(spans) < len(shown)
+    assert spans[0][0] == pytest.approx(min(h.left for h in shown), abs=panel.fine[0])
+    assert sum(b - a for a, b in spans) == pytest.approx(
+        sum(h.right - h.left for h in shown), abs=4 * panel.fine[0]
+    )
+
+
+def test_curves_of_very_many_points_are_fewer():
+    rng = np.random.default_rng(4)
+    level = pd.Categorical(rng.integers(0, 1000, 3000).astype(str), ordered=True)
+    frame = pd.DataFrame({"level": level, "x": rng.normal(size=3000)})
+    e = sd.explain(
+        lambda d: np.sin(d["level"].cat.codes.to_numpy()) * d["x"].to_numpy(),
+        frame,
+        "level",
+        method=sd.PDP(),
+    )
+    sheet = drawn(e)
+    (curves,) = (c for c in sheet.of("curves") if c.get("data-rows"))
+    kept = len(curves.get("data-rows").split())
+    assert kept == 60_000 // len(e.value) < 200
+    assert any(f"{kept} of them" in w for w in sheet.words)
+
+
+@pytest.mark.parametrize("method", [sd.ALE(bins=6), sd.RHALE(), sd.MPlot(bins=5)])
+def test_a_bin_is_touched_over_its_whole_width(method):
+    e = explained(method)
+    sheet = drawn(e)
+    panel = sheet.panels[0]
+    spans = np.array(
+        [[float(h.get("x")), float(h.get("x")) + float(h.get("width"))] for h in sheet.of("hit")]
+    )
+    edges = np.column_stack([e.bins.left, e.bins.right])
+    np.testing.assert_allclose(panel.x(spans), edges, atol=1.5 * panel.fine[0])
+    foot = max(p.up[0] for p in sheet.panels)
+    assert all(
+        float(h.get("y")) + float(h.get("height")) == pytest.approx(foot, abs=0.2)
+        for h in sheet.of("hit")
+    )
+
+
+def test_compare_draws_the_interval_of_each():
+    X = data(250)
+    found = [explained(m, X) for m in (sd.PDP(grid=9), sd.ALE(bins=6))]
+    sheet = Sheet(figure.compare(found, ident="c", center=None))
+    (panel,) = sheet.panels
+    for place, e in enumerate(found):
+        corners = np.concatenate(panel.parts(sheet.one(f"sure m{place}", panel.element)))
+        lower, upper = e.interval()
+        drawn_ends = np.array(
+            [
+                [c[:, 1].min(), c[:, 1].max()]
+                for c in (corners[np.abs(corners[:, 0] - x) <= 1.5 * panel.fine[0]] for x in e.x)
+            ]
+        )
+        wanted = np.column_stack([lower, upper])
+        np.testing.assert_allclose(drawn_ends, wanted, atol=2 * panel.fine[1])
+    four = [explained(m, X) for m in (sd.PDP(), sd.ALE(), sd.MPlot(), sd.RHALE())]
+    assert not Sheet(figure.compare(four, ident="c")).of("sure")

@@ -53,7 +53,16 @@ def text(page, selector):
 
 
 @pytest.mark.parametrize(
-    "how", [{}, {"dark": True}, {"phone": True}, {"forced_colors": "active"}], ids=str
+    "how",
+    [
+        {},
+        {"phone": True},
+        pytest.param({"dark": True}, marks=pytest.mark.slow),
+        pytest.param({"forced_colors": "active"}, marks=pytest.mark.slow),
+        # What a window of 1280 pixels has left at 200 % zoom.
+        pytest.param({"size": (640, 400), "reduced_motion": "reduce"}, marks=pytest.mark.slow),
+    ],
+    ids=str,
 )
 def test_it_is_quiet_accessible_and_no_wider_than_its_window(report, visit, how):
     seen = visit(report.path, **how)
@@ -416,7 +425,9 @@ def hostile(tmp_path_factory):
     )
 
 
-@pytest.mark.parametrize("how", [{}, {"phone": True}], ids=["desktop", "phone"])
+@pytest.mark.parametrize(
+    "how", [pytest.param({}, marks=pytest.mark.slow), {"phone": True}], ids=["desktop", "phone"]
+)
 def test_hostile_names_are_text(hostile, visit, how):
     seen = visit(hostile.path, **how)
     page = seen.page
@@ -439,6 +450,7 @@ def test_hostile_names_are_text(hostile, visit, how):
     assert seen.violations() == []
 
 
+@pytest.mark.slow
 def test_two_hundred_features_are_usable(visit, tmp_path):
     X = np.random.default_rng(0).normal(size=(120, 200))
     weights = np.linspace(0, 1, 200)

@@ -36,7 +36,7 @@ def test_course_names_the_ends_and_how_far_they_are(tmp_path):
     text = words.course(effect(town, rows(20, 20, 10)), "")
     assert text == (
         "Of its 3 levels “c” raises what the model says most, by 4.40, and “a” lowers it most, by 1.60, "
-        "beside the mean over the rows."
+        "compared with the mean over the rows."
     )
 
 
@@ -307,7 +307,7 @@ def test_what_rounding_leaves_is_not_called_heterogeneity():
     told = gather(lambda X: 0.1 * town(X) + 0.7 * X["z"], rows(30, 30, 40), progress=False).told[0]
     line = next(line for line in words.ranking(told) if line.feature == "town")
     assert line.heterogeneity in ("≈ 0", "0")
-    assert "All rows agree with the average, for every feature." in words.gist(told)
+    assert "For every feature, all rows agree with the average." in words.gist(told)
 
 
 # --------------------------------------------------------------------------------------- the page

@@ -153,18 +153,18 @@ def test_a_tap_tells_and_a_tap_elsewhere_ends_it(visit):
 
 
 @pytest.mark.parametrize("phone", [False, True])
-@pytest.mark.parametrize("place", [(42, 52), (438, 52), (42, 248), (438, 248), (240, 150)])
-def test_a_tip_stays_in_the_window_whatever_it_says(visit, phone, place):
+def test_a_tip_stays_in_the_window_whatever_it_says(visit, phone):
     said = "\n".join([LONG, ATTACK, RTL, "4.2", "👩‍👩‍👧 漢字"])
     seen = visit(by_hand(said), size=(340, 420) if phone else (600, 420), touch=False)
     seen.page.locator("rect").nth(1).evaluate("(e, said) => e.setAttribute('data-tip', said)", said)
-    at(seen, *place)
-    assert lines(seen)[:5] == said.split("\n")
-    box, window = tip(seen).bounding_box(), seen.page.viewport_size
-    assert box["x"] >= 0
-    assert box["x"] + box["width"] <= window["width"]
-    assert box["y"] >= 0
-    assert seen.beyond == 0
+    for place in [(42, 52), (438, 52), (42, 248), (438, 248), (240, 150)]:
+        at(seen, *place)
+        assert lines(seen)[:5] == said.split("\n")
+        box, window = tip(seen).bounding_box(), seen.page.viewport_size
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= window["width"]
+        assert box["y"] >= 0
+        assert seen.beyond == 0
     assert seen.page.evaluate("window.pwned") is None
     assert seen.noise == []
 
@@ -303,7 +303,7 @@ def test_a_row_s_curve_tells_its_row_and_its_value(visit, data):
     assert len(rows) == 12
     curves = {int(r): v for r, v in zip(effect.curves.row, effect.curves.value, strict=True)}
     told = 0
-    for k in (2, 5, 7):
+    for k in (2, 7):
         for row in rows:
             x = px0 + (effect.x[k] - x0) / (x1 - x0) * (px1 - px0)
             y = py0 + (curves[row][k] - y0) / (y1 - y0) * (py1 - py0)
@@ -312,7 +312,7 @@ def test_a_row_s_curve_tells_its_row_and_its_value(visit, data):
             # Another curve may be as near: what is said must be true of the row that it is said of.
             assert abs(number(said[2]) - curves[int(said[1])][k]) < 4 * (y1 - y0) / abs(py1 - py0)
             told += int(said[1]) == row
-    assert told >= 30
+    assert told >= 20
     assert seen.noise == []
 
 
@@ -402,7 +402,7 @@ def everything(data, effects):
     rng = np.random.default_rng(0)
     named = data.assign(y=model(data) + rng.normal(size=len(data)))
     pair = sd.explain(model, data, ("age", ATTACK), method=sd.ALE(bins=4))
-    pfi = sd.explain(sd.loss(model, "squared_error"), data, y=named["y"], method=sd.PFI())
+    pfi = sd.explain(sd.loss(model, "squared_error"), data, y=named["y"], method=sd.PFI(local=200))
     pdp = sd.explain(model, data, "age", method=sd.PDP())
     numbers = data[["age", ATTACK, LONG]]
     gaussian = lambda X: (X[ATTACK] + X["age"] / 40, np.ones(len(X)))  # noqa: E731
@@ -416,6 +416,7 @@ def everything(data, effects):
         "pdp": pdp.explore(color=data["city"], histogram=True),
         "surface": pair.explore(),
         "importance": pfi.explore(),
+        "local": pfi.explore(kind="local", top=2),
         "diagnosis": diagnosis.explore(),
     }
 
@@ -425,7 +426,9 @@ def pages(data, effects):
     return everything(data, effects)
 
 
-KINDS = ("effects", "ale", "levels", "long", "pdp", "surface", "importance", "diagnosis")
+MAIN = ("effects", "pdp", "surface", "importance", "diagnosis")
+MORE = ("ale", "levels", "long", "local")
+KINDS = (*MAIN, *(pytest.param(kind, marks=pytest.mark.slow) for kind in MORE))
 
 
 def shade(seen):

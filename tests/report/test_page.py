@@ -10,10 +10,10 @@ import pytest
 
 import skedasis as sd
 from skedasis.report import features as feature_sections
-from skedasis.report import sections
+from skedasis.report import sections, words
 from skedasis.report.build import write
 from skedasis.report.features import FIRST, anchored
-from skedasis.report.numbers import beside
+from skedasis.report.numbers import ends
 from skedasis.report.story import gather
 from tests.report.test_report import Page
 
@@ -166,7 +166,7 @@ def test_bars_are_as_long_as_their_numbers(story):
         assert cell["share"] == pytest.approx(sections.LENGTH * effect.importance / top, abs=0.06)
         left, right = place.importance_ends
         assert cell["ends"][0] == pytest.approx(sections.LENGTH * max(left, 0) / top, abs=0.06)
-        assert cell["interval"] == f"{beside(left, top)} – {beside(right, top)}"
+        assert cell["interval"] == ends(left, right, top)
         assert line["heterogeneity"]["value"] == effect.score
 
 
@@ -215,6 +215,7 @@ def test_no_row_is_on_a_page_without_rows(X, tmp_path):
     assert 'class="rug' not in without
 
 
+@pytest.mark.slow
 def test_twenty_features_stay_below_three_megabytes(tmp_path):
     X = np.random.default_rng(0).normal(size=(1000, 20))
 
@@ -267,3 +268,24 @@ def test_infinite_and_missing_values_are_survived(tmp_path):
     )
     assert "NaN" not in Page(done.path).words
     assert "nan" not in re.sub(r"[a-z]*nan[a-z]+", "", Page(done.path).html.split("<body")[1])
+
+
+def test_figures_have_names_that_their_descriptions_do_not_repeat(page, story):
+    feature = page.html.split('<section class="feature')[1].split("</section>")[0]
+    names = re.findall(r"<title[^>]*>(.*?)</title>", feature)
+    said = re.findall(r"<desc[^>]*>(.*?)</desc>", feature)
+    first = story.features[0]
+    assert names == [f"RHALE of {first}", f"ALE, PDP and M-plot of {first}", f"PDP of {first}"]
+    for name, text in zip(names, said, strict=True):
+        assert text.startswith("On prediction [€], m")
+        assert name not in text
+
+
+def test_what_the_rest_is_stands_once(tmp_path, X):
+    told = gather(lambda X: X[:, 0] * X[:, 1], X, pairs=0, uncertainty=False, progress=False)
+    page = Page(write(told, tmp_path / "r.html", progress=False).path)
+    ledger = told.told[0].ledger
+    assert ledger.rest
+    assert page.words.count("The rest, ") == 1
+    assert "The rest, " not in " ".join(words.gist(told.told[0]))
+    assert " ".join(ledger.said[-1].split()) in " ".join(page.words.split())

@@ -8,8 +8,8 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import skedasis as sd
-from skedasis.report import origins, together, words
-from skedasis.report.story import gather
+from skedasis.report import origins, words
+from skedasis.report.story import gather, together
 from tests.helpers import refused
 
 
@@ -261,8 +261,8 @@ def test_bad_probabilities_and_warnings_are_spoken_of(X, coin):
     good = told_of(model, X, y, uncertainty=False)
     bad = told_of(sd.probability(lambda X: np.clip(0.5 + 5 * X[:, 0], 0.01, 0.99)), X, y == "yes")
     assert good.quality.calibration_error < 0.05 < bad.quality.calibration_error
-    assert "differ from the shares observed" not in " ".join(words.gist(good))
-    assert "differ from the shares observed" in " ".join(words.gist(bad))
+    assert "and the shares observed are" not in " ".join(words.gist(good))
+    assert "and the shares observed are" in " ".join(words.gist(bad))
     x = X[:, 0]
     twin = np.column_stack([x, x + 0.01 * X[:, 1]])
     odd = told_of(lambda X: np.floor(3 * X[:, 0]) * np.floor(3 * X[:, 1]), twin)
@@ -343,7 +343,7 @@ def test_two_rows_and_a_single_feature():
     assert told.quality["R²"] == 1
     assert told.ledger.additive == pytest.approx(1.0)
     assert told.ledger.said == (
-        "The effect of 1 feature explains 100\u202f% of the variance of what it says.",
+        "The effect of 1 feature explains 100\u202f% of the variance of what the model says.",
     )
     assert "Fewer than two features" in told.together.note
     one = told_of(lambda X: 2 * X[:, 0], X[:1], [0.0])

@@ -7,9 +7,8 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import LogisticRegression
 
 import skedasis as sd
-from skedasis.report import unsure
-from skedasis.report.codes import written
-from skedasis.report.story import gather
+from skedasis.report.story import gather, unsure, without_rows
+from skedasis.report.story.codes import written
 
 KINDS = {"main": "rhale", "ale": "ale", "pdp": "pdp", "mplot": "mplot"}
 
@@ -58,7 +57,7 @@ def test_single_features(frame, rows):
         for kind, name in KINDS.items():
             found = run(told.code[kind, feature], model=f, X=frame, **given)
             if not rows:
-                found = sd.report.rowless.without_rows(found)
+                found = without_rows(found)
             same(found, getattr(told, name)[feature])
         flags = run(told.code["trust", feature], model=f, X=frame, **given)
         assert [str(x) for x in flags] == [str(x) for x in told.trust[feature]]
@@ -116,10 +115,10 @@ def test_trees_that_are_walked():
         assert ("tree='off'" in told.code["main", "x0"]) == (tree == "off")
 
 
-@pytest.mark.parametrize("most", [2000, 100])
+@pytest.mark.parametrize("most", [pytest.param(2000, marks=pytest.mark.slow), 100])
 def test_uncertainty(most, monkeypatch):
     monkeypatch.setattr(unsure, "ROWS", most)
-    monkeypatch.setattr("skedasis.report.codes.ROWS", most)
+    monkeypatch.setattr("skedasis.report.story.codes.ROWS", most)
     X = np.random.default_rng(0).normal(size=(300, 3))
     y = np.where(X[:, 0] + np.random.default_rng(1).normal(size=300) > 0, "yes", "no")
     clf = LogisticRegression().fit(X, y)

@@ -7,8 +7,8 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import skedasis as sd
-from skedasis.report import origins, unsure
-from skedasis.report.story import gather, without_rows
+from skedasis.report import origins
+from skedasis.report.story import gather, unsure, without_rows
 from tests.helpers import refused
 
 
@@ -118,7 +118,7 @@ def test_labels_may_be_missing(X, coin):
     assert told.unsure.diagnosis.entropy.rows == len(X) - 50
 
 
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("weighted", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_a_dear_model_is_asked_of_a_sample(X, coin, monkeypatch, weighted):
     monkeypatch.setattr(unsure, "ROWS", 200)
     weights = np.full(len(X), 2.0) if weighted else None

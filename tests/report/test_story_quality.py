@@ -6,9 +6,8 @@ from sklearn import metrics
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import skedasis as sd
-from skedasis.report import scores
-from skedasis.report.quality import reliability
-from skedasis.report.story import gather
+from skedasis.report.story import gather, scores
+from skedasis.report.story.quality import reliability
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +41,7 @@ def test_numbers_are_scored_as_scikit_learn_does(X, kind):
     assert found["MAE"] == pytest.approx(metrics.mean_absolute_error(y, p, sample_weight=w))
     assert found.measures[1].text.endswith(" kg")
     assert found.kind == "regression"
-    assert "trained on these rows" in found.said[1]
+    assert "rows that the model was trained on" in found.said[1]
 
 
 @pytest.mark.parametrize("kind", ["none", "weights"])

@@ -643,7 +643,7 @@ def test_what_is_no_model_is_refused():
     for thing in (3, None, table()):
         with refused(sd.UnsupportedError, "prediction(", "callable"):
             sd.explain(thing, table(), 0)
-    with refused(sd.DataError, "a file .pkl", "Pass the fitted model itself"):
+    with refused(sd.DataError, "no file 'model.pkl'", "Check the path"):
         sd.explain("model.pkl", table(), 0)
 
 

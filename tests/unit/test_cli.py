@@ -136,7 +136,9 @@ def test_debug_shows_where(folder):
         args = ["effect", "--model", "kitchen:broken", "--data", "data.csv", "--feature", "a"]
         args.insert(len(args) if place is None else place, "--debug")
         done = call(*args)
-        assert isinstance(done.exception, RuntimeError)
+        assert done.exit_code == 1
+        assert "Traceback" in done.stderr
+        assert 'RuntimeError("the oven is cold")' in done.stderr
 
 
 # --------------------------------------------------------------------------------- other commands

@@ -270,7 +270,7 @@ def test_file_names_are_told_apart():
         ("size", ["--group", "h=gas", "--group", "h=oil"], "'h' twice"),
         ("size", ["--group", "h=gas,oil", "--group", "i=oil,wood"], "each column in one group"),
         ("gas", ["--group", "h=gas,oil"], "Ask for 'h'"),
-        ("size", ["--class", "all"], "without classes_ and predict_proba"),
+        ("size", ["--class", "all"], "leave --class out"),
     ],
 )
 def test_errors_are_one_line(folder, feature, args, message):

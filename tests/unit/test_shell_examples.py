@@ -319,7 +319,10 @@ def test_boosters_of_arrays_take_what_is_left(folder):
     assert run("skedasis effect plain.txt three.csv age --target price").exit_code == 0
     done = run("skedasis effect plain.txt three.csv age")
     assert done.exit_code == 2
-    assert "3 besides target and weights ('age', 'size', 'price'), expected 2" in done.stderr
+    assert (
+        "3 besides target, weights and what is ignored ('age', 'size', 'price'), expected 2"
+        in done.stderr
+    )
     spaced = frame.rename(columns={"age": "age of house"})
     fitted.fit(spaced[["size", "age of house"]], frame["price"]).booster_.save_model("spaced.txt")
     spaced.to_csv("spaced.csv", index=False)

@@ -14,12 +14,37 @@ Every command starts after a plain install. What it needs beyond that is loaded,
 | `tell` | from results to a terminal and into files |
 | `tables` | importances and diagnoses for a terminal |
 | `talk` | remarks and warnings |
+| `screen` | texts of strangers on a terminal |
 | `machine` | results as JSON |
 | `shell` | exit codes, streams, errors |
 """
 
 from __future__ import annotations
 
-from skedasis.cli.commands import app, main
+import signal
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from skedasis.cli.commands import app
 
 __all__ = ["app", "main"]
+
+
+def main() -> None:
+    """Run the command line. While it is loaded, Ctrl-C ends it as it ends programs that know nothing of it."""
+    waits = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if waits:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from skedasis.cli import commands, shell
+
+    if waits:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    shell.run(commands.app)
+
+
+def __getattr__(name: str) -> Any:
+    if name != "app":
+        raise AttributeError(name)
+    from skedasis.cli.commands import app
+
+    return app

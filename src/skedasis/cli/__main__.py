@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from skedasis.cli.commands import main
+from skedasis.cli import main
 
 main()

@@ -18,6 +18,7 @@ from rich.table import Table as Lines
 
 from skedasis.cli import complete
 from skedasis.cli.order import Told
+from skedasis.cli.tell import check_out
 from skedasis.errors import DataError, explained
 
 if TYPE_CHECKING:
@@ -156,7 +157,7 @@ class DatasetsOrder(Told):
             min=1,
         ),
     ] = None
-    seed: Annotated[int, typer.Option(help="Of these rows.", metavar="N")] = 0
+    seed: Annotated[int, typer.Option(help="Of these rows.", metavar="N", min=0)] = 0
 
 
 def datasets(order: DatasetsOrder, talk: Talk) -> dict[str, Any]:
@@ -166,10 +167,8 @@ def datasets(order: DatasetsOrder, talk: Talk) -> dict[str, Any]:
             fix = "Write it as skedasis datasets NAME -o FILE"
             raise DataError(explained("NAME", "none", "a data set to write", fix))
         return _listed(talk)
+    check_out(order.out, (), (".csv",))
     found = _loaded(order.name, order.sample, order.seed)
-    if order.out is not None and order.out.suffix.lower() != ".csv":
-        got, fix = repr(str(order.out)), "Rename it"
-        raise DataError(explained("--out", got, "a name that ends in .csv", fix))
     columns = [*found.feature_names, found.target]
     about = {
         "name": found.name,

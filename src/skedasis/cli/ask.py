@@ -43,6 +43,24 @@ def class_of(model: Any, class_: str) -> Any:
     return labels[0].item() if labels and hasattr(labels[0], "item") else class_
 
 
+def output_of(class_: str) -> int | str:
+    """Return which output of a model is meant that names no classes: a booster's, a network's.
+
+    Raises
+    ------
+    DataError
+        For what is no number.
+    """
+    if class_ == "all":
+        return class_
+    if not class_.isdecimal():
+        got = f"{class_!r}, of a model that names no classes"
+        raise DataError(
+            explained("--class", got, "the number of an output, or all", "Count from 0")
+        )
+    return int(class_)
+
+
 def quantity_of(
     model: Any, class_: str | None, kind: str | None = None, loss: str | None = None
 ) -> Any:
@@ -66,12 +84,14 @@ def quantity_of(
     from skedasis.quantity import outputs, uncertainty
     from skedasis.quantity.wrap import as_quantity
 
-    kind = kind_of(kind, class_, loss)
+    asked, kind = kind, kind_of(kind, class_, loss)
     if kind is None:
         return as_quantity(model)
     if kind == "loss":
         return _loss(model, loss)
     if kind in ("probability", "logit"):
+        if class_ is not None and asked is None and not hasattr(model, "predict_proba"):
+            return outputs.prediction(model, output=output_of(class_))
         label = None if class_ is None else class_of(model, class_)
         make: Any = getattr(outputs, kind)
         return make(model, class_=label)

@@ -57,8 +57,3 @@ order.add(
 )
 order.add(app, "datasets", Work(about.DatasetsOrder, about.datasets), about.DATASETS_EXAMPLES)
 order.add(app, "info", Work(about.InfoOrder, about.info), about.INFO_EXAMPLES)
-
-
-def main() -> None:
-    """Run the command line."""
-    shell.run(app)

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 
 from skedasis.cli import complete
 from skedasis.cli.order import Told
+from skedasis.cli.screen import Screen
 
 if TYPE_CHECKING:
     from skedasis.cli.talk import Talk
@@ -55,10 +55,11 @@ class DemoOrder(Told):
             "--rows",
             help="Explain on a sample of so many rows; by default on all.",
             metavar="N",
+            min=1,
         ),
     ] = None
     seed: Annotated[
-        int, typer.Option(help="Of the split, the models and samples.", metavar="N")
+        int, typer.Option(help="Of the split, the models and samples.", metavar="N", min=0)
     ] = 0
 
 
@@ -74,6 +75,6 @@ def demo(order: DemoOrder, talk: Talk) -> dict[str, Any]:
         rows=order.sample,
         seed=order.seed,
         progress=order.bars,
-        console=Console(quiet=talk.quiet or talk.json),
+        console=Screen(quiet=talk.quiet or talk.json),
     )
     return {"written": [done.path, *done.figures]}

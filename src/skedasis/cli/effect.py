@@ -104,13 +104,13 @@ class EffectOrder(Features, Model, Trust, Data, Told):
 
 def effect(order: EffectOrder, talk: Talk) -> dict[str, Any]:
     """Explain features, or two together: print the numbers, and write a figure or the numbers into a file."""
-    tell.checked_ending(order.out)
     if order.method is not None:
         ask.method_of(order.method, order.bins)
     models, data, more = given.placed(
         order.model, order.data, order.model_, order.data_, order.more
     )
     path = given.needed(models, data, "effect")
+    tell.check_out(order.out, [path, *models])
     named = [*more, *(order.feature or ()), *given.listed(order.features, "--features")]
     labelled = _check(order, named)
     table = given.read(order, path, talk, order.bars)
@@ -130,7 +130,7 @@ def effect(order: EffectOrder, talk: Talk) -> dict[str, Any]:
         results += [
             (apart if label is None else {**apart, "class": label}, part) for label, part in several
         ]
-    return {"rows": rows.counts, **tell.tell(results, order.out, talk)}
+    return {"rows": rows.counts, **tell.tell(results, order.out, talk, [path, *models])}
 
 
 def _check(order: EffectOrder, named: list[str]) -> bool:

@@ -64,7 +64,8 @@ class Model:
         str | None,
         typer.Option(
             "--class",
-            help="The class that is meant; each of them by itself: all.",
+            help="The class that is meant; each of them by itself: all. Where a model names no classes, the number of "
+            "an output, from 0.",
             metavar="CLASS",
             rich_help_panel=MODEL,
         ),
@@ -122,6 +123,16 @@ class Data:
             rich_help_panel=DATA,
         ),
     ] = None
+    ignore: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A column that is no feature, an identifier, say; may be repeated. Of a model that knows its columns "
+            "by name the others are ignored anyway.",
+            metavar="COLUMN",
+            autocompletion=complete.columns,
+            rich_help_panel=DATA,
+        ),
+    ] = None
     categorical: Annotated[
         list[str] | None,
         typer.Option(
@@ -150,7 +161,7 @@ class Data:
         ),
     ] = None
     seed: Annotated[
-        int, typer.Option(help="Of all that is drawn.", metavar="N", rich_help_panel=DATA)
+        int, typer.Option(help="Of all that is drawn.", metavar="N", min=0, rich_help_panel=DATA)
     ] = 0
 
 
@@ -273,7 +284,8 @@ def read(order: Data, path: str, talk: Talk, bars: bool | None) -> Table:
 
     with talk.at_work(f"Reading {path}", bars):
         table = read_table(Path(path))
-    for name, option in ((order.target, "--target"), (order.weights, "--weights")):
+    beside = [(order.target, "--target"), (order.weights, "--weights")]
+    for name, option in (*beside, *((n, "--ignore") for n in order.ignore or ())):
         if name is not None:
             table.place(name, option)
     if order.target is not None and order.target == order.weights:
@@ -315,7 +327,7 @@ def rows_of(order: Data, table: Table, talk: Talk, *, labelled: bool) -> Rows:
 
 def columns_of(order: Data, table: Table, model: Any) -> Columns:
     """Return the columns that a model takes, and what was said of them."""
-    beside = [name for name in (order.target, order.weights) if name is not None]
+    beside = [n for n in (order.target, order.weights, *(order.ignore or ())) if n is not None]
     return ask.columns_of(models.features_of(table, model, beside), order.categorical, order.group)
 
 

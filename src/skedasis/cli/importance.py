@@ -9,7 +9,15 @@ import typer
 
 from skedasis.cli import ask, given, tell
 from skedasis.cli.complete import IMPORTANCES, LOSSES, importances, losses
-from skedasis.cli.given import Data, DataArgument, Model, ModelArgument, Trust
+from skedasis.cli.given import (
+    Data,
+    DataArgument,
+    FeatureArguments,
+    Features,
+    Model,
+    ModelArgument,
+    Trust,
+)
 from skedasis.cli.order import Told
 from skedasis.cli.tell import Out
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError, explained
@@ -33,6 +41,8 @@ skedasis importance model.txt houses.csv --target price --loss absolute_error
     permutation importance of a loss
 skedasis importance model.txt houses.csv --target price --weights visits
     some rows count more than once
+skedasis importance my:model houses.csv age size --target price
+    of some features
 skedasis importance my:clf houses.csv --quantity entropy --sample 100
     what makes the model certain, at a hundred rows: needs no target
 skedasis importance my:clf houses.csv --target sold --group fuel=gas,oil,wood
@@ -43,11 +53,12 @@ skedasis importance my:clf houses.csv --target sold --json
 
 
 @dataclass(frozen=True, kw_only=True)
-class ImportanceOrder(Model, Trust, Data, Told):
+class ImportanceOrder(Features, Model, Trust, Data, Told):
     """The options of `skedasis importance`."""
 
     model_: ModelArgument = None
     data_: DataArgument = None
+    more: FeatureArguments = None
     out: Out = None
     quantity: Annotated[
         str | None,
@@ -86,6 +97,7 @@ class ImportanceOrder(Model, Trust, Data, Told):
             min=1,
         ),
     ] = None
+    threads: Annotated[int, typer.Option(help="Threads that work.", metavar="N", min=1)] = 1
 
 
 @dataclass(frozen=True)
@@ -102,6 +114,9 @@ class Asked:
     conditional : bool
     class_ : str, optional
     seed : int
+    features : tuple of str
+        By their names; all of them where none is named.
+    threads : int
     """
 
     quantity: str | None
@@ -111,6 +126,8 @@ class Asked:
     conditional: bool
     class_: str | None
     seed: int
+    features: tuple[str, ...]
+    threads: int
 
     def __post_init__(self) -> None:
         if self.quantity is not None and self.quantity not in IMPORTANCES:
@@ -125,6 +142,9 @@ class Asked:
         if self.conditional and self.quantity in ("both", "entropy", "variance", "prediction"):
             # Drawn from its conditional distribution a feature leaves the joint one as it is (Proposition 3).
             self._refuse("--conditional", "likelihood or loss", "Leave --conditional out")
+        if self.features and self.quantity == "both":
+            # What features share is found out of all of them.
+            self._refuse("FEATURE", "likelihood or entropy", "Name one, or no feature")
 
     def _refuse(self, option: str, expected: str, fix: str) -> None:
         got = "no --quantity" if self.quantity is None else f"--quantity {self.quantity}"
@@ -144,7 +164,10 @@ def importance(order: ImportanceOrder, talk: Talk) -> dict[str, Any]:
     Bring rows that the model was not trained on. Of rows that it knows by heart, values of other rows make it worse and
     less certain whatever the feature is: even noise looks important, and shared.
     """
-    tell.checked_ending(order.out)
+    models, data, more = given.placed(
+        order.model, order.data, order.model_, order.data_, order.more
+    )
+    named = [*more, *(order.feature or ()), *given.listed(order.features, "--features")]
     asked = Asked(
         order.quantity,
         order.loss,
@@ -153,13 +176,11 @@ def importance(order: ImportanceOrder, talk: Talk) -> dict[str, Any]:
         order.conditional,
         order.class_,
         order.seed,
+        tuple(dict.fromkeys(named)),
+        order.threads,
     )
-    models, data, more = given.placed(order.model, order.data, order.model_, order.data_, ())
     path = given.needed(models, data, "importance")
-    if more:
-        raise DataError(
-            explained("DATA", f"{more[0]!r} besides", "one file", "Leave one of them out")
-        )
+    tell.check_out(order.out, [path, *models])
     # The columns that are named are looked for at once: a model may take long to load.
     table = given.read(order, path, talk, order.bars)
     model = given.load(order, models[0], talk, order.bars)
@@ -172,7 +193,7 @@ def importance(order: ImportanceOrder, talk: Talk) -> dict[str, Any]:
     results: Any = (
         [({}, found)] if several is None else [({"class": label}, one) for label, one in several]
     )
-    return {"rows": rows.counts, **tell.tell(results, order.out, talk)}
+    return {"rows": rows.counts, **tell.tell(results, order.out, talk, [path, *models])}
 
 
 def _settled(asked: Asked, model: Any, columns: Columns, labels: Any, talk: Talk) -> Asked:
@@ -187,7 +208,7 @@ def _settled(asked: Asked, model: Any, columns: Columns, labels: Any, talk: Talk
 
     if asked.quantity is None:
         predictive = asked.loss is None and _is_predictive(model, columns)
-        usual = "likelihood" if asked.conditional else "both"
+        usual = "likelihood" if asked.conditional or asked.features else "both"
         asked = replace(asked, quantity=usual if predictive else "loss")
         if not predictive and asked.loss is None:
             asked = replace(asked, loss=_usual_loss(model, labels))
@@ -238,10 +259,12 @@ def _found(asked: Asked, model: Any, columns: Columns, rows: Rows, bars: bool | 
 
     data: Any = columns.table.data
     said: Any = {"schema": columns.schema, "groups": columns.groups}
-    said |= {"weights": rows.weights, "progress": bars}
+    said |= {"weights": rows.weights, "progress": bars, "threads": asked.threads}
     if asked.quantity != "both":
         quantity = _quantity(asked, model)
-        return explain(quantity, data, y=rows.labels, method=asked.method, seed=asked.seed, **said)
+        wanted = [columns.find(name, "FEATURE") for name in asked.features] or None
+        said |= {"y": rows.labels, "method": asked.method, "seed": asked.seed}
+        return explain(quantity, data, wanted, **said)
     usual, least = _FOREST_ROWS
     return diagnose(
         model,

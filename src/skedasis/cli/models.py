@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from skedasis.errors import DataError, explained
@@ -117,13 +119,22 @@ def _imported(spec: str) -> Any:
         got = f"a module that cannot be imported ({type(error).__name__}: {error})"
         fix = 'Put what it does under: if __name__ == "__main__"'
         raise DataError(explained(f"--model {spec}", got, "a module", fix)) from error
+    where = module_name
     for name in path.split("."):
         if not hasattr(found, name):
-            public = [n for n in vars(found) if not n.startswith("_")][:12]
-            got = f"no {name!r} in {module_name}"
-            raise DataError(explained("--model", got, f"one of {public}", "Name one of them"))
-        found = getattr(found, name)
+            raise _no_such(name, found, where)
+        found, where = getattr(found, name), f"{where}.{name}"
     return found
+
+
+def _no_such(name: str, holder: Any, where: str) -> DataError:
+    """Return the refusal of a name that an object does not have."""
+    held: dict[str, Any] = getattr(holder, "__dict__", {})
+    public = [n for n, v in held.items() if not (n.startswith("_") or isinstance(v, ModuleType))]
+    near = difflib.get_close_matches(name, public, 1)
+    fix = f"Did you mean {near[0]!r}?" if near else "Check the name"
+    expected = f"one of {_some(public)}" if public else "an object that has it"
+    return DataError(explained("--model", f"no {name!r} in {where}", expected, fix))
 
 
 def features_of(table: Table, model: Any, beside: Sequence[str] = ()) -> Table:
@@ -156,9 +167,9 @@ def features_of(table: Table, model: Any, beside: Sequence[str] = ()) -> Table:
         raise DataError(
             explained(
                 "the columns",
-                f"{len(left.names)} besides target and weights ({_some(left.names)})",
+                f"{len(left.names)} besides target, weights and what is ignored ({_some(left.names)})",
                 f"{wanted}, for the model names none",
-                "Leave the others out of the file, or save the model with its columns' names",
+                "Name those that are no features: --ignore COLUMN; or save the model with its columns' names",
             )
         )
     return left

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from skedasis.cli import ask, complete, given
+from skedasis.cli import ask, complete, given, tell
 from skedasis.cli.complete import QUANTITIES
 from skedasis.cli.given import (
     Data,
@@ -21,11 +21,11 @@ from skedasis.cli.given import (
 )
 from skedasis.cli.models import named
 from skedasis.cli.order import Told
-from skedasis.errors import DataError, explained
 
 if TYPE_CHECKING:
     from skedasis.cli.talk import Talk
 
+PAGES = (".html", ".htm")
 EXAMPLES = """Examples
 
 \b
@@ -111,7 +111,8 @@ def report(order: ReportOrder, talk: Talk) -> dict[str, Any]:
 
     specs, data, more = given.placed(order.model, order.data, order.model_, order.data_, order.more)
     path = given.needed(specs, data, "report")
-    _check(order)
+    tell.check_out(order.out, [path, *specs], PAGES)
+    ask.check_labels(order.quantity, order.class_, order.loss, order.target)
     names = named(specs)
     wanted = [*more, *(order.feature or ()), *given.listed(order.features, "--features")]
     table = given.read(order, path, talk, order.bars)
@@ -145,20 +146,6 @@ def report(order: ReportOrder, talk: Talk) -> dict[str, Any]:
     )
     talk.lines([] if talk.quiet else [f"page     {done.path}"])
     return {"rows": rows.counts, "models": _numbers(done), "written": [done.path]}
-
-
-def _check(order: ReportOrder) -> None:
-    """Check what can be checked before anything is read.
-
-    Raises
-    ------
-    DataError
-    """
-    if order.out.suffix.lower() not in (".html", ".htm"):
-        raise DataError(
-            explained("--out", repr(str(order.out)), "a name that ends in .html", "Rename it")
-        )
-    ask.check_labels(order.quantity, order.class_, order.loss, order.target)
 
 
 def _numbers(done: Any) -> dict[str, Any]:

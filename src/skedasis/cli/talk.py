@@ -8,7 +8,7 @@ from collections.abc import Generator
 from dataclasses import dataclass, field
 from typing import Any
 
-from rich.console import Console
+from skedasis.cli.screen import Screen, say, visible
 
 
 @dataclass(frozen=True)
@@ -33,34 +33,36 @@ class Talk:
         """Make a remark: where a file is, what was left out."""
         self.notes.append(" ".join(text.split()))
         if not (self.json or self.quiet):
-            line(text)
+            say(text)
 
     def written(self, path: Any) -> None:
         """Say where a file is."""
         if not (self.json or self.quiet):
-            line(f"written  {path}")
+            say(f"written  {path}")
 
-    def show(self, renderable: Any) -> None:
-        """Print a result."""
-        if not self.json:
-            Console().print(renderable)
+    def show(self, *forms: Any) -> None:
+        """Print a result: of several forms, the first that the terminal is wide enough for, else the last."""
+        if self.json:
+            return
+        screen = Screen()
+        screen.print(next((f for f in forms if screen.fits(f)), forms[-1]))
 
     def lines(self, texts: Any) -> None:
         """Print sentences of a result."""
         if not self.json:
             for text in texts:
-                line(text)
+                say(text)
 
     @contextlib.contextmanager
     def at_work(self, what: str, bars: bool | None) -> Generator[None]:
         """Say what is going on while something without a bar of its own takes its time."""
-        console = Console(stderr=True)
-        if bars is False or not console.is_terminal:
+        screen = Screen(stderr=True)
+        if bars is False or not screen.is_terminal:
             yield
             return
         from rich.markup import escape
 
-        with console.status(escape(what)):
+        with screen.status(escape(visible(what))):
             yield
 
     @contextlib.contextmanager
@@ -73,16 +75,8 @@ class Talk:
                 return
             self.notes.append(text)
             if not self.quiet:
-                console = Console(stderr=True)
-                console.print(
-                    f"note: {text}", style="yellow", markup=False, highlight=False, soft_wrap=True
-                )
+                say(f"note: {text}", "yellow", error=True)
 
         with warnings.catch_warnings():
             warnings.showwarning = tell
             yield
-
-
-def line(text: str) -> None:
-    """Print a line as it is: a path or a column's name may look like markup, and is not to be broken."""
-    Console().print(text, markup=False, highlight=False, soft_wrap=True)

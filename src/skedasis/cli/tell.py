@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
@@ -47,14 +48,18 @@ def show(result: Result, talk: Talk) -> None:
     if isinstance(result, Importance):
         talk.show(tables.importance(result))
     elif isinstance(result, Diagnosis):
-        talk.show(tables.diagnosis(result))
+        narrower = [tables.diagnosis(result, lines=2, r2=r2) for r2 in (True, False)]
+        talk.show(tables.diagnosis(result), *narrower)
         talk.lines(tables.sentences(result))
     else:
         talk.show(surface(result) if isinstance(result, Surface) else numbers(result))
 
 
 def tell(
-    found: Sequence[tuple[dict[str, Any], Result]], out: Path | None, talk: Talk
+    found: Sequence[tuple[dict[str, Any], Result]],
+    out: Path | None,
+    talk: Talk,
+    inputs: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Print results, and write them if a file is named.
 
@@ -65,6 +70,8 @@ def tell(
         file of its own with that in its name.
     out : Path, optional
     talk : Talk
+    inputs : sequence of str
+        Models and data, which are not written over.
 
     Returns
     -------
@@ -77,6 +84,8 @@ def tell(
     if out is not None:
         labels = [tuple(apart.values()) for apart, _ in found]
         written = paths_of(out, labels) if labels != [()] else [out]
+        for path in written:
+            _spare(path, inputs)
         for (_, result), path in zip(found, written, strict=True):
             write(result, path)
             talk.written(path)
@@ -84,20 +93,53 @@ def tell(
     return {"results": results, "written": written}
 
 
-def checked_ending(out: Path | None) -> str:
-    """Return what kind of file is wanted; refuse others before the work begins.
+def check_out(
+    out: Path | None, inputs: Sequence[str], endings: Sequence[str] = (*FIGURES, *PAGES, *NUMBERS)
+) -> None:
+    """Refuse a file that cannot be written, or is not to be, before the work begins.
+
+    Parameters
+    ----------
+    out : Path, optional
+    inputs : sequence of str
+        Models and data: they are not written over.
+    endings : sequence of str
+        What its name may end with.
 
     Raises
     ------
     DataError
     """
-    ending = ".png" if out is None else out.suffix.lower()
-    if ending not in (*FIGURES, *PAGES, *NUMBERS):
-        known = ", ".join((*FIGURES, *PAGES, *NUMBERS))
-        raise DataError(
-            explained("--out", repr(str(out)), f"a name that ends in {known}", "Rename it")
-        )
-    return ending
+    if out is None:
+        return
+    if out.suffix.lower() not in endings:
+        known = ", ".join(endings)
+        got, expected = repr(str(out)), f"a name that ends in {known}"
+        raise DataError(explained("--out", got, expected, "Rename it"))
+    if out.is_dir():
+        got = f"the folder {str(out)!r}"
+        raise DataError(explained("--out", got, "a file", "Name a file in it"))
+    there = next((p for p in out.parents if p.exists()), Path())
+    if not there.is_dir():
+        got = f"{str(out)!r}, but {str(there)!r} is a file"
+        raise DataError(explained("--out", got, "a file in a folder", "Name another folder"))
+    if not os.access(there, os.W_OK):
+        got = f"{str(out)!r}, where nothing may be written"
+        raise DataError(explained("--out", got, "a folder of yours", "Name another folder"))
+    _spare(out, inputs)
+
+
+def _spare(out: Path, inputs: Sequence[str]) -> None:
+    """Refuse to write over what was read, under whatever name.
+
+    Raises
+    ------
+    DataError
+    """
+    for name in inputs:
+        if out.exists() and Path(name).exists() and out.samefile(name):
+            got = f"{str(out)!r}, which is read here"
+            raise DataError(explained("--out", got, "a file of its own", "Name another"))
 
 
 def paths_of(out: Path, labels: list[Any]) -> list[Path]:

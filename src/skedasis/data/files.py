@@ -15,6 +15,7 @@ import itertools
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -78,9 +79,8 @@ class Table:
         """
         if name in self.names:
             return self.names.index(name)
-        near = difflib.get_close_matches(name, self.names, n=1, cutoff=0.4)
-        folded = [n for n in self.names if n.strip().casefold() == name.strip().casefold()]
-        fix = f"Did you mean {(folded or near)[0]!r}?" if folded or near else "Name one of these"
+        near = _nearest(name, self.names)
+        fix = "Name one of these" if near is None else f"Did you mean {near!r}?"
         listed = ", ".join(map(repr, self.names[:12])) + (", …" if len(self.names) > 12 else "")
         raise DataError(explained(what, repr(name), f"one of {listed}", fix))
 
@@ -110,6 +110,16 @@ class Table:
         import narwhals.stable.v2 as nw
 
         return Table(nw.from_native(self.data, eager_only=True)[rows].to_native(), self.names)
+
+
+def _nearest(name: str, names: Sequence[str]) -> str | None:
+    """Return the name that may have been meant: but for spaces and case the same, longer, or spelt alike."""
+    short = name.strip().casefold()
+    folded = {n.strip().casefold(): n for n in reversed(names)}
+    if short in folded:
+        return folded[short]
+    longer = [n for f, n in folded.items() if len(short) > 1 and short in f]
+    return next(iter(longer[-1:] or difflib.get_close_matches(name, names, 1, 0.5)), None)
 
 
 def read_table(path: str | Path) -> Table:
@@ -319,19 +329,18 @@ def _checked_header(path: Path, text: str, delimiter: str) -> list[str]:
 def _by_library(path: Path, text: str, delimiter: str, library: Any) -> Table:
     import narwhals.stable.v2 as nw
 
-    options: dict[str, Any] = (
-        {"low_memory": False, "index_col": False}
-        if library == "pandas"
-        else {"infer_schema_length": None, "null_values": list(_MISSING)}
-    )
-    source = io.BytesIO(text.encode())
+    options: dict[str, Any] = {"infer_schema_length": None, "null_values": list(_MISSING)}
+    if library == "pandas":
+        options = {"low_memory": False, "index_col": False}
+        if int(version("pandas").split(".")[0]) < 3:  # they may read the last bit wrong
+            options["float_precision"] = "round_trip"
+    file = io.BytesIO(text.encode())
     try:
-        frame = nw.read_csv(source, backend=library, separator=delimiter, **options)
+        frame = nw.read_csv(file, backend=library, separator=delimiter, **options)
     except Exception as error:  # each library has its own for a damaged file
         got = f"rows that {library} cannot read ({str(error).splitlines()[0]})"
-        raise DataError(
-            explained(str(path), got, "a CSV table", "Check the rows it names")
-        ) from error
+        fix = "Check the rows it names"
+        raise DataError(explained(str(path), got, "a CSV table", fix)) from error
     if delimiter == ";":
         frame = _with_decimal_points(frame)
     return Table(frame.to_native(), tuple(map(str, frame.columns)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from skedasis.plots.marks import Dashes, Rug, Violin
+from skedasis.plots.scale import LEAST
 from skedasis.typing import Bools, Floats, Ints
 
 LEVELS = 96
@@ -47,7 +48,7 @@ def violins(
     np.minimum.at(low, cell, y)
     np.maximum.at(high, cell, y)
     span = np.where(enough, high - low, 0.0)
-    drawn = span > 1e-9 * np.maximum(np.abs(low), np.abs(high))
+    drawn = span > np.maximum(1e-9 * np.maximum(np.abs(low), np.abs(high)), LEAST)
     row = drawn[cell]
     y, cell, weight = y[row], cell[row], weight[row]
     level = np.minimum((LEVELS * ((y - low[cell]) / span[cell])).astype(int), LEVELS - 1)

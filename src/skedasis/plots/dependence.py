@@ -107,7 +107,9 @@ def centred(effect: Effect) -> Effect:
     size = effect.freedom + 1
     curves, point = effect.curves, effect.missing_point
     share = share_of(effect)
-    level = share @ effect.value
+    with np.errstate(invalid="ignore"):  # what is infinite has no mean
+        level = share @ effect.value
+        value = effect.value - level
     # A constant minus its mean is rounding error, which would fill the panel.
     known = [effect.value] if curves is None else [effect.value, curves.value]
     largest = float(np.abs(np.nan_to_num(extent(known))).max())
@@ -119,7 +121,7 @@ def centred(effect: Effect) -> Effect:
         point = replace(point, value=float(point.value - level))
     return replace(
         effect,
-        value=settled(effect.value - level, largest),
+        value=settled(value, largest),
         heterogeneity=spread,
         std_error=spread / np.sqrt(np.maximum(size, 1.0)),
         curves=curves,

@@ -16,6 +16,8 @@ ASIDE = 0.12
 """Share of an axis that a place beside it takes."""
 ROUNDING = 1e-13
 """Share of a number below which another one is its rounding error: sums and means lose a few hundred epsilons."""
+LEAST = 1e-300
+"""Below it numbers lose digits, and the steps between ticks are zero: what is so small is drawn as zero."""
 _MINUS, _TIMES = "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}"
 
 
@@ -178,7 +180,7 @@ def extent(values: Iterable[Floats]) -> tuple[float, float]:
 
 def padded(low: float, high: float, margin: float) -> tuple[float, float]:
     """Widen a range; make one of a single value, or of none."""
-    if math.isnan(low):
+    if math.isnan(low) or max(abs(low), abs(high)) < LEAST:
         return -1.0, 1.0
     # A span within rounding of its own values is no span: a constant would be drawn as noise.
     if high - low > ROUNDING * max(abs(low), abs(high)):

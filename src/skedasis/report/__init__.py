@@ -1,6 +1,14 @@
 """The whole story of one or several models in one page: `skedasis.report(...)`.
 
-`story` computes it, `words` says it, `pictures` draws it, and `build` puts it on a page.
+| file | what it holds |
+|---|---|
+| `story` | what there is to tell, as values |
+| `words`, `glance`, `levels`, `numbers` | how it is said: sentences, what to look at first, levels, numbers |
+| `captions`, `drawings` | the figures' words; the figures of a page, as SVG |
+| `sections`, `features`, `deeper`, `origins` | what each part of the page shows |
+| `page`, `templates` | the page itself: its HTML, style, script and policy |
+| `build` | `report` and `write` |
+| `pictures`, `terminal` | the same as PNG files; a ranking and tables for a terminal |
 """
 
 from __future__ import annotations

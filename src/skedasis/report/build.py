@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +16,8 @@ from skedasis.report.numbers import count, listed
 from skedasis.report.story import Story, gather
 from skedasis.results.effects import Effects
 from skedasis.typing import Json
+
+_USUAL = "Use path='report.html'"
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +91,10 @@ def report(  # noqa: PLR0913 - each is a keyword, most of them those of `explain
     pairs : int
         At most so many second-order ALE surfaces, the strongest first; 0 for none.
     rows : bool
-        False leaves out whatever shows single rows: individual curves, marks at rows' values, numbers of rows.
+        False leaves out whatever shows single rows: individual curves, marks at rows' values, single local effects,
+        numbers of rows. What stays are averages, counts, edges of bins and points of grids (the outermost of which are
+        the least and the greatest value of a column; others may be a value, too, as quantiles are), the ends of
+        stretches without rows in warnings, and the names of levels.
     uncertainty : bool
         Whether a model that predicts a distribution is asked what makes it unsure.
 
@@ -100,18 +106,18 @@ def report(  # noqa: PLR0913 - each is a keyword, most of them those of `explain
     Raises
     ------
     DataError
-        For a path that is a folder, and for what `skedasis.explain` refuses.
+        For a path that is a folder or cannot be written, and for what `skedasis.explain` refuses.
     UnsupportedError
         For a pair among `features`, and where no feature has at most 2,000 levels.
 
     Notes
     -----
     Passes a model: RHALE of numeric and ordinal features, ALE and M-plots of all, PDP with c-ICE of these and those.
-    Features that no row has a value of are refused, as by `skedasis.explain`. Model rows, of N rows and d features:
-    N of slopes, or 2 N d of differences; 2 N d for ALE and at most 51 N d for PDP; N for M-plots, the quality and the
-    variance explained together; 4 N for each of at most ten candidate pairs, and no more than 2,000,000 for all of
-    them; of a model that predicts a distribution what `skedasis.diagnose` and two more passes cost on at most 2,000
-    rows. Trees are walked instead of called.
+    Features that no row has a value of are named as left out; asked for by name they are refused. Model rows, of N
+    rows and d features: N of slopes, or 2 N d of differences; 2 N d for ALE and at most 51 N d for PDP; N for
+    M-plots, the quality and the variance explained together; 4 N for each of at most ten candidate pairs, and no more
+    than 2,000,000 for all of them; of a model that predicts a distribution what `skedasis.diagnose` and two more
+    passes cost on at most 2,000 rows. Trees are walked instead of called.
 
     Examples
     --------
@@ -158,24 +164,32 @@ def write(
     path = _writable(path)
     page = written(sections(story, title, progress))
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(page, encoding="utf-8")
+    # A half of a surrogate pair in a name has no bytes.
+    path.write_text(page, encoding="utf-8", errors="replace")
     saved = () if figures is None else _save(story, Path(figures), progress)
     effects = {t.name: {"RHALE": t.rhale, "ALE": t.ale, "PDP": t.pdp} for t in story.told}
     return Report(path, effects, tuple(saved))
 
 
 def _writable(path: str | Path) -> Path:
-    """Refuse a path that is no file before the work begins."""
-    path = Path(path)
-    if path.is_dir():
-        raise DataError(
-            explained(
-                "report(path)",
-                f"the folder {str(path)!r}",
-                "a file",
-                f"Write {str(path / 'report.html')!r}",
-            )
-        )
+    """Refuse a path that cannot be written, before the work begins."""
+    try:
+        path = Path(path)
+        path.resolve()  # refuses what no system allows in a name
+        folder = path.is_dir()
+        above = next(p for p in path.absolute().parents if p.exists())
+    except (TypeError, ValueError, OSError) as error:
+        said = f"{str(path)[:80]!r} ({getattr(error, 'strerror', None) or error})"
+        raise DataError(explained("report(path)", said, "a file’s path", _USUAL)) from None
+    if folder:
+        fix = f"Write {str(path / 'report.html')!r}"
+        raise DataError(explained("report(path)", f"the folder {str(path)!r}", "a file", fix))
+    if not above.is_dir():
+        said = f"{str(path)!r}, below the file {str(above)!r}"
+        raise DataError(explained("report(path)", said, "a path below folders", _USUAL))
+    if not os.access(path if path.exists() else above, os.W_OK):
+        said = f"{str(path)!r}, which may not be written"
+        raise DataError(explained("report(path)", said, "a path that may be written", _USUAL))
     return path
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from skedasis.report import words
-from skedasis.report.levels import named
-from skedasis.report.numbers import count, listed, number
+from skedasis.report.levels import quoted
+from skedasis.report.numbers import count, listed, named, number
 from skedasis.report.story import Told
 from skedasis.results.effect import Effect
 
@@ -24,11 +24,20 @@ class Caption:
         For a file, without its ending.
     alt, text : str
         What it shows, for those who do not see it; and what it is.
+    title : str
+        What `alt` begins with, short.
     """
 
     name: str
     alt: str
     text: str
+    title: str = ""
+
+    @property
+    def rest(self) -> str:
+        """Return `alt` for those who have been told the title."""
+        rest = self.alt.removeprefix(self.title).lstrip(" ,")
+        return rest[:1].upper() + rest[1:]
 
 
 def of_rhale(told: Told, feature: str) -> Caption:
@@ -42,28 +51,25 @@ def of_rhale(told: Told, feature: str) -> Caption:
             f"{method} at each level: the average effect and how rows stray from it; "
             "below, the steps from level to level."
         )
-        alt = f"{method} of {feature} on {told.axis}, {told.name}, at {at}. {_joined(said)}"
-        return Caption(f"{feature} {method}", alt, text)
+        alt = f"{method} of {_of(told, feature)}, at {at}. {_joined(said)}"
+        return Caption(f"{feature} {method}", alt, text, f"{method} of {named(feature)}")
     bins = 0 if effect.bins is None else len(effect.bins)
     said = (words.course(effect, unit_of(effect)), words.scatter(effect), words.missing(effect))
-    alt = (
-        f"RHALE of {feature} on {told.axis}, {told.name}, in {count(bins, 'bin')}. {_joined(said)}"
-    )
+    alt = f"RHALE of {_of(told, feature)}, in {count(bins, 'bin')}. {_joined(said)}"
     text = "RHALE: the average effect and how rows stray from it; below, the slopes in each bin."
-    return Caption(f"{feature} RHALE", alt, text)
+    return Caption(f"{feature} RHALE", alt, text, f"RHALE of {named(feature)}")
 
 
 def of_compared(told: Told, feature: str, methods: Sequence[str]) -> Caption:
     """Return the words of several methods' curves laid over one another."""
     names = listed(list(methods))
-    alt = f"{names} of {feature} on {told.axis}, {told.name}, each minus its mean over the data."
+    alt = f"{names} of {_of(told, feature)}, each minus its mean over the data."
     rise = {m: _range(e) for m, e in of_methods(told, feature).items() if m in methods}
     sizes = [f"{m} moves by {number(size)}" for m, size in rise.items() if np.isfinite(size)]
     if sizes:
         alt += f" {listed(sizes)}."
-    return Caption(
-        f"{feature} methods", alt, f"{names}: where they part, features depend on each other."
-    )
+    text = f"{names}: where they part, features depend on each other."
+    return Caption(f"{feature} methods", alt, text, f"{names} of {named(feature)}")
 
 
 def of_methods(told: Told, feature: str) -> dict[str, Effect]:
@@ -86,7 +92,7 @@ def of_pdp(told: Told, feature: str) -> Caption:
     start = "around zero" if centred else "from a common start"
     drawn = f", with {count(curves, 'individual curve')} {start}" if curves else ""
     alt = (
-        f"Partial dependence of {told.axis} on {feature}, {told.name}{drawn}. "
+        f"PDP of {_of(told, feature)}{drawn}. "
         f"{words.course(effect, unit_of(effect))} Where they have parted most, the rows’ curves have a standard "
         f"deviation of {spread}."
     )
@@ -98,8 +104,8 @@ def of_pdp(told: Told, feature: str) -> Caption:
     if centred and curves:
         text += " Each row’s mean over the levels is zero."
     elif effect.levels is not None and curves:
-        text += f" All are zero at {named(effect.levels.labels[0])}."
-    return Caption(f"{feature} PDP", alt, text)
+        text += f" All are zero at {quoted(effect.levels.labels[0])}."
+    return Caption(f"{feature} PDP", alt, text, f"PDP of {named(feature)}")
 
 
 def of_all(told: Told, most: int | None = None) -> Caption:
@@ -109,7 +115,7 @@ def of_all(told: Told, most: int | None = None) -> Caption:
     what = "ALE" if methods == {"ALE"} else "RHALE"
     besides = " (of features without an order: ALE)" if len(methods) > 1 else ""
     alt = (
-        f"{what}{besides} of {count(len(ranks), 'feature')} on {told.axis}, {told.name}, on shared scales, "
+        f"{what}{besides} of {count(len(ranks), 'feature')} on {told.axis}, {named(told.name)}, on shared scales, "
         f"the most important first: {listed(ranks)}."
     )
     which = (
@@ -117,12 +123,17 @@ def of_all(told: Told, most: int | None = None) -> Caption:
         if len(ranks) == len(told.rhale)
         else f"the {len(ranks)} most important features"
     )
-    return Caption("all features", alt, f"{what} of {which}{besides}, {told.name}.")
+    return Caption("all features", alt, f"{what} of {which}{besides}, {named(told.name)}.")
 
 
 def unit_of(effect: Effect) -> str:
     """Return the feature's unit, or nothing."""
     return effect.about.feature.unit or ""
+
+
+def _of(told: Told, feature: str) -> str:
+    """Say whose effect is shown, on what, and of which model."""
+    return f"{named(feature)} on {told.axis}, {named(told.name)}"
 
 
 def _joined(sentences: Sequence[str]) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from skedasis.report import drawings
-from skedasis.report.numbers import Numbers, listed, number
+from skedasis.report.numbers import Numbers, listed, named, number
 from skedasis.report.story import Story, Told
-from skedasis.report.unsure import Unsure
+from skedasis.report.story.unsure import Unsure
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.surfaces.surface import Surface
 
@@ -22,8 +22,8 @@ def pairs(story: Story) -> dict[str, Any] | None:
     if not models:
         return None
     lead = (
-        "What two features do together that neither does alone, by second-order ALE: zero everywhere means that their "
-        "effects simply add."
+        "What two features do together that neither does alone, by second-order ALE; zero everywhere means that their "
+        "effects simply add. A pair’s strength is the standard deviation of that over the rows."
     )
     return {"lead": lead, "models": models}
 
@@ -45,7 +45,8 @@ def _pairs_of(told: Told, ident: str) -> dict[str, Any]:
 def _surface(told: Told, surface: Surface, ident: str) -> dict[str, Any]:
     a, b = surface.features
     return {
-        "name": f"{a} × {b}",
+        "names": (a, b),
+        "name": f"{named(a)} × {named(b)}",
         "figure": drawings.of_pair(surface, ident),
         "code": _code(told, [("pair", a, b)]),
     }
@@ -56,10 +57,7 @@ def _strengths(told: Told) -> Numbers:
     rows = [
         (*s.features, number(s.strength), "yes" if s.shown else "") for s in told.together.strengths
     ]
-    caption = (
-        f"Strength of each pair looked at: the standard deviation over the rows of what the two do together, in units "
-        f"of {told.axis}"
-    )
+    caption = f"Strength of each pair looked at, in units of {told.axis}"
     return Numbers(caption, heads, rows)
 
 
@@ -86,7 +84,11 @@ def unsure(story: Story) -> dict[str, Any] | None:
 
 def _unsure_of(told: Told, found: Unsure, ident: str) -> dict[str, Any]:
     first = [r.feature for r in found.rhale.ranking() if r.importance > 0][:3]
-    said = [f"Moved most, on average, by {listed(first)}."] if first else ["No feature moves it."]
+    said = (
+        [f"On average, the entropy is moved most by {listed(first)}."]
+        if first
+        else ["No feature moves the entropy."]
+    )
     keys = [k for k in told.code if k[0] in ("diagnosis", "entropy", "entropy pdp")]
     diagnosis = found.diagnosis
     grids = {

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from markupsafe import Markup
 
-from skedasis.plots.scale import shortened
 from skedasis.plots.view import View
 from skedasis.plots.web.calibration import calibration
 from skedasis.plots.web.diagnosis import diagnosis
@@ -21,8 +20,7 @@ from skedasis.plots.web.over import compare
 from skedasis.plots.web.places import places
 from skedasis.report import captions
 from skedasis.report.captions import Caption
-from skedasis.report.levels import ROOM, named
-from skedasis.report.numbers import number
+from skedasis.report.levels import quoted
 from skedasis.report.story import Told
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.effect import Effect
@@ -81,7 +79,7 @@ def of_feature(told: Told, feature: str, ident: str) -> list[Shown]:
 
 
 def _effect(effect: Effect, said: Caption, ident: str) -> Shown:
-    return shown(effect_drawing(effect, ident=ident, title=said.name, alt=said.alt), said.text)
+    return shown(effect_drawing(effect, ident=ident, title=said.title, alt=said.rest), said.text)
 
 
 def _compared(told: Told, feature: str, ident: str) -> Shown | None:
@@ -94,7 +92,7 @@ def _compared(told: Told, feature: str, ident: str) -> Shown | None:
     if len(some) < 2:
         return None
     said = captions.of_compared(told, feature, list(some))
-    return shown(compare(some, ident=ident, title=said.name, alt=said.alt), said.text)
+    return shown(compare(some, ident=ident, title=said.title, alt=said.rest), said.text)
 
 
 def of_all(effects: Mapping[str, Effect], ident: str) -> list[Shown]:
@@ -132,8 +130,9 @@ def of_ledger(told: Told, ident: str) -> Shown | None:
     """Draw how much of the quantity's variance the effects add up to."""
     if told.ledger is None:
         return None
-    caption = "Of the variance over the rows of what is explained: what the effects on this page add up to."
-    return shown(ledger(told.ledger.shares, ident=ident), caption)
+    caption = "How much of the variance of what the model says the effects on this page, added up, explain."
+    rest = told.ledger.said[-1] if told.ledger.rest else ""
+    return shown(ledger(told.ledger.shares, ident=ident), f"{caption} {rest}".rstrip())
 
 
 def of_calibration(told: Told, ident: str) -> Shown | None:
@@ -141,22 +140,17 @@ def of_calibration(told: Told, ident: str) -> Shown | None:
     quality = told.quality
     if quality is None or quality.calibration is None:
         return None
-    name = shortened(quality.class_ or "", ROOM)
-    caption = f"Calibration: among rows to which it gives a probability of “{name}”, the share that is of this class."
+    name = quoted(quality.class_ or "")
+    caption = f"Calibration: among rows to which it gives a probability of {name}, the share that is of this class."
     return shown(calibration(quality.calibration, ident=ident), caption)
 
 
 def of_pair(surface: Surface, ident: str) -> Shown:
     """Draw what two features do together."""
-    names = named(surface.features[0]), named(surface.features[1])
-    strength = number(surface.strength())
-    caption = (
-        f"{names[0]} and {names[1]} together, beyond what each does alone: strength {strength}."
-    )
-    return shown(surface_drawing(surface, ident=ident), caption)
+    return shown(surface_drawing(surface, ident=ident), "")
 
 
 def of_diagnosis(found: Diagnosis, ident: str) -> Shown:
     """Draw what the importances for likelihood and for entropy say together of each feature."""
-    caption = "Likelihood-PFI and Entropy-PFI of each feature, and what they say together."
+    caption = "What the likelihood- and the entropy-importance of each feature say together."
     return shown(diagnosis(found, ident=ident), caption)

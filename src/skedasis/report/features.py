@@ -9,6 +9,7 @@ import numpy as np
 
 from skedasis.execute import Progress
 from skedasis.report import captions, drawings, words
+from skedasis.report.numbers import named
 from skedasis.report.story import Story, Told
 from skedasis.results.effect import Effect
 from skedasis.results.trust.flags import Flag
@@ -16,7 +17,7 @@ from skedasis.results.trust.flags import Flag
 FIRST = 10
 """Features whose figures are drawn when the page is loaded; those of others when they come near."""
 MADE = ("main", "compare", "pdp", "trust")
-"""What a feature's section shows, by the names of `skedasis.report.codes`."""
+"""What a feature's section shows, by the names of `skedasis.report.story.codes`."""
 _KINDS = {"nominal": "levels without an order", "ordinal": "ordered levels"}
 
 
@@ -72,16 +73,17 @@ def _of_model(told: Told, feature: str, ident: str) -> dict[str, Any]:
         "said": {about: text for about, text in said.items() if text},
         "figures": drawings.of_feature(told, feature, ident),
         "doubts": words.doubts(rhale),
-        "flags": _flags(told.trust.get(feature, ())),
+        "flags": _flags(told.trust.get(feature, ()), feature),
         "parts": "bins" if rhale.levels is None else "levels",
-        "tables": words.numbers(rhale, told.axis, unit or f"unit of {feature}"),
+        "tables": words.numbers(rhale, told.axis, unit or f"unit of {named(feature)}"),
         "code": _code(told, feature),
     }
 
 
-def _flags(found: Sequence[Flag]) -> dict[str, list[str]]:
-    """Return objections, warnings apart from notes."""
-    lines = [(f.severity, f.text) for f in found]
+def _flags(found: Sequence[Flag], feature: str) -> dict[str, list[str]]:
+    """Return objections, warnings apart from notes; a long name is shortened in them."""
+    short = f"'{named(feature)}'"
+    lines = [(f.severity, f.text.replace(repr(feature), short)) for f in found]
     return {
         "warnings": [text for severity, text in lines if severity == "warning"],
         "notes": [text for severity, text in lines if severity == "note"],

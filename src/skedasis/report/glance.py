@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from skedasis.report.numbers import count, listed, number
-from skedasis.report.told import Told
+from skedasis.report.numbers import count, listed, named, number
+from skedasis.report.story.told import Told
 
 CALIBRATED = 0.05
 """Probabilities that are farther off than that, on average, are spoken of."""
@@ -24,7 +24,12 @@ def quality(told: Told) -> list[str]:
 
 def ledger(told: Told) -> list[str]:
     """Say how much the effects add up to, without and with pairs."""
-    return [] if told.ledger is None else [" ".join(told.ledger.said)]
+    found = told.ledger
+    if found is None:
+        return []
+    return [
+        " ".join(found.said[:-1] if found.rest else found.said)
+    ]  # the rest stands below the figure
 
 
 def together(told: Told) -> list[str]:
@@ -35,9 +40,9 @@ def together(told: Told) -> list[str]:
         return []
     (a, b), strength = known[0].features, known[0].strength
     top = max(e.importance for e in told.rhale.values())
-    text = f"Of the pairs looked at {a} and {b} act together most: what neither does alone moves it by "
+    text = f"Of the pairs looked at, {named(a)} and {named(b)} act together most: what neither does alone moves it"
     return [
-        f"{text}{number(strength)} (the most important feature alone by {number(top)}; standard deviations)."
+        f"{text} by {number(strength)}; the most important feature alone, by {number(top)} (standard deviations)."
     ]
 
 
@@ -48,8 +53,8 @@ def trust(told: Told) -> list[str]:
         return []
     total, most = sum(warned.values()), sorted(warned, key=lambda name: -warned[name])
     where = "its picture" if len(warned) == 1 else "their pictures"
-    stand = "stands" if total == 1 else "stand"
-    return [f"Look twice at {listed(most, 5)}: {count(total, 'warning')} {stand} beside {where}."]
+    stand = "is a warning" if total == 1 else f"are {count(total, 'warning')}"
+    return [f"Look twice at {listed(most, 5)}: there {stand} beside {where}."]
 
 
 def unsure(told: Told) -> list[str]:
@@ -63,9 +68,9 @@ def unsure(told: Told) -> list[str]:
         for kind, text in (
             (
                 "shared",
-                "Others tell part of what they tell, so that they count for more than their importance says",
+                "Other features tell part of what these tell, so they matter more than their importance says",
             ),
-            ("misleading", "The model would do better without the values of"),
+            ("misleading", "The model would predict better without the values of"),
         ):
             names = [v.feature for v in found.diagnosis.verdicts if v.kind == kind]
             said += _named(text, names, kind)

@@ -9,26 +9,23 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from skedasis.plots.scale import shortened
-from skedasis.report.numbers import NOISE, Numbers, count, listed, number, percent
+from skedasis.report.numbers import NOISE, Numbers, count, listed, named, number, percent
 from skedasis.results.effect import TRUSTED_ROWS, Effect, LevelStats
 from skedasis.typing import Floats, Ints
 
-ROOM = 60
-"""Letters of a level's name within a sentence."""
 LINES = 100
 """Lines of a table: of more levels those with most rows are shown, or a page of identifiers would be megabytes."""
 
 
-def named(label: str) -> str:
-    """Return a level's name for a sentence.
+def quoted(label: str) -> str:
+    """Return a level's name for a sentence, between quotation marks.
 
     Examples
     --------
-    >>> named("terraced")
+    >>> quoted("terraced")
     '“terraced”'
     """
-    return f"“{shortened(label, ROOM)}”"
+    return f"“{named(label)}”"
 
 
 def centred(effect: Effect, levels: LevelStats) -> Floats:
@@ -53,7 +50,7 @@ def course(effect: Effect, levels: LevelStats) -> str:
     return (
         f"Of its {len(levels):,} levels {_highest(levels, value)} what the model says most, by "
         f"{number(float(np.nanmax(value)))}, and {_highest(levels, -value, 'lower')} it most, by "
-        f"{number(-float(np.nanmin(value)))}, beside the mean over the rows."
+        f"{number(-float(np.nanmin(value)))}, compared with the mean over the rows."
     )
 
 
@@ -65,7 +62,7 @@ def _highest(levels: LevelStats, value: Floats, verb: str = "raise") -> str:
     rows = int(levels.count[first])
     few = f" ({count(rows, 'row')})" if rows < TRUSTED_ROWS else ""
     more = f" and {count(len(others), 'other')} with it" if others else ""
-    return f"{named(levels.labels[first])}{few}{more} {verb}{'' if others else 's'}"
+    return f"{quoted(levels.labels[first])}{few}{more} {verb}{'' if others else 's'}"
 
 
 def against(effect: Effect) -> float | None:
@@ -131,7 +128,7 @@ def missing(levels: LevelStats, effect: Effect) -> str:
     rows = count(int(levels.count[place]), "row")
     where = f"{number(abs(value))} {'above' if value > 0 else 'below'}"
     where = "at" if abs(value) <= NOISE * largest else where
-    return f"A missing value is a level like others, {named(levels.labels[place])} ({rows}): {where} the mean."
+    return f"A missing value is a level like others, {quoted(levels.labels[place])} ({rows}): {where} the mean."
 
 
 def doubts(effect: Effect, levels: LevelStats) -> list[str]:
@@ -139,7 +136,7 @@ def doubts(effect: Effect, levels: LevelStats) -> list[str]:
     found: list[str] = []
     few = np.flatnonzero(levels.count < TRUSTED_ROWS)
     if len(few):
-        names = listed([named(levels.labels[i]) for i in few], 5)
+        names = listed([f"“{levels.labels[i]}”" for i in few], 5)
         found.append(
             f"{count(int(levels.count[few].sum()), 'row')} at {count(len(few), 'level')} of fewer than "
             f"{TRUSTED_ROWS}: not to be trusted there (hatched): {names}."

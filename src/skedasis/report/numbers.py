@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import math
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from skedasis.plots.numbers import NOISE, beside, count, number, places
+from skedasis.plots.scale import shortened
 
 __all__ = [
     "NOISE",
     "Numbers",
     "beside",
     "count",
+    "ends",
     "listed",
+    "named",
     "number",
     "percent",
     "places",
     "settings",
 ]
+
+ROOM = 60
+"""Letters of a name within a sentence; headings have it whole."""
+_ISOLATED = {"R", "AL", "AN", "RLE", "RLO", "RLI", "LRE", "LRO", "LRI", "FSI", "PDF", "PDI"}
 
 
 @dataclass(frozen=True)
@@ -54,6 +63,55 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f}\u202f%"
 
 
+def ends(low: float, high: float, largest: float) -> str:
+    r"""Return the ends of an interval, with as many decimals as its width is worth.
+
+    Parameters
+    ----------
+    low, high, largest : float
+        The ends, and the largest number beside them: what is noise beside it is called nothing.
+
+    Examples
+    --------
+    >>> (
+    ...     ends(0.00272, 0.0296, 4.0),
+    ...     ends(3.962, 4.158, 4.2),
+    ...     ends(12_345.0, 14_321.0, 2e4),
+    ...     ends(1.2e-7, 3.4e-7, 1e-6),
+    ... )
+    ('0.003 – 0.030', '3.96 – 4.16', '12,300 – 14,300', '1.2e−7 – 3.4e−7')
+    """
+    width = high - low
+    if not math.isfinite(width):
+        return ""
+    if width < NOISE * largest:
+        return f"{beside(low, largest)} – {beside(high, largest)}"
+    size = max(abs(low), abs(high))
+    if size < 1e-4 or size >= 1e9:
+        return f"{number(low, 2)} – {number(high, 2)}"
+    decimals = 1 - math.floor(math.log10(width))
+    # Two digits of the width; one where it begins with a large one.
+    decimals -= width * 10 ** (decimals - 1) >= 5
+    low, high = round(low, decimals) + 0.0, round(high, decimals) + 0.0
+    shown = max(decimals, 0)
+    return f"{low:,.{shown}f} – {high:,.{shown}f}".replace("-", "−")
+
+
+def named(name: str, room: int = ROOM) -> str:
+    r"""Return a name as it stands in a sentence: not too long, and without any power over the words around it.
+
+    What is written from right to left would turn its neighbours around, so it stands between marks that isolate it.
+
+    Examples
+    --------
+    >>> named("age"), len(named("x" * 500)), named("\u05d2") == "\u2068\u05d2\u2069"
+    ('age', 60, True)
+    """
+    text = shortened(name, room)
+    turning = any(unicodedata.bidirectional(c) in _ISOLATED for c in text)
+    return f"\u2068{text}\u2069" if turning else text
+
+
 def listed(names: Sequence[str], most: int = 8) -> str:
     """Return names in a row, the first few of many.
 
@@ -62,9 +120,9 @@ def listed(names: Sequence[str], most: int = 8) -> str:
     >>> listed(["age", "bmi", "bp"])
     'age, bmi and bp'
     """
-    shown = list(names[:most])
+    shown = [named(name) for name in names[:most]]
     if len(names) > most:
-        return f"{', '.join(shown)} and {len(names) - most} more"
+        return f"{', '.join(shown)} and {len(names) - most:,} more"
     return " and ".join(([", ".join(shown[:-1])] if len(shown) > 1 else []) + shown[-1:])
 
 

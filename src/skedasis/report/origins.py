@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from skedasis.report.numbers import settings
-from skedasis.report.told import Story, Told
+from skedasis.report.story.told import Story, Told
 from skedasis.typing import Json
 
 

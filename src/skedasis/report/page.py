@@ -13,6 +13,7 @@ from markupsafe import Markup
 from skedasis.plots.web.page import csp
 from skedasis.plots.web.page import script as figures_script
 from skedasis.plots.web.page import style as figures_style
+from skedasis.report.numbers import named
 
 
 @cache
@@ -23,9 +24,11 @@ def _text(name: str) -> str:
 @cache
 def _environment() -> Environment:
     # Everything that comes from a user is escaped: a column may be called <script>.
-    return Environment(
+    made = Environment(
         loader=PackageLoader("skedasis.report"), autoescape=True, undefined=StrictUndefined
     )
+    made.filters["named"] = named
+    return made
 
 
 def written(sections: Mapping[str, Any]) -> str:

@@ -9,7 +9,8 @@ from typing import Any
 from skedasis.report import captions, deeper, drawings, origins, words
 from skedasis.report.drawings import Shown
 from skedasis.report.features import FIRST, anchored, features
-from skedasis.report.numbers import Numbers, beside, count, listed, percent
+from skedasis.report.numbers import Numbers, count, listed, named, percent
+from skedasis.report.numbers import ends as ends_of
 from skedasis.report.story import Story, Told
 from skedasis.results.effects import Rank
 
@@ -19,7 +20,9 @@ LENGTH = 96
 
 def title(story: Story) -> str:
     """Return what the page is about."""
-    quantities = list(dict.fromkeys(t.quantity for t in story.told))
+    # "prediction" is no name that a user has given.
+    names = ("the prediction" if t.quantity == "prediction" else t.quantity for t in story.told)
+    quantities = list(dict.fromkeys(names))
     return f"What moves {listed(quantities)}"
 
 
@@ -27,8 +30,8 @@ def lead(story: Story) -> str:
     """Return the page in a sentence."""
     names = listed([t.name for t in story.told])
     return (
-        f"The effect of {count(len(story.features), 'feature')} in {names}, for whom it is not true, "
-        f"and how sure that is: {count(story.rows, 'row')}, {count(story.columns, 'column')}."
+        f"The effect of {count(len(story.features), 'feature')} in {names}: how large it is, for which rows it is not "
+        f"true, and how sure that is. From {count(story.rows, 'row')} of {count(story.columns, 'column')}."
     )
 
 
@@ -51,7 +54,7 @@ def cautions(story: Story) -> list[dict[str, str]]:
     found = [{"name": "", "text": text} for text in story.remarks]
     if story.left_out:
         names = listed(story.left_out, 20)
-        text = f"Left out, having more than 2,000 levels: {names}. The models still use them."
+        text = f"Left out, having more than 2,000 levels: {names}. The model still uses them."
         found.append({"name": "", "text": text})
     found += [
         {"name": told.name if several else "", "text": text}
@@ -221,7 +224,7 @@ def _cell(value: float, text: str, ends: tuple[float, float] | None, top: float)
         "text": text,
         "share": pixels(value) if math.isfinite(value) else None,
         "ends": tuple(map(pixels, ends)) if ends and known else None,
-        "interval": f"{beside(ends[0], top)} – {beside(ends[1], top)}" if ends and known else "",
+        "interval": ends_of(*ends, top) if ends and known else "",
     }
 
 
@@ -245,11 +248,14 @@ def made(story: Story) -> str:
     cost = origins.cost(story)
     rows = cost.model_rows + cost.check_rows
     also = f" and for {count(cost.slope_rows, 'row')} of slopes" if cost.slope_rows else ""
-    exact = "" if cost.exact else " Some of it is approximate; see below."
+    exact = (
+        "" if cost.exact else " What rests on a sample, or is approximate, says so where it stands."
+    )
+    who = "The models were" if len(story.told) > 1 else "The model was"
     return (
-        f"Every number rests on all {count(story.rows, 'row')}. The models were asked for "
-        f"{count(rows, 'row')}{also} in {cost.seconds:.1f} seconds.{exact} What the models say is explained, "
-        "not the world: where a model errs, so do its effects."
+        f"The effects rest on all {count(story.rows, 'row')}. {who} asked for "
+        f"{count(rows, 'row')}{also}, in {cost.seconds:.1f} seconds.{exact} What a model says is explained, "
+        "not the world: where it errs, so do its effects."
     )
 
 
@@ -260,7 +266,7 @@ def _origins(told: Told) -> Numbers:
         *(("Method", False), ("Settings", True), ("Model rows", False), ("Calls", False)),
         *(("Slope rows", False), ("Check rows", False), ("Seconds", False)),
     )
-    caption = f"{told.name}: {told.rhale.provenance['quantity']}.{where}"
+    caption = f"{named(told.name)}: {told.rhale.provenance['quantity']}.{where}"
     return Numbers(caption, heads, origins.origins(told))
 
 

@@ -52,6 +52,8 @@ def numbers(effect: Effect) -> Lines:
     rows = words.bins_table(effect)
     middle = "mean" if effect.spec.local == "values" else "mean slope"
     names: Sequence[str] = ("from", "to", "rows", middle, "std", "standard error", "")
+    if not any(row[-1] for row in rows):
+        names, rows = names[:-1], [row[:-1] for row in rows]
     if not rows:
         some = np.unique(np.linspace(0, len(effect.x) - 1, 12).astype(int))
         columns = (effect.value, effect.heterogeneity, effect.std_error)

@@ -21,7 +21,7 @@ from skedasis.report.numbers import (
     percent,
     places,
 )
-from skedasis.report.told import Told
+from skedasis.report.story.told import Told
 from skedasis.results.effect import Effect
 from skedasis.results.parts import BinStats
 from skedasis.typing import Floats
@@ -115,7 +115,7 @@ def _compared(effect: Effect) -> str:
     if ratio < _APART:
         return size + "rows differ, though less than the average moves."
     shown = "curve is" if effect.levels is None else "levels’ averages are"
-    return size + f"rows differ more than the average moves, so the {shown} true of few of them."
+    return size + f"rows differ more than the average moves, so the {shown} true of few rows."
 
 
 def certainty(rhale: Effect, ale: Effect) -> str:
@@ -245,15 +245,18 @@ def gist(told: Told) -> list[str]:
     ranks = told.rhale.ranking()
     moving = [r for r in ranks if r.importance > 0]
     if not moving:
-        return [*glance.quality(told), "No feature changes what it says, on average."]
+        return [*glance.quality(told), "No feature changes what the model says, on average."]
     first = [r.feature for r in moving[:3]]
-    said = [*glance.quality(told), f"Moved most, on average, by {listed(first)}."]
+    said = [
+        *glance.quality(told),
+        f"On average, what the model says is moved most by {listed(first)}.",
+    ]
     said.append(_gist_of_rows(told))
     said += [*glance.ledger(told), *glance.together(told)]
     said += [*glance.trust(told), *glance.unsure(told)]
     idle = [r.feature for r in ranks if r.importance == 0 and r.heterogeneity == 0]
     if idle:
-        said.append(f"Not used at all: {listed(idle)}.")
+        said.append(f"Without any effect: {listed(idle)}.")
     return said
 
 
@@ -263,7 +266,7 @@ def _gist_of_rows(told: Told) -> str:
     least = NOISE * max(top, ranks[0].heterogeneity)
     differing = [r for r in ranks if r.heterogeneity > least]
     if not differing:
-        return "All rows agree with the average, for every feature."
+        return "For every feature, all rows agree with the average."
     secants = [r.feature for r in differing if told.rhale[r.feature].spec.local == "secants"]
     if secants:
         # Secants are on a scale of their own: beside the steps of levels they would always come first.
@@ -273,9 +276,9 @@ def _gist_of_rows(told: Told) -> str:
     hidden = [r for r in differing if r.heterogeneity > _APART * r.importance]
     weighty = [r.feature for r in hidden if r.heterogeneity >= 0.2 * top]
     if weighty:
-        return f"The average hides most about {listed(weighty[:3])}: rows differ more than the average moves."
+        return f"The average hides most about {listed(weighty[:3])}: there rows differ by more than the average moves."
     most = f"Rows differ most in {listed([r.feature for r in differing[:3]])}"
-    return f"{most}; for every feature that matters, less than its average moves."
+    return f"{most}, but, for every feature that matters, by less than its average moves."
 
 
 @dataclass(frozen=True)

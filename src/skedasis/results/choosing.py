@@ -99,9 +99,12 @@ def chosen_bins(
         sharp = scheme.sharpened(cells, kept, (rows.x, rows.effect, rows.weight), spread)
         if sharp is not None:
             ends = np.ceil(sharp.edges) if whole else sharp.edges
+            # The largest whole number takes the difference from the one before: a bin of its own would have no width.
+            wide = np.diff(ends) > 0
+            ends, trend = ends[np.append(True, wide)], sharp.trend[wide]
             edges = distinct(np.concatenate([cells.edges, ends]))
             finer = Cells(edges, cells.closed)
-            return Chosen(finer, _gathered(finer, rows), np.searchsorted(edges, ends), sharp.trend)
+            return Chosen(finer, _gathered(finer, rows), np.searchsorted(edges, ends), trend)
     return Chosen(cells, moments, kept, found.trend)
 
 

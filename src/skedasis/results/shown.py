@@ -91,7 +91,8 @@ class ShownEffect(Shown):
         Notes
         -----
         The page is one file that fetches nothing. Arrow keys go from bin to bin and from curve to curve; the numbers
-        behind the picture are tables below it. It holds the curves that it shows, and no other row. No model row.
+        behind the picture are tables below it. Of single rows it holds what the picture shows: curves with their rows'
+        numbers, ticks where rows lie, and dashes for the local effects of bins with few rows. No model row.
 
         Examples
         --------
@@ -242,18 +243,19 @@ class ShownImportance(Shown):
         self,
         path: str | Path | None = None,
         *,
+        kind: Literal["bars", "local"] = "bars",
         features: Sequence[str] | None = None,
         top: int | None = None,
         level: float = 0.95,
         title: str | None = None,
     ) -> Explorable:
-        """Return the bars as a page that tells their numbers under the pointer.
+        """Return the bars, or rows before and after permutation, as a page that tells numbers under the pointer.
 
         Parameters
         ----------
         path : str or Path, optional
             Where the page is written, too.
-        features, top, level
+        kind, features, top, level
             As in `plot`.
         title : str, optional
             Of the page; by default what it shows.
@@ -265,8 +267,12 @@ class ShownImportance(Shown):
 
         Raises
         ------
-        DataError
+        DataError, UnsupportedError
             As `plot` does; and for a path that is a folder.
+
+        Notes
+        -----
+        The page is one file that fetches nothing. Of single rows it holds histograms alone. No model row.
 
         Examples
         --------
@@ -279,7 +285,9 @@ class ShownImportance(Shown):
         """
         from skedasis.plots.web.explore import of_importance
 
-        made = of_importance(this(self), features=features, top=top, level=level, title=title)
+        made = of_importance(
+            this(self), kind=kind, features=features, top=top, level=level, title=title
+        )
         return written(made, path)
 
 

@@ -72,12 +72,24 @@ def hatches(frame: Frame, found: Sequence[Hatch], defs: Defs) -> tuple[Markup, M
     words: list[Markup] = []
     keys: Keys = {}
     for h in found:
-        a, b = frame.x(np.array([h.left, h.right])).tolist()
-        look = {"y": frame.top, "height": frame.height, "fill": defs.pattern(h.doubt)}
-        parts.append(tag("rect", class_="hatch", x=a, width=b - a, **look))
         keys[DOUBTS[h.doubt]] = area_key("hatch", fill=defs.pattern(h.doubt))
-        words.append(_doubt(frame, h.text, a, b))
+        words.append(_doubt(frame, h.text, *frame.x(np.array([h.left, h.right])).tolist()))
+    for left, right, doubt in _together(found):
+        a, b = frame.x(np.array([left, right])).tolist()
+        look = {"y": frame.top, "height": frame.height, "fill": defs.pattern(doubt)}
+        parts.append(tag("rect", class_="hatch", x=a, width=b - a, **look))
     return joined(parts), joined(words), keys
+
+
+def _together(found: Sequence[Hatch]) -> list[tuple[float, float, str]]:
+    """Return stretches with their doubts; those that meet and are of the same doubt are one."""
+    out: list[tuple[float, float, str]] = []
+    for h in sorted(found, key=lambda h: h.left):
+        if out and out[-1][2] == h.doubt and h.left <= out[-1][1]:
+            out[-1] = (out[-1][0], max(out[-1][1], h.right), h.doubt)
+        else:
+            out.append((h.left, h.right, h.doubt))
+    return out
 
 
 def _doubt(frame: Frame, text: str, a: float, b: float) -> Markup:

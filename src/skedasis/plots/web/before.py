@@ -17,10 +17,8 @@ from skedasis.plots.web.legend import Keys, area_key, legend, line_key
 from skedasis.plots.web.marks import rectangles
 from skedasis.plots.web.outline import headed
 from skedasis.plots.web.svg import joined, path, px, tag
-from skedasis.plots.web.text import LEADING, SMALL
 from skedasis.plots.web.tips import Hit, placed
 from skedasis.results.importance import Importance
-from skedasis.typing import Floats
 
 WIDTH, HEIGHT = 480.0, 120.0
 LONG = 60
@@ -81,7 +79,7 @@ def before(
     hidden = len(importance) - len(found)
     notes = (f"{len(found):,} of {counted(len(importance), 'feature')}",) if hidden else ()
     head, y = headed(named, notes, WIDTH)
-    parts, keys = [head], Keys()
+    parts, keys, y = [head], Keys(), y + 4 * bool(notes)
     for place, (shift, name) in enumerate(zip(found, names, strict=True)):
         drawn, more, y = _panel(shift, name, y, said, last=place == len(found) - 1)
         parts.append(drawn)
@@ -97,7 +95,7 @@ def _panel(
 ) -> tuple[Markup, Keys, float]:
     """Return one feature's histograms below its name, what explains them, and where they end."""
     head, y = headed(shift.name, shift.notes, WIDTH, start)
-    top = y + above(shift.y, WIDTH) + 2 * _MARK - 8
+    top = y + above(shift.y, WIDTH) + 2 * _MARK - 12
     left = 2 + beside(shift.y, HEIGHT)
     frame = Frame(shift.x, shift.y, left, top, WIDTH - left - _RIGHT, HEIGHT)
     drawn, keys = _histograms(frame, shift, said)
@@ -132,7 +130,9 @@ def _histograms(frame: Frame, shift: Shift, said: tuple[str, str]) -> tuple[Mark
         strict=True,
     ):
         at = float(frame.x(mean))
-        parts.append(tag("path", class_=f"mean {look}", d=f"M{px(at)} {px(frame.bottom)}V{px(frame.top)}"))
+        parts.append(
+            tag("path", class_=f"mean {look}", d=f"M{px(at)} {px(frame.bottom)}V{px(frame.top)}")
+        )
         parts.append(_arrow(at, frame.top, look))
         keys[text] = line_key("mean", look) + _arrow(13.0, 3.0, look)
     return joined(parts), keys
@@ -161,8 +161,6 @@ def _hits(shift: Shift, name: str) -> list[Hit]:
 
 def _said(found: Sequence[Shift], names: Sequence[str]) -> str:
     """Say what is to be seen."""
-    shown = [
-        f"{shortened(name, LONG)}: {s.notes[0]}" for s, name in zip(found, names, strict=True)
-    ]
+    shown = [f"{shortened(name, LONG)}: {s.notes[0]}" for s, name in zip(found, names, strict=True)]
     first = f"Histograms of rows as they are, and with values of other rows, of {count(len(found), 'feature')}."
     return f"{first} {'; '.join(shown)}."

@@ -18,8 +18,8 @@ from skedasis.results.surfaces.side import Side
 from skedasis.results.surfaces.surface import Surface
 from skedasis.typing import Floats
 
-MOST = 900
-"""Cells that are spoken of one by one; of more, neighbouring bins together."""
+MOST = 250
+"""Cells that are spoken of one by one, each as large as a fingertip; of more, neighbouring bins together."""
 LETTERS = 40
 """Of a name in a tip."""
 
@@ -73,20 +73,11 @@ def cells(surface: Surface, shown: Heat) -> list[Cell]:
     Returns
     -------
     list of Cell
-        At most about 900 where features are numeric: beyond, neighbouring bins are one. The value is that in the
+        At most about 250 where features are numeric: beyond, neighbouring bins are one. The value is that in the
         middle of a cell, or at a point of a grid.
     """
     order = order_of(surface)
-    sides = [surface.sides[i] for i in order]
-    fold = 1
-    while True:
-        rims = zip(sides, (shown.x, shown.y), strict=True)
-        x, y = (_stretches(side, rim, fold) for side, rim in rims)
-        folded = [len(s.at) for s, side in zip((x, y), sides, strict=True) if side.levels is None]
-        # Levels are never told together.
-        if len(x.at) * len(y.at) <= MOST or max(folded, default=1) == 1:
-            break
-        fold += 1
+    x, y = _told(surface, shown, order)
     asked = (x.at[None, :], y.at[:, None]) if order == (0, 1) else (y.at[:, None], x.at[None, :])
     value = surface(*asked)
     rows = counts(surface, order)
@@ -104,6 +95,29 @@ def cells(surface: Surface, shown: Heat) -> list[Cell]:
     return found
 
 
+def _told(surface: Surface, shown: Heat, order: tuple[int, int]) -> tuple[_Stretch, _Stretch]:
+    """Return the stretches of both sides, so many neighbouring bins together that there are not too many cells."""
+    sides, rims, folds = [surface.sides[i] for i in order], (shown.x, shown.y), [1, 1]
+    while True:
+        x, y = (_stretches(s, r, f) for s, r, f in zip(sides, rims, folds, strict=True))
+        # Levels are never told together. Cells are wider than high: upwards first.
+        most = [
+            len(y.at) if sides[1].levels is None else 1,
+            len(x.at) if sides[0].levels is None else 1,
+        ]
+        if len(x.at) * len(y.at) <= MOST or max(most) == 1:
+            return x, y
+        folds[1 - most.index(max(most))] += 1
+
+
+def _short(nodes: Floats) -> Floats:
+    """Return places with two digits of their least step: there are hundreds of cells, and tables have the rest."""
+    steps = np.diff(nodes)
+    if len(steps) == 0 or not 0 < steps.min() < np.inf:
+        return nodes
+    return np.round(nodes, int(np.clip(1 - np.floor(np.log10(steps.min())), -300, 300)))
+
+
 def _stretches(side: Side, rim: Rim, fold: int) -> _Stretch:
     """Return the stretches of one side, `fold` neighbouring bins together."""
     name = shortened(rim.axis.name, LETTERS)
@@ -116,7 +130,7 @@ def _stretches(side: Side, rim: Rim, fold: int) -> _Stretch:
         ]
         return _Stretch(rim.edges, names, rim.at, [np.array([k]) for k in shown])
     nodes = np.asarray(side.nodes, dtype=float)
-    texts = places(nodes)
+    texts = places(_short(nodes))
     if len(nodes) == 1:
         homes = [] if side.bins is None else [np.array([0])]
         return _Stretch(rim.edges, [f"{name}: {texts[0]}{unit}"], nodes, homes)

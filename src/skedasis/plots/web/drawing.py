@@ -93,4 +93,6 @@ def sheet(
 
 def _wide(width: float) -> str:
     """Return the class of a sheet that is much narrower or wider than others: its letters shall be as large."""
-    return " narrow" if width < 300 else " wide" if width > 600 else ""
+    if width > 600:
+        return " wide"
+    return " narrow" if width < 300 else " slim" if width < 400 else ""

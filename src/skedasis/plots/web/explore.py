@@ -14,6 +14,7 @@ from skedasis.plots.multiples import ordered
 from skedasis.plots.numbers import count
 from skedasis.plots.view import View
 from skedasis.plots.web import bars, figure, fits, heat
+from skedasis.plots.web.before import before
 from skedasis.plots.web.behind import numbers_of
 from skedasis.plots.web.diagnosis import diagnosis as diagnosed
 from skedasis.plots.web.drawing import Drawing
@@ -177,13 +178,19 @@ def of_surface(surface: Surface, *, title: str | None = None) -> Explorable:
 def of_importance(
     importance: Importance,
     *,
+    kind: Literal["bars", "local"] = "bars",
     features: Sequence[str] | None,
     top: int | None,
     level: float,
     title: str | None = None,
 ) -> Explorable:
     """Return the page of importances; see `ShownImportance.explore`."""
-    drawn = bars.importance(importance, ident="bars", features=features, top=top, level=level)
+    if kind not in ("bars", "local"):
+        raise DataError(explained("explore(kind)", repr(kind), "'bars' or 'local'", "Name one"))
+    if kind == "local":
+        drawn = before(importance, ident="rows", features=features, top=top)
+    else:
+        drawn = bars.importance(importance, ident="bars", features=features, top=top, level=level)
     named = title or f"Importance of {count(len(importance), 'feature')}"
     return _one(named, f"{importance.method}: {importance.axis}.", drawn, numbers_of(importance))
 

@@ -22,6 +22,8 @@ WIDTH = 480.0
 """Pixels across a figure: on a phone two thirds of it, where its letters can still be read."""
 ACROSS = 56
 """Letters of a count that fit across its panels."""
+POINTS, LEAST = 60_000, 20
+"""Points of all individual curves together, and how many curves there may be whatever that takes."""
 HEIGHTS = {"main": 220.0, "slopes": 160.0, "counts": 44.0, "groups": 90.0}
 
 
@@ -58,7 +60,9 @@ def effect(
     >>> drawing.title, drawing.width
     ('RHALE of x0', 480.0)
     """
-    view = replace(View() if view is None else view, across=ACROSS)
+    view = View() if view is None else view
+    most = max(LEAST, POINTS // max(len(effect.x), 1))
+    view = replace(view, across=ACROSS, curves=min(view.curves, most))
     shown = picture(effect, view)
     named = (
         ("main", shown.main),

@@ -185,7 +185,8 @@ class Frame:
     def _below(self, ticks: Ticks, at: Floats) -> Markup:
         """Return the texts at the ticks of the horizontal axis."""
         turn = self.across.turn if ticks.named else 0
-        y = self.bottom + TICK + GAP + 0.5 * SMALL
+        # Letters that stand upright begin where the tick ends; slanted ones hang from their upper right corner.
+        y = self.bottom + TICK + GAP + (0.0 if turn == 90 else 0.5 * SMALL)
         level: list[Markup] = []
         turned: list[Markup] = []
         for place, (text, v) in enumerate(zip(ticks.texts, at.tolist(), strict=True)):

@@ -21,7 +21,7 @@ from skedasis.plots.web.isolines import isolines, numbered, thinned
 from skedasis.plots.web.lattice import patches, shades
 from skedasis.plots.web.legend import Keys, legend, line_key
 from skedasis.plots.web.outline import contour_class, headed, scale_bar
-from skedasis.plots.web.svg import path, px, tag
+from skedasis.plots.web.svg import px, tag, way
 from skedasis.plots.web.text import SMALL, width_of
 from skedasis.results.surfaces.surface import Surface
 from skedasis.typing import Floats
@@ -190,7 +190,7 @@ def _contours(shown: Heat, frame: Frame, signs: Sequence[tuple[str, float, float
         found = [thinned(line, 0.15) for line in isolines(x, y, shown.value, level)]
         if not found:
             continue
-        d = "".join(path(*line.T) for line in found)
+        d = "".join(way(*line.T) for line in found)
         lines.append(tag("path", class_=contour_class(level), d=d))
         longest = sorted(found, key=lambda line: -float(np.hypot(*np.diff(line, axis=0).T).sum()))
         for line in longest[:2]:

@@ -1,4 +1,4 @@
-"""Patches of colour: neighbours of one colour are one shape, so that forty thousand of them are a few kilobytes."""
+"""Patches of colour: neighbours of one colour are one outline, so that forty thousand of them are a few kilobytes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from markupsafe import Markup
 
 from skedasis.plots.web.svg import px, tag
-from skedasis.typing import Floats, Ints
+from skedasis.typing import Bools, Floats, Ints
 
 SHADES = 33
 """Steps of a scale of colours; the middle one of a diverging scale is zero."""
@@ -43,26 +43,62 @@ def bounds(limits: tuple[float, float]) -> Floats:
     return limits[0] * (1 - share) + limits[1] * share
 
 
-def merged(steps: Ints) -> Iterator[tuple[int, int, int, int, int]]:
-    """Give rectangles that hold one step each: the step, first and last column, first and last row (ends excluded).
+def outlines(mask: Bools) -> Iterator[list[tuple[int, int]]]:
+    """Give the outlines of all places where a lattice is true; those of holes run the other way round.
+
+    Parameters
+    ----------
+    mask : ndarray of bool, shape (q, p)
+
+    Yields
+    ------
+    list of (int, int)
+        Column and row of each corner. The first side is level, the next one upright, and so on in turn.
 
     Examples
     --------
-    >>> list(merged(np.array([[1, 1, 2], [1, 1, -1]])))
-    [(2, 2, 3, 0, 1), (1, 0, 2, 0, 2)]
+    >>> list(outlines(np.array([[True, True], [False, True]])))
+    [[(0, 0), (2, 0), (2, 2), (1, 2), (1, 1), (0, 1)]]
     """
-    begun: dict[tuple[int, int, int], int] = {}
-    for row, line in enumerate(steps):
-        cut = np.flatnonzero(np.diff(line)) + 1
-        first, last = [0, *cut.tolist()], [*cut.tolist(), len(line)]
-        runs = [(int(line[a]), a, b) for a, b in zip(first, last, strict=True) if int(line[a]) >= 0]
-        now = set(runs)
-        for run in [r for r in begun if r not in now]:
-            yield (*run, begun.pop(run), row)
-        for run in runs:
-            begun.setdefault(run, row)
-    for run, start in begun.items():
-        yield (*run, start, len(steps))
+    level: Sides = {(a, line): [(b, line)] for line, a, b in _sides(mask, 1)}
+    for line, a, b in _sides(mask, -1):
+        level.setdefault((b, line), []).append((a, line))
+    upright: Sides = {}
+    for line, a, b in _sides(mask.T, 1):
+        upright.setdefault((line, b), []).append((line, a))
+    for line, a, b in _sides(mask.T, -1):
+        upright.setdefault((line, a), []).append((line, b))
+    while level:
+        start = next(iter(level))
+        corners = [start]
+        # Where two corners touch, either way on closes: all sides are gone through once.
+        while len(corners) == 1 or corners[-1] != start:
+            corners.append(_taken(level, corners[-1]))
+            corners.append(_taken(upright, corners[-1]))
+        yield corners[:-1]
+
+
+Sides = dict[tuple[int, int], list[tuple[int, int]]]
+"""Where sides start, and where each of them ends."""
+
+
+def _sides(mask: Bools, way: int) -> Iterator[tuple[int, int, int]]:
+    """Give level sides: their line, first and last column; those above what is true, or with -1 below."""
+    around = np.pad(mask, 1).astype(np.int8)
+    edges = (np.diff(around, axis=0) == way).astype(np.int8)
+    ends = np.diff(edges, axis=1)
+    lines, first = np.nonzero(ends == 1)
+    last = np.nonzero(ends == -1)[1]
+    return zip(lines.tolist(), first.tolist(), last.tolist(), strict=True)
+
+
+def _taken(sides: Sides, start: tuple[int, int]) -> tuple[int, int]:
+    """Return where a side ends, and take it away."""
+    ends = sides[start]
+    end = ends.pop()
+    if not ends:
+        del sides[start]
+    return end
 
 
 def patches(x: Floats, y: Floats, steps: Ints, scale: str) -> Markup:
@@ -79,18 +115,31 @@ def patches(x: Floats, y: Floats, steps: Ints, scale: str) -> Markup:
     """
     across, dx, left = _units(x)
     up, dy, top = _units(y)
-    shapes: dict[int, list[str]] = {}
-    for step, a, b, c, d in merged(steps):
-        wide, high = across[b] - across[a], up[d] - up[c]
-        shape = f"M{_px(across[a])} {_px(up[c])}h{_px(wide)}v{_px(high)}h{_px(-wide)}z"
-        shapes.setdefault(step, []).append(shape)
-    drawn = [
-        tag("path", class_=f"{scale}{step}", d="".join(shapes[step])) for step in sorted(shapes)
-    ]
+    drawn: list[Markup] = []
+    for step in np.unique(steps[steps >= 0]).tolist():
+        d = "".join(_around(corners, across, up) for corners in outlines(steps == step))
+        drawn.append(tag("path", class_=f"{scale}{step}", d=d))
     way = f"matrix({dx:.6g} 0 0 {dy:.6g} {left:.6g} {top:.6g})"
     return tag(
         "g", *drawn, class_="heat", transform=None if (dx, left, dy, top) == (1, 0, 1, 0) else way
     )
+
+
+def _around(
+    corners: list[tuple[int, int]],
+    across: list[int] | list[float],
+    up: list[int] | list[float],
+) -> str:
+    """Return an outline as a part of a path."""
+    column, row = corners[0]
+    parts = [f"M{_px(across[column])} {_px(up[row])}"]
+    # The last side is upright, and closes by itself.
+    for place, (c, r) in enumerate(corners[1:]):
+        parts.append(
+            f"v{_px(up[r] - up[row])}" if place % 2 else f"h{_px(across[c] - across[column])}"
+        )
+        column, row = c, r
+    return "".join(parts) + "z"
 
 
 def _units(edges: Floats) -> tuple[list[int] | list[float], float, float]:

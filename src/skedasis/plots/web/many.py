@@ -15,13 +15,14 @@ from skedasis.plots.scale import shortened
 from skedasis.plots.view import View
 from skedasis.plots.web.areas import Defs
 from skedasis.plots.web.drawing import Drawing, sheet
-from skedasis.plots.web.legend import Keys, legend
+from skedasis.plots.web.legend import WIDE, Keys, legend
 from skedasis.plots.web.panel import head_of
 from skedasis.plots.web.stack import EDGE, RIGHT, Stack, hits, stacked
+from skedasis.plots.web.text import width_of
 from skedasis.plots.web.words import described
 from skedasis.results.effect import Effect
 
-WIDTH, ACROSS, LEGEND = 236.0, 22, 480.0
+WIDTH, ACROSS, LEGEND = 236.0, 22, 356.0
 """Pixels across one of them, letters that fit across its panels, and pixels across their legend."""
 HEIGHTS = {"main": 120.0, "slopes": 84.0}
 
@@ -82,10 +83,27 @@ def small(
         parts = [stack.defs.written(), *stack.parts]
         words = described(found, pic.main)
         out.append(sheet(parts, (WIDTH, stack.start + 4), ident=name, title=said, alt=words))
+    keys = _alike(keys)
     drawn, high = legend(keys, EDGE, 2, LEGEND - 2 * EDGE)
     words = f"What the marks mean: {'; '.join(keys)}"
     below = sheet([drawn], (LEGEND, high + 4), ident=f"{ident}-legend", title="Legend", alt=words)
     return out, below
+
+
+def _alike(keys: Keys) -> Keys:
+    """Return a legend in which marks that look alike, here a slope and there a step, have one entry if it fits."""
+    names: dict[str, str] = {}
+    out: Keys = {}
+    for said, drawn in keys.items():
+        before = names.get(str(drawn), "")
+        both = f"{before} or {said}"
+        if before and width_of(both) <= LEGEND - WIDE - 6 * EDGE:
+            out = {both if k == before else k: v for k, v in out.items()}
+        else:
+            both = said
+            out[said] = drawn
+        names[str(drawn)] = both
+    return out
 
 
 def _chosen(
@@ -192,7 +210,7 @@ def effects(
             keys |= stack.keys
             foot = max(foot, stack.start + 14)
     width = WIDTH * columns
-    drawn, high = legend(keys, EDGE, foot, width - 2 * EDGE)
+    drawn, high = legend(_alike(keys), EDGE, foot, width - 2 * EDGE)
     names = ", ".join(shortened(found.feature, 40) for found in chosen)
     words = alt or f"{len(chosen)} effects on shared scales, ordered by {by}: {names}."
     parts = [defs.written(), *parts, drawn]

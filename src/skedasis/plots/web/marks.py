@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from markupsafe import Markup
 
-from skedasis.plots.marks import Apart, Band, Bars, Line, Panel, Steps
+from skedasis.plots.marks import Apart, Band, Bars, Dashes, Line, Panel, Steps
 from skedasis.plots.web.frame import Frame
 from skedasis.plots.web.legend import Keys, area_key, line_key
-from skedasis.plots.web.svg import joined, path, px, tag, texts, way
+from skedasis.plots.web.svg import dashes, joined, path, px, tag, texts, way
 from skedasis.plots.web.thin import thinned
 from skedasis.typing import Floats
 
@@ -38,6 +38,8 @@ _CORNERS = (
 """Marks beside the round one: square, triangles, diamond, plus, cross, in shares of their half width."""
 BENDS = 60
 """Points from which a band is one of a curve that bends: what straight lines between fewer miss, nobody sees."""
+COLUMN = 1.0
+"""Pixels: marks nearer to each other than this are drawn over one another."""
 SEEN = 20
 """Points on one side of a violin: more of them nobody sees."""
 
@@ -61,6 +63,9 @@ def trace(x: Floats, y: Floats) -> str:
 def points(x: Floats, y: Floats, place: int, half: float, look: str) -> Markup:
     """Return a mark at each point that there is, all of them as one path."""
     there = np.isfinite(x) & np.isfinite(y)
+    if "solid" in look.split():
+        # Ends of strokes are round: a dot is one without a length, and a tenth of the text of a circle.
+        return tag("path", class_=f"dots {look}", d=dashes(x[there], y[there], 0.0))
     form = shape(place, half)
     at = zip(texts(x[there]), texts(y[there]), strict=True)
     return tag("path", class_=f"marks {look}", d="".join(f"M{a} {b}{form}" for a, b in at))
@@ -128,14 +133,31 @@ def between(x: Floats, lower: Floats, upper: Floats) -> str:
 def _boxes(frame: Frame, band: Band, look: str) -> Markup:
     there = np.isfinite(band.lower) & np.isfinite(band.upper)
     reach = 0.0 if band.reach is None else band.reach
-    x = band.x[there]
-    d = rectangles(
-        frame.x(x - reach),
-        frame.x(x + reach),
-        frame.y(band.lower[there]),
-        frame.y(band.upper[there]),
+    x, half = frame.x(band.x[there]), frame.x(reach) - frame.x(0.0)
+    x, low, high = fewer(x, frame.y(band.lower[there]), frame.y(band.upper[there]), 2 * float(half))
+    half = np.maximum(half, COLUMN / 2) if len(x) < np.count_nonzero(there) else half
+    return tag("path", class_=look, d=rectangles(x - half, x + half, low, high))
+
+
+def fewer(x: Floats, low: Floats, high: Floats, wide: float) -> tuple[Floats, Floats, Floats]:
+    """Return upright marks of which those that share a pixel are one, which reaches as far as they do.
+
+    Parameters
+    ----------
+    x, low, high : ndarray of float, shape (n,)
+        In pixels; `low` is the larger one, for they grow downwards. `x` ascends.
+    wide : float
+        How wide each is: where that can be seen, all are left as they are.
+    """
+    column = np.floor(x / COLUMN)
+    first = np.flatnonzero(np.diff(column, prepend=np.nan) != 0)
+    if wide >= COLUMN or len(first) == len(x) or np.any(np.diff(x) < 0):
+        return x, low, high
+    return (
+        (column[first] + 0.5) * COLUMN,
+        np.maximum.reduceat(low, first),
+        np.minimum.reduceat(high, first),
     )
-    return tag("path", class_=look, d=d)
 
 
 def rectangles(left: Floats, right: Floats, low: Floats, high: Floats) -> str:
@@ -163,8 +185,7 @@ def steps(frame: Frame, steps: Steps, *, fine: bool) -> tuple[Markup, Markup, Ke
     tilt = np.zeros(len(steps.y)) if steps.rise is None else steps.rise / 2
     first, last = frame.y(steps.y - tilt), frame.y(steps.y + tilt)
     there = np.isfinite(steps.y) & np.isfinite(tilt)
-    ends = zip(*(texts(v[there]) for v in (left, first, right, last)), strict=True)
-    means = "".join(f"M{a} {b}H{c}" if b == d else f"M{a} {b}L{c} {d}" for a, b, c, d in ends)
+    means = _means(left[there], first[there], right[there], last[there])
     whiskers = _whiskers(frame, steps, np.minimum(1.5 if fine else 4.0, 0.35 * (right - left)))
     look = " fine" if fine else ""
     keys = {
@@ -175,9 +196,21 @@ def steps(frame: Frame, steps: Steps, *, fine: bool) -> tuple[Markup, Markup, Ke
     return drawn, tag("path", class_=f"step{look}", d=means), keys
 
 
+def _means(left: Floats, first: Floats, right: Floats, last: Floats) -> str:
+    """Return strokes across bins, from the first height to the last one."""
+    if len(left) and np.array_equal(first, last) and float((right - left).max()) < COLUMN:
+        return dashes(left, first, float((right - left).mean()))
+    ends = zip(*(texts(v) for v in (left, first, right, last)), strict=True)
+    return "".join(f"M{a} {b}H{c}" if b == d else f"M{a} {b}L{c} {d}" for a, b, c, d in ends)
+
+
 def _whiskers(frame: Frame, steps: Steps, cap: Floats) -> str:
     middle, low, high = frame.x(steps.middle), frame.y(steps.lower), frame.y(steps.upper)
     there = np.isfinite(low) & np.isfinite(high)
+    if len(middle) and float(cap.max()) < COLUMN / 4:
+        x, low, high = fewer(middle[there], low[there], high[there], 0.0)
+        ends = zip(texts(x), texts(low), texts(high), strict=True)
+        return "".join(f"M{a} {b}V{c}" for a, b, c in ends)
     at = (texts(v[there]) for v in (middle, middle - cap, 2 * cap, low, high))
     return "".join(
         f"M{m} {a}V{b}M{c} {a}h{w}M{c} {b}h{w}" for m, c, w, a, b in zip(*at, strict=True)
@@ -190,15 +223,22 @@ def violins(frame: Frame, panel: Panel) -> tuple[Markup, Keys]:
     if panel.violins:
         parts.append(tag("path", class_="violin", d="".join(_outlines(frame, panel))))
     if panel.dashes is not None:
-        d = panel.dashes
-        at = zip(texts(frame.x(d.x - d.reach)), texts(frame.y(d.y)), strict=True)
-        wide = texts(frame.x(d.x + d.reach) - frame.x(d.x - d.reach))
-        way = "".join(f"M{a} {b}h{w}" for (a, b), w in zip(at, wide, strict=True))
-        parts.append(tag("path", class_="dash", d=way))
+        parts.append(tag("path", class_="dash", d=_single(frame, panel.dashes)))
     if not parts or panel.steps is None:
         return Markup(""), {}
     curve = "M13-7C14-4 19-2 19 0C19 2 14 4 13 7C12 4 7 2 7 0C7-2 12-4 13-7z"
     return joined(parts), {panel.steps.bodies: tag("path", class_="violin", d=curve)}
+
+
+def _single(frame: Frame, single: Dashes) -> str:
+    """Return a dash for each local effect; those that lie on one another are one."""
+    left, right = frame.x(single.x - single.reach), frame.x(single.x + single.reach)
+    y, wide = frame.y(single.y), right - left
+    if len(y) and float(wide.max()) < COLUMN:
+        at = np.unique(np.floor(np.column_stack([left, y])[np.isfinite(y)] / COLUMN), axis=0)
+        return dashes(COLUMN * at[:, 0], COLUMN * (at[:, 1] + 0.5), COLUMN)
+    at = zip(texts(left), texts(y), texts(wide), strict=True)
+    return "".join(f"M{a} {b}h{w}" for a, b, w in at)
 
 
 def _outlines(frame: Frame, panel: Panel) -> list[str]:
@@ -222,7 +262,9 @@ def _outlines(frame: Frame, panel: Panel) -> list[str]:
 
 def bars(frame: Frame, bars: Bars) -> Markup:
     """Draw counts of rows."""
+    left, right = frame.x(bars.left), frame.x(bars.right)
     low, high = frame.y(np.zeros(len(bars.height))), frame.y(bars.height)
-    return tag(
-        "path", class_="bar", d=rectangles(frame.x(bars.left), frame.x(bars.right), low, high)
-    )
+    middle, low, high = fewer((left + right) / 2, low, high, float((right - left).max(initial=0.0)))
+    if len(middle) < len(left):
+        left, right = middle - COLUMN / 2, middle + COLUMN / 2
+    return tag("path", class_="bar", d=rectangles(left, right, low, high))

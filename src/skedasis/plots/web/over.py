@@ -16,9 +16,9 @@ from skedasis.plots.view import most_levels
 from skedasis.plots.web import areas, marks, tips
 from skedasis.plots.web.drawing import Drawing, sheet
 from skedasis.plots.web.frame import Frame, above, below, beside, overhang
-from skedasis.plots.web.legend import Keys, heading, legend, line_key
+from skedasis.plots.web.legend import Keys, legend, line_key
+from skedasis.plots.web.outline import headed
 from skedasis.plots.web.svg import joined, tag
-from skedasis.plots.web.text import LEADING, SMALL, flowed_in
 from skedasis.plots.web.words import compared
 from skedasis.results.effect import Effect
 
@@ -68,31 +68,36 @@ def compare(
     >>> methods = [sd.PDP(), sd.ALE(), sd.MPlot()]
     >>> found = [sd.explain(lambda X: X[:, 0] * X[:, 1], X, 0, method=m) for m in methods]
     >>> compare(found, ident="c0").title
-    'PDP, ALE, MPlot of x0'
+    'PDP, ALE and MPlot of x0'
     """
     given, named = gathered([effects])
     shown = overlay(given, named, center, level, ACROSS)
     first: Effect = given[0]
     room = WIDTH - 2 * _EDGE
-    lines = flowed_in(shown.notes, room)
+    methods = _listed([s.label for s in shown.strands])
+    head, start = headed(methods, shown.notes, WIDTH, left=_EDGE)
     left = _EDGE + beside(shown.y, HEIGHT)
     left = math.ceil(max(left, _EDGE + overhang(shown.x, WIDTH - left - _RIGHT)))
     width = WIDTH - left - _RIGHT
-    noted = LEADING * SMALL * len(lines)
-    top = math.ceil(2 + noted + above(shown.y, room))
+    top = math.ceil(start - 6 + above(shown.y, room))
     frame = Frame(shown.x, shown.y, left, top, width, HEIGHT, _EDGE)
     drawn, keys = _inside(frame, shown, f"{ident}-clip")
-    notes = heading(lines, _EDGE, noted - 2, SMALL, "notes")
     panel = frame.panel(frame.ground(zero=shown.zero), drawn, frame.axes())
     hits = tips.placed(
         tips.of_overlay(shown, first.feature, _names(first)), frame, frame.top, frame.bottom
     )
     foot = frame.bottom + below(shown.x, width) + 6
     below_all, high = legend(keys, _EDGE, foot, room)
-    parts = [tag("defs", frame.clip(f"{ident}-clip")), notes, panel, hits, below_all]
-    said = title or f"{', '.join(s.label for s in shown.strands)} of {shortened(first.feature, 60)}"
+    parts = [tag("defs", frame.clip(f"{ident}-clip")), head, panel, hits, below_all]
+    said = title or f"{methods} of {shortened(first.feature, 60)}"
     words = alt or compared(shown, first.feature)
     return sheet(parts, (WIDTH, foot + high + 4), ident=ident, title=said, alt=words)
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return names as a sentence lists them."""
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def _names(effect: Effect) -> list[str] | None:

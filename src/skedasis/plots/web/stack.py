@@ -100,7 +100,8 @@ def stacked(
     """Return a stack with room for what stands beside the panels."""
     room = EDGE + max(beside(panel.y, height, dense=small) for panel, height in panels)
     across = panels[0][0].x
-    room = max(room, EDGE + overhang(across, width - room - RIGHT))
+    for _ in range(3):  # the more room names take on the left, the nearer they come to each other
+        room = max(room, EDGE + overhang(across, width - room - RIGHT))
     room = math.ceil(room)
     left = origin[0] + room
     return Stack(defs, left, width - room - RIGHT, origin[1], origin[0], small)

@@ -17,6 +17,8 @@ _UNPRINTABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff
 """What neither XML nor HTML may hold: control characters and halves of letters."""
 
 
+_CLOSED = frozenset({"path", "rect"})
+"""Elements that may end as they begin: in pages, too, where they are SVG's."""
 FAR = 20_000.0
 """Pixels beyond which nobody sees where a line ends."""
 
@@ -53,6 +55,8 @@ def tag(name: str, *children: object, **attributes: Any) -> Markup:
     """
     written = "".join(_attribute(k, v) for k, v in attributes.items())
     inner = "".join(plain(c) for c in children)
+    if not inner and name in _CLOSED:
+        return Markup(f"<{name}{written}/>")  # noqa: S704 - all parts are escaped
     return Markup(f"<{name}{written}>{inner}</{name}>")  # noqa: S704 - all parts are escaped
 
 
@@ -145,7 +149,7 @@ def dashes(x: Floats, y: Floats, wide: float) -> str:
     at = np.floor(10 * np.clip(np.stack([x[there], y[there]]), -FAR, FAR) + 0.5).astype(np.int64)
     if at.shape[1] == 0:
         return ""
-    dash = f"h{px(wide)}"
+    dash = f"h{_bare(px(wide))}"
     gaps = np.diff(at, axis=1) - np.array([[round(10 * wide)], [0]])
     steps = [_bare(px(a / 10)) + _after(_bare(px(b / 10))) for a, b in gaps.T.tolist()]
     first = f"M{px(at[0, 0] / 10)} {px(at[1, 0] / 10)}{dash}"

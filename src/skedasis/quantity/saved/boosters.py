@@ -9,6 +9,7 @@ from typing import Any
 from skedasis.quantity.saved.checks import broken, content, library
 
 _END = b"\nend of trees"
+_BEGUN, _ENDED = b"\nparameters:", b"\nend of parameters"
 
 
 def lightgbm(file: Path) -> Any:
@@ -23,10 +24,12 @@ def lightgbm(file: Path) -> Any:
     # LightGBM itself ends the process where its text is cut off.
     if not text.startswith(b"tree\n") or _END not in text or not _whole(text):
         raise broken(file, "LightGBM")
+    if _BEGUN in text and _ENDED not in text:
+        raise broken(file, "LightGBM")
     lightgbm = library("lightgbm", file)
     try:
         return lightgbm.Booster(model_file=str(file))
-    except lightgbm.basic.LightGBMError as error:
+    except (lightgbm.basic.LightGBMError, ValueError) as error:  # categories that are no JSON
         raise broken(file, "LightGBM") from error
 
 

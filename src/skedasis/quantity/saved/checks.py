@@ -35,6 +35,8 @@ def head(file: Path) -> bytes:
     if file.is_dir():
         raise DataError(explained("model", f"the folder {str(file)!r}", "a file", "Name the file"))
     try:
+        if file.exists() and not file.is_file():
+            raise OSError(0, "it is a pipe or a device")  # which may never end
         with file.open("rb") as stream:
             begins = stream.read(_HEAD)
     except FileNotFoundError as error:

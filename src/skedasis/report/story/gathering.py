@@ -17,14 +17,12 @@ from skedasis.methods.levels import MOST_LEVELS
 from skedasis.quantity.base import Quantity
 from skedasis.quantity.fitted import title
 from skedasis.quantity.wrap import as_quantity
-from skedasis.report.asked import Asked
-from skedasis.report.codes import CURVES, Call
-from skedasis.report.rowless import without_rows
-from skedasis.report.telling import Wanted, tell
-from skedasis.report.told import Story, Told
-from skedasis.report.unsure import model_of
-
-__all__ = ["CURVES", "Story", "Told", "gather", "without_rows"]
+from skedasis.report.numbers import listed
+from skedasis.report.story.asked import Asked
+from skedasis.report.story.codes import Call
+from skedasis.report.story.telling import Wanted, tell
+from skedasis.report.story.told import Story, Told
+from skedasis.report.story.unsure import model_of
 
 
 def gather(
@@ -81,10 +79,10 @@ def gather(
     where they would cost more than 2,000,000), the entropy at most 52 · 2,000 d and the diagnosis 2,000 (1 + 5 d). Of
     trees that are walked all but the predictions are free.
     """
-    _check(pairs)
+    _check(pairs, rows, uncertainty)
     quantities = _named(models)
     source = as_source(X, y, weights, schema)
-    chosen, left_out = _chosen(source, features, groups)
+    chosen, left_out, remarks = _chosen(source, features, groups)
     options |= {"y": y, "weights": weights, "schema": schema, "groups": groups}
     wanted = Wanted(tuple(chosen), int(pairs), bool(rows), bool(uncertainty), len(source))
     told = tuple(
@@ -98,19 +96,23 @@ def gather(
             _written(models, name, options),
         )
     )
-    names = [f.name for f in chosen]
-    order = _in_order(told, names)
-    return Story(
-        told, len(source), len(source.features), order, tuple(left_out), with_rows=wanted.rows
-    )
+    size = len(source), len(source.features)
+    order = _in_order(told, [f.name for f in chosen])
+    return Story(told, *size, order, tuple(left_out), tuple(remarks), wanted.rows)
 
 
-def _check(pairs: Any) -> None:
+def _check(pairs: Any, rows: Any, uncertainty: Any) -> None:
     whole = isinstance(pairs, (int, np.integer)) and not isinstance(pairs, bool)
     if not whole or pairs < 0:
         raise DataError(
             explained("report(pairs)", repr(pairs), "a whole number from 0", "Use pairs=4")
         )
+    for name, given in (("rows", rows), ("uncertainty", uncertainty)):
+        # What is to be left out must not be there because "no" is true.
+        if not isinstance(given, (bool, np.bool_)):
+            raise DataError(
+                explained(f"report({name})", repr(given), "True or False", f"Use {name}=False")
+            )
 
 
 def _written(models: Any, name: str, options: Mapping[str, Any]) -> Call:
@@ -140,8 +142,8 @@ def _named(models: Any) -> dict[str, Quantity]:
     return {str(name): as_quantity(model) for name, model in models.items()}
 
 
-def _chosen(source: Source, wanted: Any, groups: Any) -> tuple[list[Feature], list[str]]:
-    """Return the features to explain, and the names of those that have too many levels to be."""
+def _chosen(source: Source, wanted: Any, groups: Any) -> tuple[list[Feature], list[str], list[str]]:
+    """Return the features to explain, the names of those that have too many levels to be, and remarks on others."""
     if wanted is not None:
         wanted = [wanted] if isinstance(wanted, (str, int, np.integer)) else list(wanted)
     choice = Choice(source, wanted, groups)
@@ -155,8 +157,12 @@ def _chosen(source: Source, wanted: Any, groups: Any) -> tuple[list[Feature], li
             )
         )
     features = list({f.name: f for (f,) in choice.asked}.values())
-    left_out = [f.name for f in features if _countless(source, f)] if wanted is None else []
-    if len(left_out) == len(features):
+    empty = [f.name for f in features if _empty(source, f)] if wanted is None else []
+    if len(empty) == len(features):
+        empty = []  # nothing would be left: the first one's error says it
+    others = [f for f in features if f.name not in empty]
+    left_out = [f.name for f in others if _countless(source, f)] if wanted is None else []
+    if len(left_out) == len(others):
         raise UnsupportedError(
             explained(
                 "report",
@@ -165,7 +171,22 @@ def _chosen(source: Source, wanted: Any, groups: Any) -> tuple[list[Feature], li
                 'Declare codes that are numbers: schema={"name": "continuous"}',
             )
         )
-    return [f for f in features if f.name not in left_out], left_out
+    remarks = [f"Left out, having no value in any row: {listed(empty, 20)}."] if empty else []
+    return [f for f in others if f.name not in left_out], left_out, remarks
+
+
+def _empty(source: Source, feature: Feature) -> bool:
+    """Return whether no row has a value of a feature."""
+    if len(feature.columns) > 1:
+        return False
+    if not feature.categorical:
+        return bool(np.isnan(source.table.column(feature.position, source.row_id)).all())
+    try:
+        return not len(source.levels(feature, top=1).levels.labels)
+    except TooManyLevels:
+        return False
+    except DataError:
+        return True
 
 
 def _countless(source: Source, feature: Feature) -> bool:

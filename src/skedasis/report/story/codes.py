@@ -11,8 +11,8 @@ from skedasis.methods.base import Parameters
 from skedasis.methods.mplot import MPlot
 from skedasis.methods.pdp import PDP
 from skedasis.methods.rhale import RHALE
-from skedasis.report import together
-from skedasis.report.unsure import ROWS, Unsure
+from skedasis.report.story import together
+from skedasis.report.story.unsure import ROWS, Unsure
 from skedasis.results.effects import Effects
 
 CURVES = 100

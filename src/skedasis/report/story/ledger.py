@@ -15,6 +15,9 @@ from skedasis.results.effect import Effect
 from skedasis.results.surfaces.surface import Surface
 from skedasis.typing import Floats
 
+_LITTLE = 0.005
+"""Of the variance: a smaller rest is not spoken of."""
+
 
 @dataclass(frozen=True, eq=False)
 class Ledger:
@@ -38,6 +41,8 @@ class Ledger:
         By which method each feature's effect was taken.
     said : tuple of str
         What it means.
+    rest : bool
+        Whether the last sentence says what the rest is.
     """
 
     variance: float
@@ -47,6 +52,7 @@ class Ledger:
     pairs: Mapping[tuple[str, str], float]
     methods: Mapping[str, str]
     said: tuple[str, ...]
+    rest: bool = False
 
     @property
     def shares(self) -> dict[str, float]:
@@ -104,8 +110,13 @@ def ledger(
         pairs,
         {n: e.spec.method for n, e in taken.items()},
         tuple(_said(additive, with_pairs, len(parts), len(pairs))),
+        _rest(additive, with_pairs) > _LITTLE,
     )
     return found, ""
+
+
+def _rest(additive: float, with_pairs: float | None) -> float:
+    return 1 - (additive if with_pairs is None else with_pairs)
 
 
 def _variance(x: Floats, weight: Floats) -> float:
@@ -116,28 +127,28 @@ def _variance(x: Floats, weight: Floats) -> float:
 def _said(additive: float, with_pairs: float | None, features: int, pairs: int) -> list[str]:
     one = features == 1
     these = "The effect of 1 feature" if one else f"The effects of {features:,} features, added up,"
-    of = f"{percent_of(additive)} of the variance of what it says"
+    of = f"{percent_of(additive)} of the variance of what the model says"
     text = f"{these} explain{'s' if one else ''} {of}."
     if additive < 0:
-        text = f"{these} miss{'es' if one else ''} it by more than its mean does ({of}): features depend on one "
-        text += "another, or act together, so strongly that one curve each tells little."
+        text = f"{these} fit{'s' if one else ''} what the model says worse than its mean does ({of}): features depend "
+        text += "on one another, or act together, so strongly that one curve each tells little."
     said = [text]
     if with_pairs is not None:
         them = f"the {pairs} pairs shown" if pairs > 1 else "the pair shown"
         said.append(f"With {them} it is {percent_of(with_pairs)}.")
         if with_pairs < additive - NOISE:
             said.append(
-                "That is less: where features depend on one another, second-order effects do not simply add up."
+                "That is less: where features depend on one another, effects of pairs do not simply add up."
             )
-    rest = 1 - (additive if with_pairs is None else with_pairs)
-    if rest > 0.005:
+    rest = _rest(additive, with_pairs)
+    if rest > _LITTLE:
         other = (
             "what features do together beyond the pairs shown"
             if pairs
             else "what features do together"
         )
         said.append(
-            f"The rest, {percent_of(rest)}, is {other}, what is not explained, and what bins smooth away."
+            f"The rest, {percent_of(rest)}, is {other}, what features left out do, and what bins smooth away."
         )
     return said
 

@@ -14,8 +14,8 @@ from skedasis.data.coding import missing_among
 from skedasis.plots.web.calibration import Reliability
 from skedasis.quantity.base import Quantity
 from skedasis.quantity.outputs import Logit, Prediction, Probability
-from skedasis.report import scores
-from skedasis.report.numbers import count, number, percent
+from skedasis.report.numbers import count, named, number, percent
+from skedasis.report.story import scores
 from skedasis.typing import Floats, Ints
 
 BINS = 10
@@ -163,7 +163,7 @@ def _of_numbers(r2: Sequence[float], mean: float, unit: str, rows: int) -> str:
 
 
 def _caution(left: int) -> list[str]:
-    said = ["If it was trained on these rows, it does worse on new ones."]
+    said = ["If these are rows that the model was trained on, expect it to do worse on new ones."]
     if left:
         said.append(f"{count(left, 'row')} without a label did not count.")
     return said
@@ -199,9 +199,10 @@ def _classes(
     figures = {m.name: m.value for m in measures}
     right, loss = percent(figures["accuracy"]), number(figures["log-loss"])
     rows = f"On the {count(len(place), 'row')} given it names the right class for {right}"
-    usually = f"{rows} (always the most frequent one: {percent(usual)}); log-loss {loss} nats."
-    points = f"differ from the shares observed by {number(100 * error, 2)} points of 100 on average"
-    said = [usually, f"Predicted probabilities of “{name}” {points}.", *_caution(left)]
+    usually = f"{rows} (naming the most frequent one always would do so for {percent(usual)}); log-loss {loss} nats."
+    points = f"{number(100 * error, 2)} percentage points"
+    off = f"Its probabilities of “{named(name)}” and the shares observed are {points} apart, on average."
+    said = [usually, off, *_caution(left)]
     found = Quality(
         "classification", measures, len(place), left, tuple(said), name, calibration, error
     )
@@ -218,12 +219,19 @@ def _class_measures(
     found = [
         Measure("log-loss", loss, f"{number(loss)} nats", "mean surprise at the label"),
         Measure("accuracy", right, percent(right), "share of rows whose likeliest class is right"),
-        Measure("Brier score", brier, number(brier), f"mean squared error of P(“{name}”)"),
+        Measure(
+            "Brier score",
+            brier,
+            number(brier),
+            f"mean squared error of the probability of “{named(name)}”",
+        ),
     ]
     if probability.shape[1] == 2:
         area = scores.auc(one, p, weight)
         if math.isfinite(area):
-            meaning = "chance that a row of the class gets more than one of the other"
+            meaning = (
+                "chance that a row of the class is given a higher probability than one of the other"
+            )
             found.append(Measure("AUC", area, number(area), meaning))
     return tuple(found)
 

@@ -6,17 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from skedasis.plots.web.places import Place
-from skedasis.report.asked import Pass
-from skedasis.report.ledger import Ledger
-from skedasis.report.quality import Quality
-from skedasis.report.together import Together
-from skedasis.report.unsure import Unsure
+from skedasis.report.story.asked import Pass
+from skedasis.report.story.ledger import Ledger
+from skedasis.report.story.quality import Quality
+from skedasis.report.story.together import Together
+from skedasis.report.story.unsure import Unsure
 from skedasis.results.effects import Effects
 from skedasis.results.surfaces.surface import Surface
 from skedasis.results.trust.flags import Trust
 
 Code = Mapping[tuple[str, ...], str]
-"""Code by what it makes: a kind of figure, and the feature or features of it; see `skedasis.report.codes`."""
+"""Code by what it makes: a kind of figure, and the feature or features of it; see `skedasis.report.story.codes`."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,15 +11,15 @@ from skedasis.methods.ale import ALE
 from skedasis.methods.mplot import MPlot
 from skedasis.methods.rhale import RHALE
 from skedasis.quantity.fitted import title
-from skedasis.report.asked import Answers, Asked, Label, Pass
-from skedasis.report.codes import CURVES, Call, codes, pdp_method
-from skedasis.report.interest import places
-from skedasis.report.ledger import ledger
-from skedasis.report.quality import quality
-from skedasis.report.rowless import without_rows
-from skedasis.report.together import Together, strongest
-from skedasis.report.told import Told
-from skedasis.report.unsure import Unsure, model_of, unsure
+from skedasis.report.story.asked import Answers, Asked, Label, Pass
+from skedasis.report.story.codes import CURVES, Call, codes, pdp_method
+from skedasis.report.story.interest import places
+from skedasis.report.story.ledger import ledger
+from skedasis.report.story.quality import quality
+from skedasis.report.story.rowless import without_rows
+from skedasis.report.story.together import Together, strongest
+from skedasis.report.story.told import Told
+from skedasis.report.story.unsure import Unsure, model_of, unsure
 from skedasis.results.effects import Effects
 from skedasis.results.trust.far import Space
 from skedasis.results.trust.flags import Trust

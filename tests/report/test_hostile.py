@@ -1,0 +1,252 @@
+"""Reports of what nobody should pass, and somebody will: a right page, or an error that says what to do."""
+
+import html
+import itertools
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import skedasis as sd
+from skedasis.report import words
+from skedasis.report.numbers import ends, listed, named
+from skedasis.report.story import gather
+
+QUICK = {"pairs": 0, "uncertainty": False, "progress": False}
+
+
+def model(X):
+    return np.asarray(X)[:, 0] * np.asarray(X)[:, 1]
+
+
+@pytest.fixture(scope="module")
+def X():
+    return np.random.default_rng(0).normal(size=(80, 3))
+
+
+def page_of(done):
+    return done.path.read_text("utf-8").split("<body")[1]
+
+
+# ------------------------------------------------------------------------------------------ paths
+
+
+@pytest.mark.parametrize("path", ["a\0b.html", "x" * 300, 3, None])
+def test_what_is_no_path_is_refused_before_the_work(path):
+    def never(X):
+        raise AssertionError
+
+    with pytest.raises(sd.DataError, match=r"report\(path\)"):
+        sd.report(never, np.zeros((3, 1)), path=path, **QUICK)
+
+
+def test_a_path_below_a_file_is_refused(tmp_path, X):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(sd.DataError, match="below the file"):
+        sd.report(model, X, path=tmp_path / "file" / "deep" / "r.html", **QUICK)
+    with pytest.raises(sd.DataError, match="the folder"):
+        sd.report(model, X, path=tmp_path, **QUICK)
+
+
+def test_folders_are_made(tmp_path, X):
+    path = tmp_path / "<i>" / "ב" / "r.html"
+    assert sd.report(model, X, path=path, **QUICK).path.exists()
+
+
+@pytest.mark.parametrize("name", ["rows", "uncertainty"])
+def test_what_is_to_be_left_out_is_asked_for_by_a_bool(name, X, tmp_path):
+    with pytest.raises(sd.DataError, match=rf"report\({name}\)"):
+        sd.report(model, X, path=tmp_path / "r.html", **{**QUICK, name: "no"})
+
+
+# ------------------------------------------------------------------------------------------- data
+
+
+def test_features_without_a_value_are_named_and_left_out(tmp_path, X):
+    data = pd.DataFrame({"a": X[:, 0], "b": X[:, 1]})
+    data["void"], data["none"] = np.nan, pd.Series([None] * len(X), dtype=object)
+    data["cat"] = pd.Categorical([None] * len(X), categories=["u"])
+    done = sd.report(lambda X: X["a"] * X["b"], data, path=tmp_path / "r.html", **QUICK)
+    assert list(next(iter(done.effects.values()))["RHALE"]) == ["a", "b"]
+    assert "Left out, having no value in any row: void, none and cat." in page_of(done)
+    with pytest.raises(sd.DataError, match="no value"):
+        gather(lambda X: X["a"], data, features=["void"], progress=False)
+    with pytest.raises(sd.DataError, match="no value"):
+        gather(lambda X: np.zeros(len(X)), data[["void"]], progress=False)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda X: np.zeros(len(X)),
+        lambda X: np.floor(3 * X[:, 0]).astype(int),
+        lambda X: X[:, 0] > 0,
+        lambda X: model(X).astype(np.float32),
+        lambda X: model(X)[:, None],
+        lambda X: model(X) + 1e12,
+    ],
+    ids=["constant", "whole", "bool", "float32", "column", "offset"],
+)
+def test_answers_of_any_type_make_a_page(answer, X, tmp_path):
+    done = sd.report(answer, X, X[:, 2], path=tmp_path / "r.html", **QUICK)
+    text = html.unescape(re.sub(r"<[^>]+>", " ", page_of(done)))
+    assert not re.search(r"(?<![\w.=])(nan|inf)(?![\w.])", text)
+    assert not re.search(r"[\w-]+=\"[^\"]*\\bnan\\b", page_of(done))
+
+
+@pytest.mark.parametrize(
+    "y", [np.ones(80), np.full(80, np.nan), np.where(np.arange(80) < 9, np.nan, 1.5), ["p"] * 80]
+)
+def test_labels_that_tell_little_make_a_page(y, X, tmp_path):
+    done = sd.report(model, X, y, path=tmp_path / "r.html", **QUICK)
+    assert "How well it predicts is not said here" in page_of(done) or "no R²" in page_of(done)
+
+
+@pytest.mark.parametrize("kind", ["polars", "pyarrow"])
+def test_frames_of_other_libraries_give_the_same_page(kind, X, tmp_path):
+    library = pytest.importorskip(kind)
+    columns = {c: X[:, k] for k, c in enumerate("abc")}
+    frame = library.DataFrame(columns) if kind == "polars" else library.table(columns)
+
+    def called(X):
+        return np.asarray(X["a"]) * np.asarray(X["b"])
+
+    pages = [
+        page_of(sd.report(called, data, path=tmp_path / "r.html", title="t", **QUICK))
+        for data in (pd.DataFrame(columns), frame)
+    ]
+    first, second = (
+        re.sub(r"<details class=\"provenance.*?</details>", "", p, flags=re.DOTALL) for p in pages
+    )
+    seconds = re.compile(r"in \d+\.\d seconds")
+    assert seconds.sub("", first) == seconds.sub("", second)
+
+
+def test_the_same_seed_gives_the_same_page(tmp_path, X):
+    pages = [
+        page_of(sd.report(model, X, X[:, 2], path=tmp_path / "r.html", seed=s, progress=False))
+        for s in (3, 3, 4)
+    ]
+    bare = [re.sub(r"in \d+\.\d seconds|<td>\d+\.\d\d</td>", "", p) for p in pages]
+    assert bare[0] == bare[1]
+    assert bare[0] != bare[2]
+
+
+# ------------------------------------------------------------------------------- rows of the data
+
+
+def test_no_value_of_a_row_is_on_a_page_without_rows(tmp_path):
+    # Six digits each: what is found of them is no accident. Edges of bins and grids may be values: ends, quantiles.
+    rng = np.random.default_rng(0)
+    X = rng.choice(np.arange(100_000, 1_000_000), (300, 2), replace=False).astype(float)
+    secret = {f"{v:.0f}" for column in X.T for v in np.sort(column)[1:-1]}
+
+    def found(rows):
+        done = sd.report(
+            lambda X: X[:, 0] / 1e5 * X[:, 1] / 1e5,
+            X,
+            path=tmp_path / "r.html",
+            rows=rows,
+            uncertainty=False,
+            progress=False,
+        )
+        text = html.unescape(page_of(done)).replace(",", "")
+        shown = set(re.findall(r"(?<![\d.])\d{6}(?![\d.])", text))
+        kept = {f"{p:.0f}" for e in done.effects["function"]["RHALE"].values() for p in e.x}
+        kept |= {f"{p:.0f}" for e in done.effects["function"]["ALE"].values() for p in e.x}
+        return (shown & secret) - kept, page_of(done)
+
+    hidden, bare = found(rows=False)
+    assert not hidden
+    for trace in ("data-rows", 'class="curves', 'class="rug', 'class="violin'):
+        assert trace not in bare
+    assert "data-rows" in found(rows=True)[1]
+
+
+# ------------------------------------------------------------------------------------------ names
+
+
+def test_long_names_are_short_in_sentences_and_whole_in_headings(tmp_path, X):
+    long = "y" * 500
+    data = pd.DataFrame({long: X[:, 0], "b": X[:, 1]})
+    done = sd.report(
+        {"m" * 500: lambda X: np.asarray(X)[:, 0]}, data, path=tmp_path / "r.html", **QUICK
+    )
+    page = page_of(done)
+    heading = re.search(r"<h3 id=\"feature-1-name\".*?</h3>", page)[0]
+    assert long in heading
+    labels = re.findall(r"aria-label=\"([^\"]*)\"", page)
+    assert max(map(len, labels)) < 150
+    for sentence in words.gist(gather(lambda X: np.asarray(X)[:, 0], data, progress=False).told[0]):
+        assert len(sentence) < 300
+
+
+def test_names_from_right_to_left_stand_apart():
+    name = "גיל (שנים)"
+    said = listed(["age", name, "bmi"])
+    assert said == f"age, \u2068{name}\u2069 and bmi"
+    assert named("age (years), 50 %") == "age (years), 50 %"
+    # A name that would turn the rest of the line around keeps its power to itself, or has it taken.
+    turned = named("a\u202eb")
+    assert "\u202e" not in turned or turned[0] == "\u2068"
+    assert len(named("ש" * 500)) == 62
+
+
+def test_what_has_no_bytes_is_replaced(tmp_path, X):
+    data = pd.DataFrame({"a": X[:, 0], "b\x00": X[:, 1], "]]>": X[:, 2]})
+    done = sd.report({"m\ud800": model}, data, path=tmp_path / "r.html", title="t\ud800", **QUICK)
+    assert '<h1 dir="auto">t?</h1>' in page_of(done)
+
+
+def test_isolates_are_closed_on_a_page_of_hostile_names(tmp_path, X):
+    names = ["עברית", "العمر", "<script>alert(1)</script>"]
+    data = pd.DataFrame(X, columns=names)
+    done = sd.report(
+        {"נ": lambda X: model(X) + np.asarray(X)[:, 2]},
+        data,
+        path=tmp_path / "r.html",
+        progress=False,
+    )
+    for element in re.findall(r">([^<]*)<", page_of(done)):
+        assert element.count("\u2068") == element.count("\u2069")
+    assert "\u2068" in page_of(done)
+    assert "<script>alert" not in page_of(done)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "text"),
+    [
+        (0.0352, 0.268, "0.04 – 0.27"),
+        (-0.5, 0.5, "−0.5 – 0.5"),
+        (1.0, 1.0, "1.00 – 1.00"),
+        (0.0, 1e-12, "0 – ≈ 0"),
+        (1_234_567.0, 2_345_678.0, "1,200,000 – 2,300,000"),
+    ],
+)
+def test_ends_have_the_digits_that_their_width_is_worth(low, high, text):
+    assert ends(low, high, max(abs(low), abs(high), 1.0)) == text
+
+
+def test_ends_never_lose_an_interval():
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        low = rng.normal() * 10 ** rng.uniform(-4, 8)
+        high = low + 10 ** rng.uniform(-4, 8)
+        first, last = ends(low, high, 0.0).replace(",", "").replace("−", "-").split(" – ")
+        assert abs(float(first) - low) <= 0.1 * (high - low)
+        assert abs(float(last) - high) <= 0.1 * (high - low)
+
+
+def test_every_pair_of_outer_settings_makes_a_page(tmp_path, X):
+    for pairs, rows, uncertain in itertools.product((0, 1), (True, False), (True, False)):
+        done = sd.report(
+            model,
+            X,
+            path=tmp_path / "r.html",
+            pairs=pairs,
+            rows=rows,
+            uncertainty=uncertain,
+            progress=False,
+        )
+        assert ('id="pairs"' in page_of(done)) == (pairs > 0)
