@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import skedasis as sd
@@ -494,3 +495,25 @@ def test_a_jump_between_two_points_of_a_grid_is_no_disagreement():
     moved = sd.prediction(lambda X: np.where(X[:, 0] > 0.3, 5.0, 0.0) + X[:, 1])
     (flag,) = ale.trust(beside=sd.explain(moved, X, 0, method=sd.PDP())).of("disagreement")
     assert 0 < flag.where[0] < flag.where[1] <= 0.5
+
+
+@pytest.mark.parametrize(("rare", "flags"), [(5, 5), (6, 1), (40, 1)])
+def test_many_rare_levels_are_objected_to_at_once(rare, flags):
+    names = np.repeat([f"l{k:02}" for k in range(rare + 2)], [3] * rare + [60, 60])
+    X = pd.DataFrame({"a": np.arange(len(names), dtype=float), "town": names})
+    e = sd.explain(lambda X: X["a"] * (X["town"] == "l00"), X, "town", method=sd.ALE())
+    found = e.trust().of("few rows")
+    assert len(found) == flags
+    assert sum(len(np.atleast_1d(f.numbers["rows"])) for f in found) == rare
+    if flags == 1:
+        assert f"{rare} levels of 'town' have fewer than 10 rows (the rarest 3)" in found[0].text
+
+
+def test_nobody_is_advised_to_use_what_they_use():
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    f = sd.prediction(lambda X: np.sin(3 * X[:, 0]))
+    by = {m: sd.explain(f, X, 0, method=m(bins=sd.Uniform(20))) for m in (sd.RHALE, sd.ALE)}
+    said = {m: " ".join(flag.text for flag in e.trust().of("few rows")) for m, e in by.items()}
+    assert "fewer bins" in said[sd.RHALE]
+    assert "sd.RHALE()" not in said[sd.RHALE]
+    assert "sd.RHALE()" in said[sd.ALE]

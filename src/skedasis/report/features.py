@@ -18,6 +18,8 @@ FIRST = 10
 """Features whose figures are drawn when the page is loaded; those of others when they come near."""
 MADE = ("main", "compare", "pdp", "trust")
 """What a feature's section shows, by the names of `skedasis.report.story.codes`."""
+FEW = ("few rows", "one row")
+"""Objections that say of which bins or levels little is known, so that nothing else has to."""
 _KINDS = {"nominal": "levels without an order", "ordinal": "ordered levels"}
 
 
@@ -60,7 +62,7 @@ def _feature(story: Story, feature: str, anchor: str) -> dict[str, Any]:
 
 def _of_model(told: Told, feature: str, ident: str) -> dict[str, Any]:
     rhale = told.rhale[feature]
-    unit = captions.unit_of(rhale)
+    unit, flags = captions.unit_of(rhale), told.trust.get(feature, ())
     said = {
         "Effect": words.course(rhale, unit),
         "Rows": words.scatter(rhale),
@@ -72,8 +74,8 @@ def _of_model(told: Told, feature: str, ident: str) -> dict[str, Any]:
         "model": told.name,
         "said": {about: text for about, text in said.items() if text},
         "figures": drawings.of_feature(told, feature, ident),
-        "doubts": words.doubts(rhale),
-        "flags": _flags(told.trust.get(feature, ()), feature),
+        "doubts": words.doubts(rhale, objected=any(f.kind in FEW for f in flags)),
+        "flags": _flags(flags, feature),
         "parts": "bins" if rhale.levels is None else "levels",
         "tables": words.numbers(rhale, told.axis, unit or f"unit of {named(feature)}"),
         "code": _code(told, feature),

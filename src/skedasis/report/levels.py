@@ -131,11 +131,11 @@ def missing(levels: LevelStats, effect: Effect) -> str:
     return f"A missing value is a level like others, {quoted(levels.labels[place])} ({rows}): {where} the mean."
 
 
-def doubts(effect: Effect, levels: LevelStats) -> list[str]:
+def doubts(effect: Effect, levels: LevelStats, *, objected: bool) -> list[str]:
     """Return what to mind about the levels."""
     found: list[str] = []
     few = np.flatnonzero(levels.count < TRUSTED_ROWS)
-    if len(few):
+    if len(few) and not objected:
         names = listed([f"“{levels.labels[i]}”" for i in few], 5)
         found.append(
             f"{count(int(levels.count[few].sum()), 'row')} at {count(len(few), 'level')} of fewer than "

@@ -179,9 +179,13 @@ def order(effect: Effect) -> str:
     return "" if effect.levels is None else levels.order(effect, effect.levels)
 
 
-def doubts(effect: Effect) -> list[str]:
-    """Return what to mind about one effect."""
-    found = _of_bins(effect) if effect.levels is None else levels.doubts(effect, effect.levels)
+def doubts(effect: Effect, *, objected: bool = False) -> list[str]:
+    """Return what to mind about one effect; nothing of few rows where that was objected to."""
+    found = (
+        _of_bins(effect, objected=objected)
+        if effect.levels is None
+        else levels.doubts(effect, effect.levels, objected=objected)
+    )
     if effect.provenance.get("missing"):
         said = str(effect.provenance["missing"]).splitlines()[0].strip()
         found.append(said[:1].upper() + said[1:])
@@ -192,11 +196,11 @@ def doubts(effect: Effect) -> list[str]:
     return found
 
 
-def _of_bins(effect: Effect) -> list[str]:
+def _of_bins(effect: Effect, *, objected: bool) -> list[str]:
     """Return what to mind about a numeric feature's bins and rows."""
     found: list[str] = []
     bins = effect.bins
-    if bins is not None and effect.untrusted_rows:
+    if bins is not None and effect.untrusted_rows and not objected:
         weak = int((~bins.trusted & ~bins.empty).sum())
         found.append(
             f"{count(effect.untrusted_rows, 'row')} in {count(weak, 'bin')} of fewer than 10: "

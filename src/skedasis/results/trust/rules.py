@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from skedasis.errors import DataError, explained
-from skedasis.results.effect import Effect
+from skedasis.results.effect import Effect, LevelStats
 from skedasis.results.parts import TRUSTED_ROWS
 from skedasis.results.trust.beside import check, disagreement
 from skedasis.results.trust.far import FAR, FAR_NOTE, Extrapolation, Space, extrapolation
@@ -21,6 +21,8 @@ from skedasis.results.trust.split import split
 from skedasis.results.words import count, given_level, given_seed
 from skedasis.typing import Floats
 
+RARE = 5
+"""More rare levels than these are objected to at once."""
 BENT, SEEN = 0.1, 0.05
 """What the slope does inside a bin is a warning from this share of the variance on (the reported spread is then 5 % too
 large), if it also scatters slopes by this share of their typical size."""
@@ -122,14 +124,7 @@ def _few(effect: Effect) -> Iterator[Flag]:
     """Object to bins and levels with few rows."""
     name = effect.feature
     if effect.levels is not None:
-        made_up = effect.spec.local == "none"
-        for label, rows in zip(effect.levels.labels, effect.levels.count, strict=True):
-            if rows < TRUSTED_ROWS:
-                said = f"Level {label!r} of {name!r} has {count(int(rows), 'row')}"
-                why = "there the model has seen little" if made_up else "its value is little sure"
-                severity: Severity = "note" if made_up else "warning"
-                text = f"{said}: {why}. Use more rows, or join rare levels."
-                yield Flag("few rows", severity, text, name, label, {"rows": int(rows)})
+        yield from _rare(effect, effect.levels)
         return
     stats = effect.bins
     if stats is None or len(stats) == 0:
@@ -140,13 +135,32 @@ def _few(effect: Effect) -> Iterator[Flag]:
     for kind, which in kinds:
         for a, b in runs(which):
             ends, rows = (float(stats.left[a]), float(stats.right[b])), stats.count[a : b + 1]
-            text = _few_text(name, ends, rows.tolist(), varies=kind == "few rows")
+            text = _few_text(effect, ends, rows.tolist(), varies=kind == "few rows")
             yield Flag(kind, "warning", text, name, ends, {"rows": rows.tolist()})
 
 
-def _few_text(name: str, ends: tuple[float, float], rows: list[int], *, varies: bool) -> str:
+def _rare(effect: Effect, levels: LevelStats) -> Iterator[Flag]:
+    """Object to levels with few rows: to each, or to all of many at once."""
+    made_up, name = effect.spec.local == "none", effect.feature
+    severity: Severity = "note" if made_up else "warning"
+    fix = "Use more rows, or join rare levels."
+    rare = np.flatnonzero(levels.count < TRUSTED_ROWS)
+    rows = levels.count[rare].tolist()
+    if len(rare) > RARE:
+        said = f"{len(rare):,} levels of {name!r} have fewer than {TRUSTED_ROWS} rows (the rarest {min(rows)})"
+        why = "there the model has seen little" if made_up else "their values are little sure"
+        yield Flag("few rows", severity, f"{said}: {why}. {fix}", name, None, {"rows": rows})
+        return
+    for place, few in zip(rare, rows, strict=True):
+        label = levels.labels[place]
+        said = f"Level {label!r} of {name!r} has {count(few, 'row')}"
+        why = "there the model has seen little" if made_up else "its value is little sure"
+        yield Flag("few rows", severity, f"{said}: {why}. {fix}", name, label, {"rows": few})
+
+
+def _few_text(effect: Effect, ends: tuple[float, float], rows: list[int], *, varies: bool) -> str:
     """Say that bins hold few rows, or none that would give them a variance."""
-    said = f"{name!r} from {number(ends[0])} to {number(ends[1])}: "
+    said = f"{effect.feature!r} from {number(ends[0])} to {number(ends[1])}: "
     bins = len(rows)
     if not varies:
         what = "one row" if max(rows) == 1 else "a weight of 1 at most"
@@ -157,7 +171,8 @@ def _few_text(name: str, ends: tuple[float, float], rows: list[int], *, varies: 
     else:
         said += f"{bins} bins hold fewer than {TRUSTED_ROWS} rows (the emptiest {min(rows)})"
         said += ", too few to trust slopes and spread"
-    return f"{said}. Use more rows, fewer bins, or sd.RHALE()."
+    chosen = effect.spec.method in ("RHALE", "UALE")
+    return f"{said}. Use more rows{' or fewer bins' if chosen else ', fewer bins, or sd.RHALE()'}."
 
 
 def _empty(effect: Effect) -> Iterator[Flag]:
