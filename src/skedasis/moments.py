@@ -163,7 +163,7 @@ class Moments:
         return self.weight - ddof * self.weight2 / np.where(self.weight > 0, self.weight, 1.0)
 
     def variance(self, ddof: int = 1, kind: WeightKind = "frequency") -> Floats:
-        """Return the variances; NaN where a cell holds too little weight to have one (DESIGN 4.3).
+        """Return the variances; NaN where a cell holds too little weight to have one (docs/explanation/errors.md).
 
         A cell of one row (or, for frequency weights, of weight 1 at most) has none, whatever `ddof`.
         """

@@ -1,6 +1,6 @@
 """Partitions of fine cells into bins: the exact optimum of Eq. 13 and the greedy one.
 
-The cost of a partition is a sum over its bins, so one array over the grid solves it (DESIGN 4.4); a table with the
+The cost of a partition is a sum over its bins, so one array over the grid solves it; a table with the
 number of bins as a second index, as the papers have it, is not needed.
 """
 

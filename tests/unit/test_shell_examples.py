@@ -1,4 +1,4 @@
-"""Every example of `--help` and of docs/shell.md is run as it is written; and JSON documents are what the docs say."""
+"""Every example of `--help` and of the guide to the shell is run as it is written; and JSON is what the docs say."""
 
 import json
 import math
@@ -20,7 +20,7 @@ from skedasis.cli.machine import jsonable
 from skedasis.quantity.base import Quantity
 from tests.unit import shop
 
-DOCS = Path(__file__).parents[2] / "docs" / "shell.md"
+DOCS = Path(__file__).parents[2] / "docs" / "guides" / "shell.md"
 HELP = {
     "report": report.EXAMPLES,
     "effect": effect.EXAMPLES,

@@ -109,7 +109,7 @@ def _requirements() -> tuple[list[str], dict[str, list[str]]]:
         extra = re.search(r"extra == ['\"]([^'\"]+)['\"]", line)
         if extra is None:
             needed.append(name)
-        elif extra[1] not in ("all", "bench", "dev", "lint", "test") and name != "skedasis":
+        elif extra[1] not in ("all", "bench", "dev", "docs", "lint", "test") and name != "skedasis":
             extras.setdefault(extra[1], []).append(name)
     return needed, extras
 

@@ -118,7 +118,7 @@ class Accumulated(Parameters):
         return 24 if plan.column.weighted else 16
 
     def refined(self, plan: Plan) -> Plan:
-        """Return a plan with up to 1,024 fixed fine cells, where local effects belong to points (DESIGN 4.5)."""
+        """Return a plan with up to 1,024 fixed fine cells, where local effects belong to points."""
         cells, column = plan.bins, plan.column
         pointwise = plan.traits.local in ("slopes", "differences")
         if not pointwise or not 0 < len(cells) < _FINE // 2:
@@ -232,7 +232,7 @@ def _without_rows(cells: Cells, column: Column) -> Bools:
 
 
 def _across(bound: Bound, plan: Plan, cell: Ints) -> Moments:
-    """Gather the rises across cells without rows, seen by the rows of the cells beside them (DESIGN 4.5).
+    """Gather the rises across cells without rows, seen by the rows of the cells beside them.
 
     A piecewise constant model may jump where no row lies. Without this the curve would miss that jump.
     """

@@ -1,4 +1,4 @@
-"""ALE of categorical features (Apley & Zhu 2020; DESIGN 4.7), and RHALE of ordinal ones.
+"""ALE of categorical features (Apley & Zhu 2020; docs/explanation/levels-and-pairs.md), and RHALE of ordinal ones.
 
 Levels are put into an order: the feature's own, a user's, or one in which neighbours are alike in the other features.
 Each row is moved one level down and one level up. A step from one level to the next pools the rows of both; steps are

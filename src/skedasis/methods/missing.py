@@ -1,4 +1,4 @@
-"""What missing a feature does (DESIGN 4.7): a point of its own, for a missing value has no place on the axis.
+"""What missing a feature does: a point of its own, for a missing value has no place on the axis.
 
 For each row without a value the quantity there is compared with its mean over the feature's observed values, everything
 else in the row as it is.

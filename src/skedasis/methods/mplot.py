@@ -1,4 +1,4 @@
-"""M-plots: the mean of the quantity over the rows of each bin (DESIGN 4.2). No row is altered.
+"""M-plots: the mean of the quantity over the rows of each bin (docs/explanation/effects.md). No row is altered.
 
 They show how the prediction goes with a feature, whatever it is that brings it about: where features are correlated, a
 feature's M-plot holds the effects of the others. Laid over the PDP and the ALE on the same bins it shows how much of
@@ -57,7 +57,7 @@ class MPlot(Parameters):
 
     References
     ----------
-    Apley & Zhu (2020), JRSS B 82(4), sec. 1; DESIGN 4.2.
+    Apley & Zhu (2020), JRSS B 82(4), sec. 1; docs/explanation/effects.md.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""ALE and DALE of two features: what they do together that neither does alone (DESIGN 4.6; ale_vs_pdp 6.2.1).
+"""ALE and DALE of two features: what they do together that neither does alone (ale_vs_pdp 6.2.1).
 
 Each row is moved to the corners of its own cell: the two edges of its bin of a numeric feature, the levels before and
 after its own of a categorical one. The double difference (Eq. 6.5) is what the second feature changes in the effect of

@@ -2,13 +2,13 @@
 
 Slopes at the rows as in DALE; bins by the optimal partition, of Eq. 13 or by its risk; the spread of the slopes within
 bins (Eq. 11) says for whom the average is not true. Piecewise constant models have no slopes: there the differences
-over fine cells, secants, take their place (DESIGN 4.5).
+over fine cells, secants, take their place (docs/explanation/heterogeneity.md).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from skedasis.binning import Binning, Greedy, Optimal
@@ -22,7 +22,7 @@ from skedasis.methods.levels import LevelSteps
 from skedasis.quantity.base import Traits
 
 RISK = Optimal(criterion="risk")
-"""The usual bins: they beat Eq. 13 at the papers' settings on all their cases (docs/bins.md)."""
+"""The usual bins: they beat Eq. 13 at the papers' settings on all their cases (docs/guides/bins.md)."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class RHALE(Accumulated):
     ddof : {1, 0}
         1 divides bin variances by n - 1 (Eq. 11), 0 by n (UALE Eq. 11, the draft's Eq. 4).
     accumulate_se : {"quadrature", "sum"}
-        Standard errors by DESIGN 4.3, or the draft's Eq. 5: conservative.
+        Errors of the bins are added as independent ones are, or by the draft's Eq. 5, which is conservative.
     top_levels : int, optional
         Of a categorical feature: only so many of the most frequent levels.
     local_effects : {"auto", "slopes", "secants"}
@@ -71,7 +71,7 @@ class RHALE(Accumulated):
     (True, True)
     """
 
-    bins: Binning | int | Mapping[Any, Any] = field(default_factory=lambda: RISK)
+    bins: Binning | int | Mapping[Any, Any] = RISK
     local_effects: Literal["auto", "slopes", "secants"] = "auto"
 
     usual: ClassVar[Any] = RISK

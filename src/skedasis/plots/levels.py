@@ -169,7 +169,7 @@ def steps(effect: Effect, view: View) -> Panel | None:
     """Say what is to be seen of the steps between levels; None where there is none between two that are shown.
 
     Of an ordinal feature a run of steps may be one bin: local effects are then shown about their step's mean, moved to
-    the run's, for how steps differ is the curve's own shape (DESIGN 4.5).
+    the run's, for how steps differ is the curve's own shape (docs/explanation/heterogeneity.md).
     """
     levels, bins = effect.levels, effect.bins
     if levels is None or bins is None or len(bins) == 0:

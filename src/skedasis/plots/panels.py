@@ -113,7 +113,7 @@ def slopes(effect: Effect, *, per_sd: bool = False, across: int = ACROSS) -> Pan
     -----
     A violin shows the local effects that the bin's std is the spread of: slopes, or in an M-plot the quantity itself.
     Where slopes are differences across fine cells, each is shown about its cell's mean, moved to the bin's: how the
-    slope changes from cell to cell is the curve's own shape, not heterogeneity (DESIGN 4.5).
+    slope changes from cell to cell is the curve's own shape, not heterogeneity (docs/explanation/heterogeneity.md).
     """
     bins, about = effect.bins, effect.about
     if bins is None or not has_bins(effect):

@@ -72,7 +72,7 @@ def accumulate(
 
 
 def _errors(form: Linear, spec: Spec) -> tuple[Floats, Floats]:
-    """Return standard errors at the edges (DESIGN 4.3) and their degrees of freedom."""
+    """Return standard errors at the edges (docs/explanation/errors.md) and their degrees of freedom."""
     pieces, between = form.pieces, form.between
     error, freedom = curves.std_error(
         form.matrix, pieces.error2, pieces.degrees, pieces.starts, spec.accumulate_se
@@ -88,7 +88,7 @@ def _errors(form: Linear, spec: Spec) -> tuple[Floats, Floats]:
 
 
 def _statistics(edges: Floats, form: Linear, spec: Spec) -> BinStats:
-    """Return the bins' own figures; of unions of cells the mean effect is the rise over the width (DESIGN 4.5)."""
+    """Return the bins' own figures; of unions of cells the mean effect is the rise over the width."""
     pieces, bins = form.pieces, form.bins
     variance = pieces.variance[pieces.starts]
     effect, error2 = pieces.effects()

@@ -185,7 +185,7 @@ class Effect(ShownEffect):
         level : float
             Between 0 and 1.
         method : {"analytic", "bootstrap"}
-            Student's t with the standard errors of DESIGN 4.3; or percentiles over resampled rows.
+            Student's t with the standard errors that are in `std_error`; or percentiles over resampled rows.
         of : {"value", "bins", "importance", "score"}
             The effect at `x`; the bins' mean effects; the two scalars (bootstrap only).
         simultaneous : bool

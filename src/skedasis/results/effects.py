@@ -101,7 +101,7 @@ class Effects(ShownEffects, Mapping[str, Effect]):
         ----------
         by : {"importance", "heterogeneity"}
             The effect's standard deviation over the data, or the heterogeneity score: sd(x) times the root mean square
-            of the bins' standard deviations (DESIGN 4.3). Never the accumulated spread, which depends on the bins.
+            of the bins' standard deviations. Never the accumulated spread, which depends on the bins.
 
         Returns
         -------

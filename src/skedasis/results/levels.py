@@ -1,4 +1,4 @@
-"""Accumulated effects of categorical features: from the moments of steps between levels to an effect (DESIGN 4.7).
+"""Accumulated effects of categorical features: from the moments of steps between levels to an effect.
 
 A row at a level takes two steps: from the level before to its own, and from its own to the level after. A step pools
 the rows of both its levels, so a row takes part in two steps, and errors have to be summed row by row. Since a row's
@@ -138,7 +138,7 @@ def _statistics(
     """Return the figures of the steps, or of runs of steps.
 
     The mean step of a run is its rise over its length, so that no rise is lost; its variance pools those within its
-    steps, for how steps differ is the curve's own shape (DESIGN 4.5).
+    steps, for how steps differ is the curve's own shape (docs/explanation/heterogeneity.md).
     """
     if len(levels) < 2:
         return BinStats.none()
@@ -279,7 +279,7 @@ def _importance(value: Floats, share: Floats, pairs: Moments | None) -> float:
     """Return the standard deviation of the effect over the data.
 
     It is half the mean square of the difference between two rows' levels. With all pairs of levels at hand that
-    difference is theirs, whatever the order (DESIGN 4.7).
+    difference is theirs, whatever the order (docs/explanation/levels-and-pairs.md).
     """
     if pairs is None:
         return float(np.sqrt(share @ (value - share @ value) ** 2))

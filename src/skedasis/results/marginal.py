@@ -1,4 +1,4 @@
-"""M-plots: the mean of a quantity over the rows of each bin, or of each level. No row is altered (DESIGN 4.2)."""
+"""M-plots: the mean of a quantity over the rows of each bin, or of each level. No row is altered."""
 
 from __future__ import annotations
 

@@ -211,7 +211,7 @@ def _key(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class MissingPoint:
-    """What it does to miss a value of a numeric feature (DESIGN 4.7).
+    """What it does to miss a value of a numeric feature (docs/explanation/levels-and-pairs.md).
 
     Parameters
     ----------

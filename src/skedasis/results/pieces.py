@@ -188,7 +188,7 @@ def _differences(
 ) -> Pieces:
     """Return the fine cells: the curve is theirs, whatever bins are drawn, so that no rise is lost by merging.
 
-    The variance is the bin's, pooled within its cells (DESIGN 4.5): how slopes differ between cells is the curve's own
+    The variance is the bin's, pooled within its cells: how slopes differ between cells is the curve's own
     shape, not heterogeneity, and a single cell may hold too few rows to have one.
     """
     fine, kind, starts = moments[LOCAL], spec.weight_kind, kept[:-1]

@@ -103,7 +103,7 @@ def _of_bins(form: Linear) -> Blocks:
 
 
 def _stepped(effect: Effect, of: str) -> Blocks:
-    """Return the errors of forms of mean steps, by level (DESIGN 4.7)."""
+    """Return the errors of forms of mean steps, by level (docs/explanation/levels-and-pairs.md)."""
     spec, steps, places = effect.spec, Steps.of(effect.moments), runs(effect)
     size = len(effect.x)
     known = steps.pooled.weight > 0

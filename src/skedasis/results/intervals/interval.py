@@ -3,7 +3,7 @@
 **The estimand** is E[d | bin], accumulated at the edges as they are: what binning changes, and the model's own error,
 are not in it. Of a PDP it is the mean curve; of a permutation importance see `Importance.interval`.
 
-**Analytic, pointwise**: Student's t with the standard errors of DESIGN 4.3 and Satterthwaite's degrees of freedom; for
+**Analytic, pointwise**: Student's t with the standard errors and Satterthwaite's degrees of freedom; for
 ``of="bins"`` those of each bin.
 
 **Analytic, simultaneous**: value -+ c * standard error (sup-t). c is the quantile of the largest studentised error over

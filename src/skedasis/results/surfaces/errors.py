@@ -5,7 +5,7 @@ shares. To first order a row i at home h therefore moves it by
 
     sum over its cells c of A[., c] (d_ic - mu_c) / n_c  +  dV/dW[., h]
 
-(DESIGN 4.3). A row's part depends on its home and its double differences alone, so moments home by home are enough.
+A row's part depends on its home and its double differences alone, so moments home by home are enough.
 """
 
 from __future__ import annotations

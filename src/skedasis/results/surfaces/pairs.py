@@ -1,4 +1,4 @@
-"""Accumulated effects of two features (DESIGN 4.6; ale_vs_pdp 6.2.1.2): from cells' double differences to a surface.
+"""Accumulated effects of two features (ale_vs_pdp 6.2.1.2): from cells' double differences to a surface.
 
 All four kinds of pairs are one algebra. A side has nodes (edges, or levels), cells between them, and homes where rows
 live; `Side` gives the two small matrices that tell how homes see nodes and how homes weigh cells. The rest is linear.

@@ -1,4 +1,4 @@
-"""`Side`: one of the two features of a surface, as the algebra of pairs sees it (DESIGN 4.6)."""
+"""`Side`: one of the two features of a surface, as the algebra of pairs sees it."""
 
 from __future__ import annotations
 

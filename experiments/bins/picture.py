@@ -1,4 +1,4 @@
-"""The picture of `docs/bins.md`: ``python -m experiments.picture`` writes `docs/images/bins.png`.
+"""The picture of `docs/guides/bins.md`: ``python -m experiments.bins.picture`` writes `docs/images/bins.png`.
 
 The slopes of 500 rows, what they are on average, and what bins by Eq. 13 and by their risk make of them.
 """
@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from experiments.cases import CASE
-from experiments.fits import RISK, Bins, chosen
+from experiments.bins.cases import CASE
+from experiments.bins.fits import RISK, Bins, chosen
 
-_HERE = Path(__file__).parent.parent / "docs" / "images"
+_HERE = Path(__file__).parents[2] / "docs" / "images"
 _SHOWN = ("piecewise (papers)", "smooth (sine)", "spike, spread by region")
 _EQ13 = "Eq. 13, 40"
 

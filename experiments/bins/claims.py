@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from experiments.fits import ERRORS, RISK
-from experiments.runs import BEST, RIVALS, Outcome
+from experiments.bins.fits import ERRORS, RISK
+from experiments.bins.runs import BEST, RIVALS, Outcome
 
 PAPERS = ("piecewise (papers)", "non-linear (papers)")
 FLAT = ("constant", "constant, heavy-tailed d")

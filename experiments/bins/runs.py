@@ -8,8 +8,8 @@ from typing import Literal
 import numpy as np
 from scipy.special import stdtrit
 
-from experiments.cases import Case, Floats
-from experiments.fits import EFFECTOR, FIXED, RISK, SCHEMES, chosen, equal, errors, explained
+from experiments.bins.cases import Case, Floats
+from experiments.bins.fits import EFFECTOR, FIXED, RISK, SCHEMES, chosen, equal, errors, explained
 
 METHODS = (*SCHEMES, EFFECTOR)
 USUAL, BEST = "20 equal", "best equal"

@@ -15,12 +15,12 @@ from pathlib import Path
 import numpy as np
 
 import skedasis as sd
-from experiments.cases import CASE, CASES
-from experiments.claims import FLAT, PAPERS, sentences
-from experiments.figure import drawn
-from experiments.fits import ERRORS
-from experiments.runs import Outcome, counted, simulated
-from experiments.tables import by_case, counts, summary
+from experiments.bins.cases import CASE, CASES
+from experiments.bins.claims import FLAT, PAPERS, sentences
+from experiments.bins.figure import drawn
+from experiments.bins.fits import ERRORS
+from experiments.bins.runs import Outcome, counted, simulated
+from experiments.bins.tables import by_case, counts, summary
 
 ROWS = (60, 200, 500, 2_000, 10_000, 100_000)
 _FEWER = 10
@@ -31,7 +31,7 @@ _MORE = 200
 _INTRODUCTION = """# Bins by their risk, beside others
 
 Made by `python -m experiments.bins` with skedasis {version}: {runs} runs ({fewer} at 100,000 rows), {seconds:.0f} s of
-processor time. Cases and their truths are in `experiments/cases.py`, the errors in `experiments/fits.py`.
+processor time. Cases and their truths are in `experiments/bins/cases.py`, the errors in `experiments/bins/fits.py`.
 
 - **risk**: `sd.Optimal(criterion="risk")`; "constant" is the same with `slopes="constant"`.
 - **Eq. 13, 20 | 40 | 200**: `sd.Optimal` with that K_max, 10 rows a bin and alpha 0.2, the papers' settings;
@@ -90,7 +90,7 @@ def _asked() -> argparse.Namespace:
     reader = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     reader.add_argument("--runs", type=int, default=30)
     reader.add_argument("--quick", action="store_true", help="3 runs of at most 500 rows")
-    reader.add_argument("--out", type=Path, default=Path(__file__).parent / "results")
+    reader.add_argument("--out", type=Path, default=Path(__file__).parent.parent / "results")
     return reader.parse_args()
 
 

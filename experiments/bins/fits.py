@@ -11,7 +11,7 @@ from effector import utils
 from effector.axis_partitioning import DynamicProgramming
 
 import skedasis as sd
-from experiments.cases import Case, Floats
+from experiments.bins.cases import Case, Floats
 from skedasis.curves import borrowed
 
 RISK = "risk"

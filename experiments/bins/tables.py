@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from experiments.fits import ERRORS, RISK
-from experiments.runs import BEST, METHODS, RIVALS, Outcome
+from experiments.bins.fits import ERRORS, RISK
+from experiments.bins.runs import BEST, METHODS, RIVALS, Outcome
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.fits import EFFECTOR, ERRORS, RISK
-from experiments.runs import BEST, USUAL, Outcome
+from experiments.bins.fits import EFFECTOR, ERRORS, RISK
+from experiments.bins.runs import BEST, USUAL, Outcome
 
 # Told apart by stroke and mark, so that they do without colour.
 _LOOK = {
