@@ -27,6 +27,8 @@ PRIOR = 3.0
 _CLIP, _NEAR, _WIDE, _LONE, _ROWS = 3.5, 2, 25, 8, 4
 """Outliers are cut at 3.5 deviations from the median of 2 cells on either side; the scatter is the median over 25
 cells on either side; cells of at least 8 rows tell their own scatter; up to 4 rows of a cell may be outliers."""
+_TIED, _STRAY = 0.2, 0.005
+"""Slopes have few values where a fifth of the cells equals a neighbour; less than 0.5 % other ones are outliers."""
 _GAUSS = 1.55
 """What the kurtosis of residuals from a running median comes to if they are normal, as (kurtosis - 1) / 2."""
 _HEAVIEST = 10.0
@@ -121,23 +123,37 @@ def risk_partition(points: Points, noise: Noise, risk: Risk) -> Partition:
     rounding = total * np.finfo(float).eps * float(np.ptp(points.mean)) ** 2
     near = np.maximum(noise.at(points), rounding)
     trend = noise.tails * (np.log(max(total, 2.0)) + TREND)
-    cost = _costs(points, near, risk, trend)
+    cost = _costs(points, near, noise.prior, risk, trend)
     bins, found = 1, np.array([0, len(points)])
     for _ in range(4):
         found = _cheapest(cost, noise.tails * (PRICE[0] * np.log(total / bins) + PRICE[1]))
         if len(found) - 1 <= bins:
             break
         bins = len(found) - 1
-    return Partition(found, _trends(points, near, found, trend, risk))
+    found = _joined(points, found, rounding)
+    return Partition(found, _trends(points, near, noise.prior, found, trend, risk))
 
 
-def _trends(points: Points, near: Floats, starts: Ints, price: float, risk: Risk) -> Bools:
+def _joined(points: Points, starts: Ints, rounding: float) -> Ints:
+    """Return the starts without those between bins whose slopes are all the same: only rounding can divide these."""
+    kept = [starts[0]]
+    for start, end in pairwise(starts[1:]):
+        both = points.take(slice(kept[-1], end))
+        away = both.mean - np.average(both.mean, weights=both.weight)
+        if float(both.weight @ away**2 + both.m2.sum()) > rounding * float(both.weight.sum()):
+            kept.append(start)
+    return np.array([*kept, starts[-1]])
+
+
+def _trends(
+    points: Points, near: Floats, prior: float, starts: Ints, price: float, risk: Risk
+) -> Bools:
     """Return in which bins a linear slope pays."""
     out = np.zeros(len(starts) - 1, dtype=bool)
     if not risk.linear or points.x is None:
         return out
     for k, (a, b) in enumerate(pairwise(starts)):
-        one = _Sums.of(points.take(slice(a, b)), near[a:b])
+        one = _Sums.of(points.take(slice(a, b)), near[a:b], prior)
         constant, linear = one.deviances(np.array([0]), np.array([b - a]))
         out[k] = linear[0, 0] + price < constant[0, 0]
     return out
@@ -157,13 +173,13 @@ def _cheapest(cost: Floats, price: float) -> Ints:
     return np.array(starts[::-1])
 
 
-def _costs(cells: Points, near: Floats, risk: Risk, trend: float) -> Floats:
+def _costs(cells: Points, near: Floats, prior: float, risk: Risk, trend: float) -> Floats:
     """Return the costs of all bins, (m, m): by the last cell and the first."""
     m = len(cells)
     out = np.full((m, m), np.inf)
     for first in range(0, m, _BLOCK):
         # Sums start anew at each block, at its own level: what lies before it costs no digits.
-        sums = _Sums.of(cells.take(slice(first, m)), near[first:])
+        sums = _Sums.of(cells.take(slice(first, m)), near[first:], prior)
         size = min(_BLOCK, m - first)
         start, end = np.arange(size), np.arange(1, m - first + 1)
         cost, linear = sums.deviances(start, end)
@@ -191,9 +207,10 @@ class _Sums:
     xd: Floats
     cells: Floats
     axis: bool
+    prior: float
 
     @classmethod
-    def of(cls, cells: Points, near: Floats) -> _Sums:
+    def of(cls, cells: Points, near: Floats, prior: float) -> _Sums:
         w = cells.weight
         head = slice(0, _BLOCK)
         d = cells.mean - np.average(cells.mean[head], weights=w[head])
@@ -208,7 +225,7 @@ class _Sums:
         parts.append((w > 0).astype(float))
         sums = np.zeros((len(parts), len(w) + 1))
         np.cumsum(np.stack(parts), axis=1, out=sums[:, 1:])
-        return cls(*sums, axis=cells.x is not None)
+        return cls(*sums, axis=cells.x is not None, prior=prior)
 
     def deviances(self, start: Ints, end: Ints) -> tuple[Floats, Floats]:
         """Return those of all bins from `start` to `end`, about their means and about their lines: (starts, ends)."""
@@ -220,9 +237,9 @@ class _Sums:
             w, d = over(self.weight), over(self.d)
             inverse = 1.0 / w
             square = over(self.dd) - d * d * inverse
-            prior = PRIOR * over(self.scatter) * inverse
+            prior = self.prior * over(self.scatter) * inverse
             np.maximum(square, 0.0, out=square)
-            known = w + PRIOR
+            known = w + self.prior
             constant = w * np.log((square + prior) / known)
             if not self.axis:
                 return constant, constant
@@ -249,11 +266,14 @@ class Noise:
         Variance of a row there, from medians: jumps and outliers leave no trace.
     tails : float
         How much more the deviance of a variance scatters than it would if rows were normal: 1 or more.
+    prior : float
+        So many rows' worth of the scatter are added to each bin.
     """
 
     where: Floats
     scatter: Floats
     tails: float
+    prior: float = PRIOR
 
     @classmethod
     def of(cls, points: Points, floor: float) -> Noise:
@@ -277,7 +297,10 @@ class Noise:
             residual = (points.mean - _running_median(points.mean, 5)) / np.sqrt(scatter / w)
             # The two at either end have residuals wherever slopes change. Means of several rows are nearer to normal.
             tails = 1 + float(np.median(w)) * (_tails(residual[2:-2]) - 1)
-        return cls(where, scatter, 1 + (min(tails**2, _HEAVIEST) - 1) * m / (m + 150))
+        variance, share = _strays(points, floor)
+        scatter, tails = np.maximum(scatter, variance), max(tails, (1 / share - 1) / 2 / _GAUSS)
+        heavier = 1 + (min(tails**2, _HEAVIEST) - 1) * m / (m + 150)
+        return cls(where, scatter, heavier, PRIOR / share)
 
     def at(self, points: Points) -> Floats:
         """Return the scatter at other cells of the same axis."""
@@ -309,6 +332,28 @@ class Noise:
         most = np.maximum(near, beside) * np.exp(_CLIP * np.sqrt(2 * self.tails / inner)) * inner
         m2 = np.where(alike, np.minimum(points.m2, most), points.m2)
         return replace(points, mean=np.where(alike & few, mean, points.mean), m2=m2)
+
+
+def _strays(points: Points, floor: float) -> tuple[float, float]:
+    """Return variance and share of the rows that stray from the others where slopes have few values; else 0 and 1.
+
+    Slopes of two groups are often two numbers. Chance then makes long runs of equal ones, in which nothing scatters at
+    all: the rarer the other number, the longer. Medians do not see it. What strays from the middle of five neighbours
+    does, and jumps do not, for those five jump with them.
+    """
+    tie = max(floor, (8 * np.finfo(float).eps * float(np.abs(points.mean).max())) ** 2)
+    same = np.diff(points.mean) ** 2 <= tie
+    if np.mean(np.append(same, False) | np.append(False, same)) < _TIED:
+        return 0.0, 1.0
+    square = (points.mean - _running_median(points.mean, 2)) ** 2 + points.m2 / points.weight
+    strays = square > tie
+    rows = float(np.median(points.weight))
+    share = 1.0 - float(np.mean(~strays)) ** (1 / rows)
+    if strays.sum() < _ROWS or share < _STRAY:
+        return 0.0, 1.0
+    # A few that stray much farther than the others are outliers among these.
+    square = np.minimum(square, 16 * np.median(square[strays]))
+    return float(np.average(square, weights=points.weight)), max(share, _STRAY)
 
 
 def _of_cells(points: Points, between: Floats, large: Bools) -> tuple[Floats, float]:

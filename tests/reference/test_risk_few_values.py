@@ -1,0 +1,75 @@
+"""Slopes of two groups are two numbers: chance makes long runs of equal ones, and they are no bins of their own.
+
+What a bin must find is known here: nothing where each row draws its slope by the same chance, and the places where that
+chance, or the numbers themselves, change. Rows and slopes are drawn directly; the library only chooses the bins.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import skedasis as sd
+
+
+def bins(x, d):
+    """Return RHALE's usual bins of slopes that are given."""
+    X = np.column_stack([x, d])
+    q = sd.prediction(
+        lambda X: X[:, 0] * X[:, 1], slope=lambda X: np.column_stack([X[:, 1], X[:, 0]])
+    )
+    return sd.explain(q, X, 0, method=sd.RHALE(), progress=False)
+
+
+@pytest.mark.parametrize("n", [60, 200, 2_000])
+@pytest.mark.parametrize("share", [0.02, 0.05, 0.1, 0.2, 0.5])
+def test_chance_runs_of_equal_slopes_make_no_bins(n, share):
+    alone = 0
+    for seed in range(20):
+        rng = np.random.default_rng([seed, n])
+        x = np.sort(rng.uniform(size=n))
+        d = np.where(rng.random(n) < share, 5.0, 0.0)
+        alone += len(bins(x, d).bins.count) == 1
+    # 20 of 20 wherever something is drawn often enough to be known; one or two rows of 60 are outliers or not.
+    assert alone >= (16 if n * share >= 5 else 12)
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
+def test_the_introduction_of_rhale_has_one_bin_of_deviation_5(scale):
+    one = 0
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        d = scale * rng.choice([-5.0, 5.0], 100)
+        e = bins(rng.uniform(-1, 1, 100), d)
+        one += len(e.bins.count) == 1
+        assert np.average(e.bins.std, weights=e.bins.count) == pytest.approx(5 * scale, rel=0.2)
+    assert one >= 28
+
+
+@pytest.mark.parametrize(
+    ("left", "right"), [(0.05, 0.5), (0.0, 0.3), (0.5, 1.0)], ids=["rare, even", "none", "all"]
+)
+def test_where_the_chance_changes_there_is_an_edge(left, right):
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        x = np.sort(rng.uniform(size=600))
+        d = np.where(rng.random(600) < np.where(x < 0.4, left, right), 5.0, 0.0)
+        e = bins(x, d)
+        assert np.min(np.abs(e.x - 0.4)) < 0.06
+        assert len(e.bins.count) <= 4
+
+
+@pytest.mark.parametrize("n", [60, 500, 5_000])
+def test_steps_without_any_noise_are_found_to_the_row(n):
+    x = np.sort(np.random.default_rng(n).uniform(size=n))
+    d = np.select([x < 0.3, x < 0.45], [1.0, -2.0], 0.5)
+    e = bins(x, d)
+    assert e.bins.effect == pytest.approx([1.0, -2.0, 0.5])
+    assert e.bins.std == pytest.approx([0, 0, 0], abs=1e-12)
+
+
+def test_a_few_outliers_among_equal_slopes_make_no_bins():
+    rng = np.random.default_rng(3)
+    d = np.ones(400)
+    d[[50, 200, 333]] = 1e4
+    assert len(bins(np.sort(rng.uniform(size=400)), d).bins.count) == 1
