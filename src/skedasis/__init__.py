@@ -178,13 +178,15 @@ if TYPE_CHECKING:
     from skedasis.results.trust.split import Split
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _PUBLIC:
-        raise AttributeError(f"module 'skedasis' has no attribute {name!r}")
-    module = importlib.import_module(f"skedasis.{_PUBLIC[name] or name}")
-    value = getattr(module, name) if _PUBLIC[name] else module
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # a type checker would take every name for one of ours
+
+    def __getattr__(name: str) -> Any:
+        if name not in _PUBLIC:
+            raise AttributeError(f"module 'skedasis' has no attribute {name!r}")
+        module = importlib.import_module(f"skedasis.{_PUBLIC[name] or name}")
+        value = getattr(module, name) if _PUBLIC[name] else module
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

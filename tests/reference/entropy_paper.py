@@ -11,7 +11,6 @@ import pytest
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.frozen import FrozenEstimator
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from sklearn.model_selection import train_test_split
@@ -55,7 +54,9 @@ def calibrated_forest(X: Any, y: Any, trees: int, seed: int) -> Any:
     """Return a forest of depth 8, fitted on the first 80 % of the rows and calibrated on the others (B.2)."""
     cut = round(0.8 * len(X))
     forest = RandomForestClassifier(trees, max_depth=8, random_state=seed).fit(X[:cut], y[:cut])
-    return CalibratedClassifierCV(FrozenEstimator(forest), method="sigmoid").fit(X[cut:], y[cut:])
+    frozen = pytest.importorskip("sklearn.frozen", reason="scikit-learn has it since 1.6")
+    frozen_forest = frozen.FrozenEstimator(forest)
+    return CalibratedClassifierCV(frozen_forest, method="sigmoid").fit(X[cut:], y[cut:])
 
 
 def gaussian_process(X: Any, y: Any, scales: int = 1) -> Any:

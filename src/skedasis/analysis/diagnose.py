@@ -202,7 +202,7 @@ def _both(model: Any) -> Several:
             )
         )
     likelihood = nll(model)
-    both = {"likelihood": likelihood, "entropy": entropy(model)}
+    both: dict[Any, Quantity] = {"likelihood": likelihood, "entropy": entropy(model)}
     return Several(likelihood, both, "likelihood and entropy")
 
 

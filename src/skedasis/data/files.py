@@ -327,22 +327,22 @@ def _checked_header(path: Path, text: str, delimiter: str) -> list[str]:
 
 
 def _by_library(path: Path, text: str, delimiter: str, library: Any) -> Table:
-    import narwhals.stable.v2 as nw
+    import narwhals.stable.v2 as nw  # whose own read_csv takes no text in memory in 2.0
 
-    options: dict[str, Any] = {"infer_schema_length": None, "null_values": list(_MISSING)}
     if library == "pandas":
-        options = {"low_memory": False, "index_col": False}
+        options: dict[str, Any] = {"sep": delimiter, "low_memory": False, "index_col": False}
         if int(version("pandas").split(".")[0]) < 3:  # they may read the last bit wrong
             options["float_precision"] = "round_trip"
-    file = io.BytesIO(text.encode())
+    else:
+        options = {"infer_schema_length": None, "null_values": [*_MISSING], "separator": delimiter}
+    file, reader = io.BytesIO(text.encode()), importlib.import_module(library)
     try:
-        frame = nw.read_csv(file, backend=library, separator=delimiter, **options)
+        frame = nw.from_native(reader.read_csv(file, **options))
     except Exception as error:  # each library has its own for a damaged file
         got = f"rows that {library} cannot read ({str(error).splitlines()[0]})"
-        fix = "Check the rows it names"
-        raise DataError(explained(str(path), got, "a CSV table", fix)) from error
-    if delimiter == ";":
-        frame = _with_decimal_points(frame)
+        what = (str(path), got, "a CSV table", "Check the rows it names")
+        raise DataError(explained(*what)) from error
+    frame = _with_decimal_points(frame) if delimiter == ";" else frame
     return Table(frame.to_native(), tuple(map(str, frame.columns)))
 
 

@@ -81,7 +81,7 @@ class FrameTable:
         dtype = self.dtypes[j]
         if dtype.is_numeric():
             return "continuous"
-        if dtype == nw.Object:
+        if dtype in (nw.Object, nw.Unknown):  # older narwhals do not know half precision
             return object_kind(self.series(j).to_list())
         # An ordered categorical arrives as Enum; its order counts, its codes have no distances.
         return "ordinal" if dtype == nw.Enum else "nominal"

@@ -94,10 +94,15 @@ class Choice:
         As in `explain`.
     groups : mapping, optional
         Columns that are moved together.
+    free : bool
+        Whether no method was named, so that a feature may get another form of what is usual.
     """
 
-    def __init__(self, source: Source, wanted: Any, groups: Any = None) -> None:
+    def __init__(
+        self, source: Source, wanted: Any, groups: Any = None, *, free: bool = False
+    ) -> None:
         self.source = source
+        self.free = free
         self.features = grouped(source, groups)
         self.everything = wanted is None
         self.single = False
@@ -206,7 +211,8 @@ class Choice:
         return list(found.values())
 
     def _one(self, method: Any, feature: Feature) -> Task:
-        instead = feature.categorical and self.everything and hasattr(method, "in_place_of")
+        chosen = feature.categorical and (self.everything or self.free)
+        instead = chosen and hasattr(method, "in_place_of")
         way = method.in_place_of(feature) if instead else method.for_feature(feature)
         # Explicit bins win: an ordinal feature of numbers is then numeric.
         column = self._column(way, feature, numeric=isinstance(way, type(method)))

@@ -39,10 +39,11 @@ def settled(
     method: Any, quantity: Quantity, source: Source, features: Any, groups: Any, seed: int
 ) -> tuple[Any, Choice]:
     """Return the method for these rows, and what was asked for."""
-    if method is not None:
+    free = method is None
+    if not free:
         method = as_method(method)
         source, groups = method.given(source, groups, seed)
-    choice = Choice(source, features, groups)
+    choice = Choice(source, features, groups, free=free)
     method = as_method(method, pair=choice.pairs)
     named = {f.name for f in source.features}
     method.check((*source.features, *(f for f in choice.features if f.name not in named)))

@@ -1,9 +1,12 @@
 """`explain`: the one verb."""
 
+# Anything may be a model, a list of models too: the narrower types come first.
+# pyright: reportOverlappingOverload=false
+
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from skedasis.data.given import as_source
 from skedasis.engine.alike import refuse_alone
@@ -15,7 +18,122 @@ from skedasis.moments import WeightKind
 from skedasis.quantity.trees.choose import Wish
 from skedasis.quantity.wrap import as_quantity
 
+if TYPE_CHECKING:
+    from skedasis.engine.asked import (
+        Curves,
+        Importances,
+        Keywords,
+        KeywordsOfModels,
+        Many,
+        Models,
+        ModelsOfSeveral,
+        One,
+        Pair,
+        Pairs,
+    )
+    from skedasis.quantity.several import Several
+    from skedasis.results.effect import Effect
+    from skedasis.results.effects import Effects
+    from skedasis.results.importance import Importance
+    from skedasis.results.models.several import EffectOfModels, EffectsOfModels
+    from skedasis.results.models.several_more import ImportanceOfModels, SurfaceOfModels
+    from skedasis.results.surfaces.surface import Surface
 
+
+@overload
+def explain(
+    model: ModelsOfSeveral,
+    X: Any,
+    features: Any = None,
+    *,
+    method: Any = None,
+    **more: Unpack[KeywordsOfModels],
+) -> dict[Any, Any]: ...
+@overload
+def explain(
+    model: Models,
+    X: Any,
+    features: Any = None,
+    *,
+    method: Importances,
+    **more: Unpack[KeywordsOfModels],
+) -> ImportanceOfModels: ...
+@overload
+def explain(
+    model: Models, X: Any, features: One, *, method: Curves = None, **more: Unpack[KeywordsOfModels]
+) -> EffectOfModels: ...
+@overload
+def explain(
+    model: Models,
+    X: Any,
+    features: Pair,
+    *,
+    method: Curves = None,
+    **more: Unpack[KeywordsOfModels],
+) -> SurfaceOfModels: ...
+@overload
+def explain(
+    model: Models,
+    X: Any,
+    features: Pairs,
+    *,
+    method: Curves = None,
+    **more: Unpack[KeywordsOfModels],
+) -> dict[tuple[str, str], SurfaceOfModels]: ...
+@overload
+def explain(
+    model: Models,
+    X: Any,
+    features: Many = None,
+    *,
+    method: Curves = None,
+    **more: Unpack[KeywordsOfModels],
+) -> EffectsOfModels: ...
+@overload
+def explain(
+    model: Several, X: Any, features: Any = None, *, method: Importances, **more: Unpack[Keywords]
+) -> dict[Any, Importance]: ...
+@overload
+def explain(
+    model: Several, X: Any, features: One, *, method: Curves = None, **more: Unpack[Keywords]
+) -> dict[Any, Effect]: ...
+@overload
+def explain(
+    model: Several, X: Any, features: Pair, *, method: Curves = None, **more: Unpack[Keywords]
+) -> dict[Any, Surface]: ...
+@overload
+def explain(
+    model: Several, X: Any, features: Pairs, *, method: Curves = None, **more: Unpack[Keywords]
+) -> dict[Any, dict[tuple[str, str], Surface]]: ...
+@overload
+def explain(
+    model: Several,
+    X: Any,
+    features: Many = None,
+    *,
+    method: Curves = None,
+    **more: Unpack[Keywords],
+) -> dict[Any, Effects]: ...
+@overload
+def explain(
+    model: Any, X: Any, features: Any = None, *, method: Importances, **more: Unpack[Keywords]
+) -> Importance: ...
+@overload
+def explain(
+    model: Any, X: Any, features: One, *, method: Curves = None, **more: Unpack[Keywords]
+) -> Effect: ...
+@overload
+def explain(
+    model: Any, X: Any, features: Pair, *, method: Curves = None, **more: Unpack[Keywords]
+) -> Surface: ...
+@overload
+def explain(
+    model: Any, X: Any, features: Pairs, *, method: Curves = None, **more: Unpack[Keywords]
+) -> dict[tuple[str, str], Surface]: ...
+@overload
+def explain(
+    model: Any, X: Any, features: Many = None, *, method: Curves = None, **more: Unpack[Keywords]
+) -> Effects: ...
 def explain(  # noqa: PLR0913 - one verb, with all keywords in one place
     model: Any,
     X: Any,
@@ -53,7 +171,8 @@ def explain(  # noqa: PLR0913 - one verb, with all keywords in one place
         from one pass; a list of pairs a dictionary of surfaces by pairs of names. With None, features that the method
         has no form for are explained by the categorical `ALE`, which the provenance says.
     method : method or str, optional
-        By default ``RHALE()``, for a pair ``ALE()``. A lower-case name stands for the method's defaults.
+        By default ``RHALE()``, for a pair or a nominal feature ``ALE()``. A lower-case name stands for the method's
+        defaults.
     y : array of n labels, optional
         For quantities that need them, and for `MPlot` of labels and residuals.
     weights : array of n numbers, optional

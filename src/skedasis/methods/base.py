@@ -272,13 +272,15 @@ class Parameters:
         UnsupportedError
             Where there is none.
         """
+        fix = "Use sd.ALE() or sd.PDP()"
+        if str(feature.dtype).lower().startswith(("int", "uint", "float")):
+            fix += f'; or, if its values are amounts, declare it: schema={{{feature.name!r}: "continuous"}}'
         raise UnsupportedError(
             explained(
                 f"{self.name} of {feature.name!r}",
                 f"a{'n' * (feature.kind == 'ordinal')} {feature.kind} feature ({feature.dtype})",
                 "a numeric feature",
-                "Use sd.ALE() or sd.PDP(); or, if its values are numbers, declare them: "
-                f'schema={{{feature.name!r}: "continuous"}}',
+                fix,
             )
         )
 

@@ -1,7 +1,7 @@
 """PDP and ICE: partial dependence (Friedman 2001) and individual conditional expectation (Goldstein et al. 2015).
 
 Every row is evaluated with the feature set to each point of a grid, everything else as it is. A row's values are its
-ICE curve (entropy_importance Eq. 3), their mean over rows is the PDP (Eq. 4). Where features are correlated, rows are
+ICE curve (entropy_importance Eq. 4), their mean over rows is the PDP (Eq. 3). Where features are correlated, rows are
 moved to places where no data lies.
 """
 

@@ -184,7 +184,9 @@ def spread_panel(
     low, high = density.visible(s.y, *extent([s.mean, *sure]))
     if zero:
         low, high = float(np.fmin(low, 0.0)), float(np.fmax(high, 0.0))
-    seen = (s.y >= low) & (s.y <= high)
+    # What differs by rounding alone is not beyond.
+    slack = 1e-9 * max(abs(low), abs(high))
+    seen = (s.y >= low - slack) & (s.y <= high + slack)
     enough = np.bincount(s.cell[seen], minlength=len(s.left)) >= TRUSTED_ROWS
     at = (s.y[seen], s.cell[seen])
     beyond = len(s.y) - int(seen.sum())

@@ -1,10 +1,13 @@
 """Quantities read off a model's output: prediction, probability, logit."""
 
+# A class may have any label, "all" too: the narrower type comes first.
+# pyright: reportOverlappingOverload=false
+
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -16,7 +19,7 @@ from skedasis.quantity.base import Quantity, Traits
 from skedasis.quantity.differentiable import Differentiable
 from skedasis.quantity.foreign import adapted
 from skedasis.quantity.from_model import FromModel
-from skedasis.quantity.several import all_classes, column_of, predictions, wants_all
+from skedasis.quantity.several import Several, all_classes, column_of, predictions, wants_all
 
 _ROUNDING = 1e-6
 """What single precision may add to a probability of 1."""
@@ -187,6 +190,26 @@ class Logit(Probability):
         return closed.logit_derivative(self.model, self.column)
 
 
+@overload
+def prediction(
+    model: Any,
+    *,
+    slope: Callable[[Any], Any] | None = None,
+    mixed: Callable[[Any, int, int], Any] | None = None,
+    output: int | None = None,
+    name: str = "prediction",
+    unit: str | None = None,
+) -> Prediction: ...
+@overload
+def prediction(
+    model: Any,
+    *,
+    slope: Callable[[Any], Any] | None = None,
+    mixed: Callable[[Any, int, int], Any] | None = None,
+    output: str | Sequence[str],
+    name: str = "prediction",
+    unit: str | None = None,
+) -> Several: ...
 def prediction(
     model: Any,
     *,
@@ -268,6 +291,14 @@ def prediction(
     return predictions(Prediction(model, name, unit, slope, mixed), output)
 
 
+@overload
+def probability(
+    model: Any, class_: Literal["all"], *, name: str | None = None, unit: str | None = None
+) -> Several: ...
+@overload
+def probability(
+    model: Any, class_: Hashable = None, *, name: str | None = None, unit: str | None = None
+) -> Probability: ...
 def probability(
     model: Any, class_: Hashable = None, *, name: str | None = None, unit: str | None = None
 ) -> Any:
@@ -314,6 +345,14 @@ def probability(
     return Probability(model, name or f"P(y = {label})", unit, column)
 
 
+@overload
+def logit(
+    model: Any, class_: Literal["all"], *, name: str | None = None, unit: str | None = None
+) -> Several: ...
+@overload
+def logit(
+    model: Any, class_: Hashable = None, *, name: str | None = None, unit: str | None = None
+) -> Logit: ...
 def logit(
     model: Any, class_: Hashable = None, *, name: str | None = None, unit: str | None = None
 ) -> Any:

@@ -30,7 +30,7 @@ def entropy(
     base: Base = "e",
     name: str | None = None,
     unit: str | None = None,
-) -> Any:
+) -> Entropy:
     """Explain how uncertain a model is: the entropy of its predictive distribution.
 
     Parameters
@@ -102,7 +102,9 @@ def entropy(
     return Entropy(model, name or called, unit or _unit(base, "entropy"), predictor, part, base)
 
 
-def nll(model: Any, *, base: Base = "e", name: str | None = None, unit: str | None = None) -> Any:
+def nll(
+    model: Any, *, base: Base = "e", name: str | None = None, unit: str | None = None
+) -> NegativeLogLikelihood:
     """Explain how surprised a model is by the labels: the negative log-likelihood, -log p(y | x).
 
     Parameters
@@ -152,7 +154,7 @@ def nll(model: Any, *, base: Base = "e", name: str | None = None, unit: str | No
 
 def predictive_variance(
     model: Any, *, part: Part = "total", name: str | None = None, unit: str | None = None
-) -> Any:
+) -> PredictiveVariance:
     """Explain the variance of a model's predictive distribution.
 
     Parameters
@@ -206,7 +208,7 @@ def predictive_variance(
 
 def predictive_quantile(
     model: Any, p: float, *, name: str | None = None, unit: str | None = None
-) -> Any:
+) -> PredictiveQuantile:
     """Explain a quantile of a model's predictive distribution.
 
     Parameters

@@ -122,7 +122,7 @@ def load(path: str | Path) -> Any:
     Returns
     -------
     Effect, Effects, Surface, Importance, Diagnosis or dict
-        Equal to what was saved.
+        With the same numbers, bit for bit. It is another object: compare arrays, not results.
 
     Raises
     ------

@@ -41,9 +41,14 @@ class Shown:
 
 
 class Ranking(Shown, tuple[Line, ...]):
-    """A ranking: a tuple of its lines, which notebooks show as a table."""
+    """A ranking: a tuple of its lines, which notebooks show as a table, and `print` writes as one."""
 
     __slots__ = ()
+
+    def __str__(self) -> str:
+        from skedasis.results.words import tabled
+
+        return tabled(self)
 
 
 class ShownEffect(Shown):

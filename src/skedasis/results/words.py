@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import fields
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
@@ -52,17 +54,38 @@ def written(importance: Importance) -> str:
     for line in importance.ranking():
         ends = f"{line.lower:.4g} to {line.upper:.4g}" if np.isfinite(line.std_error) else "-"
         table.append([line.feature, f"{line.mean:.4g}", ends])
-    columns = list(zip(*table, strict=True))[: 3 if known else 2]
-    widths = [max(map(len, column)) for column in columns]
-    for row in zip(*columns, strict=True):
-        cells = [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
-        lines.append("  ".join([row[0].ljust(widths[0]), *cells]))
+    lines += _aligned([row[: 3 if known else 2] for row in table])
     floored = importance.provenance.get("floored_rows", 0)
     if floored:
         lines.append(
             f"{count(floored, 'model row')}: the label's probability was raised to a floor"
         )
     return "\n".join(lines)
+
+
+def tabled(ranking: Sequence[Any]) -> str:
+    """Return a ranking as a table of text, numbers in four digits."""
+    names = [field.name for field in fields(ranking[0])] if len(ranking) else ["feature"]
+    cells = [[_cell(getattr(line, name)) for name in names] for line in ranking]
+    return "\n".join(_aligned([[name.replace("_", " ") for name in names], *cells]))
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.4g}" if np.isfinite(value) else "-"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _aligned(table: Sequence[Sequence[str]]) -> list[str]:
+    """Return the lines of a table: names to the left, numbers to the right."""
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    return [
+        "  ".join(
+            [row[0].ljust(widths[0])]
+            + [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
+        )
+        for row in table
+    ]
 
 
 def no_interval(importance: Importance, repeats: int) -> DataError:

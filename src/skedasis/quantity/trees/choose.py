@@ -135,7 +135,7 @@ def _loaded(
         )
     walked = {label: quantity.calling(stand_in) for label, quantity in outputs.items()}
     if any(q is None for q in walked.values()):
-        raise _Left("what is read off it is more than one answer")
+        raise _Left("what is read off it needs more than its sum", quiet=True)
     there: Outputs = {label: q for label, q in walked.items() if q is not None}
     meter = _compare(outputs, there, source, checked)
     trees = f"{ensemble.trees:,} tree{'s' * (ensemble.trees != 1)}"

@@ -1,0 +1,37 @@
+"""What type checkers must object to, a line each, marked with the rule that they name. Nobody runs this."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+import skedasis as sd
+
+
+def model(X: NDArray[np.float64]) -> NDArray[np.float64]:
+    return X[:, 0]
+
+
+def misuse() -> None:
+    X = np.zeros((10, 2))
+
+    sd.explain(model, X, "x0", methods="ale")  # wrong: reportCallIssue
+    sd.explain(model, X, "x0", "ale")  # wrong: reportCallIssue
+    sd.explain(model, X, "x0", method="ALEplot")  # wrong: reportArgumentType
+    sd.explain(model, X, 0.5)  # wrong: reportArgumentType
+    sd.explain(model)  # wrong: reportCallIssue
+    sd.explain(model, X, "x0").ranking()  # wrong: reportAttributeAccessIssue
+    _ = sd.explain(model, X).value  # wrong: reportAttributeAccessIssue
+    sd.explain(model, X, method=sd.PFI()).rebin(3)  # wrong: reportAttributeAccessIssue
+    sd.explain(model, X, 0).interval(method="jackknife")  # wrong: reportArgumentType
+    sd.explain(model, X, 0).value = X  # wrong: reportAttributeAccessIssue
+    sd.explain(model, X, threads="two")  # wrong: reportArgumentType
+    sd.RHALE(bin=5)  # wrong: reportCallIssue
+    sd.Uniform("five")  # wrong: reportArgumentType
+    sd.Optimal(criterion="best")  # wrong: reportArgumentType
+    sd.diagnose(model, X)  # wrong: reportCallIssue
+    sd.report(model, X, path=3)  # wrong: reportArgumentType
+    sd.load(Path("e.npz"), allow_pickle=True)  # wrong: reportCallIssue
+    sd.explian(model, X)  # wrong: reportAttributeAccessIssue

@@ -1,0 +1,159 @@
+"""A user's program, as type checkers see it: what everything gives is said, and checked by pyright in strict mode.
+
+It also runs, for what is only said to be a type may be another.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, assert_type
+
+import numpy as np
+from numpy.typing import NDArray
+
+import skedasis as sd
+
+Numbers = NDArray[np.float64]
+
+
+class Line:
+    """A model as scikit-learn's are: it has been fitted, and predicts."""
+
+    def __init__(self, slope: float) -> None:
+        self.slope = slope
+
+    def predict(self, X: Numbers) -> Numbers:
+        return self.slope * X[:, 0] + X[:, 1] * X[:, 2]
+
+
+class Classes:
+    """A classifier."""
+
+    classes_ = np.array(["no", "yes"])
+
+    def predict(self, X: Numbers) -> NDArray[np.str_]:
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+    def predict_proba(self, X: Numbers) -> Numbers:
+        p = 1 / (1 + np.exp(-X[:, 0]))
+        return np.stack([1 - p, p], axis=1)
+
+
+def curved(X: Numbers) -> Numbers:
+    return X[:, 0] ** 2 + X[:, 1]
+
+
+def rows(n: int = 200) -> tuple[Numbers, Numbers]:
+    X = np.random.default_rng(0).uniform(-1, 1, size=(n, 3))
+    return X, X[:, 0] + X[:, 1]
+
+
+def methods_and_bins(X: Numbers) -> None:
+    assert_type(sd.explain(curved, X, "x0"), sd.Effect)
+    assert_type(sd.explain(curved, X, 0, method="ale"), sd.Effect)
+    assert_type(sd.explain(curved, X, 0, method=sd.ALE(bins=sd.Quantile(5))), sd.Effect)
+    assert_type(sd.explain(curved, X, 0, method=sd.DALE(bins=sd.Uniform(4))), sd.Effect)
+    assert_type(sd.explain(curved, X, 0, method=sd.UALE(bins=sd.AutoUniform(8))), sd.Effect)
+    assert_type(sd.explain(curved, X, 0, method=sd.PDP(grid=5)), sd.Effect)
+    assert_type(sd.explain(curved, X, 0, method=sd.ICE(center="start")), sd.Effect)
+    assert_type(sd.explain(curved, X, 0, method=sd.MPlot(bins=sd.Edges([-1, 0, 1]))), sd.Effect)
+    best = sd.RHALE(bins=sd.Optimal(max_bins=20, alpha=0.3, min_points=5))
+    assert_type(sd.explain(curved, X, method=best), sd.Effects)
+    assert_type(sd.explain(curved, X, ["x0", "x2"], method=sd.RHALE(sd.Greedy(10))), sd.Effects)
+    assert_type(sd.explain(curved, X, ("x0", "x1"), method=sd.ALE(bins=4)), sd.Surface)
+    pairs = sd.explain(curved, X, [("x0", "x1"), ("x0", "x2")], method="ale")
+    assert_type(pairs, dict[tuple[str, str], sd.Surface])
+
+
+def an_effect(X: Numbers, folder: Path) -> None:
+    e = sd.explain(curved, X, "x0", weights=np.ones(len(X)), seed=1, memory="100MB", threads=1)
+    assert_type(e.value, Numbers)
+    assert_type(e.heterogeneity, Numbers)
+    assert_type(e.std_error, Numbers)
+    assert_type(e.importance, float)
+    assert_type(e(np.array([0.0, 0.5])), Numbers)
+    assert_type(e.rebin(sd.Uniform(3)), sd.Effect)
+    assert_type(e.interval(0.95), tuple[Numbers, Numbers])
+    assert_type(e.interval(0.9, "bootstrap", simultaneous=True), tuple[Numbers, Numbers])
+    assert_type(e.trust(X=X), sd.Trust)
+    assert_type(e.split(), sd.Split)
+    assert_type(e.heterogeneity_test(), sd.HeterogeneityTest)
+    if e.bins is not None:
+        assert_type(e.bins.effect, Numbers)
+        assert_type(e.bins.std, Numbers)
+        assert_type(e.bins.empty, NDArray[np.bool_])
+    frame: Any = e.to_frame()
+    assert len(frame) == len(e.x)
+    e.plot()
+    assert_type(e.explore(), sd.Explorable)
+    e.save(folder / "e.npz")
+    again: sd.Effect = sd.load(folder / "e.npz")
+    assert_type(again.value, Numbers)
+    # A quantity that comes from nowhere in particular is explained as well as any.
+    unknown: object = curved
+    assert_type(sd.explain(unknown, X, 1), sd.Effect)
+
+
+def effects_and_surfaces(X: Numbers, y: Numbers) -> None:
+    es = sd.explain(Line(2.0), X)
+    assert_type(es["x0"], sd.Effect)
+    for name, effect in es.items():
+        assert_type(name, str)
+        assert_type(effect, sd.Effect)
+    for place in es.ranking():
+        assert_type(place.feature, str)
+        assert_type(place.importance, float)
+    assert_type(es.statistics(y), sd.Statistics)
+    es.plot()
+    s = sd.explain(Line(2.0), X, (1, 2), method=sd.ALE(bins=4))
+    assert_type(s.value, Numbers)
+    assert_type(s.strength(), float)
+    assert_type(s.with_main_effects(), sd.Surface)
+    assert_type(s.interval(), tuple[Numbers, Numbers])
+
+
+def importances(X: Numbers, y: Numbers) -> None:
+    labels = np.where(y > 0, "yes", "no")
+    pf = sd.explain(sd.nll(Classes()), X, y=labels, method=sd.PFI(repeats=3))
+    assert_type(pf, sd.Importance)
+    assert_type(pf.mean, Numbers)
+    assert_type(pf.features, tuple[str, ...])
+    assert_type(pf.interval(0.95), tuple[Numbers, Numbers])
+    assert_type(sd.explain(sd.entropy(Classes()), X, ["x0"], method="pfi"), sd.Importance)
+    assert_type(sd.diagnose(Classes(), X, labels, repeats=3, dependence=False), sd.Diagnosis)
+
+
+def quantities(X: Numbers, y: Numbers) -> None:
+    clf = Classes()
+    assert_type(sd.explain(sd.probability(clf, class_="yes"), X, 0), sd.Effect)
+    assert_type(sd.explain(sd.logit(clf, class_="no"), X), sd.Effects)
+    assert_type(sd.explain(sd.prediction(curved, slope=None, unit="m"), X, 0), sd.Effect)
+    assert_type(sd.explain(sd.loss(curved, "squared_error"), X, 0, y=y, method="pdp"), sd.Effect)
+    each = sd.explain(sd.probability(clf, class_="all"), X)
+    assert_type(each, dict[Any, sd.Effects])
+    assert_type(each["yes"]["x0"], sd.Effect)
+    assert_type(sd.prediction(curved).at(X), Numbers)
+
+
+def several_models(X: Numbers) -> None:
+    models = [Line(1.0), Line(1.5), Line(2.0)]
+    assert_type(sd.explain(models, X, "x0"), sd.EffectOfModels)
+    assert_type(sd.explain(models, X), sd.EffectsOfModels)
+    assert_type(sd.explain(models, X, (0, 1), method="ale"), sd.SurfaceOfModels)
+
+
+def pages(X: Numbers, y: Numbers, folder: Path) -> None:
+    done = sd.report(curved, X, y, path=folder / "report.html", progress=False)
+    assert_type(done.path, Path)
+    sd.compare([sd.explain(curved, X, 0, method="pdp"), sd.explain(curved, X, 0, method="ale")])
+
+
+def main(folder: Path) -> None:
+    X, y = rows()
+    methods_and_bins(X)
+    an_effect(X, folder)
+    effects_and_surfaces(X, y)
+    importances(X, y)
+    quantities(X, y)
+    several_models(X)
+    pages(X, y, folder)

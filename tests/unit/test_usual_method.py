@@ -1,0 +1,64 @@
+"""Where no method is named, every kind of feature is explained; and rankings can be read where they are printed."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import skedasis as sd
+
+
+@pytest.fixture(scope="module")
+def towns():
+    rng = np.random.default_rng(0)
+    return pd.DataFrame({"a": rng.normal(size=300), "town": rng.choice(list("xyz"), 300)})
+
+
+def model(X):
+    return X["a"] * (X["town"] == "x")
+
+
+def test_a_nominal_feature_without_a_method_gets_its_ale(towns):
+    e = sd.explain(model, towns, "town")
+    ale = sd.explain(model, towns, "town", method=sd.ALE())
+    assert e.value.tolist() == ale.value.tolist()
+    assert list(e.x) == list(ale.x)
+    both = sd.explain(model, towns, ["a", "town"])
+    assert both["town"].value.tolist() == e.value.tolist()
+    assert both["a"].value.tolist() == sd.explain(model, towns, "a").value.tolist()
+
+
+def test_so_it_is_of_groups_and_of_several_models(towns):
+    blocks = pd.concat([towns[["a"]], pd.get_dummies(towns["town"], prefix="town")], axis=1)
+    columns = [name for name in blocks if name != "a"]
+    e = sd.explain(lambda X: X["a"] * X["town_x"], blocks, "town", groups={"town": columns})
+    assert len(e.value) == 3
+    several = sd.explain([model, model], towns, "town")
+    assert several.between.tolist() == [0.0] * 3
+
+
+@pytest.mark.parametrize("method", [sd.RHALE(), sd.DALE(), "rhale"])
+def test_a_method_that_is_named_is_taken_at_its_word(towns, method):
+    with pytest.raises(sd.UnsupportedError, match=r"nominal.*Use sd.ALE\(\) or sd.PDP\(\)\.$"):
+        sd.explain(model, towns, "town", method=method)
+    codes = towns.assign(town=towns["town"].map({"x": 0, "y": 1, "z": 2}))
+    with pytest.raises(sd.UnsupportedError, match=r"'town': .continuous."):
+        sd.explain(lambda X: X["a"], codes, "town", method=method, schema={"town": "nominal"})
+
+
+def test_a_ranking_is_printed_as_a_table(towns):
+    ranking = sd.explain(model, towns).ranking()
+    head, first, second = str(ranking).splitlines()
+    assert head.split() == [
+        "feature",
+        "importance",
+        "heterogeneity",
+        "bins",
+        "untrusted",
+        "rows",
+        "missing",
+    ]
+    assert first.split()[:2] == ["a", f"{ranking[0].importance:.4g}"]
+    assert len(head) == len(first) == len(second)
+    assert str(ranking[:0]) == "()"
+    pf = sd.explain(sd.loss(model, "squared_error"), towns, y=np.zeros(300), method=sd.PFI())
+    assert str(pf.ranking()).splitlines()[0].split()[:2] == ["feature", "mean"]
