@@ -20,7 +20,7 @@ PYTEST := OMP_NUM_THREADS=1 MPLBACKEND=Agg $(BIN)/python -m pytest -n $(JOBS)
 CODE   := src tests tools benchmarks experiments
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-rest test-all lint format bench bench-smoke browser clean
+.PHONY: help demo docs pages experiments test test-lowest test-rest test-all lint format bench bench-smoke browser clean
 
 help:  ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -54,6 +54,15 @@ $(VENV)/.torch: Makefile $(VENV)/.dev
 demo: $(VENV)/.demo  ## explain two models of real data: report.html and figures (ARGS="--data my.csv --target price")
 	@$(BIN)/skedasis demo $(ARGS)
 
+experiments: $(VENV)/.torch  ## repeat the papers' experiments, and write experiments/RESULTS.md (20 minutes; ARGS="--only rhale/")
+	OMP_NUM_THREADS=1 MPLBACKEND=Agg $(BIN)/python -m experiments $(ARGS)
+
+docs: $(VENV)/.dev  ## build the documentation into site/index.html
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+pages: $(VENV)/.torch  ## run the code of the documentation, and write what it prints and draws into it (ARGS="docs/start.md")
+	OMP_NUM_THREADS=1 MPLBACKEND=Agg $(BIN)/python -m tools.pages --write $(ARGS)
+
 bench: $(VENV)/.dev  ## measure speed and memory beside effector, PyALE and scikit-learn
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks $(ARGS)
 
@@ -76,6 +85,11 @@ test-all:  ## make test, then the slow and the optional tests and a short benchm
 
 test-rest: browser $(VENV)/.torch bench-smoke
 	$(PYTEST) -m 'slow or torch or optional'
+	$(MAKE) test-lowest ARGS=
+
+# Beside `.venv`, whose versions are the newest.
+test-lowest: $(BIN)/python  ## the tests that touch every dependency, with the lowest versions of them (ARGS="tests/unit tests/laws tests/reference")
+	$(BIN)/python tools/lowest.py $(ARGS)
 
 # `make test` skips what needs a browser where there is none; all tests means these, too.
 browser:
@@ -91,5 +105,5 @@ format: $(VENV)/.dev  ## put the code into the house's form
 	$(BIN)/ruff format $(CODE)
 
 clean:  ## remove what was made, the environment too
-	rm -rf $(VENV) dist skedasis-demo .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage*
+	rm -rf $(VENV) .venv-lowest dist site skedasis-demo .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage*
 	find src tests tools benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
