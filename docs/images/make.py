@@ -1,6 +1,6 @@
 """Make the pictures of the README and the documentation: ``python docs/images/make.py``.
 
-``rhale.png`` and ``pdp.png``: a drug's effect by its dose, as a model may have learned it. Above 4 mg one half of the
+``rhale.png``: a drug's effect by its dose, as a model may have learned it. Above 4 mg one half of the
 patients gains what the other half loses: the average is flat there, and does not tell.
 
 ``pairs.png``: a product of correlated features, but for what the function says where no row lies (Bodensteiner,
@@ -9,10 +9,7 @@ patients gains what the other half loses: the average is flat there, and does no
 ``recursion.png``: a forest of two features that go together. Its partial dependence, exact at every jump, beside
 scikit-learn's "recursion", which weighs branches by the rows that the model was trained on.
 
-``diagnosis.png``: a Gaussian process of six features. x0 and x1 share what they know, and so do x2 and x3; x4 stands
-alone, and x5 is of no use.
-
-``report.png``: the first screen of the page that docs/report.md makes, as Chromium shows it; it needs playwright.
+``report.png``: the first screen of the page of docs/guides/report.md, as Chromium shows it; it needs playwright.
 """
 
 from __future__ import annotations
@@ -32,12 +29,9 @@ import pandas as pd  # noqa: TID253
 from PIL import Image
 from sklearn.datasets import load_diabetes  # noqa: TID253
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor  # noqa: TID253
-from sklearn.gaussian_process import GaussianProcessRegressor  # noqa: TID253
-from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel  # noqa: TID253
 from sklearn.inspection import partial_dependence  # noqa: TID253
 
 import skedasis as sd
-from skedasis.datasets import SharedInformation
 
 HERE = Path(__file__).parent
 PIXELS = 900
@@ -96,13 +90,11 @@ def write(figure: Any, name: str, pixels: int = PIXELS, colours: int = 128) -> N
 
 
 def one_feature() -> None:
-    """Write `rhale.png` and `pdp.png`."""
+    """Write `rhale.png`."""
     X = patients(600)
     quantity = sd.prediction(response, slope=derivatives, name="relief", unit="points")
     schema = {"dose": sd.Feature("dose", unit="mg")}
-    for method in (sd.RHALE(), sd.PDP(ice=100)):
-        effect = sd.explain(quantity, X, "dose", method=method, schema=schema)
-        write(effect.plot(), method.name.lower())
+    write(sd.explain(quantity, X, "dose", schema=schema).plot(), "rhale")
 
 
 def two_features() -> None:
@@ -120,14 +112,6 @@ def two_features() -> None:
         ax.set_ylim(grid["x2"][0], grid["x2"][-1])
     write(figure, "pairs", 3 * PIXELS // 2, 255)
     plt.close(figure)
-
-
-def unsure() -> None:
-    """Write `diagnosis.png`."""
-    rows = SharedInformation().split(seed=0)
-    kernel = ConstantKernel() * RBF(np.ones(6)) + WhiteKernel()
-    model = GaussianProcessRegressor(kernel, normalize_y=True).fit(rows.X, rows.y)
-    write(sd.diagnose(model, rows.X_test, rows.y_test).plot(), "diagnosis", 5 * PIXELS // 4)
 
 
 def forest_of_two() -> None:
@@ -191,7 +175,6 @@ def main() -> None:
     """Write all pictures."""
     one_feature()
     two_features()
-    unsure()
     forest_of_two()
     first_screen()
 

@@ -1,0 +1,5 @@
+"""The browser, which the site is opened with."""
+
+from tests.report.browser import browser
+
+__all__ = ["browser"]
