@@ -138,12 +138,12 @@ class PDP(Parameters):
                 )
             )
         low, high = self.percentiles
-        if not 0 <= low < high <= 100:
+        if not 0 <= low < high <= 100 or high <= 1:
             raise DataError(
                 explained(
                     f"{self.name}(percentiles)",
                     repr(self.percentiles),
-                    "0 <= low < high <= 100",
+                    "0 <= low < high <= 100, in percent",
                     "Use (5, 95)",
                 )
             )

@@ -116,10 +116,11 @@ class Effect(ShownEffect):
         return 0 if self.bins is None else int(self.bins.count[~self.bins.trusted].sum())
 
     def __repr__(self) -> str:
-        parts = "points" if self.levels is None else "levels"
-        where = f"{len(self.x)} {parts}"
+        from skedasis.results.words import count
+
+        where = count(len(self.x), "point" if self.levels is None else "level")
         if self.bins is not None and self.levels is None:
-            where = f"{len(self.bins)} bins"
+            where = count(len(self.bins), "bin")
         return (
             f"<Effect of {self.feature!r} on {self.about.quantity}: {self.spec.method}, {where}, "
             f"importance {self.importance:.4g}, heterogeneity {self.score:.4g}>"

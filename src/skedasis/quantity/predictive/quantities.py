@@ -7,8 +7,10 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
+from skedasis.data.schema import Feature
 from skedasis.quantity import closed
-from skedasis.quantity.base import Quantity
+from skedasis.quantity.adapted import Adapted
+from skedasis.quantity.base import Quantity, Traits
 from skedasis.quantity.outputs import FromModel
 from skedasis.quantity.predicted import Part, Predicted
 from skedasis.quantity.predictive.classes import Classes
@@ -46,6 +48,17 @@ class Uncertainty(FromModel):
     def describe(self) -> str:
         """Return the quantity as a user would write it."""
         return f"{self.name}({self.predictor.describe()})"
+
+    def traits(self, feature: Feature) -> Traits:
+        """Take differences of a network: its own derivatives are those of its answers, not of this."""
+        if isinstance(self.model, Adapted):
+            return Traits("differences", "central differences")
+        return super().traits(feature)
+
+    @property
+    def has_mixed(self) -> bool:
+        """Return whether there are mixed derivatives; see `traits`."""
+        return not isinstance(self.model, Adapted) and super().has_mixed
 
     @property
     def stepped(self) -> bool:

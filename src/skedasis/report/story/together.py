@@ -92,11 +92,12 @@ def strongest(
         why = "Fewer than two features have rows that differ: nothing acts together."
         return dict.fromkeys(effects, Together(note=why))
     pairs = [p for p in itertools.combinations(chosen, 2) if _apart(single, p)]
+    drawn = [p for p in pairs if not _unordered(single, p)]
     try:
-        found = asked.surfaces(METHOD, pairs) if pairs else {}
+        found = asked.surfaces(METHOD, drawn) if drawn else {}
     except (DataError, UnsupportedError) as error:
         return dict.fromkeys(effects, Together(note=str(error).splitlines()[0]))
-    note = _note(chosen, len(order), most, rows)
+    note = _note(chosen, len(order), most, rows, len(pairs) - len(drawn))
     return {label: _ranked(found.get(label, {}), shown, note) for label in effects}
 
 
@@ -136,6 +137,11 @@ def _apart(effects: Effects, pair: tuple[str, str]) -> bool:
     return first.isdisjoint(second)
 
 
+def _unordered(effects: Effects, pair: tuple[str, str]) -> bool:
+    """Return whether both are nominal: without orders there is no surface, which must not cost the others theirs."""
+    return all(effects[name].about.feature.kind == "nominal" for name in pair)
+
+
 def _ranked(found: Mapping[tuple[str, str], Surface], shown: int, note: str) -> Together:
     strengths = {pair: s.strength() for pair, s in found.items()}
     # Without kept rows a strength is not known; such pairs keep their order.
@@ -150,10 +156,12 @@ def _ranked(found: Mapping[tuple[str, str], Surface], shown: int, note: str) -> 
     return Together(tuple(found[p] for p in kept), lines, note)
 
 
-def _note(chosen: Sequence[str], among: int, most: int, rows: int) -> str:
+def _note(chosen: Sequence[str], among: int, most: int, rows: int, unordered: int) -> str:
     """Say which pairs were looked at, and why no others."""
-    pairs = len(chosen) * (len(chosen) - 1) // 2
+    pairs = len(chosen) * (len(chosen) - 1) // 2 - unordered
     said = f"{count(pairs, 'pair')} looked at, of {listed(chosen)}"
+    if unordered:
+        said = f"{count(unordered, 'pair')} of nominal features left out, for they have no order; {said}"
     if among <= len(chosen):
         return f"{said}: the features in which rows differ."
     said += f": those of {among} features in which rows differ most"

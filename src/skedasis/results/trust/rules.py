@@ -304,7 +304,8 @@ def _bent_text(effect: Effect, ends: tuple[Any, Any], numbers: Mapping[str, Any]
     if share < BENT:
         return f"{said}; the reported spread is hardly touched."
     chosen = effect.spec.method in ("RHALE", "UALE")
-    fix = "See it with e.rebin(40)" if chosen else "Use more bins, or sd.RHALE()"
+    finer = max(40, 2 * len(effect.x))
+    fix = f"See it with e.rebin({finer})" if chosen else "Use more bins, or sd.RHALE()"
     left = f"only {numbers['within']:.3g}" if share < 0.999 else "hardly anything"
     return (
         f"{said}: of the reported standard deviation of {numbers['std']:.3g} {left} is how rows "
