@@ -1,0 +1,166 @@
+"""What came out of an experiment, as it is kept: JSON and figures; and ``RESULTS.md``, which is made of all of them."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from html import escape
+from pathlib import Path
+
+import skedasis as sd
+from experiments.experiment import Claim, Experiment, Outcome, Picture, Table
+
+PAPERS = {
+    "uale": "UALE: uncertainty-aware accumulated local effects",
+    "rhale": "RHALE: robust and heterogeneity-aware accumulated local effects",
+    "draft": "Uncertainty of ALE (draft)",
+    "entropy": "Model-agnostic variable importance for predictive uncertainty",
+    "ale_vs_pdp": "Comparison of ALE and PDP",
+}
+_VERDICT = {True: "holds", False: "**does not hold**", None: "cannot be decided"}
+_DOTS = 110
+_COLOURS = 64
+
+
+@dataclass(frozen=True)
+class Record:
+    """What one experiment found, without its figures."""
+
+    paper: str
+    name: str
+    title: str
+    source: str
+    settings: str
+    claims: list[Claim]
+    tables: list[Table]
+    pictures: list[tuple[str, str]]
+    seconds: float
+    version: str
+
+    @classmethod
+    def of(cls, experiment: Experiment, outcome: Outcome, seconds: float) -> Record:
+        """Return the record of a run."""
+        return cls(
+            experiment.paper,
+            experiment.name,
+            experiment.title,
+            experiment.source,
+            outcome.settings,
+            list(outcome.claims),
+            list(outcome.tables),
+            [(picture.name, picture.caption) for picture in outcome.pictures],
+            round(seconds, 1),
+            sd.__version__,
+        )
+
+    @classmethod
+    def read(cls, path: Path) -> Record:
+        """Read one that was kept."""
+        kept = json.loads(path.read_text("utf-8"))
+        kept["claims"] = [Claim(**claim) for claim in kept["claims"]]
+        kept["tables"] = [Table(**table) for table in kept["tables"]]
+        kept["pictures"] = [(name, caption) for name, caption in kept["pictures"]]
+        return cls(**kept)
+
+    def keep(self, out: Path, pictures: Sequence[Picture]) -> None:
+        """Write it, and its figures as PNG and SVG, into the paper's folder."""
+        place = out / self.paper
+        place.mkdir(parents=True, exist_ok=True)
+        text = json.dumps(asdict(self), indent=1, ensure_ascii=False)
+        (place / f"{self.name}.json").write_text(text + "\n", encoding="utf-8")
+        for picture in pictures:
+            drawn(picture, place)
+
+    def plain(self) -> str:
+        """Return what a terminal shows."""
+        parts = [f"{self.title} ({self.source}), {self.seconds:.1f} s of processor time"]
+        parts += [f"{table.title}\n{table.markdown()}" for table in self.tables]
+        return "\n\n".join([*parts, "\n".join(f"- {claim}" for claim in self.claims)])
+
+    def markdown(self) -> str:
+        """Return the section of RESULTS.md."""
+        command = f"`python -m experiments.{self.paper}.{self.name}`"
+        parts = [f"### {self.title}", f"{self.source}; {command}, {self.seconds:.0f} s."]
+        parts += [self.settings] if self.settings else []
+        parts.append("\n".join(_bullet(claim) for claim in self.claims))
+        for name, caption in self.pictures:
+            parts.append(f"![{caption}](results/{self.paper}/{name}.png)")
+        for table in self.tables:
+            # Folded: numbers are for those who want them.
+            head = f'<details markdown="1"><summary>{escape(table.title)}</summary>'
+            parts += [head, table.markdown(), "</details>"]
+        return "\n\n".join(parts)
+
+
+def drawn(picture: Picture, place: Path) -> None:
+    """Write a figure twice: as small as it can be for a page, and as lines for paper."""
+    import matplotlib as mpl
+    from PIL import Image
+
+    buffer = io.BytesIO()
+    picture.figure.savefig(buffer, format="png", dpi=_DOTS)
+    image = Image.open(buffer).convert("RGB").quantize(_COLOURS)
+    image.save(place / f"{picture.name}.png", optimize=True)
+    # No date and no random names: the same figure is the same file.
+    with mpl.rc_context({"svg.hashsalt": picture.name, "svg.fonttype": "none"}):
+        path = place / f"{picture.name}.svg"
+        picture.figure.savefig(path, format="svg", metadata={"Date": None})
+    # Hundredths of a point are finer than any paper: a third of the file is digits beyond them.
+    text = re.sub(r"\d+\.\d{3,}", lambda n: f"{float(n[0]):.2f}", path.read_text("utf-8"))
+    path.write_text(text, encoding="utf-8")
+
+
+def results(records: Sequence[Record]) -> str:
+    """Return RESULTS.md."""
+    claims = [claim for record in records for claim in record.claims]
+    holding = sum(claim.holds is True for claim in claims)
+    refuted = sum(claim.holds is False for claim in claims)
+    seconds = sum(record.seconds for record in records)
+    head = (
+        f"Made by `make experiments` with skedasis {sd.__version__}: {len(records)} experiments, "
+        f"{seconds / 60:.0f} minutes of processor time. Of {len(claims)} claims {holding} hold, {refuted} do not, "
+        f"{len(claims) - holding - refuted} cannot be decided. Each claim that holds is also a test "
+        "(`tests/experiments`). [bins.md](results/bins.md) is an experiment of our own."
+    )
+    parts = ["# The papers, reproduced", head]
+    papers = [
+        (paper, title, [r for r in records if r.paper == paper]) for paper, title in PAPERS.items()
+    ]
+    papers = [(paper, title, own) for paper, title, own in papers if own]
+    if refuted:
+        parts += ["## What does not hold", "Why, and with what numbers, is said in each section."]
+        parts += [_refuted(title, own) for _, title, own in papers]
+    for _, title, own in papers:
+        parts += [f"## {title}", _contents(own), *(record.markdown() for record in own)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _refuted(title: str, records: Sequence[Record]) -> str:
+    lines = [
+        f"- {record.source}: {claim.says}."
+        for record in records
+        for claim in record.claims
+        if claim.holds is False
+    ]
+    return "\n".join([f"**{title}**", "", *lines]) if lines else ""
+
+
+def _contents(records: Sequence[Record]) -> str:
+    """Return a line for each experiment of a paper: where it is from, and how many of its claims hold."""
+    rows = [
+        [
+            record.title,
+            record.source,
+            f"{sum(claim.holds is True for claim in record.claims)} of {len(record.claims)}",
+        ]
+        for record in records
+    ]
+    return Table("", ("experiment", "where", "claims that hold"), rows).markdown()
+
+
+def _bullet(claim: Claim) -> str:
+    why = f" {claim.why}" if claim.why else ""
+    return f"- *{claim.says}*: {_VERDICT[claim.holds]}. {claim.numbers}{why}"

@@ -1,0 +1,1 @@
+"""RHALE: robust and heterogeneity-aware accumulated local effects (Gkolemis et al. 2023)."""

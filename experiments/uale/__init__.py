@@ -1,0 +1,1 @@
+"""UALE: uncertainty-aware accumulated local effects."""
