@@ -273,7 +273,7 @@ class Parameters:
             Where there is none.
         """
         fix = "Use sd.ALE() or sd.PDP()"
-        if str(feature.dtype).lower().startswith(("int", "uint", "float")):
+        if str(feature.dtype).lower().startswith(("bool", "int", "uint", "float")):
             fix += f'; or, if its values are amounts, declare it: schema={{{feature.name!r}: "continuous"}}'
         raise UnsupportedError(
             explained(
