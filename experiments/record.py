@@ -84,7 +84,7 @@ class Record:
         """Return the section of RESULTS.md."""
         command = f"`python -m experiments.{self.paper}.{self.name}`"
         parts = [f"### {self.title}", f"{self.source}; {command}, {self.seconds:.0f} s."]
-        parts += [self.settings] if self.settings else []
+        parts += [_plain(self.settings)] if self.settings else []
         parts.append("\n".join(_bullet(claim) for claim in self.claims))
         for name, caption in self.pictures:
             parts.append(f"![{caption}](results/{self.paper}/{name}.png)")
@@ -123,7 +123,7 @@ def results(records: Sequence[Record]) -> str:
         f"Made by `make experiments` with skedasis {sd.__version__}: {len(records)} experiments, "
         f"{seconds / 60:.0f} minutes of processor time. Of {len(claims)} claims {holding} hold, {refuted} do not, "
         f"{len(claims) - holding - refuted} cannot be decided. Each claim that holds is also a test "
-        "(`tests/experiments`). [bins.md](results/bins.md) is an experiment of our own."
+        "(`tests/experiments`). [How bins by their risk fare](results/bins.md) is an experiment of our own."
     )
     parts = ["# The papers, reproduced", head]
     papers = [
@@ -139,20 +139,33 @@ def results(records: Sequence[Record]) -> str:
 
 
 def _refuted(title: str, records: Sequence[Record]) -> str:
-    lines = [
-        f"- {record.source}: {claim.says}."
-        for record in records
-        for claim in record.claims
-        if claim.holds is False
-    ]
+    """Return what of a paper does not hold: its claims, by experiment."""
+    lines: list[str] = []
+    for record in records:
+        refuted = [claim for claim in record.claims if claim.holds is False]
+        if refuted:
+            lines.append(f"- {_linked(record)} ({record.source})")
+            lines += [f"    - {_plain(claim.says)}" for claim in refuted]
     return "\n".join([f"**{title}**", "", *lines]) if lines else ""
+
+
+def _linked(record: Record) -> str:
+    """Return an experiment's title as a link to its section."""
+    words = re.sub(r"[^\w\s-]", "", record.title.lower())
+    anchor = re.sub(r"[\s-]+", "-", words.strip())
+    return f"[{record.title}](#{anchor})"
+
+
+def _plain(text: str) -> str:
+    """Return text whose asterisks are asterisks."""
+    return text.replace("*", r"\*")
 
 
 def _contents(records: Sequence[Record]) -> str:
     """Return a line for each experiment of a paper: where it is from, and how many of its claims hold."""
     rows = [
         [
-            record.title,
+            _linked(record),
             record.source,
             f"{sum(claim.holds is True for claim in record.claims)} of {len(record.claims)}",
         ]
@@ -163,4 +176,5 @@ def _contents(records: Sequence[Record]) -> str:
 
 def _bullet(claim: Claim) -> str:
     why = f" {claim.why}" if claim.why else ""
-    return f"- *{claim.says}*: {_VERDICT[claim.holds]}. {claim.numbers}{why}"
+    verdict = _VERDICT[claim.holds]
+    return f"- *{_plain(claim.says)}*: {verdict}. {_plain(claim.numbers + why)}"

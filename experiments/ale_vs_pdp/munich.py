@@ -272,7 +272,7 @@ def _of_bins(forests: list[Fitted]) -> list[Claim]:
         ),
         Claim(
             "as_it_comes",
-            "Ours: so does RHALE as it comes",
+            "Ours: RHALE as it comes shows the drop, too",
             min(one) > 50,
             f"It makes {usual} bins, and falls by {max(one):.0f}.",
             f"Of a forest bins are chosen by Eq. 13 with at least N/20 = {least} rows in each, and only "

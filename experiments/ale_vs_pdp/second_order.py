@@ -94,7 +94,7 @@ def _of_appendix() -> list[Claim]:
         ),
         Claim(
             "derivation",
-            "So are the lines that lead to it",
+            "The lines of the appendix that lead to it are right, too",
             not wrong,
             f"{len(wrong)} of {len(compared) - 1} printed lines differ: {said}.",
             "The first lacks the square of z₀,₂; the corrected effect lacks the factor 1/2 and has + for - before "

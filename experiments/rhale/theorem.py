@@ -123,7 +123,7 @@ def _theorem() -> list[Claim]:
         ),
         Claim(
             "theorem_1_as_defined",
-            "the same with E itself defined as the mean squared residual, as the theorem's text does (before Eq. 12)",
+            "it holds with E itself defined as the mean squared residual, as the theorem's text does (before Eq. 12)",
             bool(max(plain) < 1e-12),
             f"The two sides then differ by up to {max(plain):.2f}.",
             "E is the root of the mean squared residual; the proof has it right (A.3, Eq. 12).",

@@ -20,6 +20,11 @@ def _name(e):
     return f"{e.paper}-{e.name}"
 
 
+def test_links_within_the_page_are_not_ambiguous():
+    titles = [e.title.lower() for e in EXPERIMENTS]
+    assert len(set(titles)) == len(titles)
+
+
 def test_every_paper_has_experiments():
     assert list(CATALOGUE) == list(PAPERS)
     assert all(CATALOGUE.values())
@@ -70,7 +75,7 @@ def test_the_page_lists_what_does_not_hold_before_all_else(tmp_path):
     claims = [
         Claim("a", "It is so", True, "1 of 1."),
         Claim("b", "It is not so", False, "0 of 1.", "It cannot be."),
-        Claim("c", "It may be so", None, "0 of 0."),
+        Claim("c", "sigma* may be so", None, "0 of 0 sigma*."),
     ]
     experiment = Experiment("uale", "none", "A title", "UALE, Fig. 0", lambda quick: outcome)
     outcome = Outcome(claims, [Table("Numbers", ["x", "y"], [["1", "2"]])], settings="As there.")
@@ -80,7 +85,8 @@ def test_the_page_lists_what_does_not_hold_before_all_else(tmp_path):
     page = results([record])
     assert "Of 3 claims 1 hold, 1 do not, 1 cannot be decided" in page
     assert page.index("What does not hold") < page.index("A title")
-    assert "- UALE, Fig. 0: It is not so." in page[: page.index("A title")]
+    assert "- [A title](#a-title) (UALE, Fig. 0)\n    - It is not so\n" in page
+    assert r"- *sigma\* may be so*: cannot be decided. 0 of 0 sigma\*." in page
     assert "- *It is not so*: **does not hold**. 0 of 1. It cannot be." in page
     assert "| x | y |\n|---|--:|\n| 1 | 2 |" in page
     assert outcome["b"].holds is False
