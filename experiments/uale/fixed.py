@@ -192,6 +192,23 @@ def panels(found: Compared, axes: Sequence[Any], *, counted: bool = True) -> Non
         ax.minorticks_off()
 
 
+def sheet(
+    found: Compared, shown: sd.Effect, x: Floats, slope: Callable[[Floats], Floats], runs: int
+) -> Any:
+    """Return the figure of section 4.2: the bins of one run at the places x, and the losses by the number of bins."""
+    figure, axes = drawing.sheet(2, 2, height=6.4)
+    first, losses = axes[0, 0], (axes[0, 1], axes[1, 0], axes[1, 1])
+    drawing.slopes(first, shown.rebin(schemes(40)[PAPER]), slope)
+    drawing.steps(first, shown, "mean slope, bins by risk")
+    drawing.rug(first, x)
+    drawing.named(first, "x1", "slope of f along x1", "one run, bins by Eq. 13")
+    panels(found, losses)
+    for ax, kind in zip(losses, SYMBOLS, strict=True):
+        drawing.named(ax, "number K of equal bins", f"{kind}, mean of {runs} runs")
+    drawing.key(figure, *axes.ravel(), columns=3)
+    return figure
+
+
 def apart(own: Floats, other: Floats) -> float:
     """Return by how many standard errors of the paired difference one error is above another; NaN are left out.
 

@@ -13,7 +13,7 @@ import numpy as np
 
 import skedasis as sd
 from experiments.experiment import Claim, Experiment, Outcome, Picture, alone
-from experiments.uale import drawing, fixed, truths
+from experiments.uale import fixed, truths
 from skedasis.datasets import NonLinear
 
 CASE = NonLinear()
@@ -73,18 +73,9 @@ def _narrow(found: fixed.Compared) -> Claim:
 
 
 def _drawn(found: fixed.Compared) -> Picture:
-    figure, axes = drawing.sheet(2, 2, height=6.4)
     X = CASE.sample(ROWS, 0)
     shown = sd.explain(QUANTITY, X, 0, method=sd.UALE(center="start"))
-    ax = axes[0, 0]
-    drawing.slopes(ax, shown.rebin(SCHEMES[fixed.PAPER]), lambda x: 9 * x)
-    drawing.steps(ax, shown, "mean slope, bins by risk")
-    drawing.rug(ax, X[:, 0])
-    drawing.named(ax, "x1", "slope of f along x1", "one run, bins by Eq. 13")
-    fixed.panels(found, (axes[0, 1], axes[1, 0], axes[1, 1]))
-    for ax, kind in zip((axes[0, 1], axes[1, 0], axes[1, 1]), fixed.SYMBOLS, strict=True):
-        drawing.named(ax, "number K of equal bins", f"{kind}, mean of {RUNS} runs")
-    drawing.key(figure, *axes.ravel(), columns=3)
+    figure = fixed.sheet(found, shown, X[:, 0], lambda x: 9 * x, RUNS)
     caption = (
         "UALE's Fig. 6: the bins of one run, and the losses of equal bins (grey: two standard errors) and of chosen "
         "ones. One bin by risk, in which the slope changes linearly, needs no other"

@@ -73,3 +73,23 @@ def test_a_few_outliers_among_equal_slopes_make_no_bins():
     d = np.ones(400)
     d[[50, 200, 333]] = 1e4
     assert len(bins(np.sort(rng.uniform(size=400)), d).bins.count) == 1
+
+
+def test_weights_are_repetitions_and_their_unit_does_not_matter():
+    q = sd.prediction(
+        lambda X: X[:, 0] * X[:, 1], slope=lambda X: np.column_stack([X[:, 1], X[:, 0]])
+    )
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        x = rng.uniform(size=300)
+        X = np.column_stack([x, np.where(rng.random(300) < np.where(x < 0.4, 0.05, 0.5), 5.0, 0.0)])
+        w = rng.integers(1, 4, 300)
+        weighted = sd.explain(q, X, 0, weights=w, progress=False)
+        repeated = sd.explain(q, np.repeat(X, w, axis=0), 0, progress=False)
+        np.testing.assert_array_equal(weighted.x, repeated.x)
+        shares = [
+            sd.explain(q, X, 0, weights=w * unit, weight_kind="sampling", progress=False).x
+            for unit in (0.25, 1.0, 8.0)
+        ]
+        np.testing.assert_array_equal(shares[0], shares[1])
+        np.testing.assert_array_equal(shares[2], shares[1])
