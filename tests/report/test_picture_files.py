@@ -1,0 +1,27 @@
+"""Pictures as files stand alone: what is drawn in them is explained in them."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+import skedasis as sd
+from skedasis.report import pictures
+from skedasis.report.pictures import of_rhale
+from skedasis.report.story import gather
+
+
+def test_the_ale_that_is_drawn_over_rhale_is_in_a_legend(monkeypatch):
+    X = np.random.default_rng(0).uniform(-1, 1, size=(200, 2))
+    told = gather({"m": lambda X: X[:, 0] ** 2 + X[:, 1]}, X, progress=False).told[0]
+    seen = []
+    drawn = pictures._drawn
+    monkeypatch.setattr(pictures, "_drawn", lambda f, said: seen.append(f) or drawn(f, said))
+    of_rhale(told, "x0")
+    (axes, *_) = seen[0].axes
+    (text,) = axes.get_legend().get_texts()
+    assert text.get_text() == "ALE, moved to the same mean"
+    (line,) = [
+        line for line in axes.lines if line.get_zorder() == 4 and line.get_color() == "#444444"
+    ]
+    ale = sd.explain(lambda X: X[:, 0] ** 2 + X[:, 1], X, 0, method=sd.ALE())
+    np.testing.assert_array_equal(line.get_xdata(), ale.x)
+    plt.close("all")
