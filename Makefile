@@ -68,10 +68,9 @@ bench: $(VENV)/.dev  ## measure speed and memory beside effector, PyALE and scik
 
 # ---------------------------------------------------------------------------- whether it is right
 
-lint: $(VENV)/.dev  ## style, sizes, the import rule, types
+lint: $(VENV)/.dev  ## style, the import rule, types
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/ruff format --check $(CODE)
-	$(BIN)/python tools/check_sizes.py src
 	$(BIN)/lint-imports
 	$(BIN)/pyright
 

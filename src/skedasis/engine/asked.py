@@ -41,6 +41,7 @@ class Keywords(TypedDict, total=False):
     weight_kind: WeightKind
     row_id: Any
     tree: Wish
+    heterogeneity_rows: int | None
 
 
 class KeywordsOfModels(Keywords, total=False):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from skedasis.data.source import Source
 from skedasis.engine.choose import Choice, Task, as_method
 from skedasis.engine.prepare import Job
 from skedasis.engine.run import Gathered
+from skedasis.engine.scores import Scores
 from skedasis.methods.missing import MISSING
 from skedasis.moments import WeightKind
 from skedasis.quantity.base import Quantity
@@ -21,10 +23,15 @@ from skedasis.results.spec import About
 from skedasis.typing import Json
 
 
-def results_of(job: Job, gathered: Gathered, kind: WeightKind) -> dict[Any, dict[Any, Any]]:
+def results_of(
+    job: Job, gathered: Gathered, scores: Scores, kind: WeightKind
+) -> dict[Any, dict[Any, Any]]:
     """Make the results of each output of what was gathered."""
     return {
-        label: {t.key: read(job, label, t, gathered.pop((label, t.key)), kind) for t in job.tasks}
+        label: {
+            t.key: read(job, label, t, gathered.pop((label, t.key)), scores, kind)
+            for t in job.tasks
+        }
         for label in job.outputs
     }
 
@@ -61,7 +68,7 @@ def together(found: dict[Any, Any], record: Json, choice: Choice, method: Any) -
     return found if choice.pairs else Effects(found, record)
 
 
-def read(job: Job, label: Any, task: Task, local: Any, kind: WeightKind) -> Any:
+def read(job: Job, label: Any, task: Task, local: Any, scores: Scores, kind: WeightKind) -> Any:
     """Make one result of what was gathered."""
     exact, about = job.sample is None, about_of(job, label, task)
     missing = local.moments.pop(MISSING, None)
@@ -71,6 +78,9 @@ def read(job: Job, label: Any, task: Task, local: Any, kind: WeightKind) -> Any:
     elif missing is not None:
         donors = job.donors.get((label, task.key))
         result = with_missing(result, missing, exact=donors is None or donors.exact)
+    score = scores.found.get((label, task.key))
+    if score is not None:
+        result = replace(result, swap_score=score).with_provenance({"vif": score.vif})
     return result
 
 

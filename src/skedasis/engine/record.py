@@ -10,6 +10,7 @@ import numpy as np
 from skedasis.engine.choose import names_of
 from skedasis.engine.prepare import Job
 from skedasis.engine.run import models_alone
+from skedasis.engine.scores import Scores
 from skedasis.errors import DataError, explained
 from skedasis.typing import Json
 
@@ -55,7 +56,7 @@ def check_settings(threads: Any, weight_kind: Any) -> None:
         )
 
 
-def provenance(job: Job, seed: int, threads: int, seconds: float) -> Json:
+def provenance(job: Job, scores: Scores, seed: int, threads: int, seconds: float) -> Json:
     """Return how the results were made: everything but seconds can be reproduced from it.
 
     Of a slow model, neither can the number of calls: see `quantity/pace.py`.
@@ -83,9 +84,12 @@ def provenance(job: Job, seed: int, threads: int, seconds: float) -> Json:
         "slope_calls": job.meter.slope_calls,
         "check_rows": job.checked.meter.rows,
         "check_calls": job.checked.meter.calls,
+        "score_rows": scores.meter.rows,
+        "score_calls": scores.meter.calls,
+        "score_exact": scores.exact,
         **({"floored_rows": job.meter.floored} if job.meter.floored else {}),
         **({"trees": job.trees, "tree_rows": job.meter.tree_rows} if job.trees else {}),
-        "model_seconds": job.meter.seconds,
+        "model_seconds": job.meter.seconds + scores.meter.seconds,
         "seconds": seconds,
         "threads": threads,
         **({"model_threads": 1} if models_alone(job, threads) else {}),

@@ -71,14 +71,7 @@ def _batch(
     """Work through one batch."""
     first = number * job.batch_rows
     keep = None if job.sample is None else job.sample[first : first + len(batch)]
-    tape = Tape() if len(job.outputs) > 1 else None
-    bounds = {
-        label: quantity.on(batch, job.copies, job.checked.eps, before, tape)
-        for (label, quantity), before in zip(job.outputs.items(), used, strict=True)
-    }
-    shared: dict[str, Any] = {}
-    for bound in bounds.values():
-        bound.shared, bound.pace = shared, job.checked.pace
+    bounds = bounds_of(job, batch, job.copies, used)
     gathered: Gathered = {}
     for task in job.tasks:
         for label, bound in bounds.items():
@@ -90,6 +83,31 @@ def _batch(
                 if refusal:
                     gathered[key].notes["missing"] = refusal
             bar.advance()
-        if tape is not None:
-            tape.forget()
+        for bound in bounds.values():
+            bound.forget()
     return gathered, list(bounds.values())
+
+
+def bounds_of(
+    job: Job, batch: Batch, copies: int, used: list[Bound | None] | None = None
+) -> dict[Any, Bound]:
+    """Bind each output of a job to a batch of rows; outputs of one model share its answers.
+
+    Parameters
+    ----------
+    job : Job
+    batch : Batch
+    copies : int
+        Sets of the batch's rows that one call of the model carries.
+    used : list of Bound or None, optional
+        The same worker's bounds of the batch before, whose memory is used again.
+    """
+    tape = Tape() if len(job.outputs) > 1 else None
+    before: list[Bound | None] = [None] * len(job.outputs) if used is None else used
+    shared: dict[str, Any] = {}
+    bounds: dict[Any, Bound] = {}
+    for (label, quantity), last in zip(job.outputs.items(), before, strict=True):
+        bound = quantity.on(batch, copies, job.checked.eps, last, tape)
+        bound.shared, bound.pace = shared, job.checked.pace
+        bounds[label] = bound
+    return bounds

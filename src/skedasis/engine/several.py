@@ -21,6 +21,7 @@ from skedasis.engine.prepare import Job, Settings, prepare
 from skedasis.engine.reading import heed, read, settled
 from skedasis.engine.record import as_bytes, check_settings, provenance
 from skedasis.engine.run import run
+from skedasis.engine.scores import ROWS, check_rows_wanted, scores_of
 from skedasis.engine.shared import One, agreement, settled_bins
 from skedasis.moments import WeightKind
 from skedasis.quantity.base import Quantity, Traits
@@ -30,7 +31,7 @@ from skedasis.typing import Json
 
 _SUMMED = (
     *("model_rows", "model_calls", "slope_rows", "slope_calls", "check_rows", "check_calls"),
-    *("floored_rows", "tree_rows", "model_seconds", "seconds"),
+    *("score_rows", "score_calls", "floored_rows", "tree_rows", "model_seconds", "seconds"),
 )
 _EACH = ("quantity", "rows", "weight", "rows_kept", "kept_as_wanted", "trees", *_SUMMED)
 
@@ -52,6 +53,7 @@ class Asked:
     weight_kind: WeightKind = "frequency"
     row_id: Any = None
     tree: Wish = "auto"
+    heterogeneity_rows: int | None = ROWS
 
 
 def explain_several(
@@ -87,6 +89,7 @@ def _asked_of_each(
     quantities: Sequence[Quantity], source: Source, features: Any, folds: Folds, asked: Asked
 ) -> list[One]:
     """Prepare every model, on cells that suit all of them; then go through each one's rows."""
+    limit = check_rows_wanted(asked.heterogeneity_rows)
     started = time.perf_counter()
     prepared = _prepared(quantities, source, features, folds, asked, {})
     alike([sorted(map(str, job.outputs)) for job, _, _ in prepared], "outputs")
@@ -97,8 +100,10 @@ def _asked_of_each(
     for i, (job, choice, method) in enumerate(prepared):
         with noted(i, len(prepared)):
             gathered = run(job, asked.threads, asked.progress)
-        record = provenance(job, asked.seed, asked.threads, time.perf_counter() - started)
-        found.append(One(job, choice, method, gathered, record))
+            scores = scores_of(job, limit, asked.seed, asked.threads, asked.progress)
+        seconds = time.perf_counter() - started
+        record = provenance(job, scores, asked.seed, asked.threads, seconds)
+        found.append(One(job, choice, method, gathered, scores, record))
         started = time.perf_counter()
     return found
 
@@ -145,7 +150,8 @@ def _results(
         tasks = [replace(t, way=ways.get((label, t.key), t.way)) for t in one.job.tasks]
         gathered = one.gathered
         results = {
-            t.key: read(one.job, label, t, gathered.pop((label, t.key)), kind) for t in tasks
+            t.key: read(one.job, label, t, gathered.pop((label, t.key)), one.scores, kind)
+            for t in tasks
         }
         if hasattr(one.method, "together"):
             single.append({None: one.method.together(results, one.record)})

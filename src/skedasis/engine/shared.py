@@ -16,6 +16,7 @@ from skedasis.engine.choose import Choice
 from skedasis.engine.prepare import Job
 from skedasis.engine.reading import about_of
 from skedasis.engine.run import Gathered
+from skedasis.engine.scores import Scores
 from skedasis.methods.base import Local, Plan
 from skedasis.methods.missing import MISSING
 from skedasis.moments import Moments, WeightKind
@@ -35,6 +36,7 @@ class One:
     choice: Choice
     method: Any
     gathered: Gathered
+    scores: Scores
     record: Json
 
 

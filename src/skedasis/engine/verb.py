@@ -14,6 +14,7 @@ from skedasis.engine.prepare import Settings, prepare
 from skedasis.engine.reading import heed, results_of, settled, together
 from skedasis.engine.record import as_bytes, check_settings, provenance
 from skedasis.engine.run import run
+from skedasis.engine.scores import ROWS, check_rows_wanted, scores_of
 from skedasis.moments import WeightKind
 from skedasis.quantity.trees.choose import Wish
 from skedasis.quantity.wrap import as_quantity
@@ -152,6 +153,7 @@ def explain(  # noqa: PLR0913 - one verb, with all keywords in one place
     weight_kind: WeightKind = "frequency",
     row_id: Any = None,
     tree: Wish = "auto",
+    heterogeneity_rows: int | None = ROWS,
     cv: Any = None,
     correction: float | None = None,
 ) -> Any:
@@ -202,6 +204,9 @@ def explain(  # noqa: PLR0913 - one verb, with all keywords in one place
         Of ensembles of trees (scikit-learn, LightGBM, XGBoost): "auto" finds what a changed feature does by walking the
         trees, which is exact and needs no call of the model; where that is not possible the model is called, with one
         warning that says why. "off" always calls it; "force" raises where the trees cannot be walked.
+    heterogeneity_rows : int or None
+        How many rows the heterogeneity scores rest on at most: those with the smallest hashes of seed and `row_id`.
+        None takes all, 0 leaves the scores out.
     cv : list, array or splitter, optional
         Of a list of models: which rows each is explained on, its held-out ones. For each model its test rows, or its
         ``(train, test)`` rows, as places in X; or for each row of X the number of its fold (negative for none); or a
@@ -228,7 +233,10 @@ def explain(  # noqa: PLR0913 - one verb, with all keywords in one place
 
     Notes
     -----
-    The cost in model rows is the method's: see there. Rows that miss the feature cost as many again as there are values
+    The cost in model rows is the method's: see there. The heterogeneity scores of 10,000 rows come on top: at most as
+    many model rows a feature, and as many once for all features; provenances count them as ``score_rows``.
+
+    Rows that miss the feature cost as many again as there are values
     they are compared with: about 2 n in all, 10 for each such row where these are many. A check of at most 128 rows
     comes on top, and for models without slopes of their own up to 896 rows a feature to see whether differences mean
     anything; provenances count these as ``check_rows``.
@@ -251,7 +259,8 @@ def explain(  # noqa: PLR0913 - one verb, with all keywords in one place
     """
     if isinstance(model, (list, tuple)):
         given = (method, y, weights, schema, groups, seed, memory, keep, threads, progress)
-        return _several(model, X, features, cv, correction, *given, weight_kind, row_id, tree)
+        more = (weight_kind, row_id, tree, heterogeneity_rows)
+        return _several(model, X, features, cv, correction, *given, *more)
     refuse_alone(cv, correction)
     started = time.perf_counter()
     quantity = as_quantity(model)
@@ -259,10 +268,13 @@ def explain(  # noqa: PLR0913 - one verb, with all keywords in one place
     heed(method, model, y)
     method, choice = settled(method, quantity, source, features, groups, seed)
     check_settings(threads, weight_kind)
+    score_limit = check_rows_wanted(heterogeneity_rows)
     settings = Settings(as_bytes(memory, "memory"), as_bytes(keep, "keep"), seed, tree)
     job = prepare(quantity, method, choice.source, choice.tasks(method), settings)
-    found = results_of(job, run(job, threads, progress), weight_kind)
-    record = provenance(job, seed, threads, time.perf_counter() - started)
+    gathered = run(job, threads, progress)
+    scores = scores_of(job, score_limit, seed, threads, progress)
+    found = results_of(job, gathered, scores, weight_kind)
+    record = provenance(job, scores, seed, threads, time.perf_counter() - started)
     shown = {k: together(v, record, choice, method) for k, v in found.items()}
     return shown[None] if job.single else shown
 

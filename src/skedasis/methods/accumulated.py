@@ -65,6 +65,7 @@ class Accumulated(Parameters):
     top_levels: int | None = None
 
     uses_slopes = True
+    scored = True
     usual: ClassVar[Any] = 20
     """Bins of features that a mapping does not name."""
 

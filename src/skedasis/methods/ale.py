@@ -38,9 +38,6 @@ class ALE(Accumulated):
     order : None, "similarity", sequence of levels, or a mapping of these by feature
         Of a categorical feature's levels. None: the feature's own order, if it is ordinal or declared, else the
         similarity of the levels in the other features (Apley & Zhu).
-    all_pairs : bool
-        Of a categorical feature: move every row to every level, which gives an importance and a heterogeneity score
-        that do not depend on the order.
     empty : {"nearest", None}
         Of two features: cells without rows take the double difference of the nearest cell that has some, or add nothing
         (and, between numeric features, have no value). They are marked either way.
@@ -48,7 +45,7 @@ class ALE(Accumulated):
     Notes
     -----
     At most 2 N model rows a feature; fewer where an edge is the row's own value. For a categorical feature each row at
-    most twice, plus once itself for all of them (L N rows for L levels with `all_pairs`). For two numeric features 4 N,
+    most twice, plus once itself for all of them. For two numeric features 4 N,
     whatever the bins; at most 6 N with one categorical feature among the two, 9 N with two.
 
     References
@@ -71,7 +68,6 @@ class ALE(Accumulated):
     """
 
     order: str | Sequence[Any] | Mapping[Any, Any] | None = None
-    all_pairs: bool = False
     empty: Literal["nearest"] | None = "nearest"
 
     uses_slopes = False
@@ -95,7 +91,7 @@ class ALE(Accumulated):
 
     def for_levels(self, feature: Feature) -> LevelSteps:
         """Return the same for a categorical feature."""
-        return LevelSteps(self, self.order, self.all_pairs)
+        return LevelSteps(self, self.order)
 
     def in_place_of(self, feature: Feature) -> LevelSteps:
         """Return the same for a categorical feature: nothing has to take its place."""

@@ -175,6 +175,11 @@ class Method(Protocol):
         ...
 
     @property
+    def scored(self) -> bool:
+        """Whether its effects have a heterogeneity score (see `skedasis.heterogeneity_score`)."""
+        ...
+
+    @property
     def leaves_out_missing(self) -> bool:
         """Whether the model is never asked for rows that miss the feature, but to compare them."""
         ...
@@ -233,6 +238,7 @@ class Parameters:
     compares_missing = True
     leaves_out_missing = True
     reads_columns = True
+    scored = False
     batch_rows = None
     by_rows = False
     """Whether what it does to a row depends on which other rows there are, not on cells or levels."""

@@ -25,6 +25,7 @@ class Form:
     compares_missing = True
     leaves_out_missing = True
     reads_columns = True
+    scored = False
     batch_rows = None
 
     @property

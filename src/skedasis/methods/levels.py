@@ -20,7 +20,7 @@ from skedasis.methods.base import Bound, Local, chosen, given_for
 from skedasis.methods.form import Form
 from skedasis.moments import Moments, WeightKind
 from skedasis.results.effect import Effect
-from skedasis.results.levels import BOTH, DOWN, PAIRS, UP, Steps, accumulate_levels, grouped
+from skedasis.results.levels import BOTH, DOWN, UP, Steps, accumulate_levels, grouped
 from skedasis.results.parts import LevelStats, Rows, joined
 from skedasis.results.spec import About, Spec
 from skedasis.typing import Bools, Floats, Ints, Json
@@ -95,8 +95,6 @@ class LevelSteps(Form):
         The method as the user wrote it.
     order : None, "similarity", sequence, or mapping of these by feature
         See `ALE`.
-    all_pairs : bool
-        Whether every row is moved to every level, for importance and heterogeneity that depend on no order.
     grouped : bool
         Whether runs of steps are grouped by the bins' scheme.
     instead_of : str
@@ -104,11 +102,11 @@ class LevelSteps(Form):
     """
 
     order: Any = None
-    all_pairs: bool = False
     grouped: bool = False
     instead_of: str = ""
 
     batch_rows = 25_000
+    scored = True
 
     @property
     def name(self) -> str:
@@ -122,12 +120,8 @@ class LevelSteps(Form):
         return LevelPlan.of(column, order, chosen)
 
     def sets(self, plans: Sequence[LevelPlan]) -> int:
-        """Return how many levels a row is moved to in one call: one at a time, unless it is moved to all."""
-        return max(len(p) for p in plans) if self.all_pairs else 1
-
-    def held(self, plans: Sequence[LevelPlan]) -> int:
-        """Return the number of levels, where a row is moved to all of them."""
-        return max(len(p) for p in plans) if self.all_pairs else 0
+        """Return how many levels a row is moved to in one call: one at a time."""
+        return 1
 
     def row_bytes(self, plan: LevelPlan) -> int:
         """Return the size of a place, two steps and a weight."""
@@ -144,21 +138,14 @@ class LevelSteps(Form):
         outside = 0
         if len(place) == 0 or size == 1:
             down = up = np.zeros(len(place))
-            pairs = None
-        elif self.all_pairs:
-            down, up, pairs = _to_all(bound, plan, place)
         else:
-            (down, up), pairs = _to_neighbours(bound, plan, place), None
+            down, up = _to_neighbours(bound, plan, place)
         count = Moments.of(up, place, size, weights)
         moments = {
             UP: count,
             DOWN: Moments.of(down, place, size, weights, like=count),
             BOTH: Moments.of(down + up, place, size, weights, like=count),
         }
-        if pairs is not None:
-            moments[PAIRS] = pairs
-        elif self.all_pairs:
-            moments[PAIRS] = Moments.zeros((size, size))
         both = np.stack(
             [np.where(place > 0, down, np.nan), np.where(place < size - 1, up, np.nan)], axis=1
         )
@@ -192,7 +179,6 @@ class LevelSteps(Form):
         notes: Json = {
             "local_effects": "differences between neighbouring levels",
             "rows_outside": plan.column.outside,
-            "scalars": "all pairs of levels" if self.all_pairs else "neighbouring levels",
             **plan.notes,
         }
         if self.instead_of:
@@ -216,20 +202,6 @@ def _to_neighbours(bound: Bound, plan: LevelPlan, place: Ints) -> tuple[Floats, 
         below = plan.changes((place[inner] - 1)[:, None])
         down[inner] = own[inner] - bound.some(inner).sweep_together(below, 1)[:, 0]
     return down, up
-
-
-def _to_all(bound: Bound, plan: LevelPlan, place: Ints) -> tuple[Floats, Floats, Moments]:
-    """Return the steps, and the moments by level (L, L) of what each row gains by each level."""
-    size = len(plan)
-    gain = bound.sweep_together(plan.changes(np.arange(size)), size)
-    row = np.arange(len(place))
-    # A row at its own level: swept or not it is the same, and costs nothing more.
-    gain = gain - gain[row, place][:, None]
-    down = np.where(place > 0, -gain[row, np.maximum(place - 1, 0)], 0.0)
-    up = np.where(place < size - 1, gain[row, np.minimum(place + 1, size - 1)], 0.0)
-    columns = [Moments.of(gain[:, k], place, size, bound.weights).arrays() for k in range(size)]
-    moments = {name: np.stack([c[name] for c in columns], axis=1) for name in columns[0]}
-    return down, up, Moments(**moments)
 
 
 def ordered(column: LevelColumn, asked: Any, method: str) -> tuple[Ints, str]:

@@ -105,6 +105,11 @@ class PDP(Parameters):
         return any(isinstance(g, str) and g == EXACT for g in grids)
 
     @property
+    def scored(self) -> bool:
+        """Return whether there is a heterogeneity score: unless the mean alone was asked for."""
+        return self.heterogeneity
+
+    @property
     def means_only(self) -> bool:
         """Return whether nothing but means over rows is asked for."""
         return not self.heterogeneity

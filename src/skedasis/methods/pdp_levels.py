@@ -71,6 +71,11 @@ class LevelPDP(Form):
         return max(len(p) for p in plans) if not self.means_only else 2
 
     @property
+    def scored(self) -> bool:
+        """Return whether there is a heterogeneity score: unless the mean alone was asked for."""
+        return self.base.scored
+
+    @property
     def means_only(self) -> bool:
         """Return whether nothing but means over rows is asked for."""
         return self.base.means_only

@@ -125,6 +125,11 @@ class Bound:
             part._own = self._own[rows]
         return part
 
+    def forget(self) -> None:
+        """Forget answers that outputs share, but for those at the rows of X: the next feature asks other questions."""
+        if self._tape is not None:
+            self._tape.forget()
+
     def given(self) -> Any:
         """Return the rows as the model has them."""
         return self._buffer.own()

@@ -61,7 +61,6 @@ def accumulate(
         std_error=np.where(seen, error, np.nan),
         freedom=freedom,
         importance=_importance(cells, moments[AXIS], kept, form, stats, pointwise=spec.pointwise),
-        score=about.spread * _typical(stats.std, bins.weight),
         about=about,
         spec=spec,
         bins=stats,
@@ -133,17 +132,6 @@ def _reached(count: Floats) -> Bools:
     return (edge >= there[0]) & (edge <= there[-1] + 1) if len(there) else edge < 0
 
 
-def _typical(std: Floats, weight: Floats) -> float:
-    """Return the root mean square of the bins' standard deviations, over the rows whose bins have one."""
-    has = ~np.isnan(std) & (weight > 0)
-    if not has.any():
-        return 0.0
-    largest = std[has].max()
-    if largest == 0:
-        return 0.0
-    return float(largest * np.sqrt(np.average((std[has] / largest) ** 2, weights=weight[has])))
-
-
 def _constant(
     cells: Cells, moments: Mapping[str, Moments], spec: Spec, about: About, rows: Rows | None
 ) -> Effect:
@@ -155,7 +143,6 @@ def _constant(
         zero,
         zero,
         np.full(len(zero), np.inf),
-        0.0,
         0.0,
         about,
         spec,

@@ -46,7 +46,6 @@ def depend(
         np.nan_to_num(anchored.variance(1, kind), nan=0.0 if _level(grid, spec) else np.nan)
     )
     error = np.sqrt(shown.variance(1, kind) / shown.effective(kind))
-    weight = _nearby(grid.points, axis)
     return Effect(
         x=grid.points,
         value=shown.mean,
@@ -54,7 +53,6 @@ def depend(
         std_error=error,
         freedom=shown.effective(kind) - 1,
         importance=_importance(grid.points, shown.mean - shown.mean[0], axis),
-        score=_score(spread, weight, spec),
         about=about,
         spec=spec,
         rows=rows,
@@ -91,7 +89,6 @@ def depend_levels(
         std_error=np.sqrt(shown.variance(1, kind) / shown.effective(kind)),
         freedom=shown.effective(kind) - 1,
         importance=float(np.sqrt(share @ (value - share @ value) ** 2)),
-        score=_score(spread, levels.weight, spec),
         about=about,
         spec=spec,
         rows=rows,
@@ -136,17 +133,6 @@ def depend_pair(
     )
 
 
-def _nearby(points: Floats, axis: Moments) -> Floats:
-    """Share each interval's weight between its two points; what lies beyond the grid counts at its ends."""
-    between = axis.weight[1:-1] / 2
-    weight = np.zeros(len(points))
-    weight[:-1] += between
-    weight[1:] += between
-    weight[0] += axis.weight[0]
-    weight[-1] += axis.weight[-1]
-    return weight
-
-
 def _importance(points: Floats, value: Floats, axis: Moments) -> float:
     """Return the weighted standard deviation over the data of the curve, constant beyond the grid."""
     inside = axis.take(slice(1, -1))
@@ -168,15 +154,3 @@ def _importance(points: Floats, value: Floats, axis: Moments) -> float:
 def _level(points: Grid | LevelStats, spec: Spec) -> bool:
     """Return whether there is one point only: nothing can scatter around itself."""
     return len(points) == 1 and not spec.mean_alone
-
-
-def _score(spread: Floats, weight: Floats, spec: Spec) -> float:
-    """Return the root mean square of the spread over the data: NaN where it is not known."""
-    return float("nan") if spec.mean_alone else _root_mean_square(np.nan_to_num(spread), weight)
-
-
-def _root_mean_square(values: Floats, weight: Floats) -> float:
-    largest = float(values.max(initial=0.0))
-    if largest == 0 or weight.sum() == 0:
-        return 0.0
-    return float(largest * np.sqrt(np.average((values / largest) ** 2, weights=weight)))

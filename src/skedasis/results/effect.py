@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skedasis.cells import Cells
+from skedasis.heterogeneity_score import HeterogeneityScore
 from skedasis.moments import Moments
 from skedasis.results.parts import (
     TRUSTED_ROWS,
@@ -59,8 +60,8 @@ class Effect(ShownEffect):
         Degrees of freedom of `std_error` (Satterthwaite).
     importance : float
         Weighted standard deviation of the effect over the data, in units of the quantity.
-    score : float
-        Heterogeneity score, in units of the quantity: the one to rank features by.
+    swap_score : HeterogeneityScore or None
+        The heterogeneity score with what it rests on; see `heterogeneity_score`.
     bins : BinStats or None
         None for PDP and ICE, which have none; of a categorical feature the steps from level to level.
     rows, curves
@@ -83,7 +84,6 @@ class Effect(ShownEffect):
     std_error: Floats
     freedom: Floats
     importance: float
-    score: float
     about: About
     spec: Spec
     bins: BinStats | None = None
@@ -94,6 +94,7 @@ class Effect(ShownEffect):
     provenance: Json = field(default_factory=dict)
     levels: LevelStats | None = None
     missing_point: MissingPoint | None = None
+    swap_score: HeterogeneityScore | None = None
 
     def __post_init__(self) -> None:
         locked(self.x, self.value, self.heterogeneity, self.std_error, self.freedom)
@@ -102,6 +103,21 @@ class Effect(ShownEffect):
     def feature(self) -> str:
         """Return the feature's name."""
         return self.about.feature.name
+
+    @property
+    def heterogeneity_score(self) -> float:
+        """Return how much of the quantity's variation with the feature depends on the other features.
+
+        In units of the quantity, the same for every method, and comparable between features, methods and models: two
+        rows swap their values of the feature, and what an additive quantity would not do is measured
+        (`skedasis.heterogeneity_score`; DESIGN 4.9). NaN of an M-plot, and where ``heterogeneity_rows=0``.
+        """
+        return float("nan") if self.swap_score is None else self.swap_score.value
+
+    @property
+    def heterogeneity_score_error(self) -> float:
+        """Return the standard error of `heterogeneity_score`."""
+        return float("nan") if self.swap_score is None else self.swap_score.std_error
 
     @property
     def missing(self) -> int:
@@ -123,7 +139,7 @@ class Effect(ShownEffect):
             where = count(len(self.bins), "bin")
         return (
             f"<Effect of {self.feature!r} on {self.about.quantity}: {self.spec.method}, {where}, "
-            f"importance {self.importance:.4g}, heterogeneity {self.score:.4g}>"
+            f"importance {self.importance:.4g}, heterogeneity {self.heterogeneity_score:.4g}>"
         )
 
     def __call__(self, x_new: Any) -> Floats:
@@ -171,7 +187,7 @@ class Effect(ShownEffect):
         level: float = 0.95,
         method: Literal["analytic", "bootstrap"] = "analytic",
         *,
-        of: Literal["value", "bins", "importance", "score"] = "value",
+        of: Literal["value", "bins", "importance", "heterogeneity_score"] = "value",
         simultaneous: bool = False,
         bins: Literal["fixed", "chosen"] = "fixed",
         replicates: int = 1000,
@@ -187,8 +203,9 @@ class Effect(ShownEffect):
             Between 0 and 1.
         method : {"analytic", "bootstrap"}
             Student's t with the standard errors that are in `std_error`; or percentiles over resampled rows.
-        of : {"value", "bins", "importance", "score"}
-            The effect at `x`; the bins' mean effects; the two scalars (bootstrap only).
+        of : {"value", "bins", "importance", "heterogeneity_score"}
+            The effect at `x`; the bins' mean effects; the importance (bootstrap only); the heterogeneity score, by its
+            own error on a log scale (analytic only: its rows swapped values in pairs, which draws of rows would part).
         simultaneous : bool
             A band that covers all points, or all bins, at once with probability `level`.
         bins : {"fixed", "chosen"}
@@ -221,7 +238,7 @@ class Effect(ShownEffect):
         return interval(self, asked)
 
     def resampled(
-        self, counts: Any, of: Literal["value", "bins", "importance", "score"] = "value"
+        self, counts: Any, of: Literal["value", "bins", "importance"] = "value"
     ) -> Floats:
         """Return the effect with its rows counted otherwise, (R, m): see `results.intervals.interval.resampled`."""
         from skedasis.results.intervals.interval import resampled
@@ -249,7 +266,10 @@ class Effect(ShownEffect):
     def heterogeneity_test(
         self, level: float = 0.95, above: float | None = None
     ) -> HeterogeneityTest:
-        """Test whether rows differ at the same value; see `skedasis.results.trust.heterogeneity.heterogeneity_test`."""
+        """Test whether the heterogeneity score is above a threshold, by default above rounding.
+
+        See `skedasis.results.trust.heterogeneity.heterogeneity_test`.
+        """
         from skedasis.results.trust.heterogeneity import heterogeneity_test
 
         return heterogeneity_test(self, level, above)

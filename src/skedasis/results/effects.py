@@ -25,8 +25,9 @@ class Rank:
     Parameters
     ----------
     feature : str
-    importance, heterogeneity : float
-        In units of the quantity.
+    importance, heterogeneity_score, heterogeneity_score_error : float
+        In units of the quantity: the effect's standard deviation over the data, the heterogeneity score, and its
+        standard error.
     bins : int
         Bins, or points of the grid; of a categorical feature its levels.
     untrusted_rows : int
@@ -37,10 +38,29 @@ class Rank:
 
     feature: str
     importance: float
-    heterogeneity: float
+    heterogeneity_score: float
+    heterogeneity_score_error: float
     bins: int
     untrusted_rows: int
     missing: int
+
+
+def check_order(by: str) -> None:
+    """Refuse to rank by anything but what a ranking holds.
+
+    Raises
+    ------
+    DataError
+    """
+    if by not in ("importance", "heterogeneity_score"):
+        raise DataError(
+            explained(
+                "ranking(by)",
+                repr(by),
+                "'importance' or 'heterogeneity_score'",
+                "Name one of these",
+            )
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,14 +114,16 @@ class Effects(ShownEffects, Mapping[str, Effect]):
     def __repr__(self) -> str:
         return f"<Effects of {len(self)} features: {', '.join(list(self)[:6])}{', …' if len(self) > 6 else ''}>"
 
-    def ranking(self, by: Literal["importance", "heterogeneity"] = "importance") -> Ranking[Rank]:
+    def ranking(
+        self, by: Literal["importance", "heterogeneity_score"] = "importance"
+    ) -> Ranking[Rank]:
         """Return the features, most important first.
 
         Parameters
         ----------
-        by : {"importance", "heterogeneity"}
-            The effect's standard deviation over the data, or the heterogeneity score: sd(x) times the root mean square
-            of the bins' standard deviations. Never the accumulated spread, which depends on the bins.
+        by : {"importance", "heterogeneity_score"}
+            The effect's standard deviation over the data, or the heterogeneity score. Both are in the unit of the
+            quantity, and comparable with each other. Never the accumulated spread, which depends on the bins.
 
         Returns
         -------
@@ -113,28 +135,26 @@ class Effects(ShownEffects, Mapping[str, Effect]):
         DataError
             For another order.
         UnsupportedError
-            By heterogeneity, where it was not asked for.
+            By heterogeneity, where there is none: of M-plots, and where it was not asked for.
         """
-        if by not in ("importance", "heterogeneity"):
-            raise DataError(
-                explained(
-                    "ranking(by)", repr(by), "'importance' or 'heterogeneity'", "Name one of these"
-                )
-            )
-        if by == "heterogeneity" and any(e.spec.mean_alone for e in self.effects.values()):
+        check_order(by)
+        unknown = [e.feature for e in self.effects.values() if e.swap_score is None]
+        if by == "heterogeneity_score" and unknown:
             raise UnsupportedError(
                 explained(
-                    "ranking(by='heterogeneity')",
-                    "effects with heterogeneity=False",
-                    "the spread of the rows' curves",
-                    "Explain again without heterogeneity=False",
+                    "ranking(by='heterogeneity_score')",
+                    f"no heterogeneity score of {unknown[0]!r}",
+                    "a score of each feature",
+                    "Explain again without heterogeneity_rows=0 (of PDP, without heterogeneity=False), "
+                    "by any method but MPlot",
                 )
             )
         lines = [
             Rank(
                 name,
                 e.importance,
-                e.score,
+                e.heterogeneity_score,
+                e.heterogeneity_score_error,
                 len(e.x) if e.bins is None or e.levels is not None else len(e.bins),
                 e.untrusted_rows,
                 e.missing,

@@ -62,7 +62,6 @@ def _effect(header: Json, i: int, array: Callable[[str], Any]) -> Effect:
     return Effect(
         **{name: own(name) for name in _PLAIN},
         importance=header["importance"],
-        score=header["score"],
         about=About(Feature(**feature), **about),
         spec=Spec(**header["spec"]),
         moments=moments,

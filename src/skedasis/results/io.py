@@ -20,6 +20,7 @@ import numpy as np
 from skedasis.cells import Cells
 from skedasis.data.schema import Feature
 from skedasis.errors import DataError, explained
+from skedasis.heterogeneity_score import HeterogeneityScore
 from skedasis.moments import Moments
 from skedasis.results import format1
 from skedasis.results.diagnosis import Diagnosis, Verdict
@@ -45,7 +46,7 @@ _RESULTS = (
     *(Chance, Statistics),
 )
 _PARTS = (
-    *(About, BinStats, CellStats, Cells, Curves, Feature),
+    *(About, BinStats, CellStats, Cells, Curves, Feature, HeterogeneityScore),
     *(LevelStats, LocalImportance, MissingPoint, Moments, Statistic, Verdict),
 )
 _KINDS: dict[str, type[Any]] = {

@@ -22,9 +22,9 @@ from skedasis.results.parts import TRUSTED_ROWS, BinStats, LevelStats, Rows
 from skedasis.results.spec import About, Spec
 from skedasis.typing import Floats, Ints
 
-DOWN, UP, BOTH, PAIRS = "down", "up", "both", "pairs"
-"""Moments by level: of the step from the level before, of that to the level after, of both together (which gives their
-covariance), and, (L, L), of what each row gains by each other level."""
+DOWN, UP, BOTH = "down", "up", "both"
+"""Moments by level: of the step from the level before, of that to the level after, and of both together, which gives
+their covariance."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +64,7 @@ def accumulate_levels(
     levels : LevelStats
         In the order of accumulation.
     moments : mapping of str to Moments
-        By level: ``"down"``, ``"up"``, ``"both"``; ``"pairs"`` where all pairs of levels were asked for.
+        By level: ``"down"``, ``"up"``, ``"both"``.
     kept : ndarray of int, shape (K + 1,)
         Levels at which runs of steps begin and end: all levels, unless steps were grouped.
     spec, about, rows
@@ -90,15 +90,13 @@ def accumulate_levels(
         )
     error, freedom = _errors(matrix, own, steps, spec)
     stats = _statistics(levels, steps, kept, start, spec)
-    pairs = moments.get(PAIRS)
     return Effect(
         x=levels.array(),
         value=matrix @ mean,
         heterogeneity=_spread(levels, steps, stats, about, spec),
         std_error=error,
         freedom=freedom,
-        importance=_importance(value, share, pairs),
-        score=_score(share, steps, pairs, spec, ordinal=about.feature.kind == "ordinal"),
+        importance=float(np.sqrt(share @ (value - share @ value) ** 2)),
         about=about,
         spec=spec,
         bins=stats,
@@ -267,45 +265,3 @@ def _spread(levels: LevelStats, steps: Steps, stats: BinStats, about: About, spe
     touching = np.append(0.0, weight) + np.append(weight, 0.0)
     total = np.append(0.0, weight * square) + np.append(weight * square, 0.0)
     return np.where(touching > 0, np.sqrt(total / np.where(touching > 0, touching, 1.0)), np.nan)
-
-
-def _paired(pairs: Moments) -> Moments:
-    """Pool, for each two levels, the rows of the one moved to the other and of the other moved back."""
-    back = Moments(pairs.count.T, pairs.weight.T, pairs.weight2.T, -pairs.mean.T, pairs.m2.T)
-    return pairs.merge(back)
-
-
-def _importance(value: Floats, share: Floats, pairs: Moments | None) -> float:
-    """Return the standard deviation of the effect over the data.
-
-    It is half the mean square of the difference between two rows' levels. With all pairs of levels at hand that
-    difference is theirs, whatever the order (docs/explanation/levels-and-pairs.md).
-    """
-    if pairs is None:
-        return float(np.sqrt(share @ (value - share @ value) ** 2))
-    gain = np.where(pairs.weight + pairs.weight.T > 0, _paired(pairs).mean, 0.0)
-    return float(np.sqrt(share @ gain**2 @ share / 2))
-
-
-def _score(
-    share: Floats, steps: Steps, pairs: Moments | None, spec: Spec, *, ordinal: bool
-) -> float:
-    """Return the heterogeneity score: half the mean variance of what two rows' levels differ by.
-
-    Where only neighbours are known they stand for all. Along an order of the feature's own differences grow with the
-    number of steps, as along an axis: the standard deviation of the places times the root mean square of the steps'
-    spread, which is what the score of a numeric feature is. Between nominal levels any two are taken to differ as
-    neighbours do. With two levels all of these are the same.
-    """
-    if pairs is not None:
-        variance = np.nan_to_num(_paired(pairs).variance(spec.ddof, spec.weight_kind))
-        np.fill_diagonal(variance, 0.0)
-        return float(np.sqrt(share @ variance @ share / 2))
-    variance = steps.pooled.variance(spec.ddof, spec.weight_kind)
-    has = ~np.isnan(variance)
-    if not has.any():
-        return 0.0
-    mean = float(np.average(variance[has], weights=steps.pooled.weight[has]))
-    places = np.arange(len(share))
-    apart = share @ (places - share @ places) ** 2 if ordinal else (1 - share @ share) / 2
-    return float(np.sqrt(apart * mean))

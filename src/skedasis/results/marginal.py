@@ -54,7 +54,6 @@ def marginal(
         std_error=error,
         freedom=freedom,
         importance=_scatter(value, share),
-        score=float(np.sqrt(share @ np.nan_to_num(spread) ** 2)),
         about=about,
         spec=spec,
         bins=_statistics(
@@ -102,7 +101,6 @@ def marginal_levels(
         std_error=error,
         freedom=freedom,
         importance=_scatter(value, share),
-        score=float(np.sqrt(share @ np.nan_to_num(spread) ** 2)),
         about=about,
         spec=spec,
         rows=rows,

@@ -216,7 +216,10 @@ def stacked(tables: Sequence[Table]) -> Table:
 
 def ranking_table(ranks: Sequence[Any]) -> Table:
     """Return a ranking as columns."""
-    names = ("feature", "importance", "heterogeneity", "bins", "untrusted_rows", "missing")
+    names = (
+        *("feature", "importance", "heterogeneity_score", "heterogeneity_score_error"),
+        *("bins", "untrusted_rows", "missing"),
+    )
     return {name: [getattr(r, name) for r in ranks] for name in names}
 
 

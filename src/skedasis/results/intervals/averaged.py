@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from skedasis.cells import EVERY_JUMP, widths_share
 from skedasis.resample import Draws
 from skedasis.results.effect import Effect
 from skedasis.results.intervals.counted import Of, scatter
@@ -39,7 +38,7 @@ class Averaged(Counted):
         base = np.ones(len(self.curves)) if w is None else w
         shown = self.curves.value
         middle = (base / base.sum()) @ shown
-        reads = {"value": self._value, "importance": self._importance, "score": self._score(of)}
+        reads = {"value": self._value, "importance": self._importance}
 
         def value(counts: Floats) -> Floats:
             counts = counts if worth is None else worth[:, None] * counts
@@ -68,52 +67,6 @@ class Averaged(Counted):
         curve = np.concatenate([mean[:1], mean, mean[-1:]])
         left = np.concatenate([grid[:1] - 1, grid])
         return scatter(np.diff(np.append(left, grid[-1] + 1)), left, curve, axis)[None]
-
-    def _score(self, of: Of) -> Any:
-        if of != "score":
-            return None
-        anchored = self._anchored()
-        moved = anchored - anchored.mean(axis=0)
-        squares = moved**2
-        kind, w = self.draws.kind, self.draws.weight
-
-        def score(mean: Floats, counts: Floats) -> Floats:
-            weight = counts.sum(axis=0)
-            mean = moved.T @ (counts / weight)
-            m2 = squares.T @ counts - weight * mean**2
-            size = counts if kind == "frequency" or w is None else counts * w[:, None]
-            ratio = 1.0 if kind == "frequency" or w is None else size.sum(axis=0) / weight
-            variance = np.maximum(m2, 0.0) / np.maximum(weight - ratio, np.finfo(float).tiny)
-            near = self._nearby(counts)
-            return np.sqrt((near * variance).sum(axis=0) / near.sum(axis=0))[None]
-
-        return score
-
-    def _anchored(self) -> Floats:
-        """Return the curves minus their own anchor, of which their spread is told."""
-        e, shown = self.effect, self.curves.value
-        if e.spec.center is not None or e.spec.derivative:
-            return shown
-        grid = np.asarray(e.x, dtype=float) if e.levels is None else np.zeros(0)
-        exact = e.levels is None and e.provenance.get("grid") == EVERY_JUMP
-        share = widths_share(grid) if exact else np.full(shown.shape[1], 1 / shown.shape[1])
-        moved = shown - shown[:, :1]
-        return moved - (moved @ share)[:, None]
-
-    def _nearby(self, counts: Floats) -> Floats:
-        """Return the weight at each point of the grid, half of that between it and its neighbours."""
-        x, m = self.curves.x, len(self.effect.x)
-        known = ~np.isnan(x)
-        if self.effect.levels is not None:
-            return _plain(x[known].astype(np.int64), m, counts[known])
-        place = np.searchsorted(np.asarray(self.effect.x, dtype=float), x[known], side="right")
-        axis = _plain(place, m + 1, counts[known])
-        near = np.zeros((m, counts.shape[1]))
-        near[:-1] += axis[1:-1] / 2
-        near[1:] += axis[1:-1] / 2
-        near[0] += axis[0]
-        near[-1] += axis[-1]
-        return near
 
 
 def _plain(place: Ints, cells: int, counts: Floats) -> Floats:

@@ -19,8 +19,8 @@ from skedasis.results.levels import DOWN, UP, Steps
 from skedasis.results.pieces import LOCAL
 from skedasis.typing import Bools, Center, Floats, Ints
 
-Of = Literal["value", "bins", "importance", "score"]
-"""What an interval is of."""
+Of = Literal["value", "bins", "importance"]
+"""What rows that count otherwise can be asked for."""
 
 
 class Form(Protocol):
@@ -33,7 +33,7 @@ class Form(Protocol):
 
     @property
     def scalars(self) -> tuple[str, ...]:
-        """Return the moments that importance and score need."""
+        """Return the moments that the importance needs."""
         ...
 
     def read(self, moments: Mapping[str, Moments], of: Of) -> Floats:
@@ -80,28 +80,13 @@ class Stepped:
             some = np.logical_or.reduceat(there, self.places[:-1], axis=0)
             return np.where(some, np.diff(start[self.places], axis=0) / length, np.nan)
         share = weight / total_of(weight)
-        if of == "importance":
-            return np.sqrt((share * (start - (share * start).sum(axis=0)) ** 2).sum(axis=0))[None]
-        return self._score(steps, share)[None]
+        return np.sqrt((share * (start - (share * start).sum(axis=0)) ** 2).sum(axis=0))[None]
 
     def _values(self, start: Floats, weight: Floats, there: Bools) -> Floats:
         centred = self.effect.spec.center == "mean"
         value = start - (weight * start).sum(axis=0) / total_of(weight) if centred else start
         value = np.where(reached(there), value, np.nan)
         return value if centred else np.where(there[0], value, np.nan)
-
-    def _score(self, steps: Moments, share: Floats) -> Floats:
-        spec = self.effect.spec
-        variance = steps.variance(spec.ddof, spec.weight_kind)
-        weight = np.where(np.isnan(variance), 0.0, steps.weight)
-        mean = (weight * np.nan_to_num(variance)).sum(axis=0)
-        mean /= total_of(weight)
-        place = np.arange(len(share))[:, None]
-        if self.effect.about.feature.kind == "ordinal":
-            apart = (share * (place - (share * place).sum(axis=0)) ** 2).sum(axis=0)
-        else:
-            apart = (1 - (share**2).sum(axis=0)) / 2
-        return np.sqrt(apart * mean)
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,12 +126,7 @@ class Marginal:
             return np.where(there, value, np.nan)[self.shown]
         if of == "bins":
             return np.where(there, local.mean, np.nan)
-        square = (local.mean - level) ** 2
-        if of == "score":
-            square = np.nan_to_num(
-                local.variance(self.effect.spec.ddof, self.effect.spec.weight_kind)
-            )
-        return np.sqrt((share * square).sum(axis=0))[None]
+        return np.sqrt((share * (local.mean - level) ** 2).sum(axis=0))[None]
 
 
 def runs(effect: Effect) -> Ints:

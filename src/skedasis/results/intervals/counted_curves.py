@@ -53,13 +53,7 @@ class Accumulated:
             return self._of_bins(start, slope, known)
         if of == "value":
             return self._values(start, every, moments)
-        if of == "importance":
-            return self.scatter(every if self.bends else start, moments)[None]
-        bins = moments[LOCAL].pool(self.places[:-1])
-        weight, variance = bins.weight, self.variance(moments, bins)
-        weight = np.where(np.isnan(variance), 0.0, weight)
-        mean = (weight * np.nan_to_num(variance)).sum(axis=0) / total_of(weight)
-        return (np.sqrt(mean) * self._spread(moments[AXIS]))[None]
+        return self.scatter(every if self.bends else start, moments)[None]
 
     @property
     def bends(self) -> bool:
@@ -94,17 +88,6 @@ class Accumulated:
         edges, axis = self.edges, moments[AXIS].pool(self.places[:-1])
         return scatter(np.diff(edges), edges[:-1], start, axis)
 
-    def variance(self, moments: Mapping[str, Moments], bins: Moments) -> Floats:
-        """Return the bins' variances, (K, R)."""
-        spec, local = self.effect.spec, moments[LOCAL]
-        if spec.pointwise:
-            return bins.variance(spec.ddof, spec.weight_kind)
-        own, first = ~np.isnan(local.variance(spec.ddof, spec.weight_kind)), self.places[:-1]
-        squares = np.add.reduceat(np.where(own, local.m2, 0.0), first)
-        free = np.where(own, local.degrees(spec.ddof, spec.weight_kind), 0.0)
-        divisor = np.add.reduceat(free, first)
-        return np.where(divisor > 0, squares / np.where(divisor > 0, divisor, 1.0), np.nan)
-
     def centre(self, start: Floats, every: Floats, moments: Mapping[str, Moments]) -> Floats:
         """Return the mean over the bins, or over the cells of a curve that bends, of its mid-values, (R,)."""
         local = moments[LOCAL]
@@ -130,14 +113,6 @@ class Accumulated:
             return np.where(known, slope, np.nan)
         some = np.logical_or.reduceat(known, self.places[:-1], axis=0)
         return np.where(some, np.diff(start, axis=0) / np.diff(self.edges)[:, None], np.nan)
-
-    def _spread(self, axis: Moments) -> Floats:
-        """Return the feature's standard deviation: its own, times how that of the rows within the bins changed."""
-        own = self.reduced(self.effect.moments)[AXIS]
-        before, after = own.pool(np.array([0])), axis.pool(np.array([0]))
-        ratio = after.m2 / np.maximum(after.weight, np.finfo(float).tiny)
-        base = float(before.m2[0] / max(before.weight[0], np.finfo(float).tiny))
-        return self.effect.about.spread * np.sqrt(ratio[0] / base if base > 0 else ratio[0] * 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,16 +161,6 @@ class Bent(Accumulated):
         curve = start[inside] * (1 - share) + start[inside + 1] * share
         curve += self.trend(moments)[inside] / 2 * (x[:, None] - left) * (x[:, None] - right)
         return scatter(np.diff(x), x[:-1], curve, moments[AXIS])
-
-    def variance(self, moments: Mapping[str, Moments], bins: Moments) -> Floats:
-        """Return the variances about the lines, (K, R)."""
-        spec, axis = self.effect.spec, moments[AXIS].pool(self.places[:-1])
-        plain = bins.variance(spec.ddof, spec.weight_kind)
-        fewer = bins.degrees(2 * spec.ddof, spec.weight_kind)
-        free = np.where(fewer > 0, fewer, bins.degrees(spec.ddof, spec.weight_kind))
-        left = np.maximum(bins.m2 - self.trend(moments) ** 2 * axis.m2, 0.0)
-        about = left / np.where(free > 0, free, 1.0)
-        return np.where(self.bent[:, None] & ~np.isnan(plain), about, plain)
 
     @property
     def tilt(self) -> Floats:

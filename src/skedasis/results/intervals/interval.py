@@ -17,9 +17,11 @@ curves are kept. With ``accumulate_se="sum"`` c is the same and the band conserv
 rows are kept, or on ``source="moments"``, the moments of the bins are drawn (`redrawn`). Of PDP and ICE draws
 are normal then, with the correlation of the kept curves. Intervals are percentiles, bands q times the draws' standard
 deviation, q the quantile of their largest deviation; both expanded for few rows (Hesterberg 2015), since drawing n rows
-of n understates the variance by (n - 1) / n and has no t. `importance` and `score` are plain percentiles. Neither can
-fall below zero, and noise alone lifts both: an interval says how sure the figure is, not that it is above zero. (In the
-simulations below they cover 95 and 86 % with 330 rows, 94 and 93 % with 2,000: a variance of long tails needs rows.)
+of n understates the variance by (n - 1) / n and has no t. `importance` is given plain percentiles. It cannot
+fall below zero, and noise alone lifts it: an interval says how sure the figure is, not that it is above zero. (In the
+simulations below it covers 95 % with 330 rows, 94 % with 2,000.)
+
+**The heterogeneity score** has the interval of its own pairs, on a log scale: see `skedasis.heterogeneity_score`.
 
 **No variance is said, not zero**: a bin, or a level, of one row has NaN for ``of="bins"`` and in a bootstrap of an
 M-plot. In an accumulated effect such a bin borrows its neighbours' variance; a bootstrap of rows cannot, and is
@@ -44,7 +46,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -68,7 +70,6 @@ from skedasis.results.intervals.replicate import (
     Averaged,
     Fixed,
     FromRows,
-    has_pairs,
     resampler,
     source_of,
 )
@@ -84,7 +85,7 @@ class Asked:
 
     level: float = 0.95
     method: str = "analytic"
-    of: Of = "value"
+    of: Of | Literal["heterogeneity_score"] = "value"
     simultaneous: bool = False
     bins: str = "fixed"
     replicates: int = 1000
@@ -95,7 +96,7 @@ class Asked:
     def __post_init__(self) -> None:
         given_level("interval(level)", self.level)
         _one_of("method", self.method, ("analytic", "bootstrap"))
-        _one_of("of", self.of, ("value", "bins", "importance", "score"))
+        _one_of("of", self.of, ("value", "bins", "importance", "heterogeneity_score"))
         _one_of("bins", self.bins, ("fixed", "chosen"))
         _whole("replicates", self.replicates, 2, "Use 1000")
         _whole("seed", self.seed, 0, "Use 0")
@@ -104,6 +105,13 @@ class Asked:
             raise DataError(
                 explained("interval(simultaneous)", repr(self.simultaneous), "a bool", "Use True")
             )
+
+    @property
+    def drawn(self) -> Of:
+        """Return what replicates are drawn of: anything but the heterogeneity score."""
+        if self.of == "heterogeneity_score":
+            raise TypeError("a heterogeneity score has no replicates")
+        return self.of
 
 
 def _one_of(name: str, got: Any, known: tuple[str, ...]) -> None:
@@ -120,6 +128,8 @@ def _whole(name: str, got: Any, least: int, fix: str) -> None:
 def interval(effect: Effect, asked: Asked) -> Ends:
     """Return the ends of an effect's intervals; see `Effect.interval`."""
     _refuse(effect, asked)
+    if asked.of == "heterogeneity_score":
+        return _of_score(effect, asked.level)
     if asked.method == "analytic":
         return _analytic(effect, asked)
     if asked.bins == "chosen":
@@ -129,7 +139,8 @@ def interval(effect: Effect, asked: Asked) -> Ends:
 
 def intervals(effects: Mapping[str, Effect], asked: Asked) -> dict[str, Ends]:
     """Return the intervals of several effects by feature; features with as many rows share the draws of these."""
-    if asked.method == "analytic" or asked.bins == "chosen":
+    own = asked.of == "heterogeneity_score"
+    if asked.method == "analytic" or asked.bins == "chosen" or own:
         return {name: interval(e, asked) for name, e in effects.items()}
     for e in effects.values():
         _refuse(e, asked)
@@ -147,9 +158,11 @@ def _refuse(effect: Effect, asked: Asked) -> None:
                 "Explain again without heterogeneity=False",
             )
         )
-    scalar = asked.of in ("importance", "score")
     what = f"interval(of={asked.of!r}) of a {spec.method}"
-    if scalar and asked.method == "analytic":
+    if asked.of == "heterogeneity_score":
+        _refuse_score(effect, asked, what)
+        return
+    if asked.of == "importance" and asked.method == "analytic":
         raise UnsupportedError(
             explained(what, "method='analytic'", "method='bootstrap'", "Ask for method='bootstrap'")
         )
@@ -165,17 +178,36 @@ def _refuse(effect: Effect, asked: Asked) -> None:
         )
 
 
-def _there(effect: Effect, of: str, what: str) -> None:
-    """Refuse a figure that an effect does not have, or that its rows do not tell."""
-    if of in ("importance", "score") and has_pairs(effect):
+def _refuse_score(effect: Effect, asked: Asked, what: str) -> None:
+    """Refuse an interval of a heterogeneity score that is not there, or that draws of rows would have to give."""
+    if asked.method == "bootstrap":
         raise UnsupportedError(
             explained(
                 what,
-                "all_pairs=True, whose steps rows do not keep",
-                "steps between neighbours",
-                "Explain again without all_pairs=True",
+                "method='bootstrap', whose draws would part the pairs of rows that the score rests on",
+                "method='analytic'",
+                "Leave method out",
             )
         )
+    if effect.swap_score is None:
+        raise UnsupportedError(
+            explained(
+                what,
+                "no heterogeneity score",
+                "an effect that was explained with one",
+                "Explain again without heterogeneity_rows=0, by any method but MPlot",
+            )
+        )
+
+
+def _of_score(effect: Effect, level: float) -> Ends:
+    """Return the interval of the heterogeneity score."""
+    ends = (np.nan, np.nan) if effect.swap_score is None else effect.swap_score.interval(level)
+    return np.asarray(ends[0]), np.asarray(ends[1])
+
+
+def _there(effect: Effect, of: str, what: str) -> None:
+    """Refuse a figure that an effect does not have."""
     if of == "bins" and effect.bins is None:
         raise UnsupportedError(
             explained(what, "no bins", "ALE, DALE, UALE, RHALE or MPlot", "Use of='value'")
@@ -226,10 +258,10 @@ def _bootstrap(effects: Mapping[str, Effect], asked: Asked) -> dict[str, Ends]:
     found: dict[str, Floats] = {}
     for name, source in sources.items():
         if isinstance(source, (FromMoments, FromCurves)):
-            found[name] = source.replicates(asked.of, asked.replicates, asked.seed)
+            found[name] = source.replicates(asked.drawn, asked.replicates, asked.seed)
     rows = {k: s for k, s in sources.items() if isinstance(s, (FromRows, Averaged, Fixed))}
     for names in _alike(rows):
-        repeated = [rows[name].repeated(asked.of) for name in names]
+        repeated = [rows[name].repeated(asked.drawn) for name in names]
         draws = rows[names[0]].draws
         drawn = replicate(draws, repeated, int(asked.replicates), int(asked.seed), asked.threads)
         found |= dict(zip(names, drawn, strict=True))
@@ -251,7 +283,7 @@ def _alike(rows: Mapping[str, FromRows | Averaged | Fixed]) -> list[list[str]]:
 
 def _from_draws(effect: Effect, asked: Asked, draws: Floats) -> Ends:
     """Return the ends that replicates give, (R, m)."""
-    if asked.of in ("importance", "score"):
+    if asked.of == "importance":
         lower, upper = percentiles(draws[:, 0], asked.level)
         return lower, upper
     value, known, freedom = _known(effect, asked.of)
@@ -281,7 +313,7 @@ def resampled(effect: Effect, counts: Any, of: Of = "value") -> Floats:
     counts : array_like of numbers, shape (R, n) or (n,)
         How often each of the n kept rows is there, in the order of ``effect.rows`` (PDP, ICE: ``effect.curves``). These
         take the place of frequency weights; sampling weights they multiply.
-    of : {"value", "bins", "importance", "score"}
+    of : {"value", "bins", "importance"}
 
     Returns
     -------
@@ -310,7 +342,7 @@ def resampled(effect: Effect, counts: Any, of: Of = "value") -> Floats:
     >>> e.resampled(counts).shape
     (3, 5)
     """
-    _one_of("of", of, ("value", "bins", "importance", "score"))
+    _one_of("of", of, ("value", "bins", "importance"))
     _there(effect, of, f"resampled(of={of!r}) of a {effect.spec.method}")
     source = resampler(effect)
     table = _counts(counts, source.draws.rows)

@@ -18,7 +18,7 @@ from skedasis.results.intervals.counted import Form, Marginal, Of, Stepped, need
 from skedasis.results.intervals.counted_curves import Accumulated, accumulated
 from skedasis.results.intervals.redrawn import FromCurves, FromMoments
 from skedasis.results.intervals.summed import Columns, Counted
-from skedasis.results.levels import DOWN, PAIRS, UP
+from skedasis.results.levels import DOWN, UP
 from skedasis.results.parts import Curves, Rows
 from skedasis.results.pieces import AXIS, LOCAL
 from skedasis.typing import Floats
@@ -198,8 +198,3 @@ def _of_curves(effect: Effect, wanted: Source | None) -> Averaged | FromCurves:
     if wanted == "rows" or curves is None or len(curves) < FromCurves.least:
         raise _not_kept(effect, "use method='analytic'")
     return FromCurves(effect, curves)
-
-
-def has_pairs(effect: Effect) -> bool:
-    """Return whether importance and score rest on all pairs of levels, which rows do not tell."""
-    return PAIRS in effect.moments

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from skedasis.errors import DataError, explained
 from skedasis.results.effect import Effect
-from skedasis.results.effects import Effects
+from skedasis.results.effects import Effects, check_order
 from skedasis.results.importance import Importance
 from skedasis.results.models.of_models import OfModels, columns_of, known_table, mean_of
 from skedasis.results.models.several_more import ImportanceOfModels, SurfaceOfModels
@@ -81,9 +80,19 @@ class EffectOfModels(ShownEffectOfModels, OfModels):
         return float(mean_of(np.array([e.importance for e in self.models])))
 
     @property
-    def score(self) -> float:
+    def heterogeneity_score(self) -> float:
         """Return the mean over the models of the heterogeneity score."""
-        return float(mean_of(np.array([e.score for e in self.models])))
+        return float(mean_of(np.array([e.heterogeneity_score for e in self.models])))
+
+    @property
+    def heterogeneity_score_error(self) -> float:
+        """Return the standard error of that mean, as far as it comes from the rows.
+
+        The models' errors as if they went together, as they nearly do where models are explained on the same rows:
+        their root mean square. On rows of their own it is too large, by the root of the number of models at most.
+        """
+        errors = np.array([e.heterogeneity_score_error for e in self.models])
+        return float(np.sqrt(mean_of(errors**2)))
 
     @property
     def about(self) -> About:
@@ -179,8 +188,8 @@ class ModelsRank:
     feature : str
     importance, between : float
         The mean over the models, and the standard deviation between them (ddof 1), in units of the quantity.
-    heterogeneity : float
-        The mean over the models of the heterogeneity score.
+    heterogeneity_score : float
+        The mean over the models.
     first : int
         How many of the models have this feature first.
     """
@@ -188,7 +197,7 @@ class ModelsRank:
     feature: str
     importance: float
     between: float
-    heterogeneity: float
+    heterogeneity_score: float
     first: int
 
 
@@ -235,7 +244,7 @@ class EffectsOfModels(ShownEffectsOfModels, Mapping[str, EffectOfModels]):
         return f"<EffectsOfModels: {models} models, {len(self)} features: {names}>"
 
     def ranking(
-        self, by: Literal["importance", "heterogeneity"] = "importance"
+        self, by: Literal["importance", "heterogeneity_score"] = "importance"
     ) -> Ranking[ModelsRank]:
         """Return the features, most important first.
 
@@ -244,14 +253,11 @@ class EffectsOfModels(ShownEffectsOfModels, Mapping[str, EffectOfModels]):
         DataError
             For another order.
         """
-        if by not in ("importance", "heterogeneity"):
-            raise DataError(
-                explained("ranking(by)", repr(by), "'importance' or 'heterogeneity'", "Name one")
-            )
+        check_order(by)
         each = np.array([[m.importance for m in e.models] for e in self.effects.values()])
         first = np.bincount(each.argmax(axis=0), minlength=len(each))
         lines = [
-            ModelsRank(name, e.importance, float(own.std(ddof=1)), e.score, int(n))
+            ModelsRank(name, e.importance, float(own.std(ddof=1)), e.heterogeneity_score, int(n))
             for (name, e), own, n in zip(self.effects.items(), each, first, strict=True)
         ]
         return Ranking(sorted(lines, key=lambda r: -getattr(r, by)))
@@ -276,7 +282,7 @@ class EffectsOfModels(ShownEffectsOfModels, Mapping[str, EffectOfModels]):
 
         effects = list(self.effects.values())
         if of == "ranking":
-            names = ("feature", "importance", "between", "heterogeneity", "first")
+            names = ("feature", "importance", "between", "heterogeneity_score", "first")
             table = {n: [getattr(r, n) for r in self.ranking()] for n in names}
         else:
             table = stacked(_both_places([e.table(of) for e in effects]))

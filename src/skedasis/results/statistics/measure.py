@@ -14,7 +14,6 @@ from skedasis.resample import Draws, replicate
 from skedasis.results.effect import Effect
 from skedasis.results.intervals.interval import Asked
 from skedasis.results.intervals.redrawn import FromMoments
-from skedasis.results.intervals.replicate import has_pairs
 from skedasis.results.statistics.deviation import (
     Drawn,
     Repeats,
@@ -147,10 +146,6 @@ def _refuse(effect: Effect) -> None:
         raise UnsupportedError(
             explained(what, got, "ALE, DALE, RHALE or UALE", "Explain by method=sd.ALE()")
         )
-    if has_pairs(effect):
-        got = "all_pairs=True, whose steps rows do not keep"
-        fix = "Explain again without all_pairs=True"
-        raise UnsupportedError(explained(what, got, "steps between neighbours", fix))
 
 
 def _outcomes(y: Any, weights: Any, effects: Mapping[str, Effect]) -> Percentiles:
@@ -307,7 +302,7 @@ def way_of(effect: Effect) -> tuple[str, ...]:
     """Return what a null must share with an effect: method, quantity, and the method's settings but for the centre."""
     given = {k: v for k, v in effect.spec.parameters.items() if k != "center"}
     if effect.levels is not None and effect.spec.method == "ALE":
-        given = {"order": given.get("order"), "all_pairs": given.get("all_pairs", False)}
+        given = {"order": given.get("order")}
     settings = json.dumps(given, sort_keys=True, default=str)
     return effect.spec.method, effect.about.quantity, settings
 

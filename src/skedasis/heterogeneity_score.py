@@ -1,0 +1,397 @@
+"""The heterogeneity score: how much of a quantity's variation with a feature depends on the other features.
+
+Two rows swap their values of the feature. What an additive quantity gains on one row it loses on the other; what is
+left is interaction:
+
+    c = [ q(x_s', x_c) - q(x_s, x_c) - q(x_s', x_c') + q(x_s, x_c') ] / 2,    score² = mean of c² over pairs.
+
+For independent features score² is the total interaction variance of the feature with all others (superset importance:
+Hooker 2004; Liu & Owen 2006; Fruth et al. 2014), and unbiased. It is in the unit of the quantity, the same for every
+method, and exactly zero, to rounding, for an additive quantity and for a feature that is not used.
+
+Pairs are disjoint, and rows as near each other in x_s as rows with the same other features are. Rows are sorted by a
+noisy normal score of x_s, and neighbours are paired. The noise is such that for jointly normal features partners are as
+far apart as the other features leave possible; how much that is, is measured by the variance inflation factor. For
+x₁x₂ of normal features with correlation r that gives √(1 - r²), which is RHALE's own local spread.
+
+Arrays only: `skedasis.engine.scores` chooses the rows, calls the model and keeps what it finds in the results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from skedasis.data.row_hash import row_hashes, uniform
+from skedasis.typing import Bools, Floats, Ints
+
+COLLINEAR = 10.0
+"""Above this variance inflation the other columns determine a feature so closely that the score says little."""
+FEW_PAIRS = 50.0
+"""With fewer effective pairs the error of a score is itself not known."""
+_LARGEST_VIF = 1e4
+_PENALTY = 0.01
+"""Ridge penalty for each regressor, on standardised columns."""
+_FREQUENT, _MOST_LEVELS = 0.01, 30
+"""Levels of nominal columns that are regressors: those of such a share of the rows, at most so many of a column."""
+_ROUNDING = 16.0
+"""Units of rounding, of the largest value of the quantity, below which a score is zero."""
+_WIDEST = 0.999
+
+
+@dataclass(frozen=True)
+class HeterogeneityScore:
+    """A heterogeneity score with its error, and what it rests on.
+
+    Parameters
+    ----------
+    value, std_error : float
+        In units of the quantity.
+    vif : float
+        Variance inflation of the feature's ranks by the other columns: from 1 to 10,000.
+    pairs : int
+        Pairs of rows that swapped their values.
+    effective_pairs : float
+        ``(sum c²)² / sum c⁴``: how many pairs carry the score.
+    quantity_std : float
+        Standard deviation of the quantity over the rows of the score.
+    exact : bool
+        Whether all rows of the data took part.
+    """
+
+    value: float
+    std_error: float
+    vif: float = 1.0
+    pairs: int = 0
+    effective_pairs: float = 0.0
+    quantity_std: float = float("nan")
+    exact: bool = True
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Return the ends of a confidence interval, ``value * exp(-+ z * std_error / value)``.
+
+        Parameters
+        ----------
+        level : float
+            Between 0 and 1.
+        """
+        from scipy.special import ndtri
+
+        if not self.value > 0:
+            return self.value, self.value
+        reach = float(ndtri(0.5 + level / 2)) * self.std_error / self.value
+        # A score whose error exceeds it by far has no upper end.
+        with np.errstate(over="ignore"):
+            return self.value * float(np.exp(-reach)), self.value * float(np.exp(reach))
+
+
+# ------------------------------------------------------------------------------------- the rows
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreRows:
+    """The rows of a score, in the order of their hashes: nothing after this depends on where they stand in the data.
+
+    Parameters
+    ----------
+    rows : ndarray of int, shape (n,)
+        Places among the data's rows.
+    weights : ndarray of float, shape (n,), optional
+        None where all count alike.
+    noise : ndarray of float, shape (n,)
+        Standard normal; the same for all features.
+    half : ndarray of bool, shape (n,)
+        Which rows are in the first half, for judging regressions on rows that they were not fitted on.
+    exact : bool
+        Whether these are all rows.
+    """
+
+    rows: Ints
+    weights: Floats | None
+    noise: Floats
+    half: Bools
+    exact: bool
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+def score_rows(
+    row_id: np.ndarray, weights: Floats | None, limit: int | None, random_state: int
+) -> ScoreRows:
+    """Choose the rows of the score: all, or those with the smallest hashes.
+
+    Parameters
+    ----------
+    row_id : ndarray, shape (N,)
+        What rows are known by.
+    weights : ndarray of float, shape (N,), optional
+        Positive. Where they differ and not all rows fit, rows are drawn in proportion to their weights (the smallest
+        ``-log(u) / w``, priority sampling by exponential keys), and carry ``w / (1 - exp(-w tau))``, tau the smallest
+        key that is left out: sums over them are unbiased.
+    limit : int, optional
+        At most so many rows; None for all.
+    random_state : int
+    """
+    from scipy.special import ndtri
+
+    n = len(row_id)
+    if weights is not None and weights.min() == weights.max():
+        weights = None
+    drawn = uniform(row_hashes(row_id, random_state, "score: rows"))
+    keys = drawn if weights is None else -np.log1p(-drawn) / weights
+    order = np.argsort(keys, kind="stable")
+    exact = limit is None or n <= limit
+    if not exact:
+        left_out = keys[order[limit]]
+        order = order[:limit]
+        if weights is not None:
+            weights = weights / -np.expm1(-weights * left_out)
+    noise = ndtri(uniform(row_hashes(row_id[order], random_state, "score: pairs")))
+    half = row_hashes(row_id[order], random_state, "score: halves") >> np.uint64(63) == 0
+    return ScoreRows(order, None if weights is None else weights[order], noise, half, exact)
+
+
+# --------------------------------------------------------------------------- variance inflation
+
+
+@dataclass(frozen=True, eq=False)
+class Ranks:
+    """A column with an order, as its mid-ranks.
+
+    Parameters
+    ----------
+    values : ndarray of float, shape (n,)
+        In (0, 1): the share of the weight below a row's value, and half of that at it; 0.5 where the value is missing.
+    distinct : int
+        How many values there are.
+    """
+
+    values: Floats
+    distinct: int
+
+
+def mid_ranks(x: Floats, weights: Floats | None = None) -> Ranks:
+    """Return the mid-ranks of a column's values as shares of the total weight.
+
+    Parameters
+    ----------
+    x : ndarray of float, shape (n,)
+        NaN is missing.
+    weights : ndarray of float, shape (n,), optional
+
+    Examples
+    --------
+    >>> mid_ranks(np.array([5.0, 1.0, 5.0, np.nan])).values
+    array([0.66666667, 0.16666667, 0.66666667, 0.5       ])
+    """
+    present = ~np.isnan(x)
+    values, place = np.unique(x[present], return_inverse=True)
+    weight = np.bincount(place, None if weights is None else weights[present], len(values))
+    below = np.cumsum(weight) - weight / 2
+    ranks = np.full(len(x), 0.5)
+    if len(values):
+        ranks[present] = (below / weight.sum())[place]
+    return Ranks(ranks, len(values))
+
+
+def frequent_levels(codes: Ints, weights: Floats | None = None) -> Floats:
+    """Return indicators of a nominal column's frequent levels, (n, L): one fewer than there are, if these are all.
+
+    Parameters
+    ----------
+    codes : ndarray of int, shape (n,)
+        -1 is missing, and a level of its own.
+    weights : ndarray of float, shape (n,), optional
+    """
+    levels, place = np.unique(codes, return_inverse=True)
+    share = np.bincount(place, weights, len(levels))
+    share = share / share.sum()
+    order = np.lexsort((levels, -share))[:_MOST_LEVELS]
+    chosen = order[share[order] >= _FREQUENT]
+    if len(chosen) == len(levels):
+        chosen = chosen[:-1]  # the last follows from the others
+    return (place[:, None] == chosen[None, :]).astype(float)
+
+
+def variance_inflation(
+    columns: Sequence[Ranks | Floats], wanted: Sequence[int], rows: ScoreRows
+) -> Floats:
+    """Return how closely the other columns determine columns: 1 / (1 - R²) of their ranks, R² on held-out rows.
+
+    Parameters
+    ----------
+    columns : sequence of Ranks, or of ndarray of float, shape (n, L)
+        All columns of the data: ranks of those with an order, indicators of levels of the others.
+    wanted : sequence of int
+        Places of the columns asked for; they have ranks.
+    rows : ScoreRows
+
+    Returns
+    -------
+    ndarray of float, shape (len(wanted),)
+        From 1 to 10,000.
+
+    Notes
+    -----
+    Ridge regression on the others' ranks, their squares, and indicators, standardised, with a penalty of 0.01 for each
+    regressor; fitted on one half of the rows and judged on the other, both ways. All columns are regressed at once:
+    with P the inverse of the penalised matrix of second moments, the coefficients of column s, its own columns S left
+    out, are ``-P[:, S] P[S, S]⁻¹``. Time O(n p² + p³) for p regressors; no model row.
+    """
+    w = np.ones(len(rows)) if rows.weights is None else rows.weights / rows.weights.mean()
+    table, owner = _regressors(columns, w)
+    target = {k: int(np.flatnonzero(owner == k)[0]) for k in wanted if (owner == k).any()}
+    found = np.ones(len(wanted))
+    if len(set(owner.tolist())) < 2 or not target:
+        return found
+    left, total = np.zeros(len(wanted)), np.zeros(len(wanted))
+    penalty = _PENALTY * table.shape[1]
+    for fit in (rows.half, ~rows.half):
+        if fit.sum() < 2 or fit.all():
+            continue
+        weight, held = w[fit], w[~fit]
+        middle = weight @ table[fit] / weight.sum()
+        moved = table[fit] - middle
+        inverse = np.linalg.inv((moved * weight[:, None]).T @ moved + penalty * np.eye(len(owner)))
+        judged = table[~fit] - middle
+        for i, k in enumerate(wanted):
+            if k not in target:
+                continue
+            own = np.flatnonzero(owner == k)
+            form = -inverse[:, own] @ np.linalg.inv(inverse[np.ix_(own, own)])
+            form = form[:, 0].copy()  # the ranks come first among a column's own
+            form[own] = 0.0
+            residual = judged[:, target[k]] - judged @ form
+            left[i] += held @ residual**2
+            total[i] += held @ judged[:, target[k]] ** 2
+    known = total > 0
+    ratio = total[known] / np.maximum(left[known], total[known] / _LARGEST_VIF)
+    found[known] = np.clip(ratio, 1.0, _LARGEST_VIF)
+    return found
+
+
+def _regressors(columns: Sequence[Ranks | Floats], w: Floats) -> tuple[Floats, Ints]:
+    """Return standardised regressors (n, p), and the column that each belongs to; constant ones are left out."""
+    parts: list[Floats] = []
+    owner: list[int] = []
+    for k, column in enumerate(columns):
+        if isinstance(column, Ranks):
+            rank = _standardised(column.values[:, None], w)
+            # The square of two values is a line through them.
+            square = rank**2 - 1 if column.distinct > 2 else rank[:, :0]
+            table = np.hstack([rank, _standardised(square, w)])
+        else:
+            table = _standardised(column, w)
+        parts.append(table)
+        owner += [k] * table.shape[1]
+    return np.hstack([np.zeros((len(w), 0)), *parts]), np.array(owner, dtype=np.int64)
+
+
+def _standardised(table: Floats, w: Floats) -> Floats:
+    """Return the columns that vary, with mean 0 and variance 1."""
+    table = table - w @ table / w.sum()
+    spread = np.sqrt(w @ table**2 / w.sum())
+    varies = spread > 1e-9 * np.abs(table).max(axis=0, initial=0.0)
+    return table[:, varies] / spread[varies]
+
+
+# ---------------------------------------------------------------------------- pairs and the score
+
+
+def paired(ranks: Floats | None, vif: float, noise: Floats) -> tuple[Ints, Ints]:
+    """Pair rows that are as near each other in a feature as the other features leave possible.
+
+    Parameters
+    ----------
+    ranks : ndarray of float, shape (n,), optional
+        Mid-ranks of the feature in (0, 1); None for a feature without an order, or of two values.
+    vif : float
+        Variance inflation of the ranks.
+    noise : ndarray of float, shape (n,)
+        Standard normal, one number a row.
+
+    Returns
+    -------
+    first, second : ndarray of int, shape (n // 2,)
+        An odd row is left out.
+
+    Notes
+    -----
+    Rows are sorted by ``ndtri(rank) + sqrt(v / (1 - v)) * noise`` with ``v = 2 / (1 + sqrt(12 vif - 11))``, and
+    neighbours paired. Without dependence (vif 1) only the noise is left: pairs at random.
+    """
+    from scipy.special import ndtri
+
+    v = 2.0 / (1.0 + np.sqrt(12.0 * vif - 11.0))
+    key = noise
+    if ranks is not None and v <= _WIDEST:
+        key = ndtri(ranks) + np.sqrt(v / (1.0 - v)) * noise
+    order = np.argsort(key, kind="stable")[: len(key) // 2 * 2]
+    return order[::2], order[1::2]
+
+
+def swap_score(
+    change: tuple[Floats, Floats],
+    weights: tuple[Floats, Floats] | None,
+    own: Floats,
+    own_weights: Floats | None,
+    eps: float,
+    *,
+    vif: float = 1.0,
+    exact: bool = True,
+) -> HeterogeneityScore:
+    """Return the score of pairs of rows that swapped their values of a feature.
+
+    Parameters
+    ----------
+    change : tuple of two ndarray of float, shape (m,)
+        What the quantity changed by in the first and in the second row of each pair.
+    weights : tuple of two ndarray of float, shape (m,), optional
+        Of the rows. A pair counts by their product.
+    own, own_weights : ndarray of float, shape (n,)
+        The quantity at the rows of the score.
+    eps : float
+        Relative rounding of the quantity: a score below 16 units of it is zero.
+    vif, exact
+        Carried into the result.
+
+    Notes
+    -----
+    The error is that of a mean of c² over disjoint pairs, by the delta method.
+    """
+    first, second = change
+    spread = _std(own, own_weights)
+    m = len(first)
+    if m == 0:
+        return HeterogeneityScore(0.0, 0.0, vif, 0, 0.0, spread, exact)
+    c = (first + second) / 2
+    scale = float(np.abs(c).max())
+    size = float(np.abs(own).max(initial=0.0))
+    share = np.full(m, 1.0 / m)
+    if weights is not None:
+        share = weights[0] * weights[1]
+        share = share / share.sum()
+    # In units of the largest: squares of values of any size are numbers then.
+    square = (c / scale) ** 2 if scale > 0 else c
+    mean = float(share @ square)
+    score = scale * float(np.sqrt(mean))
+    if score <= _ROUNDING * eps * size:
+        return HeterogeneityScore(0.0, 0.0, vif, m, 0.0, spread, exact)
+    variance = float(share**2 @ (square - mean) ** 2)
+    error = scale * float(np.sqrt(variance)) / (2.0 * float(np.sqrt(mean)))
+    effective = mean**2 / float(share**2 @ square**2)
+    return HeterogeneityScore(score, error, vif, m, effective, spread, exact)
+
+
+def _std(values: Floats, weights: Floats | None) -> float:
+    """Return the weighted standard deviation."""
+    if len(values) == 0:
+        return float("nan")
+    scale = float(np.abs(values).max()) or 1.0
+    share = np.full(len(values), 1 / len(values)) if weights is None else weights / weights.sum()
+    moved = values / scale
+    moved = moved - share @ moved
+    return scale * float(np.sqrt(share @ moved**2))
