@@ -55,8 +55,8 @@ class HeterogeneityScore:
         Pairs of rows that swapped their values.
     effective_pairs : float
         ``(sum c²)² / sum c⁴``: how many pairs carry the score.
-    quantity_std : float
-        Standard deviation of the quantity over the rows of the score.
+    quantity_std, quantity_range : float
+        Standard deviation of the quantity over the rows of the score, and its largest value minus its smallest.
     exact : bool
         Whether all rows of the data took part.
     """
@@ -67,6 +67,7 @@ class HeterogeneityScore:
     pairs: int = 0
     effective_pairs: float = 0.0
     quantity_std: float = float("nan")
+    quantity_range: float = float("nan")
     exact: bool = True
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
@@ -363,10 +364,10 @@ def swap_score(
     The error is that of a mean of c² over disjoint pairs, by the delta method.
     """
     first, second = change
-    spread = _std(own, own_weights)
+    spread = _std(own, own_weights), float(np.ptp(own)) if len(own) else float("nan")
     m = len(first)
     if m == 0:
-        return HeterogeneityScore(0.0, 0.0, vif, 0, 0.0, spread, exact)
+        return HeterogeneityScore(0.0, 0.0, vif, 0, 0.0, *spread, exact)
     c = (first + second) / 2
     scale = float(np.abs(c).max())
     size = float(np.abs(own).max(initial=0.0))
@@ -379,11 +380,11 @@ def swap_score(
     mean = float(share @ square)
     score = scale * float(np.sqrt(mean))
     if score <= _ROUNDING * eps * size:
-        return HeterogeneityScore(0.0, 0.0, vif, m, 0.0, spread, exact)
+        return HeterogeneityScore(0.0, 0.0, vif, m, 0.0, *spread, exact)
     variance = float(share**2 @ (square - mean) ** 2)
     error = scale * float(np.sqrt(variance)) / (2.0 * float(np.sqrt(mean)))
     effective = mean**2 / float(share**2 @ square**2)
-    return HeterogeneityScore(score, error, vif, m, effective, spread, exact)
+    return HeterogeneityScore(score, error, vif, m, effective, *spread, exact)
 
 
 def _std(values: Floats, weights: Floats | None) -> float:

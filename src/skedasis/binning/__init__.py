@@ -24,7 +24,7 @@ import numpy as np
 from skedasis.binning.automatic import AutoUniform, Greedy
 from skedasis.binning.base import EXACT, Binning, Segments, Spread
 from skedasis.binning.fixed import Edges, Quantile, Uniform
-from skedasis.binning.optimal import Optimal, for_local
+from skedasis.binning.optimal import Optimal
 from skedasis.cells import Cells, distinct
 from skedasis.data.summary import Column
 from skedasis.errors import DataError, explained
@@ -43,8 +43,11 @@ __all__ = [
     "Uniform",
     "as_binning",
     "fitting",
-    "for_local",
+    "is_fixed",
 ]
+
+CELLS = 32
+"""Cells of an ALE whose bins are "auto": quantiles, unless the feature has few values."""
 
 
 def as_binning(bins: Any, whole: type[Uniform] | type[Quantile]) -> Binning:
@@ -57,47 +60,51 @@ def as_binning(bins: Any, whole: type[Uniform] | type[Quantile]) -> Binning:
         explained(
             "bins",
             repr(bins)[:60],
-            "an int or one of Uniform, Quantile, Edges, AutoUniform, Greedy, Optimal",
+            "'auto', an int or one of Uniform, Quantile, Edges, AutoUniform, Greedy, Optimal",
             "Write for example bins=sd.Uniform(20), or bins=sd.Edges([...]) for your own edges",
         )
     )
 
 
+def is_fixed(bins: Any) -> bool:
+    """Return whether edges were asked for by name: a number of bins, `Uniform`, `Quantile` or `Edges`."""
+    if isinstance(bins, (Uniform, Quantile, Edges)):
+        return True
+    return isinstance(bins, (int, np.integer)) and not isinstance(bins, bool)
+
+
 def fitting(
-    bins: Binning | int, scheme: Binning, column: Column, local: str, jumps: Floats | None = None
+    bins: Any, scheme: Binning, column: Column, local: str, jumps: Floats | None = None
 ) -> Cells:
-    """Return the scheme's fine cells, as they fit the column and the way that local effects are got.
+    """Return the fine cells, as they fit the column and the way that local effects are got.
 
     Parameters
     ----------
-    bins : Binning or int
-        What the user asked for. Fixed bins that were asked for by name stay as they are.
+    bins : Binning, int or "auto"
+        What the user asked for. Edges that were asked for by name stay as they are.
     scheme : Binning
         What that stands for.
     column : Column
-    local : {"slopes", "differences", "secants", "edges"}
+    local : {"slopes", "differences", "integer_steps", "steps", "value_steps", "edges"}
     jumps : ndarray of float, optional
         Where the quantity jumps, if that is known.
 
     Notes
     -----
-    Differences of whole numbers reach from one to the next, so cells start and end there. Secants of a feature with few
-    values reach from each to the next: between them lies no row, and an edge there would tear a jump from its rows.
+    Of step functions the cells are those of an ALE (DESIGN 4.5): bins are chosen among unions of them. Steps between
+    few values have these for edges. Of whole numbers with many values cells start and end at whole numbers.
     """
     if isinstance(scheme, Optimal) and scheme.grid == "jumps":
         return scheme.between(jumps, column)
-    scheme = for_local(scheme, local)
-    if local == "edges" and isinstance(scheme, Optimal) and scheme.by_risk:
+    if local == "value_steps":
+        return Cells(column.distinct_values, "right")
+    of_an_ale = local == "edges" and bins == "auto"
+    if of_an_ale or (local == "steps" and not isinstance(scheme, AutoUniform | Uniform | Edges)):
+        scheme = scheme if is_fixed(bins) else Quantile(CELLS)
+    elif local == "edges" and isinstance(scheme, Optimal) and scheme.by_risk:
         return scheme.across(column)
     cells = scheme.candidates(column)
-    chosen_by_us = not isinstance(bins, (Uniform, Quantile, Edges))
-    if not chosen_by_us or len(cells) == 0:
-        return cells
-    if local == "secants" and isinstance(scheme, (Optimal, Greedy)):
-        values = column.distinct(len(cells) + 1)
-        if values is not None and 2 * len(values) <= column.weight:
-            return Cells(values, "left")
-    if column.integer and local in ("differences", "secants"):
+    if local == "integer_steps" and len(cells) > 0 and not is_fixed(bins):
         # Halfway between two values a cell begins at the upper one.
         return Cells(distinct(np.floor(cells.edges + 0.5)), "left")
     return cells

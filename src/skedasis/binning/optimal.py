@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from skedasis.binning.automatic import Chooser
-from skedasis.binning.base import Binning, Segments, Spread
+from skedasis.binning.base import Segments, Spread
 from skedasis.binning.sharpen import Sharpened, points_of, sharpened
 from skedasis.cells import Cells, distinct
 from skedasis.data.summary import Column
@@ -65,8 +65,9 @@ class Optimal(Chooser):
     come from the rounding of differences. Slopes that are given or known in closed form have no such noise; there it
     is 1e-18, or a constant slope of 1e7 would hide all others.
 
-    The price under "risk" is 1.5 log(N / bins) + 8, times how heavy the tails are; a linear slope costs log N + 1. With
-    secants (piecewise constant models) Eq. 13 takes its place: their slopes are jumps, and every cell differs.
+    The price under "risk" is 1.5 log(N / bins) + 8, times how heavy the tails are; a linear slope costs log N + 1. Of
+    step functions (trees) rises have no slopes that could be constant: there it stands for the fewest bins that tell
+    the curve, which is what ``RHALE(bins="auto")`` takes.
 
     Examples
     --------
@@ -201,13 +202,6 @@ class Optimal(Chooser):
         floor = (spread.noise * largest) ** 2
         linear = self.slopes == "linear" and spread.axis is not None
         return Risk(float(self.min_points or LEAST), linear, floor)
-
-
-def for_local(scheme: Binning, local: str) -> Binning:
-    """Return the scheme that takes a scheme's place where local effects are secants: Eq. 13 for the risk."""
-    if local == "secants" and isinstance(scheme, Optimal) and scheme.by_risk:
-        return Optimal(scheme.max_bins, scheme.alpha, scheme.min_points)
-    return scheme
 
 
 def _no_jumps(column: Column) -> UnsupportedError:

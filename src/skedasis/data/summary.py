@@ -13,8 +13,8 @@ from skedasis.data.schema import Feature
 from skedasis.errors import DataError, explained
 from skedasis.typing import Floats, Ints
 
-FEW = 13
-"""A feature with so few distinct values has its own values for a grid."""
+FEW, MANY_FEW, ROWS_OF_FEW = 13, 64, 10
+"""A feature has few values if it has at most 13, or at most 64 with ten rows or more a value on average."""
 
 
 _PIECE = 16_384
@@ -160,6 +160,21 @@ class Column:
             return None
         values = np.unique(self.x)
         return values if limit is None or len(values) <= limit else None
+
+    @cached_property
+    def distinct_values(self) -> Floats:
+        """Return the sorted distinct values, however many."""
+        return np.unique(self.x)
+
+    def few_values(self) -> Floats | None:
+        """Return the sorted distinct values of a feature that has few of them, None of any other.
+
+        They are its axis then: nothing lies between them, and no method skips one (DESIGN 4.1).
+        """
+        values = self.distinct(MANY_FEW)
+        if values is None or len(values) <= FEW:
+            return values
+        return values if self.weight >= ROWS_OF_FEW * len(values) else None
 
     def order_statistics(self, k: int, steps: Ints | None = None) -> Floats:
         """Return the inverse empirical distribution (R's type 1) at 0, 1/k, …, 1, or at some of these steps.

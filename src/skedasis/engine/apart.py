@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from skedasis.cells import Cells
 from skedasis.data.levels import LevelColumn
 from skedasis.data.source import Source
 from skedasis.data.summary import Column
@@ -17,7 +16,7 @@ from skedasis.errors import DataError, explained
 from skedasis.methods.base import Plan
 from skedasis.methods.levels import LevelPlan
 from skedasis.methods.pairs_base import SideColumn, side_of
-from skedasis.typing import Bools, Ints
+from skedasis.typing import Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +28,7 @@ class Part:
     rows : ndarray of int
         Places among the source's rows, ascending.
     parts : tuple of ndarray of int
-        The same of all models: cells are to suit each of them.
+        The same of all models.
     """
 
     rows: Ints
@@ -51,8 +50,8 @@ class Part:
         mine = [
             replace(t, columns=tuple(_column(c, self.rows, some) for c in t.columns)) for t in tasks
         ]
-        of = {t.key: (whole, t) for whole, t in zip(tasks, mine, strict=True)}
-        plans = {key: _plan(plan, *of[key[1]], self, source) for key, plan in plans.items()}
+        of = {t.key: t for t in mine}
+        plans = {key: _plan(plan, of[key[1]]) for key, plan in plans.items()}
         return some, mine, plans
 
 
@@ -109,16 +108,11 @@ def _nothing(feature: str, rows: int) -> DataError:
     )
 
 
-def _plan(plan: Any, whole: Task, task: Task, part: Part, source: Source) -> Any:
+def _plan(plan: Any, task: Task) -> Any:
     """Return a plan with the same cells for some of the rows."""
     if isinstance(plan, LevelPlan):
         return LevelPlan.of(task.column, plan.order, plan.chosen)
     if isinstance(plan, Plan):
-        if plan.empty is not None:  # secants: no row may see a part of a jump that others cross
-            cells = plan.bins
-            for rows in part.parts:
-                cells = _joined(cells, _column(whole.column, rows, source.only(rows)))
-            plan = replace(plan, cells=cells, empty=_empty(cells, task.column))
         return replace(plan, column=task.column.summary())
     sides = getattr(plan, "sides", None)
     if sides is None:
@@ -131,21 +125,3 @@ def _side(side: SideColumn, column: Any) -> SideColumn:
     if side.levels is None:
         return replace(side, summary=column.summary())
     return side_of(LevelPlan.of(column, side.levels.order, side.levels.chosen))
-
-
-def _empty(cells: Cells, column: Column) -> Bools:
-    """Return which cells hold none of a column's rows."""
-    return np.bincount(cells.locate(column.x) + 1, minlength=len(cells) + 1)[1:] == 0
-
-
-def _joined(cells: Cells, column: Column) -> Cells:
-    """Join neighbouring cells without rows between others: nothing is known of where in such a run the model jumps.
-
-    Those at the ends stay: these rows say nothing of them, but other models' may.
-    """
-    empty = _empty(cells, column)
-    there = np.flatnonzero(~empty)
-    edge = np.arange(1, len(cells))
-    beyond = (edge <= there[0]) | (edge > there[-1])
-    stays = np.flatnonzero(~(empty[:-1] & empty[1:]) | beyond) + 1
-    return cells.keep(np.concatenate([[0], stays, [len(cells)]]))

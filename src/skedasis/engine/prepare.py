@@ -228,12 +228,12 @@ def _plans(
 def _agreeing(task: Task, known: Any, common: Traits | None) -> Any:
     """Return the plan for what the model can do; where several models differ in that, on cells that suit all of them.
 
-    Slopes and differences belong to points and may share cells as they are; secants are taken of all models or of none.
+    Slopes and differences belong to points and may share cells as they are; steps are taken of all models or of none.
     """
     if common is None:
         return task.way.plan(task.column, known)
     plan = task.way.plan(task.column, common)
-    if plan.traits.local == "secants":
+    if plan.traits.local not in ("slopes", "differences"):
         return plan
     return replace(task.way.plan(task.column, known), cells=plan.cells)
 

@@ -76,6 +76,8 @@ def _batch(
     for task in job.tasks:
         for label, bound in bounds.items():
             key = label, task.key
+            if key not in job.plans:  # a further round is for some outputs only
+                continue
             gathered[key] = task.way.local(bound, job.plans[key], keep)
             if key in job.donors:
                 moments, refusal = missing_moments(bound, job.donors[key])

@@ -24,8 +24,10 @@ from skedasis.quantity.base import Traits
 from skedasis.results.pieces import AXIS, LOCAL
 from skedasis.typing import Ints, Json
 
-_LEAST = ("slopes", "differences", "secants", "edges", "levels", "values", "none")
+_LEAST = ("slopes", "differences", "steps", "edges", "levels", "values", "none")
 """Kinds of local effects: models that have the one before can do the ones after."""
+_ASKED = {"value_steps": "differences", "integer_steps": "differences"}
+"""Kinds that follow from the feature where a quantity has differences."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,10 +52,11 @@ def agreement(jobs: Sequence[Job]) -> dict[Any, Traits]:
         plans = [job.plans[key] for job in jobs]
         if not all(isinstance(p, Plan) for p in plans) or _same_cells(plans):
             continue
-        local = max((p.traits.local for p in plans), key=_LEAST.index)
+        kinds = [_ASKED.get(p.traits.local, p.traits.local) for p in plans]
+        local: Any = max(kinds, key=_LEAST.index)
         jumps = [p.traits.jumps for p in plans]
         known = [j for j in jumps if j is not None]
-        said = "secants over fine cells, as for all of the models"
+        said = "differences, as for all of the models"
         every = np.unique(np.concatenate(known)) if len(known) == len(jumps) else None
         agreed[key] = Traits(local, said, all(p.traits.certain for p in plans), every)
     return agreed
@@ -61,9 +64,9 @@ def agreement(jobs: Sequence[Job]) -> dict[Any, Traits]:
 
 def _same_cells(plans: Sequence[Plan]) -> bool:
     """Return whether local effects of the same kind are gathered on the same cells."""
-    secants = {p.traits.local == "secants" for p in plans}
+    steps = {p.traits.local == "steps" for p in plans}
     places = [p.bins.edges if isinstance(p.cells, Cells) else p.grid.points for p in plans]
-    return len(secants) == 1 and all(np.array_equal(places[0], p) for p in places)
+    return len(steps) == 1 and all(np.array_equal(places[0], p) for p in places)
 
 
 @dataclass(frozen=True)

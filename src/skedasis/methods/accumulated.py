@@ -9,13 +9,14 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from skedasis.binning import (
+    AutoUniform,
     Binning,
     Edges,
     Quantile,
     Uniform,
     as_binning,
     fitting,
-    for_local,
+    is_fixed,
 )
 from skedasis.cells import Cells, distinct, uniform_edges
 from skedasis.curves import Accumulate
@@ -23,17 +24,22 @@ from skedasis.data.schema import Feature, find
 from skedasis.data.summary import Column
 from skedasis.errors import ModelOutputError, explained
 from skedasis.methods.base import Bound, Local, Parameters, Plan, chosen, given_for, one_of
+from skedasis.methods.levels import to_neighbours
 from skedasis.moments import Moments, WeightKind
 from skedasis.quantity.base import Traits
 from skedasis.results.accumulated import accumulate
 from skedasis.results.choosing import chosen_bins, spread_of
 from skedasis.results.effect import Effect, Rows
-from skedasis.results.pieces import ACROSS, AXIS, LOCAL
+from skedasis.results.pieces import AXIS, LOCAL, RISE
 from skedasis.results.spec import About, Spec
+from skedasis.results.steps import BOTH, DOWN, UP
+from skedasis.results.value_steps import accumulate_values
 from skedasis.typing import Bools, Center, Floats, Ints
 
 _FINE = 1024
 """Fixed fine cells of a result whose rows are not all kept."""
+
+Bins = Binning | int | Literal["auto"] | Mapping[Any, Any]
 
 
 @dataclass(frozen=True)
@@ -42,7 +48,7 @@ class Accumulated(Parameters):
 
     Parameters
     ----------
-    bins : int, Binning or mapping
+    bins : "auto", int, Binning or mapping
         The scheme, or a number of bins of the method's usual kind; ``{"feature": bins}`` says it for each feature.
     center : {"mean", "start", None}
         What is subtracted: the mean over bins of the mid-values, weighted by their rows; or nothing (the curve starts
@@ -57,7 +63,7 @@ class Accumulated(Parameters):
         Of a categorical feature: only so many of the most frequent levels.
     """
 
-    bins: Binning | int | Mapping[Any, Any] = 20
+    bins: Bins = "auto"
     center: Center = "mean"
     accumulate: Accumulate = "variance"
     ddof: int = 1
@@ -66,8 +72,8 @@ class Accumulated(Parameters):
 
     uses_slopes = True
     scored = True
-    usual: ClassVar[Any] = 20
-    """Bins of features that a mapping does not name."""
+    usual: ClassVar[Binning] = Uniform(20)
+    """What "auto" stands for where local effects belong to points."""
 
     def __post_init__(self) -> None:
         one_of(f"{self.name}(center)", self.center, ("mean", "start", None))
@@ -78,11 +84,11 @@ class Accumulated(Parameters):
 
     def scheme(self, bins: Any) -> Binning:
         """Return the scheme that bins stand for."""
-        return as_binning(bins, Uniform)
+        return self.usual if bins == "auto" else as_binning(bins, Uniform)
 
     def binning(self) -> Binning:
         """Return the scheme, for features of which nothing else is said."""
-        return self.scheme(self.usual if isinstance(self.bins, Mapping) else self.bins)
+        return self.scheme("auto" if isinstance(self.bins, Mapping) else self.bins)
 
     def check(self, features: Sequence[Feature]) -> None:
         """Refuse bins for a feature that is not there."""
@@ -94,34 +100,55 @@ class Accumulated(Parameters):
 
         An ordinal feature of numbers is numeric where edges on its axis are asked for by name: they win.
         """
-        bins = given_for(self.bins, feature, self.usual)
+        bins = given_for(self.bins, feature, "auto")
         explicit = feature.kind == "ordinal" and feature.numeric
         if feature.categorical and not (explicit and isinstance(bins, (Uniform, Quantile, Edges))):
             return self.for_levels(feature)
         return replace(self, bins=bins) if isinstance(self.bins, Mapping) else self
 
     def plan(self, column: Column, traits: Traits) -> Plan:
-        """Choose the fine cells: they depend on the column alone."""
-        scheme = self.binning()
-        bins = scheme if isinstance(self.bins, Mapping) else self.bins
+        """Choose the fine cells: they depend on the column alone.
+
+        Of a feature with few values the curve is made of steps between these, unless slopes were given or edges asked
+        for by name: between two values the model is never asked. Whole numbers with many values of a model without
+        slopes take steps likewise, in bins of their own (DESIGN 4.5).
+        """
+        scheme, bins = self.binning(), "auto" if isinstance(self.bins, Mapping) else self.bins
+        traits = self._fitting(column, traits, fixed=is_fixed(bins), plain=bins == "auto")
         cells = fitting(bins, scheme, column, traits.local, traits.jumps)
-        if traits.local != "secants" or len(cells) == 0:
-            return Plan(column.summary(), traits, cells)
-        cells = without_empty_runs(cells, column)
-        return Plan(column.summary(), traits, cells, empty=_without_rows(cells, column))
+        stepping = traits.local in ("value_steps", "integer_steps") and len(cells) > 0
+        values = column.distinct_values if stepping else None
+        return Plan(column.summary(), traits, cells, values=values)
+
+    def _fitting(self, column: Column, traits: Traits, *, fixed: bool, plain: bool) -> Traits:
+        """Return how local effects are got of a column, where the quantity can do as `traits` say."""
+        if traits.given or column.low == column.high:
+            return traits
+        few = column.few_values() is not None
+        if traits.local == "edges":
+            return _VALUES if few and plain else traits
+        if few and fixed:
+            return Traits("steps", "differences across each row's bin, whose edges were asked for")
+        if few and not isinstance(self.binning(), AutoUniform):
+            return _VALUES
+        if column.integer and traits.local == "differences":
+            return _INTEGERS
+        return traits
 
     def sets(self, plans: Sequence[Plan]) -> int:
-        """Return 2, for a row is evaluated at two edges or on either side of itself; 1 where there are slopes."""
-        return 1 if all(p.traits.local == "slopes" for p in plans) else 2
+        """Return 2, for a row is evaluated at two edges or on either side of itself; 1 for slopes and steps."""
+        one = ("slopes", "value_steps", "integer_steps")
+        return 1 if all(p.traits.local in one for p in plans) else 2
 
     def row_bytes(self, plan: Plan) -> int:
-        """Return the size of a value, a local effect and perhaps a weight."""
-        return 24 if plan.column.weighted else 16
+        """Return the size of a value, the local effects and perhaps a weight."""
+        held = {"steps": 3, "value_steps": 4, "integer_steps": 4}.get(plan.traits.local, 2)
+        return 8 * (held + plan.column.weighted)
 
     def refined(self, plan: Plan) -> Plan:
         """Return a plan with up to 1,024 fixed fine cells, where local effects belong to points."""
         cells, column = plan.bins, plan.column
-        pointwise = plan.traits.local in ("slopes", "differences")
+        pointwise = plan.traits.local in ("slopes", "differences", "integer_steps")
         if not pointwise or not 0 < len(cells) < _FINE // 2:
             return plan
         between = uniform_edges(float(cells.edges[0]), float(cells.edges[-1]), _FINE - len(cells))
@@ -129,8 +156,8 @@ class Accumulated(Parameters):
         return replace(plan, cells=fine, coarse=np.searchsorted(fine.edges, cells.edges))
 
     def local(self, bound: Bound, plan: Plan, keep: Bools | None) -> Local:
-        """Gather the batch's local effects by cell."""
-        cells, column = plan.bins, plan.column
+        """Gather the batch's local effects by cell; in a second round its rises across the bins that were chosen."""
+        cells, column = plan.bins if plan.rises is None else plan.rises, plan.column
         x = bound.column(column.feature.position)
         cell = cells.locate(x)
         inside = cell >= 0
@@ -142,17 +169,59 @@ class Accumulated(Parameters):
             rows = np.flatnonzero(inside)
             bound, cell, x = bound.some(rows), cell[rows], x[rows]
             keep = None if keep is None else keep[rows]
+        if plan.rises is not None:
+            rise = bound.across(column.feature.position, cells.edges, cell)
+            effects = rise / cells.widths.take(cell)
+            moments = {RISE: Moments.of(effects, cell, len(cells), bound.weights)}
+            return Local(moments, chosen({"across": effects}, keep))
+        if plan.values is not None:
+            return self._stepping(bound, plan, (x, cell), keep, beyond)
         effects = self._effects(bound, plan, cell)
         local = Moments.of(effects, cell, len(cells), bound.weights)
-        gathered = Local(
+        return Local(
             {LOCAL: local, AXIS: Moments.of(x, cell, len(cells), bound.weights, like=local)},
             chosen({"x": x, "effect": effects, "weight": bound.weights}, keep),
-            float(max(effects.max(), -effects.min())) if len(effects) else 0.0,
+            _largest(effects),
             beyond,
         )
-        if plan.empty is not None:
-            gathered.moments[ACROSS] = _across(bound, plan, cell)
-        return gathered
+
+    def _stepping(
+        self,
+        bound: Bound,
+        plan: Plan,
+        at: tuple[Floats, Ints],
+        keep: Bools | None,
+        beyond: int,
+    ) -> Local:
+        """Gather the rows' steps to the values beside their own."""
+        (x, cell), values, cells, j = at, plan.values, plan.bins, plan.column.feature.position
+        if values is None:
+            raise TypeError("steps are between values")
+        place = np.searchsorted(values, x)
+        size, w = len(values), bound.weights
+        down, up = to_neighbours(bound, lambda p: {j: values[p]}, place, size)
+        count = Moments.of(up, place, size, w)
+        both = np.stack(
+            [np.where(place > 0, down, np.nan), np.where(place < size - 1, up, np.nan)], axis=1
+        )
+        widths = np.append(np.append(np.nan, np.diff(values)), np.nan)
+        if plan.traits.local == "value_steps":
+            # Cells are closed on the right: a row's own step is the one to it, of the first value the one from it.
+            effects = np.where(place > 0, down / widths[place], up / widths[place + 1])
+        else:
+            slopes = both / np.stack([widths[place], widths[place + 1]], axis=1)
+            known = ~np.isnan(slopes)
+            effects = np.where(known, slopes, 0.0).sum(axis=1) / known.sum(axis=1)
+        local = Moments.of(effects, cell, len(cells), w)
+        moments = {
+            UP: count,
+            DOWN: Moments.of(down, place, size, w, like=count),
+            BOTH: Moments.of(down + up, place, size, w, like=count),
+            LOCAL: local,
+            AXIS: Moments.of(x, cell, len(cells), w, like=local),
+        }
+        kept = {"x": x, "effect": both, "weight": w, "across": effects}
+        return Local(moments, chosen(kept, keep), _largest(effects), beyond)
 
     def _effects(self, bound: Bound, plan: Plan, cell: Ints) -> Floats:
         column, cells = plan.column, plan.bins
@@ -176,34 +245,62 @@ class Accumulated(Parameters):
         self, plan: Plan, local: Local, about: About, *, exact: bool, kind: WeightKind
     ) -> Effect:
         """Choose the bins by merging cells, and accumulate."""
-        cells = plan.bins
-        spec = Spec(
+        spec, rows = self._spec(plan, kind), rows_of(local, exact=exact)
+        effect = self._effect(plan, local, spec, about, rows)
+        notes = {"local_effects": plan.traits.source, "rows_outside": local.outside}
+        return effect.with_provenance({**notes, **plan.notes})
+
+    def _spec(self, plan: Plan, kind: WeightKind) -> Spec:
+        return Spec(
             self.name,
             self.center,
             plan.traits.local,
             self.accumulate,
             self.ddof,
             self.accumulate_se,
-            cells.closed,
+            plan.bins.closed,
             kind,
             self.describe(),
         )
-        r = local.kept
-        rows = Rows(r["x"], r["effect"], r.get("weight"), exact) if r else None
+
+    def _effect(
+        self, plan: Plan, local: Local, spec: Spec, about: About, rows: Rows | None
+    ) -> Effect:
+        """Choose the bins by merging cells, and accumulate."""
+        cells, moments = plan.bins, local.moments
+        if plan.traits.local == "value_steps" and plan.values is not None:
+            every = np.arange(len(cells.edges))
+            return accumulate_values(plan.values, cells, moments, every, spec, about, rows)
+        scheme = self.binning()
+        if spec.parameters.get("bins") == "auto" and spec.pointwise:
+            spec = replace(spec, parameters={**spec.parameters, "bins": scheme.describe()})
         spread = spread_of(spec, local.largest, plan.column.feature.name)
-        asked = self.binning()
-        scheme = for_local(asked, plan.traits.local)
-        whole = plan.column.integer and plan.traits.local == "differences"
-        found = chosen_bins(
-            scheme, cells, local.moments, spec, spread, rows, plan.coarse, whole=whole
-        )
-        effect = accumulate(
+        whole = plan.traits.local == "integer_steps"
+        found = chosen_bins(scheme, cells, moments, spec, spread, rows, plan.coarse, whole=whole)
+        if plan.values is not None:
+            gathered = {**moments, **found.moments}
+            return accumulate_values(
+                plan.values, found.cells, gathered, found.kept, spec, about, rows
+            )
+        return accumulate(
             found.cells, found.moments, found.kept, spec, about, rows, trend=found.trend
         )
-        notes = {"local_effects": plan.traits.source, "rows_outside": local.outside, **plan.notes}
-        if scheme is not asked:
-            notes["bins"] = "by Eq. 13 instead of the risk: secants are jumps, not slopes"
-        return effect.with_provenance(notes)
+
+
+_VALUES = Traits("value_steps", "steps between the feature's values: it has few of them")
+_INTEGERS = Traits("integer_steps", "steps between neighbouring whole numbers that were observed")
+
+
+def rows_of(local: Local, *, exact: bool) -> Rows | None:
+    """Return the rows that were kept."""
+    r = local.kept
+    if not r:
+        return None
+    return Rows(r["x"], r["effect"], r.get("weight"), exact, r.get("across"))
+
+
+def _largest(effects: Floats) -> float:
+    return float(max(effects.max(), -effects.min())) if len(effects) else 0.0
 
 
 def no_derivatives(name: str, column: Column, traits: Traits) -> str:
@@ -212,43 +309,5 @@ def no_derivatives(name: str, column: Column, traits: Traits) -> str:
         f"{name} of {column.feature.name!r}",
         f"a model without derivatives ({traits.source})",
         "a differentiable model",
-        "Use sd.RHALE(), which takes differences over fine cells, or sd.ALE()",
+        "Use sd.RHALE(), which takes differences across bins, or sd.ALE()",
     )
-
-
-def without_empty_runs(cells: Cells, column: Column) -> Cells:
-    """Join neighbouring cells without rows into one.
-
-    Nothing is known of where inside such a run the model jumps, so an edge there would divide nothing.
-    """
-    empty = _without_rows(cells, column)
-    inner = ~(empty[:-1] & empty[1:])
-    return cells.keep(np.concatenate([[0], np.flatnonzero(inner) + 1, [len(cells)]]))
-
-
-def _without_rows(cells: Cells, column: Column) -> Bools:
-    """Return which cells hold no row."""
-    # Shifted by one: rows beyond the edges are counted before the first cell.
-    return np.bincount(cells.locate(column.x) + 1, minlength=len(cells) + 1)[1:] == 0
-
-
-def _across(bound: Bound, plan: Plan, cell: Ints) -> Moments:
-    """Gather the rises across cells without rows, seen by the rows of the cells beside them.
-
-    A piecewise constant model may jump where no row lies. Without this the curve would miss that jump.
-    """
-    cells, column = plan.bins, plan.column
-    k = len(cells)
-    total = Moments.zeros(k)
-    # One more at the end: it answers for the neighbours behind the last cell and, as [-1], before the first.
-    empty = np.append(plan.empty if plan.empty is not None else np.zeros(k, bool), False)
-    for side in (1, -1):
-        rows = np.flatnonzero(empty[cell + side])
-        if len(rows) == 0:
-            continue
-        gap = cell[rows] + side
-        low, high = cells.edges[gap], cells.edges[gap + 1]
-        beside = bound.some(rows)
-        rise = beside.edge_differences(column.feature.position, low, high)
-        total = total.merge(Moments.of(rise / (high - low), gap, k, beside.weights))
-    return total

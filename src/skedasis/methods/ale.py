@@ -11,16 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
-from skedasis.binning import Binning, Edges, Quantile, as_binning
+from skedasis.binning import CELLS, Binning, Edges, Quantile, as_binning
 from skedasis.data.schema import Feature, find
 from skedasis.data.summary import Column
 from skedasis.methods.accumulated import Accumulated
 from skedasis.methods.base import Plan, given_for, one_of
 from skedasis.methods.levels import LevelSteps
 from skedasis.methods.pairs import PairALE
-from skedasis.methods.pairs_base import fixed
+from skedasis.methods.pairs_base import fixed_or_auto
 from skedasis.quantity.base import Traits
 
 
@@ -30,9 +30,11 @@ class ALE(Accumulated):
 
     Parameters
     ----------
-    bins : int, Binning or mapping
-        An integer means `Quantile` bins; ``{"feature": bins}`` says it for each feature (others then get 20). With a
-        scheme that chooses (`Optimal`, …) its fine cells are differenced and then merged.
+    bins : "auto", int, Binning or mapping
+        "auto": 32 quantiles; of a feature with few values (at most 13, or at most 64 with ten rows or more a value)
+        these values, none of which is skipped: the step between two of them is the mean of its ends' means. An integer
+        means `Quantile` bins; ``{"feature": bins}`` says it for each feature. With a scheme that chooses (`Optimal`, …)
+        its fine cells are differenced and then merged. Of two features "auto" means 20 quantiles.
     center, accumulate, ddof, accumulate_se, top_levels
         As in `RHALE`.
     order : None, "similarity", sequence of levels, or a mapping of these by feature
@@ -44,7 +46,8 @@ class ALE(Accumulated):
 
     Notes
     -----
-    At most 2 N model rows a feature; fewer where an edge is the row's own value. For a categorical feature each row at
+    At most 2 N model rows a feature; fewer where an edge is the row's own value. With few values as many, and N once
+    for all such features. For a categorical feature each row at
     most twice, plus once itself for all of them. For two numeric features 4 N,
     whatever the bins; at most 6 N with one categorical feature among the two, 9 N with two.
 
@@ -71,6 +74,7 @@ class ALE(Accumulated):
     empty: Literal["nearest"] | None = "nearest"
 
     uses_slopes = False
+    usual: ClassVar[Binning] = Quantile(CELLS)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -78,7 +82,7 @@ class ALE(Accumulated):
 
     def scheme(self, bins: Any) -> Binning:
         """Return the scheme; the sides of a user's edges belong to the bins as quantiles' do."""
-        scheme = as_binning(bins, Quantile)
+        scheme = self.usual if bins == "auto" else as_binning(bins, Quantile)
         if isinstance(scheme, Edges) and scheme.closed is None:
             return replace(scheme, closed="right")
         return scheme
@@ -103,7 +107,7 @@ class ALE(Accumulated):
 
     def fixed_binning(self, feature: Feature) -> Binning:
         """Return the scheme for one of two features: one that needs no local effects to choose."""
-        return fixed(self.scheme(given_for(self.bins, feature, self.usual)), self.name)
+        return fixed_or_auto(self, given_for(self.bins, feature, "auto"))
 
     def plan(self, column: Column, traits: Traits) -> Plan:
         """Choose the bins; derivatives, even if there are some, are not asked for."""

@@ -22,7 +22,7 @@ from skedasis.errors import DataError, UnsupportedError, explained
 from skedasis.methods.bound import Bound
 from skedasis.moments import WeightKind
 from skedasis.quantity.base import Quantity, Traits
-from skedasis.typing import Bools, Ints, Json
+from skedasis.typing import Bools, Floats, Ints, Json
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,18 +37,21 @@ class Plan:
     cells : Cells or Grid
     notes : dict
         For the provenance.
-    empty : ndarray of bool, optional
-        Cells without rows that the neighbours' rows are to cross.
     coarse : ndarray of int, optional
         Which of the cells' edges were planned, where more were put between them (see `Method.refined`).
+    values : ndarray of float, optional
+        The feature's observed values, where the curve is made of steps between them.
+    rises : Cells, optional
+        Bins that a first round chose: the rows' rises across them are asked for in a second one.
     """
 
     column: Summary
     traits: Traits
     cells: Any
     notes: Json = field(default_factory=dict)
-    empty: Bools | None = None
     coarse: Ints | None = None
+    values: Floats | None = None
+    rises: Cells | None = None
 
     @property
     def bins(self) -> Cells:
@@ -226,6 +229,10 @@ class Method(Protocol):
         """Call the model for one batch; keep the rows that `keep` marks (None: all)."""
         ...
 
+    def further(self, plan: Any, local: Local, score: Any, about: Any) -> Any:
+        """Return the plan of one more round over the rows, after what the rounds before gathered; None for no more."""
+        ...
+
     def read(self, plan: Any, local: Local, about: Any, *, exact: bool, kind: WeightKind) -> Any:
         """Make the result."""
         ...
@@ -315,6 +322,10 @@ class Parameters:
     def refined(self, plan: Plan) -> Plan:
         """Return a plan whose moments allow other bins later. Most plans are what they are."""
         return plan
+
+    def further(self, plan: Plan, local: Local, score: Any, about: Any) -> Plan | None:
+        """Return None: most methods need one round."""
+        return None
 
     def describe(self) -> Json:
         """Return the parameters as plain values."""

@@ -27,8 +27,9 @@ class DALE(Accumulated):
 
     Parameters
     ----------
-    bins : int, Binning or mapping
-        An integer means `Uniform` bins; ``{"feature": bins}`` says it for each feature (others then get 20).
+    bins : "auto", int, Binning or mapping
+        "auto": 20 equal bins; of a feature with few values the steps between these. An integer means `Uniform` bins;
+        ``{"feature": bins}`` says it for each feature.
     center, accumulate, ddof, accumulate_se, top_levels
         As in `RHALE`.
     empty : {"nearest", None}
@@ -76,10 +77,10 @@ class DALE(Accumulated):
 
     def fixed_binning(self, feature: Feature) -> Binning:
         """Return the scheme for one of two features."""
-        return fixed(self.scheme(given_for(self.bins, feature, self.usual)), self.name)
+        return fixed(self.scheme(given_for(self.bins, feature, "auto")), self.name)
 
     def plan(self, column: Column, traits: Traits) -> Plan:
         """Choose the bins; refuse a model without derivatives."""
-        if traits.local == "secants":
+        if traits.local == "steps":
             raise UnsupportedError(no_derivatives(self.name, column, traits))
         return super().plan(column, traits)

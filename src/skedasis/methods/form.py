@@ -49,6 +49,10 @@ class Form:
         """Return the plan as it is: levels, and differences across cells, cannot be cut finer."""
         return plan
 
+    def further(self, plan: Any, local: Any, score: Any, about: Any) -> Any:
+        """Return None: one round is all."""
+        return None
+
     def held(self, plans: Sequence[Any]) -> int:
         """Return 0: rows have no curves."""
         return 0

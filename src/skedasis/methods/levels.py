@@ -7,7 +7,7 @@ accumulated. Rows move to similar levels only, which for numeric features is wha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,9 +20,10 @@ from skedasis.methods.base import Bound, Local, chosen, given_for
 from skedasis.methods.form import Form
 from skedasis.moments import Moments, WeightKind
 from skedasis.results.effect import Effect
-from skedasis.results.levels import BOTH, DOWN, UP, Steps, accumulate_levels, grouped
+from skedasis.results.levels import accumulate_levels, grouped
 from skedasis.results.parts import LevelStats, Rows, joined
 from skedasis.results.spec import About, Spec
+from skedasis.results.steps import BOTH, DOWN, UP, Steps
 from skedasis.typing import Bools, Floats, Ints, Json
 
 MOST_LEVELS = 2000
@@ -139,7 +140,7 @@ class LevelSteps(Form):
         if len(place) == 0 or size == 1:
             down = up = np.zeros(len(place))
         else:
-            down, up = _to_neighbours(bound, plan, place)
+            down, up = to_neighbours(bound, plan.changes, place, size)
         count = Moments.of(up, place, size, weights)
         moments = {
             UP: count,
@@ -186,20 +187,34 @@ class LevelSteps(Form):
         return effect.with_provenance(notes)
 
 
-def _to_neighbours(bound: Bound, plan: LevelPlan, place: Ints) -> tuple[Floats, Floats]:
-    """Return each row's step from the level before and to the level after; zero where there is none.
+def to_neighbours(
+    bound: Bound, changes: Callable[[Ints], dict[int, Any]], place: Ints, size: int
+) -> tuple[Floats, Floats]:
+    """Return each row's step from the value, or level, before and to the one after; zero where there is none.
 
-    Costs the row itself once, and each neighbour once.
+    Parameters
+    ----------
+    bound : Bound
+    changes : callable
+        Returns what puts the values at these places, (n, 1), into the feature's columns.
+    place : ndarray of int, shape (n,)
+        The rows' places among the values.
+    size : int
+        How many values there are: at least two.
+
+    Notes
+    -----
+    Costs each row itself once for all features, and each of its neighbours once.
     """
-    last = len(plan) - 1
+    last = size - 1
     own = bound.at()
     near = np.where(place < last, place + 1, place - 1)
-    moved = bound.sweep_together(plan.changes(near[:, None]), 1)[:, 0]
+    moved = bound.sweep_together(changes(near[:, None]), 1)[:, 0]
     up = np.where(place < last, moved - own, 0.0)
     down = np.where(place < last, 0.0, own - moved)
     inner = np.flatnonzero((place > 0) & (place < last))
     if len(inner):
-        below = plan.changes((place[inner] - 1)[:, None])
+        below = changes((place[inner] - 1)[:, None])
         down[inner] = own[inner] - bound.some(inner).sweep_together(below, 1)[:, 0]
     return down, up
 

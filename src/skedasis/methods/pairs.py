@@ -171,7 +171,7 @@ class PairDALE(PairALE):
     def plan(self, columns: tuple[Any, Any], traits: tuple[Traits, Traits]) -> PairPlan:
         """Choose the bins; refuse categories, and models without derivatives."""
         for column, found in zip(columns, traits, strict=True):
-            if isinstance(column, LevelColumn) or found.local == "secants":
+            if isinstance(column, LevelColumn) or found.local == "steps":
                 got = "a categorical feature" if isinstance(column, LevelColumn) else found.source
                 raise UnsupportedError(
                     explained(

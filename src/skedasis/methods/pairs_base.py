@@ -10,7 +10,7 @@ import numpy as np
 from skedasis.binning import Binning, Edges, Quantile, Uniform
 from skedasis.cells import Cells, Grid
 from skedasis.data.schema import Feature
-from skedasis.data.summary import Summary
+from skedasis.data.summary import Column, Summary
 from skedasis.errors import UnsupportedError, explained
 from skedasis.methods.base import Bound
 from skedasis.methods.levels import LevelPlan
@@ -73,6 +73,23 @@ def places_of(bound: Bound, column: SideColumn) -> Floats:
         return bound.column(column.feature.position)
     place = column.levels.at(bound).astype(float)
     return np.where(place < 0, np.nan, place)
+
+
+@dataclass(frozen=True)
+class OwnValuesOrQuantiles(Binning):
+    """The bins of one of two features where nothing is said: its own values if they are few, else quantiles."""
+
+    k: int = 20
+
+    def candidates(self, column: Column) -> Cells:
+        """Return the cells, closed on the right."""
+        values = column.few_values()
+        return Quantile(self.k).candidates(column) if values is None else Cells(values, "right")
+
+
+def fixed_or_auto(method: Any, bins: Any) -> Binning:
+    """Return the scheme for one of two features, as a method was asked for it."""
+    return OwnValuesOrQuantiles() if bins == "auto" else fixed(method.scheme(bins), method.name)
 
 
 def fixed(scheme: Binning, method: str) -> Binning:

@@ -1,25 +1,36 @@
 """RHALE: robust and heterogeneity-aware ALE (Gkolemis et al. 2023), and UALE, where it came from.
 
-Slopes at the rows as in DALE; bins by the optimal partition, of Eq. 13 or by its risk; the spread of the slopes within
-bins (Eq. 11) says for whom the average is not true. Piecewise constant models have no slopes: there the differences
-over fine cells, secants, take their place (docs/explanation/heterogeneity.md).
+Slopes at the rows as in DALE; bins by the optimal partition, of Eq. 13 or by its risk; the standard deviation of the
+slopes within bins (Eq. 11) says for whom the average is not true. Step functions (ensembles of trees) have no slopes:
+there the curve is that of the ALE, and bins are for reading it (docs/explanation/heterogeneity.md).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
-from skedasis.binning import Binning, Greedy, Optimal
+import numpy as np
+
+from skedasis.binning import Binning, Greedy, Optimal, is_fixed
 from skedasis.curves import Accumulate
 from skedasis.data.schema import Feature
 from skedasis.data.summary import Column
 from skedasis.errors import UnsupportedError, explained
+from skedasis.heterogeneity_score import HeterogeneityScore
 from skedasis.methods.accumulated import Accumulated, no_derivatives
-from skedasis.methods.base import Plan, one_of
+from skedasis.methods.base import Local, Plan, one_of
 from skedasis.methods.levels import LevelSteps
 from skedasis.quantity.base import Traits
+from skedasis.results.accumulated import accumulate
+from skedasis.results.choosing import spread_of
+from skedasis.results.effect import Effect, Rows
+from skedasis.results.pieces import LOCAL, RISE
+from skedasis.results.spec import About, Spec
+from skedasis.results.value_steps import accumulate_values, chosen_for_reading, read_in_bins
+from skedasis.typing import Ints
+
+_IN_BINS = ("steps", "value_steps")
 
 RISK = Optimal(criterion="risk")
 """The usual bins: they beat Eq. 13 at the papers' settings on all their cases (docs/guides/bins.md)."""
@@ -31,8 +42,11 @@ class RHALE(Accumulated):
 
     Parameters
     ----------
-    bins : int, Binning or mapping
-        By default ``Optimal(criterion="risk")``; an integer means `Uniform` bins. The papers' bins are `Optimal()`.
+    bins : "auto", int, Binning or mapping
+        "auto": ``Optimal(criterion="risk")`` of slopes; of step functions and of features with few values the fewest
+        unions of the cells of ``ALE(bins="auto")`` whose polyline tells the curve within a tenth. An integer means
+        `Uniform` bins. The papers' bins are `Optimal()`. Of step functions edges that are asked for by name (`Uniform`,
+        `Quantile`, `Edges`) are cells and bins alike.
     center : {"mean", "start", None}
         "mean" subtracts the mean over bins of the mid-values, weighted by their rows; "start" and None leave zero at
         the left end.
@@ -44,14 +58,21 @@ class RHALE(Accumulated):
         Errors of the bins are added as independent ones are, or by the draft's Eq. 5, which is conservative.
     top_levels : int, optional
         Of a categorical feature: only so many of the most frequent levels.
-    local_effects : {"auto", "slopes", "secants"}
-        "auto" takes slopes unless the model is, or turns out to be, piecewise constant. "slopes" overrules what a look
-        at the model suggested, not what is known of it.
+    local_effects : {"auto", "slopes", "steps"}
+        "auto" takes slopes unless the model is, or turns out to be, piecewise constant, or its slopes do not tell how
+        much the model rises. "slopes" overrules what a look at the model suggested, not what is known of it; "steps"
+        treats the model as a step function.
 
     Notes
     -----
-    N slope rows for all features together where the model has slopes; else 2 N model rows a feature, and for secants up
-    to 2 N more for each side on which a row's cell has a neighbour without rows. The number of bins costs nothing.
+    N slope rows for all features together where the model has slopes, and up to 1,024 model rows a feature to check
+    that they tell how much the model rises; else 2 N model rows a feature. Of step functions, and features with few values,
+    2 N model rows a feature for the curve and up to 2 N more, in a second round, for the rows' rises across the bins
+    that the first one chose. The number of bins costs nothing.
+
+    Of step functions `x`, `value` and `std_error` stand on the edges of the cells, and are those of the ALE; `bins` are
+    the chosen bins. A row's local effect is its rise across its whole bin over the bin's width, so that Eq. 16 adds
+    variances of rises, whatever the cells.
 
     Of an ordinal feature the local effects are the steps between neighbouring levels, each row at most twice plus once
     itself; the same dynamic program groups runs of steps that are alike. A nominal feature has no axis: explained by
@@ -67,18 +88,18 @@ class RHALE(Accumulated):
     >>> import skedasis as sd
     >>> X = np.random.default_rng(0).uniform(-1, 1, size=(400, 2))
     >>> e = sd.explain(lambda X: 5 * X[:, 0] * np.sign(X[:, 1]), X, 0, method=sd.RHALE())
-    >>> bool(e.importance < 0.3), bool(e.score > 2.5)
+    >>> bool(e.importance < 0.3), bool(e.heterogeneity_score > 2.5)
     (True, True)
     """
 
-    bins: Binning | int | Mapping[Any, Any] = RISK
-    local_effects: Literal["auto", "slopes", "secants"] = "auto"
+    local_effects: Literal["auto", "slopes", "steps"] = "auto"
 
-    usual: ClassVar[Any] = RISK
+    usual: ClassVar[Binning] = RISK
+    checks_slopes: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        one_of(f"{self.name}(local_effects)", self.local_effects, ("auto", "slopes", "secants"))
+        one_of(f"{self.name}(local_effects)", self.local_effects, ("auto", "slopes", "steps"))
 
     def for_levels(self, feature: Feature) -> Any:
         """Return the same for an ordinal feature: steps between its levels, in runs that the scheme chooses.
@@ -110,13 +131,57 @@ class RHALE(Accumulated):
 
     def plan(self, column: Column, traits: Traits) -> Plan:
         """Choose the fine cells; the bins are chosen when the slopes are known."""
-        if self.local_effects == "secants":
-            traits = Traits("secants", "secants over fine cells, as asked for")
-        elif self.local_effects == "slopes" and traits.local == "secants":
+        if self.local_effects == "steps":
+            traits = Traits("steps", "differences across bins, as asked for")
+        elif self.local_effects == "slopes" and traits.local == "steps":
             if traits.certain:
                 raise UnsupportedError(no_derivatives(self.name, column, traits))
             traits = Traits("differences", "central differences, as asked for")
         return super().plan(column, traits)
+
+    def further(
+        self, plan: Plan, local: Local, score: HeterogeneityScore | None, about: About
+    ) -> Plan | None:
+        """Return the plan of a second round: the rows' rises across the bins in which the curve is read."""
+        if plan.rises is not None or plan.traits.local not in _IN_BINS or len(plan.bins) == 0:
+            return None
+        if is_fixed(self.bins):  # edges that were asked for are cells and bins alike
+            return None
+        kept = self._chosen(plan, local, score, about)
+        # The rises across single cells are known already.
+        return None if len(kept) > len(plan.bins) else replace(plan, rises=plan.bins.keep(kept))
+
+    def _chosen(
+        self, plan: Plan, local: Local, score: HeterogeneityScore | None, about: About
+    ) -> Ints:
+        """Return the cells' edges at which bins begin and end."""
+        scheme, spec = self.binning(), self._spec(plan, "frequency")
+        if isinstance(scheme, Optimal) and scheme.by_risk:
+            centred = replace(spec, center="mean")
+            return chosen_for_reading(self._on_cells(plan, local, centred, about, None), score)
+        spread = spread_of(spec, local.largest, plan.column.feature.name)
+        return scheme.choose(plan.bins, local.moments[LOCAL], spread)
+
+    def _effect(
+        self, plan: Plan, local: Local, spec: Spec, about: About, rows: Rows | None
+    ) -> Effect:
+        """Choose the bins by merging cells, and accumulate; of step functions read the ALE in bins."""
+        if plan.traits.local not in _IN_BINS or len(plan.bins) == 0:
+            return super()._effect(plan, local, spec, about, rows)
+        effect = self._on_cells(plan, local, spec, about, rows)
+        if plan.rises is None:
+            return read_in_bins(effect, np.arange(len(plan.bins.edges)), local.moments[LOCAL])
+        kept = np.searchsorted(plan.bins.edges, plan.rises.edges)
+        return read_in_bins(effect, kept, local.moments[RISE])
+
+    def _on_cells(
+        self, plan: Plan, local: Local, spec: Spec, about: About, rows: Rows | None
+    ) -> Effect:
+        """Return the ALE on all cells."""
+        cells, every = plan.bins, np.arange(len(plan.bins.edges))
+        if plan.values is not None:
+            return accumulate_values(plan.values, cells, local.moments, every, spec, about, rows)
+        return accumulate(cells, local.moments, every, spec, about, rows)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from skedasis.plots.marks import Band, Bars, Hatch, Line, Panel, Picture
 from skedasis.plots.scale import Axis, clean, shortened, told_apart
 from skedasis.plots.view import BELOW, View
 from skedasis.results.effect import TRUSTED_ROWS, BinStats, Curves, Effect, LevelStats
-from skedasis.results.levels import Steps
+from skedasis.results.steps import Steps
 from skedasis.typing import Floats, Ints
 
 ERROR, SPREAD, ROWS = 0.16, 0.3, 0.36

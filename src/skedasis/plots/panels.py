@@ -150,7 +150,7 @@ def slopes(effect: Effect, *, per_sd: bool = False, across: int = ACROSS) -> Pan
 
 def _accumulated(effect: Effect, bins: BinStats, view: View) -> Panel:
     notes = _notes(effect, bins)
-    if effect.spec.local == "secants":
+    if effect.spec.local == "steps":
         notes = (*notes, "slopes are secants")
     return _curve(
         effect, view, "± heterogeneity (STD)", "average effect", notes, ("effect on ", "")

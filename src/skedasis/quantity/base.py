@@ -26,7 +26,17 @@ FULL_CALL = 10_000
 
 _EPS = float(np.finfo(float).eps)
 
-LocalEffects = Literal["slopes", "differences", "secants", "edges", "levels", "values", "none"]
+LocalEffects = Literal[
+    "slopes",
+    "differences",
+    "steps",
+    "edges",
+    "value_steps",
+    "integer_steps",
+    "levels",
+    "values",
+    "none",
+]
 
 
 @dataclass(frozen=True)
@@ -35,7 +45,7 @@ class Traits:
 
     Parameters
     ----------
-    local : {"slopes", "differences", "secants"}
+    local : {"slopes", "differences", "steps"}
         The best local effects there are: derivatives of its own, central differences, or, because the quantity is
         constant between jumps, only differences over cells.
     source : str
@@ -43,13 +53,17 @@ class Traits:
     certain : bool
         False where it was concluded from a look at a few rows.
     jumps : ndarray of float, optional
-        Where a piecewise constant quantity jumps, sorted: just behind each of these. None where that is not known.
+        Where a piecewise constant quantity jumps, sorted: just behind each of these. None where that is not known: of a
+        model that is called nobody knows it, so no result may depend on it that does not demand it by name.
+    given : bool
+        Whether the derivatives come from a function that the user gave. They are trusted, unlike all others.
     """
 
     local: LocalEffects
     source: str
     certain: bool = True
     jumps: Floats | None = None
+    given: bool = False
 
 
 @dataclass

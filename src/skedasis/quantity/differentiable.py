@@ -107,7 +107,7 @@ class Differentiable(Adapted):
             return Traits("differences", f"central differences: {look.missing}", certain=False)
         if feature.position in look.stepped:
             found = f"secants: {self.__name__} is piecewise constant in this feature (detected)"
-            return Traits("secants", found, certain=False)
+            return Traits("steps", found, certain=False)
         return Traits("slopes", self.source)
 
     def has_mixed(self, output: int | None) -> bool:

@@ -89,7 +89,7 @@ class FromModel(Quantity):
             forest = getattr(self.model, "forest", None)
             jumps = None if forest is None else forest.jumps(feature.position)
             return Traits(
-                "secants", f"secants: {title(self.model)} is piecewise constant", jumps=jumps
+                "steps", f"secants: {title(self.model)} is piecewise constant", jumps=jumps
             )
         return _DIFFERENCES
 

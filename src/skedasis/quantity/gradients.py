@@ -147,7 +147,7 @@ def look(bound: Bound, column: Summary) -> Traits:
     explained = 10 * (column.high - column.low) * np.abs(slope[~sloped & (np.abs(slope) <= loose)])
     if np.count_nonzero(sloped) <= len(x) // 50 and moved.max() > explained.max(initial=0.0):
         found = "secants: the model is piecewise constant (detected)"
-        return Traits("secants", found, certain=False)
+        return Traits("steps", found, certain=False)
     return usual
 
 

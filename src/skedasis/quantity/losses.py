@@ -67,9 +67,9 @@ class Loss(Quantity):
     def traits(self, feature: Feature) -> Traits:
         """Return differences; secants where the prediction, and so its loss, is piecewise constant."""
         if isinstance(self.of, Prediction) and is_classifier(self.of.model):
-            return Traits("secants", "secants: predicted classes are piecewise constant")
+            return Traits("steps", "secants: predicted classes are piecewise constant")
         known: Traits = self.of.traits(feature)
-        return known if known.local == "secants" else super().traits(feature)
+        return known if known.local == "steps" else super().traits(feature)
 
     def computed(self, raw: Any) -> Any:
         """Return the type that the prediction was computed in: a loss, which computes in doubles, hides it.
@@ -191,7 +191,7 @@ class ZeroOne(Loss):
 
     def traits(self, feature: Feature) -> Traits:
         """Return secants: between 0 and 1 there is nothing."""
-        return Traits("secants", "secants: a zero-one loss is piecewise constant")
+        return Traits("steps", "secants: a zero-one loss is piecewise constant")
 
 
 @dataclass(frozen=True, eq=False)

@@ -130,4 +130,4 @@ def _by_heterogeneity(story: Story) -> list[str]:
 
 
 def _secants(effect: Effect) -> bool:
-    return effect.spec.local == "secants"
+    return effect.spec.local == "steps"

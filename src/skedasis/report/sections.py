@@ -134,7 +134,7 @@ def _facts(story: Story, told: Told) -> list[tuple[str, str]]:
 
 def ranking(told: Told, anchors: Mapping[str, str]) -> dict[str, Any]:
     """Return a model's ranking: numbers with their bars, intervals where they are known, and what there is to mind."""
-    secants = sum(e.spec.local == "secants" for e in told.rhale.values())
+    secants = sum(e.spec.local == "steps" for e in told.rhale.values())
     return {
         "caption": _caption(told, secants),
         "heads": _heads(told),
@@ -172,7 +172,7 @@ def _heads(told: Told) -> list[dict[str, str]]:
 def _lines(told: Told, anchors: Mapping[str, str]) -> list[dict[str, Any]]:
     places = {p.feature: p for p in told.places}
     ranks = {r.feature: r for r in told.rhale.ranking()}
-    secants = {f for f, e in told.rhale.items() if e.spec.local == "secants"}
+    secants = {f for f, e in told.rhale.items() if e.spec.local == "steps"}
     ends = {
         f: (p.importance_ends, None if f in secants else p.heterogeneity_ends)
         for f, p in places.items()

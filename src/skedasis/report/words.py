@@ -99,7 +99,7 @@ def scatter(effect: Effect) -> str:
 
 def _compared(effect: Effect) -> str:
     """Say what the heterogeneity means beside the importance, where the two compare."""
-    if effect.spec.local == "secants":
+    if effect.spec.local == "steps":
         # A jump's secant is as steep as its cell is narrow, and so is the spread of secants.
         return (
             f"Heterogeneity {number(effect.score)}, by secants: it compares with that of this model’s other numeric "
@@ -224,7 +224,7 @@ def _of_bins(effect: Effect, *, objected: bool) -> list[str]:
 
 def secants(told: Told) -> str:
     """Say why differences took the place of slopes, where they did; one sentence for all features."""
-    used = [e for e in told.rhale.values() if e.spec.local == "secants"]
+    used = [e for e in told.rhale.values() if e.spec.local == "steps"]
     if not used:
         return ""
     numeric = [e for e in told.rhale.values() if e.levels is None]
@@ -271,7 +271,7 @@ def _gist_of_rows(told: Told) -> str:
     differing = [r for r in ranks if r.heterogeneity > least]
     if not differing:
         return "For every feature, all rows agree with the average."
-    secants = [r.feature for r in differing if told.rhale[r.feature].spec.local == "secants"]
+    secants = [r.feature for r in differing if told.rhale[r.feature].spec.local == "steps"]
     if secants:
         # Secants are on a scale of their own: beside the steps of levels they would always come first.
         others = [r.feature for r in differing if r.feature not in secants]

@@ -62,6 +62,8 @@ class Effect(ShownEffect):
         Weighted standard deviation of the effect over the data, in units of the quantity.
     swap_score : HeterogeneityScore or None
         The heterogeneity score with what it rests on; see `heterogeneity_score`.
+    values : ndarray of float or None
+        The feature's observed values, where the curve is made of steps between them.
     bins : BinStats or None
         None for PDP and ICE, which have none; of a categorical feature the steps from level to level.
     rows, curves
@@ -95,6 +97,7 @@ class Effect(ShownEffect):
     levels: LevelStats | None = None
     missing_point: MissingPoint | None = None
     swap_score: HeterogeneityScore | None = None
+    values: Floats | None = None
 
     def __post_init__(self) -> None:
         locked(self.x, self.value, self.heterogeneity, self.std_error, self.freedom)

@@ -8,7 +8,6 @@ part depends on its level alone, the second moments of each level's pairs of ste
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -20,33 +19,8 @@ from skedasis.moments import Moments
 from skedasis.results.effect import Effect
 from skedasis.results.parts import TRUSTED_ROWS, BinStats, LevelStats, Rows
 from skedasis.results.spec import About, Spec
+from skedasis.results.steps import UP, Steps, step_errors
 from skedasis.typing import Floats, Ints
-
-DOWN, UP, BOTH = "down", "up", "both"
-"""Moments by level: of the step from the level before, of that to the level after, and of both together, which gives
-their covariance."""
-
-
-@dataclass(frozen=True, eq=False)
-class Steps:
-    """The steps between neighbouring levels, and the moments behind them.
-
-    Parameters
-    ----------
-    down, up, both : Moments, L levels
-    pooled : Moments, L - 1 steps
-    """
-
-    down: Moments
-    up: Moments
-    both: Moments
-    pooled: Moments
-
-    @classmethod
-    def of(cls, moments: Mapping[str, Moments]) -> Steps:
-        """Pool the rows of the two levels of each step."""
-        down, up = moments[DOWN], moments[UP]
-        return cls(down, up, moments[BOTH], up.take(slice(0, -1)).merge(down.take(slice(1, None))))
 
 
 def accumulate_levels(
@@ -78,9 +52,7 @@ def accumulate_levels(
     weight = moments[UP].weight  # of the rows at hand: a bootstrap may have drawn none of a level
     share = weight / max(float(weight.sum()), np.finfo(float).tiny)
     places = np.arange(len(levels))
-    known = steps.pooled.weight > 0
-    start = curves.accumulation(np.ones(len(known)), known, places)
-    mean = np.where(known, steps.pooled.mean, 0.0)
+    start, mean = curves.accumulation(np.ones(len(places) - 1), steps.known, places), steps.mean
     value = start @ mean
     matrix, own = start, np.zeros((len(levels), len(levels)))
     if spec.center == "mean":
@@ -88,7 +60,7 @@ def accumulate_levels(
         own = np.broadcast_to(
             -(value - share @ value) / max(float(weight.sum()), np.finfo(float).tiny), own.shape
         )
-    error, freedom = _errors(matrix, own, steps, spec)
+    error, freedom = step_errors(matrix, own, steps, spec)
     stats = _statistics(levels, steps, kept, start, spec)
     return Effect(
         x=levels.array(),
@@ -149,7 +121,7 @@ def _statistics(
         np.where(own, pooled.degrees(spec.ddof, spec.weight_kind), 0.0), first
     )
     variance = np.where(divisor > 0, squares / np.where(divisor > 0, divisor, 1.0), np.nan)
-    error, _ = _errors(form, np.zeros((len(form), len(levels))), steps, spec)
+    error, _ = step_errors(form, np.zeros((len(form), len(levels))), steps, spec)
     spans = [slice(a, b + 1) for a, b in pairwise(kept)]
     count = np.array([levels.count[s].sum() for s in spans])
     return BinStats(
@@ -157,92 +129,12 @@ def _statistics(
         right=names[kept[1:]],
         count=count,
         weight=np.array([levels.weight[s].sum() for s in spans]),
-        effect=form @ np.where(pooled.weight > 0, pooled.mean, 0.0),
+        effect=form @ steps.mean,
         std=np.sqrt(variance),
         std_error=np.where(np.isnan(variance), np.nan, error),
         empty=count == 0,
         trusted=count >= TRUSTED_ROWS,
     )
-
-
-def _errors(forms: Floats, own: Floats, steps: Steps, spec: Spec) -> tuple[Floats, Floats]:
-    """Return standard errors of linear forms of the mean steps, and their degrees of freedom.
-
-    Parameters
-    ----------
-    forms : ndarray of float, shape (m, L - 1)
-        Coefficients of the mean steps.
-    own : ndarray of float, shape (m, L)
-        What each row adds by being at its level: through the centre, which is a mean over rows.
-
-    Notes
-    -----
-    A row at level l moves the form by ``a (d_down - mu_down) + b (d_up - mu_up) + g``; the squares of that are summed
-    over the rows, from the second moments of each level. The factor n / (n - 1) of each step makes the error of a
-    single step that of a mean of n rows. With sampling weights each level's sum is scaled by its effective size, which
-    takes the weights to have nothing to do with the steps.
-    """
-    kind, pooled = spec.weight_kind, steps.pooled
-    size = np.where(pooled.weight > 0, pooled.weight, 1.0)
-    free = pooled.degrees(1, kind)
-    (a, b), up, seen = coefficients(forms, steps, spec), steps.up, Scatter.of(steps)
-    sums = a**2 * seen.down + b**2 * seen.up + 2 * a * b * seen.both + own**2 * up.weight
-    sums += 2 * own * up.weight * (a * seen.off_down + b * seen.off_up)
-    ratio = np.where(up.weight > 0, up.weight2 / np.where(up.weight > 0, up.weight, 1.0), 1.0)
-    sums = np.maximum(sums, 0.0) * (1.0 if kind == "frequency" else ratio)
-    variance = sums.sum(axis=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        shares = sums / variance[:, None]
-        freedom = 1.0 / (shares**2 / np.maximum(up.effective(kind) - 1.0, 1.0)).sum(axis=1)
-    freedom = np.where(variance > 0, freedom, np.inf)
-    if spec.accumulate_se == "sum":
-        single = np.sqrt(np.where(free > 0, pooled.m2 / np.where(free > 0, free * size, 1.0), 0.0))
-        return np.abs(forms) @ single, freedom
-    return np.sqrt(variance), freedom
-
-
-@dataclass(frozen=True, eq=False)
-class Scatter:
-    """Second moments, by level, of how far the rows' two steps are from those pooled; each an array of L numbers.
-
-    Parameters
-    ----------
-    down, up, both : ndarray of float
-        Weighted sums of squares, and of products.
-    off_down, off_up : ndarray of float
-        The level's own mean steps minus those pooled; 0 for the step that does not exist.
-    """
-
-    down: Floats
-    up: Floats
-    both: Floats
-    off_down: Floats
-    off_up: Floats
-
-    @classmethod
-    def of(cls, steps: Steps) -> Scatter:
-        """Gather the scatter around the pooled steps."""
-        down, up, both = steps.down, steps.up, steps.both
-        off_down = down.mean - np.append(0.0, steps.pooled.mean)
-        off_up = up.mean - np.append(steps.pooled.mean, 0.0)
-        # The first level has no step before it, the last none after: their moments are of zeros.
-        off_down[0] = off_up[-1] = 0.0
-        square_down = down.m2 + down.weight * off_down**2
-        square_up = up.m2 + up.weight * off_up**2
-        product = (both.m2 - down.m2 - up.m2) / 2 + up.weight * off_down * off_up
-        product[0] = product[-1] = 0.0
-        square_down[0] = square_up[-1] = 0.0
-        return cls(square_down, square_up, product, off_down, off_up)
-
-
-def coefficients(forms: Floats, steps: Steps, spec: Spec) -> tuple[Floats, Floats]:
-    """Return what a row of each level adds to forms of the mean steps, by its step down and by that up: (m, L) each."""
-    pooled = steps.pooled
-    size = np.where(pooled.weight > 0, pooled.weight, 1.0)
-    free = pooled.degrees(1, spec.weight_kind)
-    part = forms * np.where(free > 0, np.sqrt(size / np.where(free > 0, free, 1.0)), 1.0) / size
-    nothing = np.zeros((len(forms), 1))
-    return np.hstack([nothing, part]), np.hstack([part, nothing])
 
 
 def _spread(levels: LevelStats, steps: Steps, stats: BinStats, about: About, spec: Spec) -> Floats:

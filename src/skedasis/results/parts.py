@@ -97,21 +97,30 @@ class Rows:
     x : ndarray of float, shape (r,)
         The feature's values; of a categorical feature the places of its levels.
     effect : ndarray of float, shape (r,) or (r, 2), optional
-        Local effects: slopes; of a categorical feature the steps from the level before and to the level after, NaN
-        where there is none. None for PDP and ICE.
+        What the curve is made of: slopes, or differences across cells; of a feature with few values, of whole numbers
+        and of categories the steps from the value before and to the value after, NaN where there is none. None for PDP
+        and ICE.
     weight : ndarray of float, shape (r,), optional
         None means 1 each.
     exact : bool
         Whether these are all rows that took part; otherwise they are a seeded sample.
+    across : ndarray of float, shape (r,), optional
+        The rows' rises across their bins over the bins' widths, where the effect itself is made of finer differences.
     """
 
     x: Floats
     effect: Floats | None = None
     weight: Floats | None = None
     exact: bool = True
+    across: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.x)
+
+    @property
+    def local(self) -> Floats | None:
+        """Return the local effects whose standard deviation the bins report, (r,); of categories the steps, (r, 2)."""
+        return self.effect if self.across is None else self.across
 
 
 @dataclass(frozen=True, eq=False)

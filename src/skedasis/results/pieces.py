@@ -14,8 +14,8 @@ from skedasis.results.spec import Spec
 from skedasis.results.trend import Lines, lines
 from skedasis.typing import Bools, Floats, Ints
 
-LOCAL, ACROSS, AXIS = "local", "across", "axis"
-"""Moments of the local effects; of the rises across cells without rows, seen by their neighbours; of the feature."""
+LOCAL, AXIS, RISE = "local", "axis", "rise"
+"""Moments by cell of the local effects and of the feature; by bin of the rows' rises across it over its width."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,10 +198,6 @@ def _differences(
         for values in (fine.m2, fine.degrees(spec.ddof, kind), fine.effective(kind) - 1)
     )
     pooled = np.where(divisor > 0, squares / np.where(divisor > 0, divisor, 1.0), np.nan)
-    if ACROSS in moments:
-        crossed = moments[ACROSS].arrays()
-        gap = (fine.count == 0) & (moments[ACROSS].count > 0)
-        fine = Moments(**{k: np.where(gap, crossed[k], a) for k, a in fine.arrays().items()})
     group = np.repeat(np.arange(len(starts)), np.diff(kept))
     return Pieces(
         np.where(fine.weight > 0, fine.mean, np.nan),

@@ -21,7 +21,6 @@ from skedasis.binning import (
     Uniform,
     as_binning,
     fitting,
-    for_local,
 )
 from skedasis.cells import Cells
 from skedasis.data.summary import Column
@@ -30,11 +29,13 @@ from skedasis.moments import Moments
 from skedasis.results.accumulated import accumulate
 from skedasis.results.choosing import Chosen, chosen_bins, spread_of
 from skedasis.results.effect import Effect, Rows
-from skedasis.results.levels import Steps, accumulate_levels, grouped
+from skedasis.results.levels import accumulate_levels, grouped
 from skedasis.results.marginal import marginal
 from skedasis.results.parts import LevelStats
-from skedasis.results.pieces import AXIS, LOCAL
+from skedasis.results.pieces import AXIS, LOCAL, RISE
 from skedasis.results.spec import Spec
+from skedasis.results.steps import BOTH, DOWN, UP, Steps
+from skedasis.results.value_steps import accumulate_values, chosen_for_reading, read_in_bins
 from skedasis.typing import Bools, Floats, Ints
 
 
@@ -80,8 +81,10 @@ def _recut(effect: Effect, cells: Cells, bins: Binning | int) -> Effect:
         scheme = bins = replace(scheme, closed="right")  # as `MPlot` and `ALE` read them
     spec, rows = _with_bins(effect.spec, scheme), effect.rows
     complete = rows is not None and rows.exact
-    if spec.pointwise and complete and rows is not None and rows.effect is not None:
-        result = _from_rows(effect, bins, scheme, spec, rows, rows.effect)
+    if spec.on_cells:
+        result = _reread(effect, cells, scheme, spec)
+    elif spec.pointwise and complete and rows is not None and rows.local is not None:
+        result = _from_rows(effect, bins, scheme, spec, rows, rows.local)
     else:
         column = (
             _column(effect, rows) if complete and rows is not None else _stand_in(effect, cells)
@@ -155,8 +158,9 @@ def _from_rows(
     axis = Moments.of(rows.x[inside], cell[inside], len(cells), w, like=gathered)
     largest = float(np.abs(local[inside]).max(initial=0.0))
     spec = replace(spec, closed=cells.closed)
-    moments = {LOCAL: gathered, AXIS: axis}
-    whole = _column(effect, rows).integer and spec.local == "differences"
+    by_value = {k: m for k, m in effect.moments.items() if k in (UP, DOWN, BOTH)}
+    moments = {LOCAL: gathered, AXIS: axis, **by_value}
+    whole = spec.local == "integer_steps"
     spread = spread_of(spec, largest)
     found = chosen_bins(scheme, cells, moments, spec, spread, rows, whole=whole)
     result = _read(effect, found, spec)
@@ -170,7 +174,9 @@ def _read(effect: Effect, found: Chosen, spec: Spec) -> Effect:
     about, rows = effect.about, effect.rows
     if spec.local == "values":
         return marginal(found.cells, found.moments, found.kept, spec, about, rows)
-    cells, moments, kept = found.cells, found.moments, found.kept
+    cells, moments, kept = found.cells, {**effect.moments, **found.moments}, found.kept
+    if effect.values is not None:
+        return accumulate_values(effect.values, cells, moments, kept, spec, about, rows)
     return accumulate(cells, moments, kept, spec, about, rows, trend=found.trend)
 
 
@@ -203,7 +209,6 @@ def _from_cells(
     effect: Effect, cells: Cells, scheme: Binning, spec: Spec, column: Column
 ) -> Effect:
     """Choose among the existing edges: exact where the scheme's are among them."""
-    scheme = for_local(scheme, spec.local)
     differences = not spec.pointwise
     if differences and isinstance(scheme, (Optimal, Greedy)):
         places, moved = np.arange(len(cells.edges)), np.zeros(1, dtype=bool)
@@ -224,7 +229,7 @@ def _from_cells(
         )
     part = slice(places[0], places[-1])
     cells, places = Cells(cells.edges[places[0] : places[-1] + 1], cells.closed), places - places[0]
-    moments = {name: m.take(part) for name, m in effect.moments.items()}
+    moments = {name: effect.moments[name].take(part) for name in (LOCAL, AXIS)}
     fine = moments[LOCAL].pool(places[:-1])
     spread = spread_of(spec, _largest(fine))
     result = _read(effect, chosen_bins(scheme, cells, moments, spec, spread, None, places), spec)
@@ -232,6 +237,51 @@ def _from_cells(
         return result
     note = {"exact": False, "approximated": "edges moved to those of the nearest fine cells"}
     return result.with_provenance(note)
+
+
+def _reread(effect: Effect, cells: Cells, scheme: Binning, spec: Spec) -> Effect:
+    """Return other bins for a curve that stands on all cells: unions of these."""
+    if isinstance(scheme, Optimal) and scheme.by_risk:
+        kept = chosen_for_reading(effect, effect.swap_score)
+    elif isinstance(scheme, (Optimal, Greedy)):
+        fine = effect.moments[LOCAL]
+        kept = scheme.choose(cells, fine, spread_of(spec, _largest(fine)))
+    else:
+        wanted = scheme.candidates(_stand_in(effect, cells)).edges
+        kept, moved = _nearest(cells, wanted)
+        if moved.any() or kept[0] != 0 or kept[-1] != len(cells):
+            raise UnsupportedError(
+                explained(
+                    f"rebin of a {spec.method}",
+                    "edges that are no edges of its cells, or leave some out",
+                    "unions of its cells: a row's differences belong to them",
+                    "Explain again with these bins, or give a part of e.cells.edges, its ends included, as sd.Edges",
+                )
+            )
+    stats, rises = effect.bins, None
+    same = stats is not None and np.array_equal(
+        cells.edges[kept], np.append(stats.left, stats.right[-1:])
+    )
+    if same:
+        rises = effect.moments.get(RISE, effect.moments[LOCAL])
+    elif len(kept) == len(cells.edges):
+        rises = effect.moments[LOCAL]
+    plain = {k: m for k, m in effect.moments.items() if k != RISE}
+    result = read_in_bins(replace(effect, spec=spec, moments=plain), kept, rises)
+    if rises is not None:
+        return result
+    bins = ", ".join(f"{z:.6g}" for z in cells.edges[kept])
+    note = (
+        "the rows' rises across these bins are not known: std and heterogeneity are NaN; explain again with "
+        f"bins=sd.Edges([{bins}])"
+    )
+    return replace(result, rows=_without_rises(result.rows)).with_provenance(
+        {"rebinned_note": note}
+    )
+
+
+def _without_rises(rows: Rows | None) -> Rows | None:
+    return None if rows is None else replace(rows, across=None)
 
 
 def _nearest(cells: Cells, wanted: Floats) -> tuple[Ints, Bools]:

@@ -21,10 +21,11 @@ class Spec:
     method : str
         "ALE", "RHALE", "PDP", …
     center : {"mean", "start", "anchor", None}
-    local : {"slopes", "differences", "secants", "edges", "levels", "values", "none"}
-        Where the rows' local effects came from. Slopes, central differences and the values of an M-plot belong to
-        points and may be put into any bins; secants, the "edges" of an ALE and the steps between "levels" belong to
-        their cells.
+    local : str
+        Where the rows' local effects came from. "slopes", central "differences" and the "values" of an M-plot belong to
+        points and may be put into any bins. Differences across cells belong to these: those of an ALE ("edges"), those
+        of step functions that are read in bins ("steps"), and steps between few values ("value_steps"), between whole
+        numbers ("integer_steps"; any bins are sums of them) and between "levels". "none" are curves.
     accumulate, ddof, accumulate_se
         As in `RHALE`.
     closed : {"left", "right"}
@@ -50,7 +51,12 @@ class Spec:
     @property
     def pointwise(self) -> bool:
         """Return whether local effects belong to points of the axis, not to cells."""
-        return self.local in ("slopes", "differences", "values")
+        return self.local in ("slopes", "differences", "integer_steps", "values")
+
+    @property
+    def on_cells(self) -> bool:
+        """Return whether the curve stands on all cells, whatever bins it is read in."""
+        return self.local in ("steps", "value_steps")
 
     @property
     def mean_alone(self) -> bool:

@@ -41,7 +41,7 @@ def places(effects: Effects, seed: int) -> tuple[Place, ...]:
             rank.heterogeneity,
             across[rank.feature],
             up[rank.feature],
-            effects[rank.feature].spec.local != "secants",
+            effects[rank.feature].spec.local != "steps",
         )
         for rank in effects.ranking()
     )

@@ -91,7 +91,7 @@ def ledger(
     total = _variance(values, weight)
     if len(values) < 2 or not total > (NOISE * float(np.abs(values).max())) ** 2:
         return None, "It is the same for all rows: there is nothing to explain."
-    taken = {n: ale[n] if e.spec.local == "secants" else e for n, e in rhale.items()}
+    taken = {n: ale[n] if e.spec.local == "steps" else e for n, e in rhale.items()}
     parts = {n: at_rows(e, source) for n, e in taken.items()}
     summed = np.sum(list(parts.values()), axis=0)
     additive = 1 - _variance(values - summed, weight) / total

@@ -109,7 +109,7 @@ def candidates(effects: Sequence[Effects]) -> list[str]:
     """
     share: dict[str, float] = {}
     for of in effects:
-        kinds = {name: e.spec.local == "secants" for name, e in of.items()}
+        kinds = {name: e.spec.local == "steps" for name, e in of.items()}
         for secants in (False, True):
             some = {n: e.score for n, e in of.items() if kinds[n] == secants and _drawable(e)}
             scale = max(of[n].importance for n in some) if some and not secants else 0.0

@@ -15,8 +15,8 @@ import numpy as np
 
 from skedasis.moments import Moments
 from skedasis.results.effect import Effect
-from skedasis.results.levels import DOWN, UP, Steps
 from skedasis.results.pieces import LOCAL
+from skedasis.results.steps import DOWN, UP, Steps
 from skedasis.typing import Bools, Center, Floats, Ints
 
 Of = Literal["value", "bins", "importance"]

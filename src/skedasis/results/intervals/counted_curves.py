@@ -11,7 +11,7 @@ from skedasis.cells import Cells
 from skedasis.moments import Moments
 from skedasis.results.effect import Effect
 from skedasis.results.intervals.counted import Of, joined, reached, scatter, total_of
-from skedasis.results.pieces import ACROSS, AXIS, LOCAL
+from skedasis.results.pieces import AXIS, LOCAL
 from skedasis.typing import Bools, Floats, Ints
 
 
@@ -74,11 +74,6 @@ class Accumulated:
         """Return slopes, and where there are some: (P, R)."""
         local = moments[LOCAL]
         known, slope = local.weight > 0, local.mean
-        across = self.effect.moments.get(ACROSS)
-        if across is not None and not self.effect.spec.pointwise:
-            # Seen by the neighbours' rows, which are not kept: it stays as it is.
-            gap = ((self.effect.moments[LOCAL].count == 0) & (across.count > 0))[:, None]
-            known, slope = known | gap, np.where(gap, across.mean[:, None], slope)
         return slope, known
 
     def scatter(self, start: Floats, moments: Mapping[str, Moments]) -> Floats:

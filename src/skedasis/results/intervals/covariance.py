@@ -12,8 +12,8 @@ from skedasis.results.intervals.counted import runs
 from skedasis.results.intervals.counted_curves import located, trended
 from skedasis.results.intervals.redrawn import FromCurves, correlated
 from skedasis.results.intervals.replicate import binned
-from skedasis.results.levels import Scatter, Steps, coefficients
 from skedasis.results.pieces import LOCAL, Linear, linear
+from skedasis.results.steps import Scatter, Steps, coefficients
 from skedasis.typing import Floats
 
 MOST = 2000

@@ -19,7 +19,7 @@ from skedasis.results.effect import Effect
 from skedasis.results.intervals.counted_curves import Accumulated
 from skedasis.results.intervals.redrawn import FromMoments
 from skedasis.results.intervals.summed import Columns
-from skedasis.results.pieces import ACROSS, AXIS, LOCAL
+from skedasis.results.pieces import AXIS, LOCAL
 from skedasis.results.rebin import fine_cells
 from skedasis.typing import Floats
 
@@ -113,8 +113,6 @@ class _Reader:
         if e.spec.local == "values":
             bins = moments[LOCAL].pool(found.kept[:-1])
             return self._means(bins, self.cells.keep(found.kept))
-        if ACROSS in self.own:
-            moments[ACROSS] = self.own[ACROSS]
         curve = accumulate(self.cells, moments, found.kept, e.spec, e.about, None, found.trend)
         return curve(e.x)
 

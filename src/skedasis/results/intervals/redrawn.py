@@ -14,9 +14,9 @@ from skedasis.resample import generator
 from skedasis.results.effect import Effect
 from skedasis.results.intervals.counted import Form, Of, Stepped, needs
 from skedasis.results.intervals.counted_curves import Bent
-from skedasis.results.levels import BOTH, DOWN, UP
 from skedasis.results.parts import Curves
 from skedasis.results.pieces import AXIS, LOCAL
+from skedasis.results.steps import BOTH, DOWN, UP
 from skedasis.typing import Floats
 
 _NUMBERS = 1_000_000

@@ -18,9 +18,9 @@ from skedasis.results.intervals.counted import Form, Marginal, Of, Stepped, need
 from skedasis.results.intervals.counted_curves import Accumulated, accumulated
 from skedasis.results.intervals.redrawn import FromCurves, FromMoments
 from skedasis.results.intervals.summed import Columns, Counted
-from skedasis.results.levels import DOWN, UP
 from skedasis.results.parts import Curves, Rows
 from skedasis.results.pieces import AXIS, LOCAL
+from skedasis.results.steps import DOWN, UP
 from skedasis.typing import Floats
 
 Source = Literal["rows", "moments"]
@@ -119,8 +119,6 @@ def resampler(effect: Effect) -> FromRows | Averaged | Fixed:
       last steps with rows (a step has rows unless both of its levels are left out). Between them the effect is joined
       as it is where the data themselves leave a bin empty. An effect that starts at zero on the left is not known
       at all in a draw without rows in its first bin or step.
-
-    What rows beside an empty cell saw across it (secants) stays as it is: these rows are not known by then.
 
     Where rows are few a bootstrap is too narrow, and a bin of a single row adds nothing to it: that is what
     `BinStats.trusted` and `LevelStats.count` warn of.

@@ -20,9 +20,9 @@ from skedasis.results.intervals.counted import Form, Stepped, needs
 from skedasis.results.intervals.counted_curves import Accumulated, Bent
 from skedasis.results.intervals.redrawn import FromMoments
 from skedasis.results.intervals.replicate import Fixed, FromRows, source_of
-from skedasis.results.levels import UP
 from skedasis.results.pieces import AXIS, LOCAL
 from skedasis.results.statistics.percentiles import Percentiles
+from skedasis.results.steps import UP
 from skedasis.typing import Floats, Ints
 
 GROUPS = 2048

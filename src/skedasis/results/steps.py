@@ -1,0 +1,203 @@
+"""Steps between neighbouring values of a feature, or levels: their means, and what is known of their errors.
+
+A row takes two steps: from the value before to its own, and from its own to the value after. So a step is seen by the
+rows of both its ends, and rows share steps. Since a row's part depends on its value alone, the second moments of each
+value's pairs of steps are enough for all errors.
+
+Of categories a step pools the rows of both ends. Of numbers it is the mean of its two ends' means, ½ mean over the rows
+at v + ½ mean over the rows at v': no direction is preferred, whatever the counts (DESIGN 4.1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from skedasis import curves
+from skedasis.moments import Moments, WeightKind
+from skedasis.results.spec import Spec
+from skedasis.typing import Bools, Floats
+
+DOWN, UP, BOTH = "down", "up", "both"
+"""Moments by value: of the step from the value before, of that to the value after, and of both together, which gives
+their covariance."""
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """The steps between L neighbouring values, and the moments behind them.
+
+    Parameters
+    ----------
+    down, up, both : Moments, L values
+    pooled : Moments, L - 1 steps
+        Of the rows of both ends together.
+    halves : bool
+        Whether a step is the mean of its ends' means instead of that of all rows of both.
+    """
+
+    down: Moments
+    up: Moments
+    both: Moments
+    pooled: Moments
+    halves: bool = False
+
+    @classmethod
+    def of(cls, moments: Mapping[str, Moments], *, halves: bool = False) -> Steps:
+        """Return the steps of moments by value; `BOTH` may be left out where no errors are asked for."""
+        down, up = moments[DOWN], moments[UP]
+        pooled = up.take(slice(0, -1)).merge(down.take(slice(1, None)))
+        return cls(down, up, moments.get(BOTH, up), pooled, halves)
+
+    @property
+    def known(self) -> Bools:
+        """Return which steps have rows at an end."""
+        return self.pooled.weight > 0
+
+    @property
+    def ends(self) -> tuple[Floats, Floats]:
+        """Return what the means of the lower and of the upper end count in each step: half, or all if it is alone."""
+        lower, upper = self.up.weight[:-1] > 0, self.down.weight[1:] > 0
+        both = np.where(lower & upper, 0.5, 1.0)
+        return np.where(lower, both, 0.0), np.where(upper, both, 0.0)
+
+    @property
+    def mean(self) -> Floats:
+        """Return the mean steps; 0 where nothing is known of one."""
+        if not self.halves:
+            return np.where(self.known, self.pooled.mean, 0.0)
+        lower, upper = self.ends
+        return lower * self.up.mean[:-1] + upper * self.down.mean[1:]
+
+    def error2(self, kind: WeightKind) -> Floats:
+        """Return the squared standard error of each step by itself; 0 where it has no variance."""
+        if not self.halves:
+            free = self.pooled.degrees(1, kind)
+            size = np.where(self.pooled.weight > 0, self.pooled.weight, 1.0)
+            return np.where(free > 0, self.pooled.m2 / np.where(free > 0, free, 1.0) / size, 0.0)
+        lower, upper = self.ends
+        up, down = (
+            np.nan_to_num(m.variance(1, kind)) / np.where(m.weight > 0, m.effective(kind), 1.0)
+            for m in (self.up, self.down)
+        )
+        return lower**2 * up[:-1] + upper**2 * down[1:]
+
+
+@dataclass(frozen=True, eq=False)
+class Scatter:
+    """Second moments, by value, of how far the rows' two steps are from their means; each an array of L numbers.
+
+    Parameters
+    ----------
+    down, up, both : ndarray of float
+        Weighted sums of squares, and of products.
+    off_down, off_up : ndarray of float
+        The value's own mean steps minus those pooled; 0 for the step that does not exist, and where steps are the means
+        of their ends' means.
+    """
+
+    down: Floats
+    up: Floats
+    both: Floats
+    off_down: Floats
+    off_up: Floats
+
+    @classmethod
+    def of(cls, steps: Steps) -> Scatter:
+        """Gather the scatter."""
+        return cls._of_ends(steps) if steps.halves else cls._of_pooled(steps)
+
+    @classmethod
+    def _of_pooled(cls, steps: Steps) -> Scatter:
+        """Gather the scatter around the pooled steps."""
+        down, up, both = steps.down, steps.up, steps.both
+        off_down = down.mean - np.append(0.0, steps.pooled.mean)
+        off_up = up.mean - np.append(steps.pooled.mean, 0.0)
+        # The first level has no step before it, the last none after: their moments are of zeros.
+        off_down[0] = off_up[-1] = 0.0
+        square_down = down.m2 + down.weight * off_down**2
+        square_up = up.m2 + up.weight * off_up**2
+        product = (both.m2 - down.m2 - up.m2) / 2 + up.weight * off_down * off_up
+        product[0] = product[-1] = 0.0
+        square_down[0] = square_up[-1] = 0.0
+        return cls(square_down, square_up, product, off_down, off_up)
+
+    @classmethod
+    def _of_ends(cls, steps: Steps) -> Scatter:
+        """Gather the scatter around the ends' own means; a value of one row takes its neighbours' variance."""
+        down, up, both = steps.down, steps.up, steps.both
+        alone = up.count <= 1
+        product = np.where(alone, 0.0, (both.m2 - down.m2 - up.m2) / 2)
+        product[0] = product[-1] = 0.0
+        squares: list[Floats] = []
+        for part, end in ((down, 0), (up, -1)):
+            variance = np.where(
+                alone, np.nan, part.m2 / np.where(part.weight > 0, part.weight, 1.0)
+            )
+            variance[end] = np.nan  # there is no such step
+            square = curves.borrowed(variance) * part.weight
+            square[end] = 0.0
+            squares.append(square)
+        nothing = np.zeros(len(product))
+        return cls(squares[0], squares[1], product, nothing, nothing)
+
+
+def coefficients(forms: Floats, steps: Steps, spec: Spec) -> tuple[Floats, Floats]:
+    """Return what a row of each value adds to forms of the mean steps, by its step down and by that up: (m, L) each.
+
+    The factor n / (n - 1) of each mean makes the error of a single one that of a mean of n rows.
+    """
+    nothing = np.zeros((len(forms), 1))
+    if steps.halves:
+        size, free = steps.up.weight, steps.up.degrees(1, spec.weight_kind)
+        size = np.where(size > 0, size, 1.0)
+        each = np.where(free > 0, np.sqrt(size / np.where(free > 0, free, 1.0)), 1.0) / size
+        lower, upper = steps.ends
+        up = np.hstack([forms * lower * each[:-1], nothing])
+        return np.hstack([nothing, forms * upper * each[1:]]), up
+    pooled = steps.pooled
+    size = np.where(pooled.weight > 0, pooled.weight, 1.0)
+    free = pooled.degrees(1, spec.weight_kind)
+    part = forms * np.where(free > 0, np.sqrt(size / np.where(free > 0, free, 1.0)), 1.0) / size
+    return np.hstack([nothing, part]), np.hstack([part, nothing])
+
+
+def step_errors(forms: Floats, own: Floats, steps: Steps, spec: Spec) -> tuple[Floats, Floats]:
+    """Return standard errors of linear forms of the mean steps, and their degrees of freedom.
+
+    Parameters
+    ----------
+    forms : ndarray of float, shape (m, L - 1)
+        Coefficients of the mean steps.
+    own : ndarray of float, shape (m, L)
+        What each row adds by having its value: through the centre, which is a mean over rows.
+    steps : Steps
+    spec : Spec
+
+    Notes
+    -----
+    A row at value l moves the form by ``a (d_down - mu_down) + b (d_up - mu_up) + g``; the squares of that are summed
+    over the rows, from the second moments of each value. With sampling weights each value's sum is scaled by its
+    effective size, which takes the weights to have nothing to do with the steps.
+    """
+    kind = spec.weight_kind
+    (a, b), up, seen = coefficients(forms, steps, spec), steps.up, Scatter.of(steps)
+    # A value that takes no part must not spoil the sum where nothing is known of its scatter.
+    sums = sum(
+        np.where(factor != 0, factor * moment, 0.0)
+        for factor, moment in ((a**2, seen.down), (b**2, seen.up), (2 * a * b, seen.both))
+    )
+    sums = sums + own**2 * up.weight
+    sums += 2 * own * up.weight * (a * seen.off_down + b * seen.off_up)
+    ratio = np.where(up.weight > 0, up.weight2 / np.where(up.weight > 0, up.weight, 1.0), 1.0)
+    sums = np.maximum(sums, 0.0) * (1.0 if kind == "frequency" else ratio)
+    variance = sums.sum(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shares = sums / variance[:, None]
+        freedom = 1.0 / (shares**2 / np.maximum(up.effective(kind) - 1.0, 1.0)).sum(axis=1)
+    freedom = np.where(variance > 0, freedom, np.inf)
+    if spec.accumulate_se == "sum":
+        return np.abs(forms) @ np.sqrt(steps.error2(kind)), freedom
+    return np.sqrt(variance), freedom

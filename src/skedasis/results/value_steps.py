@@ -1,0 +1,261 @@
+"""Accumulated effects on a feature's own values, and bins in which to read the effects of step functions (DESIGN 4.5).
+
+Where the model cannot be asked for slopes, or should not be asked between two values, the curve is made of differences:
+across the cells of an ALE, or of steps between neighbouring values. It is never straightened. The bins of RHALE are
+then for reading: the fewest unions of cells whose polyline through the curve is near enough to it; a row's local effect
+is its rise across its whole bin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from skedasis import curves
+from skedasis.cells import Cells
+from skedasis.heterogeneity_score import HeterogeneityScore
+from skedasis.moments import Moments
+from skedasis.partition import fewest_bins
+from skedasis.results.effect import TRUSTED_ROWS, BinStats, Effect, Rows
+from skedasis.results.pieces import AXIS, LOCAL, RISE, linear
+from skedasis.results.spec import About, Spec
+from skedasis.results.steps import Steps, step_errors
+from skedasis.typing import Bools, Floats, Ints
+
+_NEAR, _SMALL = 0.1, 0.02
+"""How far a polyline may be from the curve: as a share of how far the effect moves, and of the quantity's scatter."""
+_FLAT = 1e-6
+"""Share of the quantity's range below which a curve is flat."""
+
+
+def rise_forms(values: Floats, edges: Floats, known: Bools) -> Floats:
+    """Return the matrix that takes steps between values to the curve at edges, which starts at zero: (m, L - 1).
+
+    Parameters
+    ----------
+    values : ndarray of float, shape (L,)
+    edges : ndarray of float, shape (m,)
+        Between two values the curve is linear.
+    known : ndarray of bool, shape (L - 1,)
+        Which steps have rows. Between two that have, the curve is joined across others with the mean slope of both.
+    """
+    widths = np.diff(values)
+    forms = np.clip((edges[:, None] - values[:-1]) / widths, 0.0, 1.0)
+    there = np.flatnonzero(known)
+    for gap in np.flatnonzero(~known):
+        right = np.searchsorted(there, gap)
+        if 0 < right < len(there):
+            for near in (there[right - 1], there[right]):
+                forms[:, near] += forms[:, gap] * (widths[gap] / widths[near] / 2)
+        forms[:, gap] = 0.0
+    return forms
+
+
+def accumulate_values(
+    values: Floats,
+    cells: Cells,
+    moments: Mapping[str, Moments],
+    kept: Ints,
+    spec: Spec,
+    about: About,
+    rows: Rows | None,
+) -> Effect:
+    """Read an accumulated effect off the moments of steps between a feature's values.
+
+    Parameters
+    ----------
+    values : ndarray of float, shape (L,)
+        The feature's observed values.
+    cells : Cells
+        Of the values themselves where they are few; else those that bins are unions of.
+    moments : mapping of str to Moments
+        By value ``"down"``, ``"up"``, ``"both"``; by cell ``"local"`` of the rows' local effects and ``"axis"``.
+    kept : ndarray of int, shape (K + 1,)
+        The edges that stay.
+    spec, about, rows
+        Carried into the result.
+
+    Notes
+    -----
+    The curve at an edge is the sum of the steps before it, so that over any bins it rises by exactly what the steps
+    do. Its centre is the mean over the rows.
+    """
+    edges = cells.edges[kept]
+    steps = Steps.of(moments, halves=True)
+    forms = rise_forms(values, edges, steps.known)
+    start = forms @ steps.mean
+    bins, axis = moments[LOCAL].pool(kept[:-1]), moments[AXIS].pool(kept[:-1])
+    matrix, own = forms, np.zeros((len(edges), len(values)))
+    if spec.center == "mean":
+        centre = centre_form(edges, axis)
+        matrix = forms - centre @ forms
+        at = np.interp(values, edges, start) - centre @ start
+        own = np.broadcast_to(
+            -at / max(float(steps.up.weight.sum()), np.finfo(float).tiny), own.shape
+        )
+    error, freedom = step_errors(matrix, own, steps, spec)
+    slope, slope_error = bin_slopes(values, edges, steps, spec)
+    variance = bins.variance(spec.ddof, spec.weight_kind)
+    stats = BinStats(
+        left=edges[:-1],
+        right=edges[1:],
+        count=bins.count.astype(int),
+        weight=bins.weight,
+        effect=slope,
+        std=np.sqrt(variance),
+        std_error=slope_error,
+        empty=bins.count == 0,
+        trusted=bins.count >= TRUSTED_ROWS,
+    )
+    seen = _reached(values, edges, steps.known)
+    spread = curves.heterogeneity(stats.widths, stats.std, spec.accumulate)
+    return Effect(
+        x=edges,
+        value=np.where(seen, matrix @ steps.mean, np.nan),
+        heterogeneity=np.where(seen, spread, np.nan),
+        std_error=np.where(seen, error, np.nan),
+        freedom=freedom,
+        importance=curves.importance(edges, start, axis.weight, axis.mean, axis.m2),
+        about=about,
+        spec=spec,
+        bins=stats,
+        rows=rows,
+        cells=cells,
+        moments=moments,
+        values=values,
+    )
+
+
+def centre_form(edges: Floats, axis: Moments) -> Floats:
+    """Return what the curve's values at the edges count in its mean over the rows, (K + 1,)."""
+    share = axis.weight / max(float(axis.weight.sum()), np.finfo(float).tiny)
+    part = np.where(axis.weight > 0, (axis.mean - edges[:-1]) / np.diff(edges), 0.5)
+    return np.append(share * (1 - part), 0.0) + np.append(0.0, share * part)
+
+
+def bin_slopes(values: Floats, edges: Floats, steps: Steps, spec: Spec) -> tuple[Floats, Floats]:
+    """Return the bins' mean slopes, which are the steps within them over their width, and standard errors."""
+    forms = np.diff(rise_forms(values, edges, steps.known), axis=0) / np.diff(edges)[:, None]
+    some = (forms != 0).any(axis=1)
+    error, _ = step_errors(forms, np.zeros((len(forms), len(values))), steps, spec)
+    return np.where(some, forms @ steps.mean, np.nan), np.where(some, error, np.nan)
+
+
+def _reached(values: Floats, edges: Floats, known: Bools) -> Bools:
+    """Return which edges lie where something is known of the curve."""
+    there = np.flatnonzero(known)
+    if len(there) == 0:
+        return np.zeros(len(edges), dtype=bool)
+    return (edges >= values[there[0]]) & (edges <= values[there[-1] + 1])
+
+
+# ---------------------------------------------------------------------- bins of step functions
+
+
+def chosen_for_reading(effect: Effect, score: HeterogeneityScore | None) -> Ints:
+    """Return the fewest bins that tell a curve of differences, as places among its edges.
+
+    Parameters
+    ----------
+    effect : Effect
+        On all cells.
+    score : HeterogeneityScore, optional
+        Of the feature; without one the importance stands alone.
+
+    Notes
+    -----
+    A polyline is near enough within a tenth of √(importance² + score²), within the curve's own standard error (root
+    mean square over the rows), and within 0.02 standard deviations of the quantity. A curve that moves by less than
+    1e-6 of the quantity's range is flat.
+    """
+    edges, weight = np.asarray(effect.x, dtype=float), _cell_weight(effect)
+    known = np.isfinite(effect.value)
+    curve = np.interp(edges, edges[known], effect.value[known]) if known.any() else edges * 0
+    spread = 0.0 if score is None else score.value
+    tolerance2 = _NEAR**2 * (effect.importance**2 + spread**2)
+    error2 = np.where(np.isfinite(effect.std_error), effect.std_error, 0.0) ** 2
+    total = max(float(weight.sum()), np.finfo(float).tiny)
+    tolerance2 = max(tolerance2, float(weight @ (error2[:-1] + error2[1:])) / (2 * total))
+    if score is not None:
+        tolerance2 = max(tolerance2, (_SMALL * score.quantity_std) ** 2)
+        if float(np.ptp(curve)) <= _FLAT * score.quantity_range:
+            return np.array([0, len(edges) - 1])
+    return fewest_bins(edges, curve, weight, tolerance2)
+
+
+def _cell_weight(effect: Effect) -> Floats:
+    """Return the rows' weight in each cell; rows at a value between two cells count half in each."""
+    if effect.values is None:
+        return effect.moments[LOCAL].weight
+    own = Steps.of(effect.moments, halves=True).up.weight
+    half = own / 2
+    half[[0, -1]] = own[[0, -1]]
+    return half[:-1] + half[1:] if len(own) > 2 else np.array([own.sum()])
+
+
+def read_in_bins(effect: Effect, kept: Ints, rises: Moments | None) -> Effect:
+    """Return an effect on its cells with bins to read it by.
+
+    Parameters
+    ----------
+    effect : Effect
+        On all cells: its curve stays as it is.
+    kept : ndarray of int, shape (K + 1,)
+        The cells' edges at which bins begin and end.
+    rises : Moments, K bins, optional
+        Of the rows' rises across their bin over its width. Without them nothing is known of how they scatter.
+    """
+    spec, cells = effect.spec, effect.cells
+    if cells is None or len(cells) == 0:
+        return effect
+    edges = cells.edges[kept]
+    if effect.values is not None:
+        steps = Steps.of(effect.moments, halves=True)
+        slope, error = bin_slopes(effect.values, edges, steps, spec)
+    else:
+        form = linear(cells, effect.moments, kept, spec)
+        slope, error2 = form.pieces.effects()
+        slope = np.where(np.isnan(slope), np.nan, np.diff(form.start) / np.diff(edges))
+        error = np.sqrt(error2)
+    bins = effect.moments[LOCAL].pool(kept[:-1])
+    variance = np.full(len(bins.weight), np.nan)
+    if rises is not None:
+        variance = rises.variance(spec.ddof, spec.weight_kind)
+    std = np.sqrt(variance)
+    stats = BinStats(
+        left=edges[:-1],
+        right=edges[1:],
+        count=bins.count.astype(int),
+        weight=bins.weight,
+        effect=slope,
+        std=std,
+        std_error=error,
+        empty=bins.count == 0,
+        trusted=bins.count >= TRUSTED_ROWS,
+    )
+    at = np.asarray(effect.x, dtype=float)
+    spread = _accumulated(stats, at, spec)
+    moments = {**effect.moments} if rises is None else {**effect.moments, RISE: rises}
+    return replace(
+        effect,
+        bins=stats,
+        heterogeneity=np.where(np.isnan(effect.value), np.nan, spread),
+        moments=moments,
+    )
+
+
+def _accumulated(stats: BinStats, at: Floats, spec: Spec) -> Floats:
+    """Return the accumulated heterogeneity at edges of cells.
+
+    Eq. 16 adds variances of rises: within a bin the variance grows linearly. UALE's standard deviations grow linearly.
+    """
+    ends = curves.heterogeneity(stats.widths, stats.std, spec.accumulate)
+    corners = np.append(stats.left, stats.right[-1:])
+    if spec.accumulate == "std":
+        return np.interp(at, corners, ends)
+    largest = float(np.nanmax(ends, initial=0.0))
+    if largest == 0 or np.isnan(ends).any():
+        return np.interp(at, corners, ends)
+    return largest * np.sqrt(np.interp(at, corners, (ends / largest) ** 2))
