@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +18,7 @@ from skedasis.engine.scores import Scores
 from skedasis.methods.missing import MISSING
 from skedasis.moments import WeightKind
 from skedasis.quantity.base import Quantity
+from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
 from skedasis.results.missing import with_missing
 from skedasis.results.spec import About
@@ -24,16 +26,22 @@ from skedasis.typing import Json
 
 
 def results_of(
-    job: Job, gathered: Gathered, scores: Scores, kind: WeightKind
+    job: Job,
+    gathered: Gathered,
+    scores: Scores,
+    kind: WeightKind,
+    known: Mapping[tuple[Any, Any], Effect],
 ) -> dict[Any, dict[Any, Any]]:
-    """Make the results of each output of what was gathered."""
-    return {
-        label: {
-            t.key: read(job, label, t, gathered.pop((label, t.key)), scores, kind)
-            for t in job.tasks
-        }
-        for label in job.outputs
-    }
+    """Make the results of each output of what was gathered, but for those that are known already."""
+    found: dict[Any, dict[Any, Any]] = {label: {} for label in job.outputs}
+    for label, results in found.items():
+        for task in job.tasks:
+            local = gathered.pop((label, task.key))
+            done = known.get((label, task.key))
+            results[task.key] = (
+                read(job, label, task, local, scores, kind) if done is None else done
+            )
+    return found
 
 
 def heed(method: Any, model: Any, y: Any) -> None:
@@ -71,7 +79,8 @@ def together(found: dict[Any, Any], record: Json, choice: Choice, method: Any) -
 def read(job: Job, label: Any, task: Task, local: Any, scores: Scores, kind: WeightKind) -> Any:
     """Make one result of what was gathered."""
     exact, about = job.sample is None, about_of(job, label, task)
-    missing = local.moments.pop(MISSING, None)
+    missing = local.moments.get(MISSING)
+    local = replace(local, moments={k: m for k, m in local.moments.items() if k != MISSING})
     result = task.way.read(job.plans[label, task.key], local, about, exact=exact, kind=kind)
     if "missing" in local.notes:  # refused in one batch: what the others say is not the whole
         result = result.with_provenance({"missing": local.notes["missing"]})

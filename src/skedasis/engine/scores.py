@@ -124,9 +124,7 @@ def scores_of(job: Job, limit: int | None, seed: int, threads: int, show: bool |
     if limit == 0 or not tasks:
         return Scores()
     source = job.source
-    known = np.arange(len(source)) if source.row_id is None else source.row_id
-    row_id = known if source.keys is None else source.keys
-    rows = score_rows(row_id, source.weights, limit, seed)
+    rows = score_rows(identifiers(source), source.weights, limit, seed)
     # Sources have their rows in ascending order; `back` leads from there to the order of the hashes.
     ascending = np.sort(rows.rows)
     back = np.searchsorted(ascending, rows.rows)
@@ -148,6 +146,13 @@ def scores_of(job: Job, limit: int | None, seed: int, threads: int, show: bool |
             exact=rows.exact,
         )
     return Scores(found, rows.exact, meter)
+
+
+def identifiers(source: Source) -> np.ndarray:
+    """Return what the rows are known by: what the caller said, else their places in X."""
+    if source.keys is not None:
+        return source.keys
+    return np.arange(len(source)) if source.row_id is None else source.row_id
 
 
 def _swaps(

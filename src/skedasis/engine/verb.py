@@ -13,7 +13,7 @@ from skedasis.engine.alike import refuse_alone
 from skedasis.engine.prepare import Settings, prepare
 from skedasis.engine.reading import heed, results_of, settled, together
 from skedasis.engine.record import as_bytes, check_settings, provenance
-from skedasis.engine.rounds import further_rounds
+from skedasis.engine.rounds import complete
 from skedasis.engine.run import run
 from skedasis.engine.scores import ROWS, check_rows_wanted, scores_of
 from skedasis.moments import WeightKind
@@ -274,8 +274,8 @@ def explain(  # noqa: PLR0913 - one verb, with all keywords in one place
     job = prepare(quantity, method, choice.source, choice.tasks(method), settings)
     gathered = run(job, threads, progress)
     scores = scores_of(job, score_limit, seed, threads, progress)
-    further_rounds(job, gathered, scores, threads, progress)
-    found = results_of(job, gathered, scores, weight_kind)
+    known = complete(job, gathered, scores, threads, progress, seed=seed, kind=weight_kind)
+    found = results_of(job, gathered, scores, weight_kind, known)
     record = provenance(job, scores, seed, threads, time.perf_counter() - started)
     shown = {k: together(v, record, choice, method) for k, v in found.items()}
     return shown[None] if job.single else shown

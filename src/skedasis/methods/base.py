@@ -183,6 +183,16 @@ class Method(Protocol):
         ...
 
     @property
+    def checks_slopes(self) -> bool:
+        """Whether slopes are compared with how much the quantity rises across the bins."""
+        ...
+
+    @property
+    def replaces_slopes(self) -> bool:
+        """Whether slopes that do not tell the rise are replaced by differences."""
+        ...
+
+    @property
     def leaves_out_missing(self) -> bool:
         """Whether the model is never asked for rows that miss the feature, but to compare them."""
         ...
@@ -246,6 +256,8 @@ class Parameters:
     leaves_out_missing = True
     reads_columns = True
     scored = False
+    checks_slopes = False
+    replaces_slopes = False
     batch_rows = None
     by_rows = False
     """Whether what it does to a row depends on which other rows there are, not on cells or levels."""

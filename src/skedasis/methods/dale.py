@@ -63,6 +63,8 @@ class DALE(Accumulated):
 
     empty: Literal["nearest"] | None = "nearest"
 
+    checks_slopes = True
+
     def __post_init__(self) -> None:
         super().__post_init__()
         one_of("DALE(empty)", self.empty, ("nearest", None))

@@ -26,6 +26,8 @@ class Form:
     leaves_out_missing = True
     reads_columns = True
     scored = False
+    checks_slopes = False
+    replaces_slopes = False
     batch_rows = None
 
     @property

@@ -15,7 +15,7 @@ import numpy as np
 
 from skedasis.cells import Grid, distinct, uniform_edges
 from skedasis.data.schema import Feature, find
-from skedasis.data.summary import FEW, Column
+from skedasis.data.summary import MANY_FEW, Column
 from skedasis.errors import DataError, UnsupportedError, explained
 from skedasis.methods.base import Bound, Local, Parameters, Plan, chosen, given_for, one_of
 from skedasis.methods.curves import ANCHORED, AXIS, RAW, axis_moments, curve_moments, mean_moments
@@ -42,8 +42,8 @@ class PDP(Parameters):
     grid : int, array_like, mapping or None
         A number of points (None: 50, for each of two features 20); the points themselves, for all features or as
         ``{"feature": array}`` (others then get the usual number); or "exact", for trees: all their jumps, so that the
-        curve is the step function itself. A feature with 13 distinct values or fewer has its
-        own values unless points are given; a categorical one its observed levels, unless some of them are.
+        curve is the step function itself. Unless points are given a feature with few values has its own: at most 13, or
+        at most 64 of whole numbers or with ten rows or more a value; a categorical one has its observed levels.
     ice : int or "all"
         How many individual curves to keep with the result: a seeded sample of the rows. The mean is over all rows.
     center : {"mean", "start", None}
@@ -235,7 +235,7 @@ class PDP(Parameters):
                     )
                 )
             return Grid(distinct(column.snap(points)), "given")
-        values = column.distinct(None if column.feature.kind == "ordinal" else FEW)
+        values = self._own_values(column)
         if values is not None:
             return Grid(values, "the feature's own values")
         low, high = self.percentiles
@@ -249,6 +249,13 @@ class PDP(Parameters):
             z, said = np.array([column.low, column.high]), "equidistant over the whole range"
         points = uniform_edges(z[0], z[1], int(wanted) - 1) if wanted > 1 else z[:1]
         return Grid(distinct(column.snap(points)), said)
+
+    def _own_values(self, column: Column) -> Floats | None:
+        """Return the values of a feature that has few, of whole numbers up to 64, and of one with an order."""
+        if column.feature.kind == "ordinal":
+            return column.distinct()
+        few = column.few_values()
+        return column.distinct(MANY_FEW) if few is None and column.integer else few
 
     def sets(self, plans: Sequence[Plan]) -> int:
         """Return about ten, a divisor of the largest grid where there is one.

@@ -66,9 +66,9 @@ class RHALE(Accumulated):
     Notes
     -----
     N slope rows for all features together where the model has slopes, and up to 1,024 model rows a feature to check
-    that they tell how much the model rises; else 2 N model rows a feature. Of step functions, and features with few values,
-    2 N model rows a feature for the curve and up to 2 N more, in a second round, for the rows' rises across the bins
-    that the first one chose. The number of bins costs nothing.
+    that they tell how much the model rises; else 2 N model rows a feature. Of step functions, and features with few
+    values, 2 N model rows a feature for the curve and up to 2 N more, in a second round, for the rows' rises across the
+    bins that the first one chose. The number of bins costs nothing.
 
     Of step functions `x`, `value` and `std_error` stand on the edges of the cells, and are those of the ALE; `bins` are
     the chosen bins. A row's local effect is its rise across its whole bin over the bin's width, so that Eq. 16 adds
@@ -95,7 +95,12 @@ class RHALE(Accumulated):
     local_effects: Literal["auto", "slopes", "steps"] = "auto"
 
     usual: ClassVar[Binning] = RISK
-    checks_slopes: ClassVar[bool] = True
+    checks_slopes = True
+
+    @property
+    def replaces_slopes(self) -> bool:
+        """Return whether slopes that do not tell the rise are replaced: not where they were asked for."""
+        return self.local_effects != "slopes"
 
     def __post_init__(self) -> None:
         super().__post_init__()

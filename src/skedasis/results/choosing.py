@@ -78,7 +78,7 @@ def chosen_bins(
     planned : ndarray of int, optional
         The cells' edges that the scheme may keep; by default all.
     whole : bool
-        Whether local effects are differences between whole numbers, so that bins start and end at these.
+        Whether local effects are steps between whole numbers, so that bins start and end at these.
 
     Notes
     -----
@@ -96,7 +96,7 @@ def chosen_bins(
     found = scheme.segments(cells.keep(places), coarse[LOCAL], spread)
     kept = places[found.kept]
     if isinstance(scheme, Optimal) and spec.pointwise and rows is not None and rows.exact:
-        sharp = scheme.sharpened(cells, kept, (rows.x, rows.effect, rows.weight), spread)
+        sharp = scheme.sharpened(cells, kept, (rows.x, rows.local, rows.weight), spread)
         if sharp is not None:
             ends = np.ceil(sharp.edges) if whole else sharp.edges
             # The largest whole number takes the difference from the one before: a bin of its own would have no width.
@@ -110,11 +110,11 @@ def chosen_bins(
 
 def _gathered(cells: Cells, rows: Rows) -> dict[str, Moments]:
     """Return the moments of cells from all rows."""
-    if rows.effect is None:
+    if rows.local is None:
         raise TypeError("rows of an accumulated effect have local effects")
     cell = cells.locate(rows.x)
     inside = cell >= 0
-    x, effect, w = rows.x, rows.effect, rows.weight
+    x, effect, w = rows.x, rows.local, rows.weight
     if not inside.all():
         cell, x, effect = cell[inside], x[inside], effect[inside]
         w = None if w is None else w[inside]

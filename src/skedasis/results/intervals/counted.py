@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -87,6 +87,68 @@ class Stepped:
         value = start - (weight * start).sum(axis=0) / total_of(weight) if centred else start
         value = np.where(reached(there), value, np.nan)
         return value if centred else np.where(there[0], value, np.nan)
+
+
+@dataclass(frozen=True, eq=False)
+class Halved:
+    """The accumulated effect of a numeric feature whose curve is made of steps between its values.
+
+    Parameters
+    ----------
+    effect : Effect
+    values : ndarray of float, shape (L,)
+    """
+
+    effect: Effect
+    values: Floats
+
+    channels = scalars = (UP, DOWN)
+
+    def read(self, moments: Mapping[str, Moments], of: Of) -> Floats:
+        """Return (m, R)."""
+        steps = Steps.of(moments, halves=True)
+        rise = self.rises(steps)
+        start = np.concatenate([np.zeros((1, rise.shape[1])), np.cumsum(rise, axis=0)])
+        if of == "bins":
+            bins = self.effect.bins
+            if bins is None:
+                return start[:0]
+            ends = self._at(np.append(bins.left, bins.right[-1:])) @ start
+            return np.diff(ends, axis=0) / bins.widths[:, None]
+        edges = np.asarray(self.effect.x, dtype=float)
+        curve = self._at(edges) @ start
+        share = steps.up.weight / total_of(steps.up.weight)
+        seen = interpolated(edges, self.values) @ curve
+        level = (share * seen).sum(axis=0)
+        if of == "importance":
+            return np.sqrt((share * (seen - level) ** 2).sum(axis=0))[None]
+        centred = self.effect.spec.center == "mean"
+        there = reached(steps.known)
+        # Edges lie at values, or between two that were both reached or neither.
+        known = self._at(edges) @ there >= 1 - 1e-9
+        value = np.where(known, curve - level if centred else curve, np.nan)
+        return value if centred else np.where(steps.known[0], value, np.nan)
+
+    def rises(self, steps: Steps) -> Floats:
+        """Return the mean steps, (L - 1, R): unknown ones have the mean slope of the nearest on both sides."""
+        widths = np.diff(self.values)[:, None]
+        return joined(steps.mean / widths, steps.known) * widths
+
+    def _at(self, edges: Floats) -> Any:
+        """Return what takes the curve at the values to the curve at edges."""
+        return interpolated(self.values, edges)
+
+
+def interpolated(corners: Floats, x: Floats) -> Any:
+    """Return the sparse matrix of linear interpolation from corners to places; level beyond them."""
+    from scipy.sparse import csr_array
+
+    place = np.clip(np.searchsorted(corners, x, side="right") - 1, 0, len(corners) - 2)
+    part = np.clip((x - corners[place]) / (corners[place + 1] - corners[place]), 0.0, 1.0)
+    row = np.tile(np.arange(len(x)), 2)
+    entries = np.concatenate([1 - part, part])
+    columns = np.concatenate([place, place + 1])
+    return csr_array((entries, (row, columns)), (len(x), len(corners)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -24,13 +24,16 @@ class Accumulated:
     effect : Effect
     cells : Cells
         The bins where local effects are slopes, else the cells whose differences they are.
-    places : ndarray of int, shape (K + 1,)
-        Edges of the bins among those of the cells.
+    places : ndarray of int, shape (m,)
+        Edges at which the curve stands, among those of the cells: those of the bins, but for step functions.
+    ends : ndarray of int, shape (K + 1,), optional
+        Edges of the bins, where these are others.
     """
 
     effect: Effect
     cells: Cells
     places: Ints
+    ends: Ints | None = None
 
     channels = (LOCAL,)
     scalars = (LOCAL, AXIS)
@@ -50,7 +53,7 @@ class Accumulated:
         every = np.concatenate([np.zeros((1, rise.shape[1])), np.cumsum(rise, axis=0)])
         start = every if self.effect.spec.pointwise else every[self.places]
         if of == "bins":
-            return self._of_bins(start, slope, known)
+            return self._of_bins(start, every, slope, known)
         if of == "value":
             return self._values(start, every, moments)
         return self.scatter(every if self.bends else start, moments)[None]
@@ -100,14 +103,18 @@ class Accumulated:
         if self.effect.spec.center == "mean" or bins is None:
             return value
         # What is measured from a start that this draw knows nothing of is not known at all.
-        first = int(np.argmax(~bins.empty))
+        own = self.effect.moments[LOCAL].weight
+        first = int(np.argmax(~bins.empty)) if self.ends is None else int(np.argmax(own > 0))
         return np.where(np.argmax(there, axis=0) == first, value, np.nan)
 
-    def _of_bins(self, start: Floats, slope: Floats, known: Bools) -> Floats:
+    def _of_bins(self, start: Floats, every: Floats, slope: Floats, known: Bools) -> Floats:
         if self.effect.spec.pointwise:
             return np.where(known, slope, np.nan)
-        some = np.logical_or.reduceat(known, self.places[:-1], axis=0)
-        return np.where(some, np.diff(start, axis=0) / np.diff(self.edges)[:, None], np.nan)
+        ends = self.places if self.ends is None else self.ends
+        start = start if self.ends is None else every[ends]
+        some = np.logical_or.reduceat(known, ends[:-1], axis=0)
+        widths = np.diff(self.cells.edges[ends])[:, None]
+        return np.where(some, np.diff(start, axis=0) / widths, np.nan)
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +127,7 @@ class Bent(Accumulated):
         Which bins have a line.
     """
 
-    bent: Bools
+    bent: Bools = field(default_factory=lambda: np.zeros(0, dtype=bool))
 
     channels = (LOCAL, AXIS)
 
@@ -182,12 +189,14 @@ class Bent(Accumulated):
 def accumulated(effect: Effect) -> Accumulated:
     """Return the form of a numeric feature's accumulated effect."""
     cells, kept = located(effect)
+    if effect.spec.on_cells:
+        return Accumulated(effect, cells, np.arange(len(cells.edges)), kept)
     if not effect.spec.pointwise:
         return Accumulated(effect, cells, kept)
     bent = trended(effect)
     if bent is None:
         return Accumulated(effect, Cells(cells.edges[kept], cells.closed), np.arange(len(kept)))
-    return Bent(effect, cells, kept, bent)
+    return Bent(effect, cells, kept, bent=bent)
 
 
 def trended(effect: Effect) -> Bools | None:

@@ -8,12 +8,13 @@ from skedasis import curves
 from skedasis.moments import Moments
 from skedasis.resample import Blocks
 from skedasis.results.effect import Effect
-from skedasis.results.intervals.counted import runs
+from skedasis.results.intervals.counted import interpolated, runs
 from skedasis.results.intervals.counted_curves import located, trended
 from skedasis.results.intervals.redrawn import FromCurves, correlated
 from skedasis.results.intervals.replicate import binned
 from skedasis.results.pieces import LOCAL, Linear, linear
 from skedasis.results.steps import Scatter, Steps, coefficients
+from skedasis.results.value_steps import rise_forms
 from skedasis.typing import Floats
 
 MOST = 2000
@@ -40,15 +41,17 @@ def blocks_of(effect: Effect, of: str) -> Blocks | None:
     over rows whose places are random, is the same at all points, and one more part. Of categories a part is the rows of
     a level: its two steps, their covariance, and its place in the centre. The curves of a PDP have one covariance.
     """
-    if effect.spec.local == "none":
-        return _of_curves(effect)
-    if effect.spec.local == "values":
-        return _marginal(effect, of)
+    if effect.spec.local in ("none", "values"):
+        return _of_curves(effect) if effect.spec.local == "none" else _marginal(effect, of)
     if effect.levels is not None:
         return _stepped(effect, of)
+    if effect.values is not None:
+        return _halved(effect, effect.values, of)
     cells, kept = located(effect)
     if len(cells) == 0:
         return None
+    if effect.spec.on_cells and of == "value":
+        kept = np.arange(len(cells.edges))
     form = linear(cells, effect.moments, kept, effect.spec, trended(effect))
     if len(form.pieces) > MOST:
         return None
@@ -63,6 +66,8 @@ def bin_freedom(effect: Effect) -> Floats:
         return bins.effective(kind) - 1.0
     if effect.levels is not None:
         return satterthwaite(_stepped(effect, "bins"))
+    if effect.values is not None:
+        return satterthwaite(_halved(effect, effect.values, "bins"))
     cells, kept = located(effect)
     if len(cells) == 0:
         return np.zeros(0)
@@ -124,6 +129,33 @@ def _stepped(effect: Effect, of: str) -> Blocks:
     factor = _by_level(np.stack([down, up, own], axis=2), steps, spec.weight_kind)
     freedom = np.maximum(steps.up.effective(spec.weight_kind) - 1.0, 1.0)
     return Blocks(factor, np.repeat(np.arange(size), 3), freedom)
+
+
+def _halved(effect: Effect, values: Floats, of: str) -> Blocks:
+    """Return the errors of a curve of steps between values, or of its bins' slopes: by value."""
+    spec, steps, stats = effect.spec, Steps.of(effect.moments, halves=True), effect.bins
+    edges = np.asarray(effect.x, dtype=float)
+    if of == "bins" and stats is not None:
+        ends = np.append(stats.left, stats.right[-1:])
+        form = np.diff(rise_forms(values, ends, steps.known), axis=0) / stats.widths[:, None]
+        own = np.zeros((len(form), len(values)))
+    else:
+        form = rise_forms(values, edges, steps.known)
+        own = np.zeros((len(form), len(values)))
+        if spec.center == "mean":
+            start, total = (
+                form @ steps.mean,
+                max(float(steps.up.weight.sum()), np.finfo(float).tiny),
+            )
+            at = np.interp(values, edges, start)
+            share = steps.up.weight / total
+            own = np.broadcast_to(-(at - share @ at) / total, own.shape)
+            form = form - share @ interpolated(edges, values) @ form
+        form = np.where(np.isnan(effect.std_error)[:, None], 0.0, form)
+    down, up = coefficients(form, steps, spec)
+    factor = _by_level(np.stack([down, up, own], axis=2), steps, spec.weight_kind)
+    freedom = np.maximum(steps.up.effective(spec.weight_kind) - 1.0, 1.0)
+    return Blocks(factor, np.repeat(np.arange(len(values)), 3), freedom)
 
 
 def _by_level(form: Floats, steps: Steps, kind: str) -> Floats:

@@ -66,8 +66,8 @@ def rechosen(effect: Effect, replicates: int, seed: int) -> Floats:
     own = {k: m.take(parts) for k, m in effect.moments.items()}
     cells, places = Cells(cells.edges[places[0] : places[-1] + 1], cells.closed), places - places[0]
     rows, largest = effect.rows, 0.0
-    if rows is not None and rows.effect is not None:
-        largest = float(np.abs(rows.effect).max(initial=0.0))
+    if rows is not None and rows.local is not None:
+        largest = float(np.abs(rows.local).max(initial=0.0))
     read = _Reader(effect, scheme, cells, places, largest, own)
     names = (LOCAL, AXIS)
     with warnings.catch_warnings():

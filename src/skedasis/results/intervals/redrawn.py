@@ -12,7 +12,7 @@ from skedasis.errors import UnsupportedError, explained
 from skedasis.moments import Moments, WeightKind
 from skedasis.resample import generator
 from skedasis.results.effect import Effect
-from skedasis.results.intervals.counted import Form, Of, Stepped, needs
+from skedasis.results.intervals.counted import Form, Halved, Of, Stepped, needs
 from skedasis.results.intervals.counted_curves import Bent
 from skedasis.results.parts import Curves
 from skedasis.results.pieces import AXIS, LOCAL
@@ -67,7 +67,7 @@ class FromMoments:
     ) -> dict[str, Moments]:
         """Return moments (P, R)."""
         sizes = _sizes(self.moments[names[0]], rng, replicates, self.kind)
-        if isinstance(self.form, Stepped):
+        if isinstance(self.form, (Stepped, Halved)):
             return _steps(self.moments, sizes, rng, self.kind, squares=squares)
         own = self.moments
         if isinstance(self.form, Bent):

@@ -14,7 +14,7 @@ from skedasis.moments import Moments
 from skedasis.resample import Draws
 from skedasis.results.effect import Effect
 from skedasis.results.intervals.averaged import Averaged
-from skedasis.results.intervals.counted import Form, Marginal, Of, Stepped, needs
+from skedasis.results.intervals.counted import Form, Halved, Marginal, Of, Stepped, needs
 from skedasis.results.intervals.counted_curves import Accumulated, accumulated
 from skedasis.results.intervals.redrawn import FromCurves, FromMoments
 from skedasis.results.intervals.summed import Columns, Counted
@@ -151,7 +151,9 @@ def _is_fixed(effect: Effect) -> bool:
 def _form(effect: Effect) -> Form:
     if effect.spec.local == "values":
         return Marginal.of(effect)
-    return Stepped.of(effect) if effect.levels is not None else accumulated(effect)
+    if effect.levels is not None:
+        return Stepped.of(effect)
+    return accumulated(effect) if effect.values is None else Halved(effect, effect.values)
 
 
 def _draws(effect: Effect, kept: Rows | Curves) -> Draws:
@@ -161,11 +163,14 @@ def _draws(effect: Effect, kept: Rows | Curves) -> Draws:
 def _of_rows(effect: Effect, rows: Rows, local: Floats) -> FromRows:
     """Lay the rows of an effect out by cell."""
     form, draws = _form(effect), _draws(effect, rows)
-    if isinstance(form, Stepped):
-        known = np.nan_to_num(local)  # nothing before the first level and after the last
-        place = rows.x.astype(np.int64)
+    if isinstance(form, (Stepped, Halved)):
+        known = np.nan_to_num(local)  # nothing before the first level, or value, and after the last
         values = {DOWN: known[:, 0], UP: known[:, 1]}
-        return FromRows(form, Columns(place, len(effect.x), values, draws), draws)
+        if isinstance(form, Halved):
+            place, size = np.searchsorted(form.values, rows.x), len(form.values)
+        else:
+            place, size = rows.x.astype(np.int64), len(effect.x)
+        return FromRows(form, Columns(place, size, values, draws), draws)
     values = {LOCAL: local, AXIS: rows.x}
     if isinstance(form, Accumulated):
         # Re-binned to narrower edges, a result still has all its rows: some lie in no cell.

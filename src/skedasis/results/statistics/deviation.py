@@ -16,7 +16,7 @@ from skedasis.cells import Cells
 from skedasis.moments import Moments
 from skedasis.resample import generator
 from skedasis.results.effect import Effect
-from skedasis.results.intervals.counted import Form, Stepped, needs
+from skedasis.results.intervals.counted import Form, Halved, Stepped, needs
 from skedasis.results.intervals.counted_curves import Accumulated, Bent
 from skedasis.results.intervals.redrawn import FromMoments
 from skedasis.results.intervals.replicate import Fixed, FromRows, source_of
@@ -78,6 +78,9 @@ def places(effect: Effect) -> Places:
         inside = (rows.x >= effect.x[0]) & (rows.x <= effect.x[-1])
         weight = np.ones(len(rows)) if rows.weight is None else rows.weight
         return Places(rows.x[inside], weight[inside], int(inside.sum()), exact=True)
+    if effect.values is not None:
+        own = effect.moments[UP]
+        return Places(effect.values, own.weight, int(own.count.sum()), exact=True)
     x, cell, share = _points(effect, cells)
     axis = effect.moments[AXIS]
     count = int(axis.count[np.unique(cell)].sum())
@@ -320,6 +323,11 @@ def _grouped(effect: Effect, x: Floats) -> tuple[Ints, int]:
 
 def _of_cells(effect: Effect, source: FromMoments) -> tuple[Floats, Any, Floats]:
     """Return the fine cells as groups: each has its share in the weight of the form's cell that it lies in."""
+    if isinstance(source.form, Halved):
+        x, size = source.form.values, len(source.form.values)
+        each = np.arange(size)
+        gather = _summing(each, each, np.ones(size), (size, size))
+        return x, gather, source.moments[UP].weight
     if isinstance(source.form, Stepped):
         size = len(effect.x)
         places = np.arange(size)

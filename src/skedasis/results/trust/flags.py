@@ -12,7 +12,15 @@ from skedasis.results.shown import Shown
 from skedasis.results.words import count
 from skedasis.typing import Bools
 
-Kind = Literal["few rows", "one row", "slope changes", "no rows", "extrapolation", "disagreement"]
+Kind = Literal[
+    "few rows",
+    "one row",
+    "slope changes",
+    "slope_mismatch",
+    "no rows",
+    "extrapolation",
+    "disagreement",
+]
 Severity = Literal["note", "warning"]
 
 
@@ -23,7 +31,7 @@ class Flag:
     Parameters
     ----------
     kind : str
-        "few rows", "one row", "slope changes", "no rows", "extrapolation" or "disagreement".
+        "few rows", "one row", "slope changes", "slope_mismatch", "no rows", "extrapolation" or "disagreement".
     severity : {"note", "warning"}
     text : str
         A sentence or two: what is the matter, by which numbers, and what to do.

@@ -74,6 +74,8 @@ def trust(
     - *no rows*: empty bins; gaps between neighbouring values that are wider than 5 % of the axis and ten times the
       median of the ten gaps on either side, with ten rows or more on both sides. Ends of the axis that fewer rows
       carry, beyond a gap of 25 %, are noted.
+    - *slope_mismatch*: the accumulated slopes are farther from the quantity's own rises across the bins than a quarter
+      of √(importance² + score²) and three standard errors (`skedasis.results.trust.slopes`).
     - *extrapolation*: 10 % (a warning: 25 %) of the rows that the method made up are farther from all data than 99 % of
       the data's rows are from their nearest (`skedasis.results.trust.far`).
     - *disagreement* with `beside`: `skedasis.results.trust.beside`.
@@ -91,6 +93,7 @@ def trust(
     if beside is not None:
         check(effect, beside)
     found = [*_few(effect), *_empty(effect), *_gaps(effect), *_bends(effect, level, seed)]
+    found += _mismatch(effect)
     space = None if X is None else Space.of(X, seed)
     far = None if space is None else extrapolation(effect, space, seed)
     found += _far(effect, far)
@@ -246,8 +249,8 @@ def _told(effect: Effect, left: float, right: float) -> bool:
 
 def _bends(effect: Effect, level: float, seed: int) -> Iterator[Flag]:
     """Object to bins in which the local effects depend on x."""
-    if effect.bins is None or effect.spec.local in ("none", "values"):
-        return
+    if effect.bins is None or effect.spec.local in ("none", "values") or effect.spec.on_cells:
+        return  # nothing is straightened where the curve stands on all cells
     parts = split(effect, seed=seed)
     for a, b in runs(np.nan_to_num(parts.adjusted(), nan=1.0) <= 1 - level):
         here = slice(a, b + 1)
@@ -263,6 +266,19 @@ def _bends(effect: Effect, level: float, seed: int) -> Iterator[Flag]:
         yield Flag(
             "slope changes", "warning" if grave else "note", text, effect.feature, ends, numbers
         )
+
+
+def _mismatch(effect: Effect) -> Iterator[Flag]:
+    """Object to slopes that do not tell how much the quantity rises."""
+    found = effect.provenance.get("slope_check")
+    if not found or found["distance"] <= found["limit"]:
+        return
+    text = (
+        f"The slopes of {effect.feature!r} do not tell how much {effect.about.quantity} rises: added up they are "
+        f"{found['distance']:.3g} (root mean square) from its rises across the bins, where {found['limit']:.3g} "
+        "is allowed for. Read sd.ALE() instead, and check the slope function if you gave one."
+    )
+    yield Flag("slope_mismatch", "warning", text, effect.feature, None, dict(found))
 
 
 def _typical(effect: Effect) -> float:

@@ -14,7 +14,7 @@ from skedasis.errors import UnsupportedError, explained
 from skedasis.moments import Moments
 from skedasis.results.effect import Effect
 from skedasis.results.parts import BinStats, locked
-from skedasis.results.pieces import AXIS, LOCAL
+from skedasis.results.pieces import AXIS, LOCAL, RISE
 from skedasis.results.shown import Shown
 from skedasis.results.trust.within import DRAWS, dependence, split_variance
 from skedasis.results.words import given_seed
@@ -152,6 +152,13 @@ def split(effect: Effect, *, seed: int = 0) -> Split:
     if len(stats) == 0:
         none = np.zeros(0)
         return Split(stats.left, stats.right, none.astype(int), none, none, none, none)
+    if (
+        effect.spec.on_cells and np.isnan(stats.std).all()
+    ):  # re-binned: rises across these bins are not known
+        unknown = np.full(len(stats), np.nan)
+        return Split(
+            stats.left, stats.right, np.asarray(stats.count), unknown, unknown, unknown, unknown
+        )
     rows = local_rows(effect)
     found = _of_moments(effect) if rows is None else _of_rows(rows, len(stats), seed)
     total, within, p = found.T.copy()
@@ -183,10 +190,13 @@ def local_rows(effect: Effect) -> LocalRows | None:
     weight = np.ones(len(rows)) if rows.weight is None else rows.weight
     if effect.levels is not None:
         return _of_steps(effect, rows.effect, weight)
+    local = rows.local
+    if local is None or local.ndim > 1:
+        return None
     place = Cells(edges_of(effect), _closed(effect)).locate(rows.x)
     there = weight > 0
     x, place = rows.x[there], place[there]
-    return LocalRows(x, rows.effect[there] - lean(stats, x, place), weight[there], place)
+    return LocalRows(x, local[there] - lean(stats, x, place), weight[there], place)
 
 
 def lean(stats: BinStats, x: Floats, place: Ints) -> Floats:
@@ -243,6 +253,9 @@ def _of_moments(effect: Effect) -> Floats:
     if effect.levels is not None or effect.cells is None or LOCAL not in effect.moments:
         return found
     fine, kind = effect.moments[LOCAL], effect.spec.weight_kind
+    if RISE in effect.moments:  # across whole bins: cells know nothing of them
+        found[:, 0] = effect.moments[RISE].variance(1, kind)
+        return found
     kept = np.searchsorted(effect.cells.edges, edges_of(effect))
     if effect.bins is not None and AXIS in effect.moments:
         place = np.searchsorted(kept, np.arange(len(fine.mean)), side="right") - 1

@@ -1,0 +1,80 @@
+"""Whether slopes tell how much a quantity rises: accumulated, they are compared with its own rises (DESIGN 4.5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from skedasis.moments import Moments
+from skedasis.results.effect import Effect
+from skedasis.typing import Floats
+
+ROWS = 512
+"""Rows whose rises are asked for."""
+_SHARE, _ERRORS = 0.25, 3.0
+"""How far the two curves may be apart: as a share of how far the effect moves, and in standard errors."""
+
+
+@dataclass(frozen=True)
+class SlopeCheck:
+    """How far the accumulated slopes are from the accumulated rises.
+
+    Parameters
+    ----------
+    distance : float
+        Root mean square over the checked rows of the difference of the two centred curves, in units of the quantity.
+    limit : float
+        What is within the allowance: 0.25 √(importance² + score²), or three standard errors.
+    rows : int
+        Rows that were checked.
+    """
+
+    distance: float
+    limit: float
+    rows: int
+
+    @property
+    def passed(self) -> bool:
+        """Return whether the slopes tell how much the quantity rises."""
+        return self.distance <= self.limit
+
+
+def slope_check(effect: Effect, x: Floats, rise: Floats, weight: Floats | None) -> SlopeCheck:
+    """Compare an effect of slopes with the rises of some rows across its bins.
+
+    Parameters
+    ----------
+    effect : Effect
+        Of local effects that belong to points, with bins.
+    x : ndarray of float, shape (n,)
+        Values of the checked rows, all within the bins.
+    rise : ndarray of float, shape (n,)
+        By how much the quantity rises in these rows from the left to the right edge of their bin.
+    weight : ndarray of float, shape (n,), optional
+
+    Notes
+    -----
+    In each bin the mean slope times the width (of all rows) minus the mean rise (of the checked rows); accumulated,
+    interpolated at the checked rows, and centred there. A bin without a checked row adds nothing. No model row.
+    """
+    bins = effect.bins
+    score = effect.heterogeneity_score
+    limit = _SHARE * float(np.hypot(effect.importance, 0.0 if np.isnan(score) else score))
+    if bins is None or len(bins) == 0 or len(x) == 0:
+        return SlopeCheck(0.0, limit, 0)
+    edges = np.append(bins.left, bins.right[-1:])
+    side = "right" if effect.spec.closed == "left" else "left"
+    cell = np.clip(np.searchsorted(edges, x, side) - 1, 0, len(bins) - 1)
+    seen = Moments.of(rise, cell, len(bins), weight)
+    known = (seen.count > 0) & ~np.isnan(bins.effect)
+    off = np.where(known, bins.effect * bins.widths - seen.mean, 0.0)
+    variance = np.nan_to_num(seen.variance(1, "frequency")) / np.where(known, seen.count, 1.0)
+    variance = np.where(known, variance + (np.nan_to_num(bins.std_error) * bins.widths) ** 2, 0.0)
+    # Each bin's difference is passed in full to its right, and in part within it.
+    part = np.clip((x[:, None] - edges[:-1]) / np.diff(edges), 0.0, 1.0)
+    share = np.full(len(x), 1 / len(x)) if weight is None else weight / weight.sum()
+    form = part - share @ part
+    distance = float(np.sqrt(share @ (form @ off) ** 2))
+    error = float(np.sqrt(share @ (form**2 @ variance)))
+    return SlopeCheck(distance, max(limit, _ERRORS * error), len(x))
