@@ -43,13 +43,17 @@ class Traits:
     certain : bool
         False where it was concluded from a look at a few rows.
     jumps : ndarray of float, optional
-        Where a piecewise constant quantity jumps, sorted: just behind each of these. None where that is not known.
+        Where a piecewise constant quantity jumps, sorted: just behind each of these. None where that is not known: of a
+        model that is called nobody knows it, so no result may depend on it that does not demand it by name.
+    given : bool
+        Whether the derivatives come from a function that the user gave. They are trusted, unlike all others.
     """
 
     local: LocalEffects
     source: str
     certain: bool = True
     jumps: Floats | None = None
+    given: bool = False
 
 
 @dataclass

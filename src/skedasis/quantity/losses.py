@@ -66,9 +66,10 @@ class Loss(Quantity):
 
     def traits(self, feature: Feature) -> Traits:
         """Return differences; secants where the prediction, and so its loss, is piecewise constant."""
-        if isinstance(self.of, Prediction) and is_classifier(self.of.model):
-            return Traits("secants", "secants: predicted classes are piecewise constant")
         known: Traits = self.of.traits(feature)
+        if isinstance(self.of, Prediction) and is_classifier(self.of.model):
+            said = "secants: predicted classes are piecewise constant"
+            return Traits("secants", said, jumps=known.jumps)
         return known if known.local == "secants" else super().traits(feature)
 
     def computed(self, raw: Any) -> Any:
@@ -150,7 +151,7 @@ class ErrorLoss(Loss):
         known: Traits = self.of.traits(feature)
         if known.local != "slopes":
             return known
-        return Traits("slopes", f"{known.source}, by the chain rule")
+        return replace(known, source=f"{known.source}, by the chain rule")
 
     def _apart(self, raw: Any, y: Any) -> Floats:
         """Return label less prediction."""
@@ -190,8 +191,9 @@ class ZeroOne(Loss):
         return (answer != y).astype(float)
 
     def traits(self, feature: Feature) -> Traits:
-        """Return secants: between 0 and 1 there is nothing."""
-        return Traits("secants", "secants: a zero-one loss is piecewise constant")
+        """Return secants: between 0 and 1 there is nothing. It jumps nowhere but where its prediction does."""
+        jumps = self.of.traits(feature).jumps
+        return Traits("secants", "secants: a zero-one loss is piecewise constant", jumps=jumps)
 
 
 @dataclass(frozen=True, eq=False)

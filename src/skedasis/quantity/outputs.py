@@ -93,7 +93,7 @@ class Prediction(FromModel):
     def traits(self, feature: Feature) -> Traits:
         """Prefer the user's slopes to all others."""
         if self.slope is not None:
-            return Traits("slopes", "the given slope function")
+            return Traits("slopes", "the given slope function", given=True)
         return super().traits(feature)
 
 
