@@ -12,6 +12,7 @@ from skedasis.quantity.adapted import Adapted
 from skedasis.quantity.base import Quantity, Traits
 from skedasis.quantity.differentiable import Differentiable
 from skedasis.quantity.fitted import check_fitted_on, fitted_names, title, wants_arrays
+from skedasis.quantity.piecewise import is_piecewise_constant
 
 _DIFFERENCES = Traits("differences", "central differences")
 
@@ -65,9 +66,8 @@ class FromModel(Quantity):
 
     @property
     def stepped(self) -> bool:
-        """Return whether the quantity is constant between jumps; a model may say so itself."""
-        own = getattr(self.model, "piecewise_constant", None)
-        return own if isinstance(own, bool) else closed.is_piecewise_constant(self.model)
+        """Return whether the quantity is constant between jumps, as its model is."""
+        return is_piecewise_constant(self.model)
 
     def slopes(self, X: Any, y: Any = None) -> Any:
         """Return the model's own derivatives, or those in closed form."""
