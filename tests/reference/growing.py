@@ -165,6 +165,54 @@ def plain(case: str) -> Any:
     return model
 
 
+def quantities(case: str) -> dict[str, Any]:
+    """Return all kinds of quantities that a model has, by name."""
+    model, _, _ = grown(case)
+    if case == "two outputs":
+        of_method = sd.prediction(model.predict, output=0)
+        first = sd.prediction(model, output=1)
+        return {"prediction": first, "predict": of_method, "loss": sd.loss(first)}
+    if not hasattr(model, "predict_proba"):
+        found = {
+            "prediction": sd.prediction(model),
+            "predict": sd.prediction(model.predict),
+            "squared loss": sd.loss(model),
+            "pinball loss": sd.loss(model, "pinball", alpha=0.8),
+            "own loss": sd.loss(model, _gap),
+        }
+        if case == "isolation":
+            found["score_samples"] = sd.prediction(model.score_samples)
+            found["decision_function"] = sd.prediction(model.decision_function)
+        return found
+    last = model.classes_[-1]
+    found = {
+        "probability": sd.probability(model, class_=last),
+        "entropy": sd.entropy(model),
+        "nll": sd.nll(model),
+        "brier": sd.loss(sd.probability(model, class_=last)),
+        "zero-one loss": sd.loss(model, "zero_one"),
+        "labels": sd.prediction(model.predict),
+        "predict_proba": sd.prediction(model.predict_proba, output=1),
+        "entropy of a method": sd.entropy(model.predict_proba),
+    }
+    if not case.startswith("forest"):  # whose probabilities may be 0 or 1
+        found["logit"] = sd.logit(model, class_=last)
+    if hasattr(model, "decision_function"):
+        several = None if len(model.classes_) == 2 else 1
+        found["decision_function"] = sd.prediction(model.decision_function, output=several)
+    return found
+
+
+def labels_of(case: str) -> Any:
+    """Return labels that losses of a model compare its predictions with."""
+    _, X, y = grown(case)
+    return number(X) if case in ("isolation", "two outputs") else y
+
+
+def _gap(y: Any, prediction: Any) -> Any:
+    return np.abs(y - prediction) ** 1.5
+
+
 def tolerance(case: str) -> float:
     """Return how exact a model of this library is."""
     return SINGLE if case.startswith("xgboost") else EXACT

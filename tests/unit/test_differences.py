@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestRegressor
+from sklearn.ensemble import (
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    RandomForestRegressor,
+)
 
 import skedasis as sd
 
@@ -93,3 +97,47 @@ def test_a_smooth_model_is_not_taken_for_piecewise_constant(f):
     X = np.random.default_rng(0).normal(size=(400, 2))
     e = sd.explain(lambda X: f(X[:, 0]), X, 0)
     assert e.provenance["local_effects"] == "central differences"
+
+
+def of_many_numbers(rows=400):
+    X = np.random.default_rng(0).normal(size=(rows, 2))
+    X[:, 0] = np.random.default_rng(1).integers(0, 300, rows)
+    return X
+
+
+@pytest.mark.parametrize("make", [RandomForestRegressor, GradientBoostingRegressor])
+def test_a_wrapped_model_of_trees_is_found_out_by_whole_numbers(make):
+    """From one whole number to the next most of its answers move, but no step is like the one beside it."""
+    X = of_many_numbers()
+    y = np.sin(X[:, 0] / 60) + X[:, 0] / 300 * X[:, 1]
+    model = make(n_estimators=20, random_state=0).fit(X, y)
+    e = sd.explain(lambda X: model.predict(X) + 0.0, X, 0)
+    assert "detected" in e.provenance["local_effects"]
+    own = sd.explain(model, X, 0, tree="off")
+    np.testing.assert_array_equal(e.value, own.value)
+    assert e.importance == own.importance
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: 3 * x,
+        lambda x: (x - 90) ** 2,
+        lambda x: np.sin(2 * np.pi * x / 24),
+        lambda x: np.maximum(0.0, x - 200),
+        lambda x: np.exp(x / 30),
+        lambda x: np.abs(x - 150),
+        lambda x: 3e8 + 2 * x,
+        lambda x: 0 * x,
+    ],
+    ids=["line", "square", "days", "hinge", "exp", "corner", "offset", "nothing"],
+)
+def test_a_smooth_model_of_whole_numbers_is_not_taken_for_piecewise_constant(f):
+    e = sd.explain(lambda X: f(X[:, 0]), of_many_numbers(), 0)
+    assert e.provenance["local_effects"] == "differences between whole numbers"
+
+
+@pytest.mark.parametrize("levels", [range(2), range(3), range(12)], ids=len)
+def test_few_whole_numbers_may_bend_as_they_like(levels):
+    e = sd.explain(lambda X: X[:, 0] ** 2, whole(list(levels), 300), 0)
+    assert e.provenance["local_effects"] == "differences between whole numbers"

@@ -45,7 +45,7 @@ class One:
 def agreement(jobs: Sequence[Job]) -> dict[Any, Traits]:
     """Return how local effects are got of all models alike, for features where their cells would differ.
 
-    A model that is constant between jumps has only secants to offer, and where they jump may be where cells end.
+    A model that is constant between jumps has only steps to offer, and where they jump may be where cells end.
     """
     agreed: dict[Any, Traits] = {}
     for key in jobs[0].plans:

@@ -247,7 +247,7 @@ def explain(  # noqa: PLR0913 - one verb, with all keywords in one place
     Of a list of m models each goes this way by itself, and costs what it costs by itself. Grids, fixed bins, levels and
     fine cells are planned once on all rows of X; bins that are chosen by the local effects are chosen once, from the
     moments of all models together; so all curves stand on the same points. If one of the models is constant between
-    jumps, RHALE takes secants of all of them. `keep` is shared by the models.
+    jumps, RHALE takes all of them for step functions. `keep` is shared by the models.
 
     Examples
     --------

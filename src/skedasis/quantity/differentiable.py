@@ -39,7 +39,7 @@ class Differentiable(Adapted):
     """A model of a library that differentiates: torch or JAX.
 
     Where there is no derivative after all (an answer of whole numbers, a step that the library cannot differentiate),
-    differences take its place and the traits say why; where an answer only jumps in a column, secants do. Both are seen
+    differences take its place and the traits say why; where an answer only jumps in a column, steps do. Both are seen
     at up to 64 rows of the first call.
     """
 
@@ -106,7 +106,7 @@ class Differentiable(Adapted):
         if look.missing:
             return Traits("differences", f"central differences: {look.missing}", certain=False)
         if feature.position in look.stepped:
-            found = f"secants: {self.__name__} is piecewise constant in this feature (detected)"
+            found = f"differences across bins: {self.__name__} is piecewise constant in this feature (detected)"
             return Traits("steps", found, certain=False)
         return Traits("slopes", self.source)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 
 from skedasis.data.source import to_array
 from skedasis.errors import DataError, explained
+from skedasis.quantity.piecewise import is_piecewise_constant
 from skedasis.quantity.saved import boosters, networks, pickles, programs, skops
 from skedasis.quantity.saved.checks import head, is_pickled
 
@@ -26,6 +28,11 @@ class XGBooster:
     def __init__(self, booster: Any) -> None:
         self.grown = booster
         self.__name__ = "XGBoost Booster"
+
+    @cached_property
+    def piecewise_constant(self) -> bool:
+        """Return whether the booster is constant between jumps: it may also be linear."""
+        return is_piecewise_constant(self.grown)
 
     def predict(self, X: Any) -> Any:
         """Return what the booster predicts for rows in any container."""

@@ -12,6 +12,7 @@ from skedasis.quantity.adapted import Adapted
 from skedasis.quantity.base import Quantity, Traits
 from skedasis.quantity.differentiable import Differentiable
 from skedasis.quantity.fitted import check_fitted_on, fitted_names, title, wants_arrays
+from skedasis.quantity.piecewise import is_piecewise_constant
 
 _DIFFERENCES = Traits("differences", "central differences")
 
@@ -65,9 +66,8 @@ class FromModel(Quantity):
 
     @property
     def stepped(self) -> bool:
-        """Return whether the quantity is constant between jumps; a model may say so itself."""
-        own = getattr(self.model, "piecewise_constant", None)
-        return own if isinstance(own, bool) else closed.is_piecewise_constant(self.model)
+        """Return whether the quantity is constant between jumps, as its model is."""
+        return is_piecewise_constant(self.model)
 
     def slopes(self, X: Any, y: Any = None) -> Any:
         """Return the model's own derivatives, or those in closed form."""
@@ -79,7 +79,7 @@ class FromModel(Quantity):
         return form(X)
 
     def traits(self, feature: Feature) -> Traits:
-        """Prefer the model's own derivatives or a closed form, and secants where there is nothing to derive."""
+        """Prefer the model's own derivatives or a closed form, and steps where there is nothing to derive."""
         if isinstance(self.model, Adapted):
             return self.model.traits(feature, self.place)
         form = self._closed_form()
@@ -89,7 +89,9 @@ class FromModel(Quantity):
             forest = getattr(self.model, "forest", None)
             jumps = None if forest is None else forest.jumps(feature.position)
             return Traits(
-                "steps", f"secants: {title(self.model)} is piecewise constant", jumps=jumps
+                "steps",
+                f"differences across bins: {title(self.model)} is piecewise constant",
+                jumps=jumps,
             )
         return _DIFFERENCES
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 FAR = 1e3
 """An offset of so many standard deviations calls for two step sizes."""
+_SHORT = 64
+"""In a range of so many whole numbers a step to the next is no small one."""
 
 
 def differences(bound: Bound, column: Summary) -> Floats:
@@ -146,7 +148,7 @@ def look(bound: Bound, column: Summary) -> Traits:
     slope, sloped = _slopes_that_last(bound, column, loose)
     explained = 10 * (column.high - column.low) * np.abs(slope[~sloped & (np.abs(slope) <= loose)])
     if np.count_nonzero(sloped) <= len(x) // 50 and moved.max() > explained.max(initial=0.0):
-        found = "secants: the model is piecewise constant (detected)"
+        found = "differences across bins: the model is piecewise constant (detected)"
         return Traits("steps", found, certain=False)
     return usual
 
@@ -155,14 +157,10 @@ def _slopes_that_last(bound: Bound, column: Summary, loose: Floats) -> tuple[Flo
     """Return differences, and in which rows they are slopes: still the same when the step is a sixteenth.
 
     Across a jump the shorter step's difference is sixteen times as steep, or nothing, if the jump lies beyond it. Whole
-    numbers have no shorter step: there all that moves counts, for a step from one to the next is an effect.
+    numbers have no shorter step: see `_steps_that_last`.
     """
-    x = bound.column(column.feature.position)
     if column.integer:
-        slope = np.nan_to_num(differences(bound, column))
-        # One row in ten may move before a jump is no longer the exception.
-        sloped = np.abs(slope) > loose
-        return slope, sloped & (np.count_nonzero(sloped) > len(x) // 10)
+        return _steps_that_last(bound, column, loose)
     eps = round_off(bound, column)
     spacing = np.spacing(max(abs(column.low), abs(column.high)))
     step = max(float(np.cbrt(eps)) * column.sd, 64 * spacing)
@@ -170,3 +168,26 @@ def _slopes_that_last(bound: Bound, column: Summary, loose: Floats) -> tuple[Flo
     # The shorter step divides the same rounding by a sixteenth.
     close = np.maximum(np.maximum(np.abs(long), np.abs(short)) / 2, 16 * loose)
     return long, (np.abs(long) > loose) & (np.abs(long - short) <= close)
+
+
+def _steps_that_last(bound: Bound, column: Summary, loose: Floats) -> tuple[Floats, Bools]:
+    """Return differences between whole numbers, and in which rows they are slopes: much like the next one beside it.
+
+    Where most that move do so in one step and not in the next, these are jumps, and no row counts as sloped. Within a
+    short range a smooth function may bend as much from one number to the next: there all that moves counts, for a step
+    is an effect. A tenth of the rows or less may move before a jump is no longer the exception.
+    """
+    x = bound.column(column.feature.position)
+    if column.high - column.low <= _SHORT:
+        slope = np.nan_to_num(differences(bound, column))
+        sloped = np.abs(slope) > loose
+        return slope, sloped & (np.count_nonzero(sloped) > len(x) // 10)
+    there = np.where(np.isnan(x), column.low, x)
+    middle = np.clip(there, column.low + 1, column.high - 1)
+    values = bound.sweep(column.feature.position, np.stack([middle - 1, middle, middle + 1]).T)
+    before, after = np.diff(values, axis=1).T
+    larger = np.maximum(np.abs(before), np.abs(after))
+    moves = larger > loose
+    lasts = moves & (np.abs(after - before) <= larger / 2 + 2 * loose)
+    smooth = 2 * np.count_nonzero(lasts) > np.count_nonzero(moves) > len(x) // 10
+    return (before + after) / 2, lasts & smooth

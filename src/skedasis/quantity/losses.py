@@ -65,10 +65,11 @@ class Loss(Quantity):
         return self.with_labels(self.of.prepare(source))
 
     def traits(self, feature: Feature) -> Traits:
-        """Return differences; secants where the prediction, and so its loss, is piecewise constant."""
-        if isinstance(self.of, Prediction) and is_classifier(self.of.model):
-            return Traits("steps", "secants: predicted classes are piecewise constant")
+        """Return differences; steps where the prediction, and so its loss, is piecewise constant."""
         known: Traits = self.of.traits(feature)
+        if isinstance(self.of, Prediction) and is_classifier(self.of.model):
+            said = "differences across bins: predicted classes are piecewise constant"
+            return Traits("steps", said, jumps=known.jumps)
         return known if known.local == "steps" else super().traits(feature)
 
     def computed(self, raw: Any) -> Any:
@@ -77,7 +78,7 @@ class Loss(Quantity):
         Differences of losses of a model in single precision need the longer steps of single precision all the same. And
         forests on several cores sum their trees in any order: what is the last digit of a prediction is none of the
         last of a small loss, so that two answers of theirs may differ as those in single precision do. (They are
-        explained by secants, where no step depends on it.)
+        explained as step functions, where no step size matters.)
         """
         numbers = as_array(raw, self.describe()).ravel()[:_LOOKED_AT]
         if numbers.dtype.kind != "f":
@@ -150,7 +151,7 @@ class ErrorLoss(Loss):
         known: Traits = self.of.traits(feature)
         if known.local != "slopes":
             return known
-        return Traits("slopes", f"{known.source}, by the chain rule")
+        return replace(known, source=f"{known.source}, by the chain rule")
 
     def _apart(self, raw: Any, y: Any) -> Floats:
         """Return label less prediction."""
@@ -190,8 +191,11 @@ class ZeroOne(Loss):
         return (answer != y).astype(float)
 
     def traits(self, feature: Feature) -> Traits:
-        """Return secants: between 0 and 1 there is nothing."""
-        return Traits("steps", "secants: a zero-one loss is piecewise constant")
+        """Return steps: between 0 and 1 there is nothing. It jumps nowhere but where its prediction does."""
+        jumps = self.of.traits(feature).jumps
+        return Traits(
+            "steps", "differences across bins: a zero-one loss is piecewise constant", jumps=jumps
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -283,7 +283,7 @@ class Effect(ShownEffect):
         Parameters
         ----------
         bins : Binning or int
-            Any scheme where local effects are slopes, and for M-plots. Those of ALE and of secants belong to their
+            Any scheme where local effects are slopes, and for M-plots. Those of ALE and of step functions belong to their
             cells: bins are then unions of these. The steps between the levels of an ordinal feature are grouped anew
             by `Optimal` and `Greedy`.
 

@@ -1,4 +1,4 @@
-"""What is known in closed form of scikit-learn's models: derivatives, and which of them are piecewise constant.
+"""Derivatives of scikit-learn's models that are known in closed form.
 
 Models are recognised by the path of their class: scikit-learn itself is never imported here. What is not recognised,
 in whole or in one of its parts, has no closed form, and its slopes are differences.
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from skedasis.quantity.closed.kinds import decides_by_logit, is_piecewise_constant
+from skedasis.quantity.closed.kinds import decides_by_logit
 
 if TYPE_CHECKING:
     from skedasis.quantity.closed.chain import Derivative as Derivative
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "decides_by_logit",
-    "is_piecewise_constant",
     "logit_derivative",
     "prediction_derivative",
     "probability_derivative",

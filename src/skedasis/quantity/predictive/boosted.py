@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from skedasis.errors import UnsupportedError, explained
-from skedasis.quantity import closed
 from skedasis.quantity.predicted import Predicted
 from skedasis.quantity.predictive.classes import as_classes
 from skedasis.quantity.predictive.labels import Labels
@@ -22,11 +21,6 @@ class Boosted(Predictor):
     def labels(self) -> Labels:
         """Return what the model predicts."""
         return Labels("classes" if hasattr(self.model, "predict_proba") else "numbers")
-
-    @property
-    def stepped(self) -> bool:
-        """Return whether its base learners are trees."""
-        return closed.is_piecewise_constant(getattr(self.model, "Base", None))
 
     def distributions(self, X: Any) -> Predicted:
         """Return the SciPy distributions, or the probabilities, that the model predicts."""

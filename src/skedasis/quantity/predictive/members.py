@@ -11,8 +11,8 @@ import numpy as np
 
 from skedasis.data.source import to_array
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError, explained
-from skedasis.quantity import closed
 from skedasis.quantity.fitted import is_classifier, title
+from skedasis.quantity.piecewise import is_piecewise_constant
 from skedasis.quantity.predicted import Predicted
 from skedasis.quantity.predictive.classes import as_classes, same_classes, several_labels
 from skedasis.quantity.predictive.functions import as_answer, plain
@@ -62,7 +62,7 @@ class Mean:
     labels = Labels("numbers")
 
     def __init__(self, model: Any) -> None:
-        self.model, self.stepped = model, closed.is_piecewise_constant(model)
+        self.model, self.stepped = model, is_piecewise_constant(model)
         self.title = title(model)
 
     def answer(self, X: Any) -> Answer:
@@ -75,10 +75,10 @@ class Plain:
     """A function that answers with distributions or with means, as a member."""
 
     labels = Labels()
-    stepped = False
 
     def __init__(self, model: Any) -> None:
         self.model, self.title = model, title(model)
+        self.stepped = is_piecewise_constant(model)
 
     def answer(self, X: Any) -> Answer:
         """Return what it answers."""
@@ -155,7 +155,7 @@ class Grown(Members):
     def __post_init__(self) -> None:
         self.before, self.final = unfolded(self.model)
         self.count = len(self.final.estimators_)
-        self.stepped = closed.is_piecewise_constant(self.model)
+        self.stepped = is_piecewise_constant(self.model)
         classes = getattr(self.final, "classes_", None)
         if isinstance(classes, list) or getattr(self.final, "n_outputs_", 1) > 1:
             raise several_labels(title(self.model), self.final.n_outputs_)

@@ -10,6 +10,7 @@ import numpy as np
 
 from skedasis.errors import DataError, ModelOutputError, explained
 from skedasis.quantity.fitted import title
+from skedasis.quantity.piecewise import is_piecewise_constant
 from skedasis.quantity.predicted import Predicted
 from skedasis.quantity.predictive.classes import Classes, ClassSum
 from skedasis.quantity.predictive.labels import Labels
@@ -50,7 +51,8 @@ class Ensemble(Predictor):
     @property
     def stepped(self) -> bool:
         """Return whether the mixture is constant between jumps."""
-        return self.members.stepped and not callable(self.noise)
+        noise = not callable(self.noise) or is_piecewise_constant(self.noise)
+        return self.members.stepped and noise
 
     @property
     def piecewise_constant(self) -> bool:

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from skedasis.quantity import closed
 from skedasis.quantity.fitted import title
+from skedasis.quantity.piecewise import is_piecewise_constant
 from skedasis.quantity.predicted import Predicted
 from skedasis.quantity.predictive.labels import Labels
 
@@ -38,7 +38,7 @@ class Predictor(ABC):
     @property
     def stepped(self) -> bool:
         """Return whether its answers are constant between jumps."""
-        return closed.is_piecewise_constant(self.model)
+        return is_piecewise_constant(self.model)
 
     @abstractmethod
     def distributions(self, X: Any) -> Predicted:

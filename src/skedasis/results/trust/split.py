@@ -128,7 +128,7 @@ def split(effect: Effect, *, seed: int = 0) -> Split:
     RHALE Theorem 1: s*² = sigma² + E², so the reported standard deviation is too large by what the mean slope does
     inside the bin. From the rows that are kept (a sample, where these are some of all); where there are none, from the
     moments of the fine cells, with Welch's test between them. How both parts are estimated is in
-    `skedasis.results.trust.within`. Inside one cell of an ALE, or of secants, all rows are moved across the same edges:
+    `skedasis.results.trust.within`. Inside one cell of an ALE all rows are moved across the same edges:
     x can matter there only through the features that go with it. No model row.
 
     Examples

@@ -1,0 +1,99 @@
+"""`tree` changes the cost, never the definition: walked or called, every quantity has the same effects."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import skedasis as sd
+from tests.reference.growing import (
+    MODELS,
+    grown,
+    labels_of,
+    quantities,
+    rows,
+    singles,
+    tolerance,
+)
+
+METHODS: dict[str, Any] = {
+    "ale": "ale",
+    "rhale": "rhale",
+    "uale": "uale",
+    "pdp": sd.PDP(grid=8),
+}
+FEW = ("histograms 2", "xgboost")
+"""Models of which all is compared in every run of the tests."""
+CASES = [c if c in FEW else pytest.param(c, marks=pytest.mark.slow) for c in MODELS]
+
+
+def whole(X: np.ndarray) -> np.ndarray:
+    """Return the same rows in whole numbers: of few and of many values."""
+    return np.rint(X * [40.0, 0.01, 1.0, 3.0, 2.0])
+
+
+def explained(quantity: Any, X: Any, y: Any, method: Any, tree: Any) -> list[Any]:
+    """Return the effects of all features."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", category=UserWarning)
+        found = sd.explain(quantity, X, y=y, method=method, tree=tree, progress=False)
+    return singles(found)
+
+
+def unlike(one: Any, other: Any, tol: float) -> list[str]:
+    """Return in what two effects differ by more than a part of the largest number that they hold."""
+    names = ["x", "value", "heterogeneity", "importance", "heterogeneity_score"]
+    pairs = {n: (getattr(one, n), getattr(other, n)) for n in names if hasattr(other, n)}
+    if other.bins is not None:
+        ours, theirs = one.bins, other.bins
+        fields = ("left", "right", "count", "effect", "std")
+        pairs |= {f"bins.{f}": (getattr(ours, f), getattr(theirs, f)) for f in fields}
+    size = np.nanmax(np.abs(other.value))
+    narrow = np.diff(other.x).min() if len(other.x) > 1 else 1.0
+    found = []
+    for name, pair in pairs.items():
+        a, b = (np.asarray(values, dtype=float) for values in pair)
+        if a.shape != b.shape:
+            found.append(f"{name}: shapes {a.shape} and {b.shape}")
+            continue
+        # Slopes divide the rounding of values by the width of a bin.
+        least = size / narrow if name in ("bins.effect", "bins.std") else size
+        scale = max(least, np.nanmax(np.abs(b), initial=0.0))
+        if not np.allclose(a, b, rtol=0, atol=tol * scale, equal_nan=True):
+            found.append(f"{name}: {np.nanmax(np.abs(a - b)):.3g} of {scale:.3g}")
+    return found
+
+
+def assert_same(case: str, X: Any, method: str) -> None:
+    """Assert that all three settings give the same effects of all features, for every quantity of a model."""
+    y, tol, wrong = labels_of(case), tolerance(case), []
+    for name, quantity in quantities(case).items():
+        called = explained(quantity, X, y, METHODS[method], "off")
+        # Distributions of a function are no sums of leaves: it is always called.
+        walkable = name != "entropy of a method"
+        for tree in ("auto", "force") if walkable else ("auto",):
+            found = explained(quantity, X, y, METHODS[method], tree)
+            for one, other in zip(found, called, strict=True):
+                wrong += [f"{name}, {one.feature}, {tree}: {u}" for u in unlike(one, other, tol)]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("case", CASES)
+def test_all_settings_give_the_same(case: str, method: str) -> None:
+    assert_same(case, grown(case)[1], method)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("case", CASES)
+def test_all_settings_give_the_same_of_whole_numbers(case: str, method: str) -> None:
+    assert_same(case, whole(grown(case)[1]), method)
+
+
+def test_whole_numbers_have_few_and_many_values() -> None:
+    counts = [len(np.unique(column)) for column in whole(rows()).T]
+    assert min(counts) < 10
+    assert max(counts) > 64

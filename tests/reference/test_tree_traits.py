@@ -1,0 +1,353 @@
+"""What is made of trees is known to be piecewise constant, whether its trees are walked or it is called."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    BaggingClassifier,
+    BaggingRegressor,
+    GradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+    StackingClassifier,
+    StackingRegressor,
+    VotingClassifier,
+    VotingRegressor,
+)
+from sklearn.feature_selection import RFE
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.multioutput import MultiOutputRegressor, RegressorChain
+from sklearn.neighbors import KNeighborsRegressor, RadiusNeighborsRegressor
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import (
+    KBinsDiscretizer,
+    PolynomialFeatures,
+    QuantileTransformer,
+    StandardScaler,
+)
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+import skedasis as sd
+from skedasis.data.given import as_source
+from skedasis.quantity import piecewise
+from skedasis.quantity.base import Traits
+from skedasis.quantity.check import check
+from skedasis.quantity.foreign import adapted
+from skedasis.quantity.piecewise import is_piecewise_constant
+from skedasis.quantity.trees import load
+from skedasis.quantity.trees.choose import by_trees
+from tests.reference.growing import MODELS, grown, labels, labels_of, number, quantities, rows
+
+X, NUMBERS, LABELS = rows(), number(rows()), labels(rows())
+PAIR = np.stack([NUMBERS, X[:, 0]], axis=1)
+TREE, VOTER = DecisionTreeRegressor(max_depth=3), DecisionTreeClassifier(max_depth=3)
+
+
+def traits(quantity: Any, source: Any) -> list[Traits]:
+    """Return what a quantity says of every feature."""
+    return [quantity.traits(f) for f in source.features]
+
+
+def known(found: list[Traits]) -> bool:
+    """Return whether a quantity is known to be piecewise constant in all features."""
+    return all(t.local == "secants" and t.certain and not t.given for t in found)
+
+
+@pytest.mark.parametrize("kind", ["float", "integer"])
+@pytest.mark.parametrize("case", MODELS)
+def test_a_model_and_its_trees_have_the_same_traits(case: str, kind: str) -> None:
+    at = grown(case)[1]
+    at = np.rint(at * [40.0, 0.01, 1.0, 3.0, 2.0]) if kind == "integer" else at
+    if kind == "integer" and not np.isnan(at).any():
+        at = at.astype(int)
+    for name, quantity in quantities(case).items():
+        source = quantity.prepare(as_source(at, labels_of(case)))
+        called = traits(quantity, source)
+        assert known(called), name
+        assert all(t.jumps is None for t in called)
+        if name == "entropy of a method":  # which is always called
+            continue
+        found = check([quantity], source)
+        stand_in = by_trees({None: quantity}, source, "force", found, means=False).outputs[None]
+        walked = traits(stand_in, source)
+        assert known(walked), name
+        assert all(t.jumps is not None for t in walked)
+
+
+@pytest.mark.parametrize("kind", ["float", "integer"])
+def test_results_say_so_whatever_the_setting(kind: str) -> None:
+    model, at, y = grown("boosting 2")
+    at = np.rint(at * [40.0, 0.01, 1.0, 3.0, 2.0]) if kind == "integer" else at
+    for quantity in (sd.entropy(model), sd.nll(model), sd.prediction(model.decision_function)):
+        said = {
+            sd.explain(quantity, at, 0, y=y, method="rhale", tree=tree).spec.local
+            for tree in ("auto", "off", "force")
+        }
+        assert said == {"secants"}
+
+
+# ------------------------------------------------------------------- what is made of trees
+
+
+class Declared:
+    """A model of the user's own that says what it is."""
+
+    piecewise_constant = True
+
+    def predict(self, X: Any) -> Any:
+        return np.floor(X[:, 0])
+
+
+MADE: dict[str, Any] = {
+    "declared": Declared,
+    "behind polynomials": lambda: make_pipeline(PolynomialFeatures(2), TREE).fit(X, NUMBERS),
+    "behind two pipelines": lambda: make_pipeline(
+        StandardScaler(), make_pipeline(QuantileTransformer(n_quantiles=50), VOTER)
+    ).fit(X, LABELS),
+    "cut into bins": lambda: make_pipeline(KBinsDiscretizer(4), Ridge()).fit(X, NUMBERS),
+    "of a log target": lambda: TransformedTargetRegressor(
+        TREE, func=np.arcsinh, inverse_func=np.sinh
+    ).fit(X, NUMBERS),
+    "searched for": lambda: GridSearchCV(TREE, {"max_depth": [2, 3]}, cv=2).fit(X, NUMBERS),
+    "calibrated": lambda: CalibratedClassifierCV(VOTER, cv=2).fit(X, LABELS),
+    "calibrated, a pipeline": lambda: CalibratedClassifierCV(
+        make_pipeline(StandardScaler(), VOTER), cv=2, ensemble=False
+    ).fit(X, LABELS),
+    "voting": lambda: VotingClassifier([("a", VOTER), ("b", VOTER)], voting="soft").fit(X, LABELS),
+    "stacked below a ridge": lambda: StackingRegressor([("a", TREE)], Ridge()).fit(X, NUMBERS),
+    "stacked below a tree": lambda: StackingClassifier(
+        [("a", LogisticRegression())], VOTER, cv=2
+    ).fit(X[:, [0, 2]], LABELS),
+    "bagging": lambda: BaggingClassifier(VOTER, 3, max_features=3).fit(X, LABELS),
+    "ada": lambda: AdaBoostClassifier(VOTER, n_estimators=3).fit(X, LABELS),
+    "one against the rest": lambda: OneVsRestClassifier(VOTER).fit(X, labels(X, 3)),
+    "two outputs": lambda: MultiOutputRegressor(TREE).fit(X, PAIR),
+    "a chain": lambda: RegressorChain(TREE).fit(X, PAIR),
+    "features left out": lambda: RFE(TREE, n_features_to_select=2).fit(X, NUMBERS),
+    "neighbours": lambda: RadiusNeighborsRegressor(1e4).fit(X, NUMBERS),
+    "labels of a network": lambda: MLPClassifier((3,), max_iter=5).fit(X, LABELS).predict,
+    "a method of a pipeline": lambda: make_pipeline(StandardScaler(), TREE).fit(X, NUMBERS).predict,
+    "a method and a setting": lambda: partial(TREE.fit(X, NUMBERS).predict, check_input=True),
+    "derived": lambda: type("Own", (RandomForestRegressor,), {})(3).fit(X, NUMBERS),
+    "mixture": lambda: sd.ensemble(
+        [TREE.fit(X, NUMBERS), RandomForestRegressor(3).fit(X, PAIR[:, 0])]
+    ),
+    "mixture, noise of trees": lambda: sd.ensemble(
+        [TREE.fit(X, NUMBERS)] * 2, noise=RandomForestRegressor(3).fit(X, NUMBERS**2).predict
+    ),
+    "mixture of methods": lambda: sd.ensemble([VOTER.fit(X, LABELS).predict_proba] * 2),
+}
+
+
+@cache
+def made(name: str) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return MADE[name]()
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_what_is_made_of_trees_is_known(name: str) -> None:
+    assert is_piecewise_constant(made(name))
+
+
+@pytest.mark.parametrize(
+    "name", ["calibrated", "voting", "behind two pipelines", "stacked below a tree"]
+)
+def test_so_is_every_quantity_of_a_classifier(name: str) -> None:
+    model, at = made(name), X[:, [0, 2]] if name == "stacked below a tree" else X
+    source = as_source(at, LABELS)
+    every = [sd.probability(model), sd.logit(model), sd.entropy(model), sd.nll(model)]
+    every += [sd.loss(model, "zero_one"), sd.loss(sd.probability(model))]
+    every += [sd.prediction(model.predict_proba, output=1), sd.entropy(model.predict_proba)]
+    mixture = sd.ensemble([model, model])
+    every += [sd.entropy(mixture, part=part) for part in ("total", "aleatoric", "epistemic")]
+    for quantity in every:
+        assert known(traits(quantity, source)), quantity.describe()
+
+
+def test_so_is_every_quantity_of_a_mixture_of_numbers() -> None:
+    mixture = sd.ensemble([TREE.fit(X, NUMBERS)] * 2, noise=0.5)
+    every = [sd.prediction(mixture), sd.entropy(mixture), sd.nll(mixture), sd.loss(mixture)]
+    every += [sd.predictive_variance(mixture), sd.predictive_quantile(mixture, 0.9)]
+    forest = RandomForestRegressor(3).fit(X, NUMBERS)
+    every += [sd.predictive_variance(sd.ensemble(forest), part="epistemic")]
+    for quantity in every:
+        assert known(traits(quantity, as_source(X, NUMBERS)))
+
+
+def test_ngboost_is_what_its_base_learners_are() -> None:
+    ngboost = pytest.importorskip("ngboost")
+    of_trees = ngboost.NGBRegressor(n_estimators=3, verbose=False).fit(X, NUMBERS)
+    of_lines = ngboost.NGBRegressor(Base=Ridge(), n_estimators=3, verbose=False).fit(X, NUMBERS)
+    for quantity in (sd.prediction, sd.entropy, sd.nll, sd.loss):
+        assert known(traits(quantity(of_trees), as_source(X, NUMBERS)))
+        assert not known(traits(quantity(of_lines), as_source(X, NUMBERS)))
+    assert known(traits(sd.prediction(of_trees.predict), as_source(X)))
+
+
+# --------------------------------------------------------------------- boosters and rankers
+
+QUERIES = [60, 60, 60]
+RANKS = np.digitize(NUMBERS, np.quantile(NUMBERS, [0.3, 0.7]))
+
+
+def boosted(name: str) -> Any:
+    """Return a fitted model of another library."""
+    if name.startswith("lightgbm"):
+        lightgbm = pytest.importorskip("lightgbm")
+        usual = {"n_estimators": 5, "n_jobs": 1, "verbose": -1, "min_child_samples": 5}
+        if name == "lightgbm ranker":
+            return lightgbm.LGBMRanker(**usual).fit(X, RANKS, group=QUERIES)
+        model = lightgbm.LGBMRegressor(**usual).fit(X, NUMBERS)
+        return model if name == "lightgbm" else model.booster_
+    if name.startswith("catboost"):
+        catboost = pytest.importorskip("catboost")
+        usual = {"iterations": 3, "verbose": 0, "allow_writing_files": False, "thread_count": 1}
+        if name == "catboost ranker":
+            return catboost.CatBoostRanker(**usual).fit(X, RANKS, group_id=np.repeat([0, 1, 2], 60))
+        return catboost.CatBoost(usual).fit(X, NUMBERS)
+    xgboost = pytest.importorskip("xgboost")
+    usual = {"n_estimators": 4, "n_jobs": 1}
+    if name == "xgboost ranker":
+        return xgboost.XGBRanker(**usual).fit(X, RANKS, group=QUERIES)
+    if name == "xgboost forest":
+        return xgboost.XGBRFRegressor(**usual).fit(X, NUMBERS)
+    model = xgboost.XGBRegressor(**usual).fit(X, NUMBERS)
+    return model if name == "xgboost" else model.get_booster()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "lightgbm",
+        "lightgbm booster",
+        "lightgbm ranker",
+        "xgboost",
+        "xgboost booster",
+        "xgboost ranker",
+        "xgboost forest",
+        pytest.param("catboost", marks=pytest.mark.optional),
+        pytest.param("catboost ranker", marks=pytest.mark.optional),
+    ],
+)
+def test_boosters_and_rankers_are_known(name: str) -> None:
+    model = boosted(name)
+    for quantity in (sd.prediction(model), sd.loss(model)):
+        source = quantity.prepare(as_source(X, NUMBERS))
+        assert known(traits(quantity, source))
+        found = check([quantity], source)
+        walked = by_trees({None: quantity}, source, "force", found, means=False).outputs[None]
+        assert known(traits(walked, source))
+    again = pickle.loads(pickle.dumps(sd.prediction(model)))
+    assert known(traits(again, as_source(X)))
+
+
+def test_all_models_whose_trees_can_be_read_are_in_the_table() -> None:
+    for library, name in load._LOADERS:
+        assert name in piecewise._KINDS[library]
+
+
+# ----------------------------------------------------------------------------- what bends
+
+
+class Rescaled(DecisionTreeRegressor):
+    """A tree whose answers are no longer a tree's."""
+
+    def predict(self, X: Any, check_input: bool = True) -> Any:
+        return super().predict(X) * np.asarray(X)[:, 0]
+
+
+BENT: dict[str, Any] = {
+    "nothing": lambda: None,
+    "a function": lambda: len,
+    "a function with a setting": lambda: partial(np.add, 1.0),
+    "a line": lambda: LinearRegression().fit(X, NUMBERS).predict,
+    "derived": lambda: Rescaled(max_depth=3).fit(X, NUMBERS),
+    "what is no answer": lambda: StandardScaler().fit(X).transform,
+    "neighbours by distance": lambda: KNeighborsRegressor(3, weights="distance").fit(X, NUMBERS),
+    "from a line": lambda: GradientBoostingRegressor(n_estimators=2, init=LinearRegression()),
+    "from a fitted line": lambda: GradientBoostingRegressor(
+        n_estimators=2, init=LinearRegression()
+    ).fit(X, NUMBERS),
+    "calibrated": lambda: CalibratedClassifierCV(LogisticRegression(), cv=2).fit(
+        X[:, [0, 2]], LABELS
+    ),
+    "stacked beside X": lambda: StackingRegressor([("a", TREE)], Ridge(), passthrough=True).fit(
+        X, NUMBERS
+    ),
+    "stacked on a line": lambda: StackingRegressor([("a", TREE), ("b", Ridge())], Ridge()).fit(
+        X, NUMBERS
+    ),
+    "voting with a line": lambda: VotingRegressor([("a", TREE), ("b", Ridge())]).fit(X, NUMBERS),
+    "bagging, not fitted": lambda: BaggingRegressor(TREE),
+    "behind a scaler": lambda: make_pipeline(StandardScaler(), Ridge()).fit(X, NUMBERS),
+    "mixture with a line": lambda: sd.ensemble(
+        [TREE.fit(X, NUMBERS), LinearRegression().fit(X, NUMBERS)]
+    ),
+    "mixture with a function of noise": lambda: sd.ensemble(
+        [TREE.fit(X, NUMBERS)] * 2, noise=lambda X: np.exp(X[:, 0])
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BENT)
+def test_what_bends_is_not(name: str) -> None:
+    assert not is_piecewise_constant(BENT[name]())
+
+
+@pytest.mark.parametrize("setting", ["linear_tree", "linear_trees"])
+def test_linear_trees_bend_by_every_name_of_the_setting(setting: str) -> None:
+    lightgbm = pytest.importorskip("lightgbm")
+    model = lightgbm.LGBMRegressor(n_estimators=2, n_jobs=1, verbose=-1, **{setting: True}).fit(
+        X, NUMBERS
+    )
+    assert not is_piecewise_constant(model)
+    assert not is_piecewise_constant(model.booster_)
+
+
+def test_linear_boosters_bend() -> None:
+    xgboost = pytest.importorskip("xgboost")
+    model = xgboost.XGBRegressor(n_estimators=2, booster="gblinear", n_jobs=1).fit(X, NUMBERS)
+    assert not is_piecewise_constant(model)
+    assert not is_piecewise_constant(adapted(model.get_booster()))
+
+
+# ------------------------------------------------------------------------------ given slopes
+
+
+def test_slopes_that_were_given_are_told_from_all_others() -> None:
+    def line(X: Any) -> Any:
+        return X[:, 0]
+
+    def jacobian(X: Any) -> Any:
+        return np.ones(X.shape)
+
+    source, feature = as_source(X, NUMBERS), as_source(X).features[0]
+    given = sd.prediction(line, slope=jacobian)
+    both = sd.prediction(lambda X: X[:, :2], slope=lambda X: np.ones((len(X), 2, 5)), output="all")
+    every = [given, sd.loss(given), sd.loss(given, "absolute_error"), sd.loss(given, "pinball")]
+    every += list((both.outputs(source) or {}).values())
+    assert all(
+        q.traits(feature) == Traits("slopes", q.traits(feature).source, given=True) for q in every
+    )
+    ridge = Ridge().fit(X, NUMBERS)
+    closed = [sd.prediction(ridge), sd.loss(ridge), sd.loss(given, "zero_one"), sd.prediction(line)]
+    own = sd.loss(given, lambda y, f: np.abs(y - f))  # which has no slopes to carry
+    assert not any(q.traits(feature).given for q in [*closed, own])
+    # Slopes that were given win over what is known of the model.
+    forest = RandomForestClassifier(3).fit(X, LABELS)
+    surrogate = sd.prediction(lambda X: forest.predict_proba(X)[:, 1], slope=jacobian)
+    assert surrogate.traits(feature).given
