@@ -154,7 +154,7 @@ def test_it_finds_the_pair_that_acts_together():
     direct = sd.explain(
         lambda X: 2 * X[:, 5] * X[:, 2] + 0.3 * X[:, 0] * X[:, 1] + X[:, 7], X, ("x2", "x5")
     )
-    assert told.together.strengths[0].strength == direct.strength()
+    assert told.together.strengths[0].strength == direct.interaction_strength()
 
 
 def test_pairs_of_levels_and_numbers(frame):

@@ -207,7 +207,7 @@ def test_a_loaded_result_does_what_the_saved_one_did(tmp_path):
     q = sd.prediction(bent, slope=bent_slope)
     shown = sd.explain(q, rows, (0, 1), method=sd.DALE(bins=4), progress=False)
     loaded = again(shown, tmp_path / "s.npz")
-    assert loaded.strength() == shown.strength()
+    assert loaded.interaction_strength() == shown.interaction_strength()
     same(loaded.rebin(sd.Uniform(3)), shown.rebin(sd.Uniform(3)))
 
 

@@ -75,7 +75,9 @@ def surface(result: Surface) -> Lines:
         show_header=False,
     )
     what = "main effects included" if result.includes_main_effects else "strength"
-    table.add_row(f"standard deviation over the rows ({what})", number(result.strength()))
+    table.add_row(
+        f"standard deviation over the rows ({what})", number(result.interaction_strength())
+    )
     for about, side in zip(result.abouts, result.sides, strict=True):
         size = f"{side.m:,} {'points' if side.levels is None else 'levels'}"
         if side.bins is not None:

@@ -143,7 +143,7 @@ def _unordered(effects: Effects, pair: tuple[str, str]) -> bool:
 
 
 def _ranked(found: Mapping[tuple[str, str], Surface], shown: int, note: str) -> Together:
-    strengths = {pair: s.strength() for pair, s in found.items()}
+    strengths = {pair: s.interaction_strength() for pair, s in found.items()}
     # Without kept rows a strength is not known; such pairs keep their order.
     order = sorted(found, key=lambda p: -strengths[p] if math.isfinite(strengths[p]) else 0.0)
     scale = max((abs(v) for v in strengths.values() if math.isfinite(v)), default=0.0)

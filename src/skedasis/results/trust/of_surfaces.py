@@ -77,7 +77,12 @@ def _names(surface: Surface) -> str:
 
 
 def _widths(side: Side) -> Floats:
-    """Return the widths of a side's cells as shares of it; steps between levels count alike."""
+    """Return the widths of a side's cells as shares of it; steps between levels count alike.
+
+    Between the two values of a two-valued feature there is nothing: the bins of these values count alike, others not.
+    """
+    if side.strips is not None:
+        return np.bincount(side.home(np.array(side.strips)), minlength=side.homes) / 2
     width = np.ones(max(side.m - 1, 1)) if side.bins is None or side.m < 2 else side.bins.widths
     return width / width.sum()
 
@@ -95,9 +100,10 @@ def _cells(surface: Surface) -> Iterator[Flag]:
     empty = cells.empty.reshape(area.shape)
     share = float(area[empty].sum())
     if share >= NOTED:
+        n = int(empty.sum())
         text = (
-            f"{share:.0%} of the area of {name} ({int(empty.sum())} of {empty.size} cells) hold no row: "
-            "what is drawn there comes from the nearest cells. Use fewer bins, and do not read it."
+            f"{share:.0%} of the area of {name} ({n} of {empty.size} cells) holds no row: "
+            "figures hatch it, and values there mean nothing. Use fewer bins."
         )
         numbers = {"share": share, "cells": int(empty.sum())}
         yield Flag("no rows", _graded(share, EMPTY), text, name, None, numbers)
