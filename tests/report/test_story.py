@@ -244,11 +244,11 @@ def test_each_sentence_has_its_cause(X, coin):
     told = told_of(lambda X: X[:, 0] * X[:, 1], X, X[:, 0] * X[:, 1] + 0.01 * X[:, 2])
     said = " ".join(words.gist(told))
     assert "it explains more than 99\u202f% of the labels’ variance" in said
-    assert "x0 and x1 act together most" in said
+    assert "x0 and x1 interact most strongly: interaction strength" in said
     assert "added up, explain" in said
     plain = " ".join(words.gist(told_of(lambda X: X[:, 0], X)))
     assert "labels’ variance" not in plain
-    assert "act together" not in plain
+    assert "interact most" not in plain
     assert "Look twice" not in plain
     assert "How unsure" not in plain
     assert "How unsure it is depends most on x0" in " ".join(
@@ -271,7 +271,7 @@ def test_bad_probabilities_and_warnings_are_spoken_of(X, coin):
     assert "Look twice at" in " ".join(words.gist(odd))
     little = told_of(lambda X: X[:, 0] + 0.01 * X[:, 1] * X[:, 2], X)
     assert little.pairs[0].features == ("x1", "x2")
-    assert "act together" not in " ".join(words.gist(little))
+    assert "interact most" not in " ".join(words.gist(little))
 
 
 def test_passes_say_what_they_are_of(X, coin):

@@ -386,7 +386,7 @@ def _notes(surface: Surface, empty: Bools, rims: tuple[Rim, Rim], sight: Sight) 
     strength = surface.interaction_strength()
     if np.isfinite(strength):
         shown = 0.0 if flat(surface) else strength
-        what = "standard deviation" if surface.includes_main_effects else "strength"
+        what = "standard deviation" if surface.includes_main_effects else "interaction strength"
         notes.append(f"{what} {shown:.3g} {surface.about.unit or ''}".strip())
     if surface.includes_main_effects:
         notes.append("with main effects")

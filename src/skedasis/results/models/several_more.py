@@ -78,7 +78,7 @@ class SurfaceOfModels(ShownSurfaceOfModels, OfModels):
         return (
             f"<SurfaceOfModels: {len(self)} models, {a!r} and {b!r} on {self.about.quantity}: "
             f"{first.spec.method}, {first.value.shape[0]} x {first.value.shape[1]} points, "
-            f"strength {self.interaction_strength():.4g}>"
+            f"interaction strength {self.interaction_strength():.4g}>"
         )
 
     def __call__(self, x0: Any, x1: Any) -> Floats:

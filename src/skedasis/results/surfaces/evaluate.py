@@ -35,7 +35,7 @@ def evaluated(
         for side, x, place, along in zip(shown.sides, (a, b), (first, second), steps, strict=True)
     ]
     found = _bilinear(shown, places[0], places[1])
-    holes = _left_empty(shown, first, second)
+    holes = _left_empty(shown, first[:2], second[:2])
     if all(steps):
         holes = _stepped_holes(shown, places[0], places[1])
     return np.where(holes, np.nan, found)

@@ -115,7 +115,7 @@ class Surface(ShownSurface):
     def __repr__(self) -> str:
         a, b = self.features
         # With main effects in it the number is no interaction's, and says so.
-        said = "standard deviation" if self.includes_main_effects else "strength"
+        said = "standard deviation" if self.includes_main_effects else "interaction strength"
         some = "" if self.rows is None or self.rows.exact else f" (from {len(self.rows):,} rows)"
         return (
             f"<Surface of {a!r} and {b!r} on {self.about.quantity}: {self.spec.method}, "

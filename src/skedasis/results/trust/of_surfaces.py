@@ -100,12 +100,13 @@ def _cells(surface: Surface) -> Iterator[Flag]:
     empty = cells.empty.reshape(area.shape)
     share = float(area[empty].sum())
     if share >= NOTED:
-        n = int(empty.sum())
+        there = area > 0
+        n = int(empty[there].sum())
         text = (
-            f"{share:.0%} of the area of {name} ({n} of {empty.size} cells) holds no row: "
+            f"{share:.0%} of the area of {name} ({n} of {int(there.sum())} cells) holds no row: "
             "figures hatch it, and values there mean nothing. Use fewer bins."
         )
-        numbers = {"share": share, "cells": int(empty.sum())}
+        numbers = {"share": share, "cells": n}
         yield Flag("no rows", _graded(share, EMPTY), text, name, None, numbers)
     few = (cells.count < TRUSTED_ROWS) & ~cells.empty
     part = float(cells.count[few].sum() / max(cells.count.sum(), 1))
