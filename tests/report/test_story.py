@@ -157,6 +157,28 @@ def test_it_finds_the_pair_that_acts_together():
     assert told.together.strengths[0].strength == direct.interaction_strength()
 
 
+def test_cells_without_rows_do_not_rank_pairs():
+    """Of two features that follow each other the empty corners hold large values, which belong to no row."""
+    rng = np.random.default_rng(3)
+    x = rng.uniform(0, 1, 900)
+    twin = np.clip(x + rng.uniform(-0.04, 0.04, 900), 0, 1)
+    X = np.column_stack([x, twin, rng.normal(size=900), rng.integers(0, 2, 900)])
+
+    def f(X):
+        return 6 * np.exp(X[:, 0] * X[:, 1]) + 0.6 * X[:, 2] * X[:, 3]
+
+    told = told_of(f, X, pairs=2)
+    assert told.pairs[0].features == ("x2", "x3")
+    found = {s.features: s.strength for s in told.together.strengths}
+    corners = sd.explain(f, X, (0, 1))
+    assert corners.cells.empty.mean() > 0.5
+    real = sd.explain(f, X, (2, 3))
+    assert np.abs(corners.value).max() > 2 * np.abs(real.value).max()
+    assert found["x0", "x1"] < 0.2 * found["x2", "x3"]
+    assert found["x2", "x3"] == real.interaction_strength()
+    assert "x2 and x3 interact most strongly" in " ".join(words.gist(told))
+
+
 def test_pairs_of_levels_and_numbers(frame):
     told = told_of(lambda X: X["a"] * (X["city"] == "x") + X["holes"].fillna(0), frame)
     assert told.together.strengths[0].features == ("a", "city")
