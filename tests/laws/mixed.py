@@ -293,8 +293,7 @@ def same_surface(got, want, size, *, x_size=0.0):
             np.testing.assert_array_equal(one, two)
     near(got.value, want.value, size, "value")
     near(got.heterogeneity, want.heterogeneity, size, "heterogeneity")
-    near(got.score, want.score, size, "score")
-    near(got.strength(), want.strength(), size, "strength")
+    near(got.interaction_strength(), want.interaction_strength(), size, "strength")
     assert (got.cells is None) == (want.cells is None)
     if want.cells is not None:
         np.testing.assert_array_equal(got.cells.empty, want.cells.empty)

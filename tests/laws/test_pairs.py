@@ -155,7 +155,7 @@ def test_with_an_unused_feature_there_is_exactly_nothing(way, used, case):
     np.testing.assert_array_equal(s.value, 0.0)
     np.testing.assert_array_equal(s.heterogeneity[~np.isnan(s.heterogeneity)], 0.0)
     np.testing.assert_array_equal(s.cells.effect[~s.cells.empty], 0.0)
-    assert (s.score, s.strength()) == (0, 0)
+    assert s.interaction_strength() == 0
     np.testing.assert_array_equal(s.main[1 - used], 0.0)
 
 
@@ -182,9 +182,9 @@ def test_units_of_features_and_quantity_only_scale_results(way, case, a, c):
     size = 10 * pair_tolerance(way) * size_of(case, way)
     for one, two, j in zip(got.x, want.x, way.columns, strict=True):
         near(one / (a if j in (A, B) else 1.0), two, 1e-12 * np.abs(two).max(), "x")
-    for name in ("value", "heterogeneity", "score"):
+    for name in ("value", "heterogeneity"):
         near(getattr(got, name) / c, getattr(want, name), size, name)
-    near(got.strength() / c, want.strength(), size, "strength")
+    near(got.interaction_strength() / c, want.interaction_strength(), size, "strength")
 
 
 @EVERY_PAIR_WAY
@@ -205,7 +205,7 @@ def test_offsets_of_features_and_quantity_change_nothing(way, case, b, d):
     raw = want.spec.center is None and not way.accumulates
     near(got.value - (d if raw else 0), want.value, size, "value")
     near(got.heterogeneity, want.heterogeneity, size, "heterogeneity")
-    near(got.strength(), want.strength(), size, "strength")
+    near(got.interaction_strength(), want.interaction_strength(), size, "strength")
 
 
 # ------------------------------------------------------------------------------------ the result
@@ -262,7 +262,7 @@ def test_strength_is_the_spread_over_the_rows(way, case):
     w = np.ones(len(value)) if case.weights is None else case.weights
     mean = np.average(value, weights=w)
     want = np.sqrt(np.average((value - mean) ** 2, weights=w))
-    near(s.strength(), want, EXACT * size_of(case, way), "strength")
+    near(s.interaction_strength(), want, EXACT * size_of(case, way), "strength")
 
 
 @EVERY_PAIR_WAY
@@ -272,7 +272,7 @@ def test_a_group_of_one_column_is_no_group(way, case):
     one = f"x{way.columns[1]}"
     got = pair_effect(case, way, groups={one: [one]})
     identical(got.value, want.value)
-    assert got.strength() == want.strength()
+    assert got.interaction_strength() == want.interaction_strength()
 
 
 @EVERY_PAIR_WAY

@@ -62,9 +62,8 @@ def test_values_add_up(way, case):
 def test_an_additive_model_has_no_second_order_effect(way, case):
     s = pair_effect(case, way)
     size = pair_tolerance(way) * size_of(case, way)
-    for name in ("value", "score"):
-        near(getattr(s, name), 0.0, size, name)
-    near(s.strength(), 0.0, size, "strength")
+    near(s.value, 0.0, size, "value")
+    near(s.interaction_strength(), 0.0, size, "strength")
 
 
 @ACCUMULATED
@@ -81,8 +80,7 @@ def test_a_pair_is_its_mirror_image(way, case):
     near(got.heterogeneity.T, want.heterogeneity, size, "heterogeneity")
     near(got.cells.effect.T, want.cells.effect, size, "cells")
     np.testing.assert_array_equal(got.cells.count.T, want.cells.count)
-    near(got.score, want.score, size, "score")
-    near(got.strength(), want.strength(), size, "strength")
+    near(got.interaction_strength(), want.interaction_strength(), size, "strength")
     for one, two in zip(got.main, want.main[::-1], strict=True):
         near(one, two, size, "main")
 
@@ -174,7 +172,7 @@ def test_the_direction_of_an_order_changes_no_value(way, case):
     size = EXACT * case.bound
     for name in ("value", "heterogeneity"):
         near(np.flip(getattr(back, name), axis), getattr(there, name), size, name)
-    near(back.strength(), there.strength(), size, "strength")
+    near(back.interaction_strength(), there.interaction_strength(), size, "strength")
     if way.accumulates:
         near(np.flip(back.cells.effect, axis), -there.cells.effect, size, "cells")
         near(np.flip(back.main[axis]), there.main[axis], size, "main")
@@ -209,7 +207,6 @@ def test_dale_is_exact_where_the_model_is_linear_in_each_feature(case, k, m):
         double = np.diff(np.diff(s.value, axis=0), axis=1)
         near(double, truth, tolerance * reach, "double differences")
         near(s.cells.std[~np.isnan(s.cells.std)], 0.0, tolerance * reach, "spread")
-        near(s.score, 0.0, tolerance * reach * k * m, "score")
 
 
 @law(FEW, MORE, case=mixed_cases())

@@ -103,7 +103,7 @@ class TestNumbers:
         shown = heat(s)
         assert np.abs(shown.value).max() < 1e-6 * shown.scale.limits[1]
         assert shown.levels == ()
-        assert "strength 0" in shown.notes
+        assert "interaction strength 0" in shown.notes
 
     def test_contours(self, ale):
         low, high = heat(ale).scale.limits
@@ -121,17 +121,19 @@ class TestEmptyCells:
         X = np.column_stack([x, np.clip(x + 0.1 * np.sin(50 * x), 0, 1)])
         return sd.explain(product, X, (0, 1), method=sd.ALE(bins=sd.Uniform(6)))
 
-    def test_hatched_over_their_colours(self, holed):
+    def test_hatched_without_a_colour(self, holed):
         shown = heat(holed)
         empty = holed.cells.empty
         assert empty.any()
-        assert np.isfinite(shown.value).all()
+        i = np.searchsorted(holed.x[0], shown.x.centres) - 1
+        j = np.searchsorted(holed.x[1], shown.y.centres) - 1
+        np.testing.assert_array_equal(np.isnan(shown.value), empty[i][:, j].T)
         assert len(shown.holes) == empty.sum()
         for left, right, low, high in shown.holes:
             i = np.searchsorted(holed.x[0], (left + right) / 2) - 1
             j = np.searchsorted(holed.x[1], (low + high) / 2) - 1
             assert empty[i, j]
-        assert f"{empty.sum()} of 36 empty, filled" in shown.notes
+        assert f"{empty.sum()} of 36 cells without rows" in shown.notes
 
     def test_blank(self, holed):
         shown = heat(holed, Sight(empty="blank"))
@@ -144,6 +146,8 @@ class TestEmptyCells:
         shown = heat(holed, Sight(empty="filled"))
         assert len(shown.holes) == 0
         assert np.isfinite(shown.value).all()
+        n = holed.cells.empty.sum()
+        assert f"{n} of 36 cells without rows, filled from the nearest" in shown.notes
 
     def test_left_empty(self):
         X = np.repeat([[0.0, 0.0], [1.0, 1.0], [0.3, 0.2]], 20, axis=0)
@@ -160,6 +164,160 @@ class TestEmptyCells:
         drawn(s.plot())
 
 
+class TestScaleOfColours:
+    """Cells without rows take the value of the nearest cell, which may be huge where that is added up."""
+
+    @pytest.fixture(scope="class", name="steep")
+    @classmethod
+    def steep(cls):
+        x = np.random.default_rng(4).uniform(0, 1, 600)
+        X = np.column_stack([x, np.clip(x + 0.02 * np.sin(60 * x), 0, 1)])
+        return sd.explain(
+            lambda X: np.exp(3 * X[:, 0] * X[:, 1]), X, (0, 1), method=sd.ALE(bins=sd.Uniform(8))
+        )
+
+    def test_it_comes_from_corners_that_touch_rows(self, steep):
+        near = np.zeros(steep.value.shape, dtype=bool)
+        for i, j in np.argwhere(~steep.cells.empty):
+            near[i : i + 2, j : j + 2] = True
+        assert not near.all()
+        largest, all_ = np.abs(steep.value[near]).max(), np.abs(steep.value).max()
+        assert all_ > 1.5 * largest
+        for empty in ("hatched", "blank", "filled"):
+            low, high = heat(steep, Sight(empty=empty)).scale.limits
+            assert high == -low <= largest
+            assert high > 0.8 * largest
+
+    def test_of_main_effects_too(self, steep):
+        whole = steep.with_main_effects()
+        seen = heat(whole)
+        known = seen.value[np.isfinite(seen.value)]
+        assert seen.scale.limits == (known.min(), known.max())
+        assert heat(whole, Sight(empty="filled")).scale.limits[1] < whole.value.max()
+
+    def test_rounding_is_judged_where_rows_are(self, steep):
+        # A corner that touches no row is no finding, whatever stands there.
+        value = np.zeros_like(steep.value)
+        value[0, -1] = 100.0
+        assert "interaction strength 0" in heat(replace(steep, value=value)).notes
+
+    def test_figures_hatch_on_a_neutral_ground(self, steep):
+        (ax, _) = steep.plot().axes
+        (hatched,) = (c for c in ax.collections if c.get_hatch() == "////")
+        assert isinstance(hatched, PolyCollection)
+        red, green, blue = hatched.get_facecolor()[0][:3]
+        assert red == green == blue
+        assert len(hatched.get_paths()) == steep.cells.empty.sum()
+
+
+class TestTwoValues:
+    """A numeric feature with two values has two strips: between them lies no row."""
+
+    @pytest.fixture(scope="class", name="rows")
+    @classmethod
+    def rows(cls):
+        rng = np.random.default_rng(12)
+        z = rng.uniform(0, 1, 400)
+        off = np.where(z < 0.5, rng.integers(0, 2, 400), 0)  # the second value ends at a half
+        return np.column_stack([off * 2.0 + 1.0, z, rng.integers(0, 2, 400)])
+
+    @staticmethod
+    def q(X):
+        return X[:, 0] * X[:, 1] + X[:, 0] * X[:, 2]
+
+    @pytest.mark.parametrize(
+        "method", [sd.ALE(bins=4), sd.ALE(bins=sd.Uniform(4)), sd.DALE(bins=4), sd.PDP(grid=5)]
+    )
+    @pytest.mark.parametrize("pair", [(0, 1), (1, 0)])
+    def test_beside_a_number(self, rows, method, pair):
+        s = sd.explain(self.q, rows, pair, method=method)
+        shown = heat(s)
+        assert shown.y.axis.labels == ("1", "3")
+        assert shown.y.axis.name == "x0"
+        assert shown.value.shape == (2, FINE)
+        assert shown.levels == ()
+        assert shown.crossings
+        for k, value in enumerate((1.0, 3.0)):
+            at = (value, shown.x.centres) if pair[0] == 0 else (shown.x.centres, value)
+            there = np.isfinite(shown.value[k])
+            np.testing.assert_array_equal(shown.value[k][there], s(*at)[there])
+            # Cells of an ALE without rows have no colour: rows of the second value end at a half.
+            gone = shown.x.centres > 0.76
+            assert (~there[gone]).all() == (k == 1 and s.cells is not None)
+        drawn(s.plot())
+        # The surface itself stays bilinear.
+        middle = s(2.0, 0.3) if pair[0] == 0 else s(0.3, 2.0)
+        ends = [s(v, 0.3) if pair[0] == 0 else s(0.3, v) for v in (1.0, 3.0)]
+        if s.value.shape[pair.index(0)] == 2:
+            assert middle == pytest.approx(np.mean(ends), rel=1e-9)
+
+    @pytest.mark.parametrize("method", [sd.ALE(), sd.DALE(), sd.PDP()])
+    def test_beside_another(self, rows, method):
+        s = sd.explain(self.q, rows, (0, 2), method=method)
+        shown = heat(s)
+        assert (shown.x.axis.labels, shown.y.axis.labels) == (("1", "3"), ("0", "1"))
+        np.testing.assert_allclose(
+            shown.value, [[float(s(a, b)) for a in (1.0, 3.0)] for b in (0.0, 1.0)]
+        )
+        texts = {(t.x, t.y): t.text for t in shown.tiles}
+        for i, a in enumerate((1.0, 3.0)):
+            for j, b in enumerate((0.0, 1.0)):
+                n = int(((rows[:, 0] == a) & (rows[:, 2] == b)).sum())
+                assert texts[i, j].endswith(f"n={n}")
+        assert "2 values \N{MULTIPLICATION SIGN} 2 values" in shown.notes
+        assert len(shown.dots) == 0
+        drawn(s.plot())
+
+    def test_steps_keep_both_values(self, rows):
+        s = sd.explain(self.q, rows, (0, 1), method=sd.ALE(bins=4))
+        shown = heat(s, Sight(step=True))
+        np.testing.assert_allclose(shown.value[0], s.value[0, 1:])
+        there = np.isfinite(shown.value[1])
+        assert 0 < there.sum() < 4
+        np.testing.assert_allclose(shown.value[1][there], s.value[1, 1:][there])
+        drawn(s.plot(step=True))
+
+    def test_rows_and_counts_lie_in_the_strips(self, rows):
+        s = sd.explain(self.q, rows, (0, 1), method=sd.ALE(bins=4))
+        shown = heat(s, Sight(density=True))
+        assert set(np.round(shown.dots[:, 1]).tolist()) == {0.0, 1.0}
+        assert shown.margins[1].tolist() == [(rows[:, 0] == v).sum() for v in (1.0, 3.0)]
+
+    def test_without_all_rows_bins_say_where_there_are_none(self, rows):
+        s = sd.explain(self.q, rows, (0, 1), method=sd.ALE(bins=sd.Edges([0.0, 0.5, 1.0, 2.0])))
+        s = sd.explain(
+            self.q,
+            rows,
+            (0, 1),
+            method=sd.ALE(bins={"x0": 1, "x1": sd.Edges([0.0, 0.5, 1.0, 2.0])}),
+        )
+        few = replace(s, rows=None)
+        assert few.cells.empty.tolist() == [[False, False, True]]
+        assert len(heat(few).holes) == 2
+        assert len(heat(s).holes) == 3
+        drawn(few.plot())
+
+    def test_one_cell_is_no_two_values(self):
+        X = np.random.default_rng(0).uniform(size=(50, 2))
+        s = sd.explain(product, X, (0, 1), method=sd.ALE(bins=1))
+        assert heat(s).value.shape == (FINE, FINE)
+
+    def test_a_grid_between_the_values_keeps_its_gradient(self, rows):
+        s = sd.explain(self.q, rows, (0, 1), method=sd.PDP(grid={"x0": [1.5, 2.0], "x1": [0, 1]}))
+        assert heat(s).value.shape == (FINE, FINE)
+
+    def test_with_levels(self, mixed):
+        F = mixed.assign(two=np.where(mixed.z > 0.4, 1, 0))
+        s = sd.explain(
+            lambda F: F["two"].to_numpy() * (F["g"] == "b").to_numpy(float), F, ("g", "two")
+        )
+        shown = heat(s)
+        assert shown.y.axis.labels == ("0", "1")
+        assert shown.value.shape == (2, 3)
+        assert len(shown.tiles) == 6
+        drawn(s.plot())
+
+
 def X_of(surface, i):
     return surface.x[i]
 
@@ -173,7 +331,9 @@ class TestLevels:
             assert shown.value.shape == (3, FINE)
             for k, level in enumerate("abc"):
                 at = (level, shown.x.centres) if pair[0] == "g" else (shown.x.centres, level)
-                np.testing.assert_array_equal(shown.value[k], s(*at))
+                there = np.isfinite(shown.value[k])
+                assert there.all() or level == "b"  # which ends at a half
+                np.testing.assert_array_equal(shown.value[k][there], s(*at)[there])
             assert shown.levels == ()
             assert shown.crossings
 
@@ -199,11 +359,16 @@ class TestLevels:
             s = sd.explain(both, mixed, ("g", "h"), method=method)
             shown = heat(s)
             assert shown.value.shape == (2, 3)
-            np.testing.assert_array_equal(shown.value, s.value.T)
             texts = {(t.x, t.y): t.text for t in shown.tiles}
             for i, g in enumerate(s.sides[0].levels.labels):
                 for j, h in enumerate(s.sides[1].levels.labels):
                     n = int(((mixed.g == g) & (mixed.h == h)).sum())
+                    if n == 0 and s.cells is not None:
+                        assert (i, j) not in texts
+                        assert [i - 0.5, i + 0.5, j - 0.5, j + 0.5] in shown.holes.tolist()
+                        assert np.isnan(shown.value[j, i])
+                        continue
+                    assert shown.value[j, i] == s.value[i, j]
                     assert texts[i, j].endswith(f"n={n}")
             assert len(shown.dots) == 0
             drawn(s.plot())

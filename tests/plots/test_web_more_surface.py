@@ -244,7 +244,8 @@ class TestSurfaces:
         )
         found = cells(given, heat(given))
         assert MOST / 3 < len(found) <= MOST
-        rows = [int(c.tip.split("\n")[3].split()[0].replace(",", "")) for c in found]
+        last = [c.tip.split("\n")[-1].split()[0].replace(",", "") for c in found]
+        rows = [0 if text == "no" else int(text) for text in last]
         assert sum(rows) == len(X)
 
     def test_contours_run_where_the_surface_has_their_value(self):
@@ -296,6 +297,68 @@ class TestSurfaces:
             ends = [*back(panel, "x", np.array([a, b])), *back(panel, "y", np.array([c, d]))]
             np.testing.assert_allclose(ends, hole, atol=2 * pixel(panel, "x"))
         assert "no rows" in texts(root)
+
+    def test_cells_without_rows_have_no_colour(self):
+        given = sd.explain(
+            lambda X: X[:, 0] * X[:, 1], X, (0, 1), method=sd.ALE(bins=sd.Uniform(8))
+        )
+        shown, drawn = heat(given), surface(given, ident="s")
+        root = parsed(drawn)
+        (panel,) = of(root, "panel")
+        (ground,), (hatched,) = of(panel, "rowless"), of(panel, "hatched")
+        assert ground.get("d") == hatched.get("d")
+        (group,) = of(panel, "heat")
+        around = [p for shape in group for p in parts(shape)]
+        way = group.get("transform")
+        a, _, _, d, e, f = (float(v) for v in way[7:-1].split())
+        placed = [p * [a, d] + [e, f] for p in around]
+        frame = {axis: np.array(panel.get(f"data-{axis}").split(), dtype=float) for axis in "xy"}
+
+        def at(axis, value):
+            p0, p1, v0, v1 = frame[axis]
+            return p0 + (p1 - p0) * (value - v0) / (v1 - v0)
+
+        for left, right, low, high in shown.holes:
+            x, y = at("x", (left + right) / 2), at("y", (low + high) / 2)
+            assert not within(placed, x, y)
+        tips_ = [tip for tip in tips(root) if tip.endswith("no rows")]
+        assert len(tips_) == len(shown.holes)
+        assert not any("effect" in tip for tip in tips_)
+        assert f"{len(shown.holes)} of 64 cells without rows" in drawn.alt
+
+    def test_two_values_are_strips(self):
+        rows = np.column_stack([X[:, 0], X[:, 1] > 0.4])
+        given = sd.explain(
+            lambda X: X[:, 0] * X[:, 1], rows, (1, 0), method=sd.ALE(bins=sd.Uniform(5))
+        )
+        shown, root = heat(given), parsed(surface(given, ident="s"))
+        (panel,) = of(root, "panel")
+        assert of(panel, "between")
+        step = steps_of(root, panel)
+        frame = np.array(panel.get("data-y").split(), dtype=float)
+        assert frame[2:].tolist() == [-0.5, 1.5]
+        for k in (0, 1):
+            # One strip has one colour from its lower to its upper end.
+            ends = frame[0] + (frame[1] - frame[0]) * (k + np.array([0.1, 0.5, 0.9])) / 2
+            for x in np.linspace(0.3, 0.7, 5):
+                p0, p1 = np.array(panel.get("data-x").split(), dtype=float)[:2]
+                assert len({step(p0 + x * (p1 - p0), y) for y in ends}) == 1
+        said = tips(root)
+        assert len(said) == 10
+        assert {tip.split("\n")[1] for tip in said} == {"x1: 0", "x1: 1"}
+        counts = [int(t.split("\n")[-1].split()[0].replace("no", "0")) for t in said]
+        assert (sum(counts[:5]), sum(counts[5:])) == tuple(np.bincount(rows[:, 1].astype(int)))
+        assert shown.margins is None
+
+    def test_two_values_beside_two_values(self):
+        rows = np.column_stack([X[:, 0] > 0, X[:, 1] > 0.4]).astype(float)
+        given = sd.explain(lambda X: X[:, 0] * X[:, 1], rows, (0, 1), method=sd.ALE())
+        root = parsed(surface(given, ident="s"))
+        (panel,) = of(root, "panel")
+        assert len(of(panel, "hit")) == 4
+        assert {"0", "1"} <= set(texts(root))
+        n = int(((rows[:, 0] == 1) & (rows[:, 1] == 1)).sum())
+        assert f"n={n}" in texts(root)
 
     def test_no_row_is_in_the_figure_unless_asked_for(self):
         assert not of(parsed(surface(NUMERIC, ident="s")), "rows")
@@ -398,7 +461,9 @@ class TestOddSurfaces:
     def test_one_cell_and_two_rows(self):
         few = np.array([[0.0, 1.0], [1.0, 3.0]])
         given = sd.explain(lambda X: X[:, 0] * X[:, 1], few, (0, 1), method=sd.ALE(bins=1))
-        assert len(tips(parsed(surface(given, ident="s")))) == 1
+        # Both features have two values: four strips, of which two hold a row each.
+        found = tips(parsed(surface(given, ident="s")))
+        assert [tip.split("\n")[-1] for tip in found] == ["1 row", "no rows", "no rows", "1 row"]
 
     def test_a_constant_feature(self):
         flat = np.column_stack([X[:, 0], np.ones(len(X))])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import strategies as st
 
 import skedasis as sd
+from skedasis.results.surfaces.pairs import corners_with_rows
 from tests.laws.strategies import law, near
 from tests.reference import aleplot_reference as reference
 from tests.reference.cases import NAMES, NOMINAL, Case, case
@@ -129,6 +131,96 @@ def test_empty_cells_may_stay_empty(seed):
     inside = s(x0[:, None], x1[None, :])
     wide = (np.diff(s.x[0]) > 4 * np.spacing(s.x[0][1:]))[:, None] & (x1 > s.x[1][:-1])
     np.testing.assert_array_equal(np.isnan(inside)[wide], want.cells.empty[wide])
+
+
+# --------------------------------------------------------------------- interaction strength
+
+
+def by_hand(s, x0, x1, weight):
+    """Return the spread over the rows of the surface at their values, each row's bilinear weights written out."""
+    found = []
+    for a, b in zip(x0, x1, strict=True):
+        i = min(max(np.searchsorted(s.x[0], a) - 1, 0), len(s.x[0]) - 2)
+        j = min(max(np.searchsorted(s.x[1], b) - 1, 0), len(s.x[1]) - 2)
+        u = (a - s.x[0][i]) / (s.x[0][i + 1] - s.x[0][i])
+        v = (b - s.x[1][j]) / (s.x[1][j + 1] - s.x[1][j])
+        (p, q), (r, t) = s.value[i : i + 2, j : j + 2]
+        found.append((1 - u) * ((1 - v) * p + v * q) + u * ((1 - v) * r + v * t))
+    mean = np.average(found, weights=weight)
+    return float(np.sqrt(np.average((np.array(found) - mean) ** 2, weights=weight)))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_interaction_strength_is_the_spread_at_the_rows(weighted):
+    rng = np.random.default_rng(5)
+    x = rng.uniform(0, 1, 300)
+    X = np.column_stack([x, np.clip(x + 0.15 * rng.normal(size=300), 0, 1)])
+    w = rng.integers(1, 4, 300).astype(float) if weighted else np.ones(300)
+    s = sd.explain(
+        lambda X: np.exp(2 * X[:, 0] * X[:, 1]),
+        X,
+        (0, 1),
+        method=sd.ALE(bins=sd.Uniform(7)),
+        weights=w if weighted else None,
+    )
+    assert s.cells.empty.sum() > 10
+    assert s.interaction_strength() == pytest.approx(by_hand(s, *X.T, w), rel=1e-12)
+
+
+def test_cells_without_rows_do_not_count_in_the_interaction_strength():
+    """Whatever empty cells hold, and whatever the model says of them, the strength is that at the rows."""
+    rng = np.random.default_rng(6)
+    x = rng.uniform(0, 1, 500)
+    # A band along the diagonal: cells next to it have rows, those farther off do not.
+    X = np.column_stack([x, np.clip(x + rng.uniform(-0.09, 0.09, 500), 0, 1)])
+    edges = sd.Edges(np.linspace(0, 1, 11))
+
+    def model(X):
+        corner = (X[:, 0] < 0.3) & (X[:, 1] > 0.7)
+        return 3 * X[:, 0] * X[:, 1] + np.where(corner, 1e6 * X[:, 0], 0.0)
+
+    near = sd.explain(model, X, (0, 1), method=sd.ALE(bins=edges))
+    none = sd.explain(model, X, (0, 1), method=sd.ALE(bins=edges, empty=None))
+    assert 50 < near.cells.empty.sum() < 90
+    assert not np.allclose(near.value, none.value)
+    assert near.interaction_strength() == pytest.approx(none.interaction_strength(), rel=1e-9)
+    # Corners that touch no row may hold anything.
+    touched = np.zeros(near.value.shape, dtype=bool)
+    for i, j in np.argwhere(~near.cells.empty):
+        touched[i : i + 2, j : j + 2] = True
+    wild = replace(near, value=np.where(touched, near.value, 1e9))
+    assert wild.interaction_strength() == near.interaction_strength()
+    np.testing.assert_array_equal(corners_with_rows(near), touched)
+
+
+@pytest.mark.parametrize("empty", ["nearest", None])
+def test_interaction_strength_of_rows_on_the_diagonal(empty):
+    """On x0 = x1 only the cells (k, k) have rows: the closed form does not know of any other cell.
+
+    With d_k the double difference of cell (k, k), Eq. 6.6 gives its corners the values c, c - d_k / 2, c - d_k / 2 and
+    c: a row at the share s of the way through its bin has c - d_k s (1 - s).
+    """
+    K, n = 6, 240
+    x = (np.arange(n) + 0.5) / n
+    X = np.column_stack([x, x])
+    method = sd.ALE(bins=sd.Edges(np.arange(K + 1) / K), empty=empty)
+    s = sd.explain(lambda X: X[:, 0] ** 2 * X[:, 1] ** 2, X, (0, 1), method=method)
+    assert s.cells.empty.sum() == K * K - K
+    z = np.arange(K + 1) / K
+    d = np.diff(z**2) ** 2
+    k = np.minimum((x * K).astype(int), K - 1)
+    share = x * K - k
+    assert s.interaction_strength() == pytest.approx(np.std(d[k] * share * (1 - share)), rel=1e-9)
+
+
+def test_interaction_strength_of_two_values():
+    """Of q = b c with two values each there is one cell, whose corners are -+ 1/4: Eq. 6.6 weighs both edges alike."""
+    b, c = (v.ravel().astype(float) for v in np.meshgrid([0] * 3 + [1] * 7, [0] * 4 + [1] * 6))
+    s = sd.explain(lambda X: X[:, 0] * X[:, 1], np.column_stack([b, c]), (0, 1), method=sd.ALE())
+    v = np.array([[0.25, -0.25], [-0.25, 0.25]])
+    at = v[b.astype(int), c.astype(int)]
+    np.testing.assert_allclose(s.value, v)
+    assert s.interaction_strength() == pytest.approx(at.std(), rel=1e-12)
 
 
 # ----------------------------------------------------------------------------------- PDP: DESIGN 4.2

@@ -154,7 +154,29 @@ def test_it_finds_the_pair_that_acts_together():
     direct = sd.explain(
         lambda X: 2 * X[:, 5] * X[:, 2] + 0.3 * X[:, 0] * X[:, 1] + X[:, 7], X, ("x2", "x5")
     )
-    assert told.together.strengths[0].strength == direct.strength()
+    assert told.together.strengths[0].strength == direct.interaction_strength()
+
+
+def test_cells_without_rows_do_not_rank_pairs():
+    """Of two features that follow each other the empty corners hold large values, which belong to no row."""
+    rng = np.random.default_rng(3)
+    x = rng.uniform(0, 1, 900)
+    twin = np.clip(x + rng.uniform(-0.04, 0.04, 900), 0, 1)
+    X = np.column_stack([x, twin, rng.normal(size=900), rng.integers(0, 2, 900)])
+
+    def f(X):
+        return 6 * np.exp(X[:, 0] * X[:, 1]) + 0.6 * X[:, 2] * X[:, 3]
+
+    told = told_of(f, X, pairs=2)
+    assert told.pairs[0].features == ("x2", "x3")
+    found = {s.features: s.strength for s in told.together.strengths}
+    corners = sd.explain(f, X, (0, 1))
+    assert corners.cells.empty.mean() > 0.5
+    real = sd.explain(f, X, (2, 3))
+    assert np.abs(corners.value).max() > 2 * np.abs(real.value).max()
+    assert found["x0", "x1"] < 0.2 * found["x2", "x3"]
+    assert found["x2", "x3"] == real.interaction_strength()
+    assert "x2 and x3 interact most strongly" in " ".join(words.gist(told))
 
 
 def test_pairs_of_levels_and_numbers(frame):
@@ -244,11 +266,11 @@ def test_each_sentence_has_its_cause(X, coin):
     told = told_of(lambda X: X[:, 0] * X[:, 1], X, X[:, 0] * X[:, 1] + 0.01 * X[:, 2])
     said = " ".join(words.gist(told))
     assert "it explains more than 99\u202f% of the labels’ variance" in said
-    assert "x0 and x1 act together most" in said
+    assert "x0 and x1 interact most strongly: interaction strength" in said
     assert "added up, explain" in said
     plain = " ".join(words.gist(told_of(lambda X: X[:, 0], X)))
     assert "labels’ variance" not in plain
-    assert "act together" not in plain
+    assert "interact most" not in plain
     assert "Look twice" not in plain
     assert "How unsure" not in plain
     assert "How unsure it is depends most on x0" in " ".join(
@@ -271,7 +293,7 @@ def test_bad_probabilities_and_warnings_are_spoken_of(X, coin):
     assert "Look twice at" in " ".join(words.gist(odd))
     little = told_of(lambda X: X[:, 0] + 0.01 * X[:, 1] * X[:, 2], X)
     assert little.pairs[0].features == ("x1", "x2")
-    assert "act together" not in " ".join(words.gist(little))
+    assert "interact most" not in " ".join(words.gist(little))
 
 
 def test_passes_say_what_they_are_of(X, coin):

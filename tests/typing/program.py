@@ -107,7 +107,7 @@ def effects_and_surfaces(X: Numbers, y: Numbers) -> None:
     es.plot()
     s = sd.explain(Line(2.0), X, (1, 2), method=sd.ALE(bins=4))
     assert_type(s.value, Numbers)
-    assert_type(s.strength(), float)
+    assert_type(s.interaction_strength(), float)
     assert_type(s.with_main_effects(), sd.Surface)
     assert_type(s.interval(), tuple[Numbers, Numbers])
 

@@ -186,9 +186,9 @@ def test_labels_of_columns_that_are_tuples():
     assert e.about.feature.label == ("g", "a")
     s = sd.explain(f, X, (("g", "a"), ("g", "b")), method=sd.ALE(bins=5))
     assert s.features == ("('g', 'a')", "('g', 'b')")
-    assert s.strength() > 0.5
+    assert s.interaction_strength() > 0.5
     apart = sd.explain(f, X, [(("g", "a"), ("h", "a")), (0, 1)], method=sd.ALE(bins=5))
-    assert [x.strength() < 1e-12 for x in apart.values()] == [True, False]
+    assert [x.interaction_strength() < 1e-12 for x in apart.values()] == [True, False]
     assert list(sd.explain(f, X, [("g", "a"), ("h", "a")], method="ale")) == [
         "('g', 'a')",
         "('h', 'a')",

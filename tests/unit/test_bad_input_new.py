@@ -93,7 +93,7 @@ def test_a_row_or_two_are_explained(method, n):
             way = sd.ALE(order="similarity") if method == "ale" else method
             s = sd.explain(model, X, pair, method=way)
             assert np.isfinite(s.value).all()
-            assert np.isfinite([s.score, s.strength()]).all()
+            assert np.isfinite(s.interaction_strength())
 
 
 @every_method
@@ -238,7 +238,7 @@ def test_constant_features_do_nothing_together(method):
         s = sd.explain(f, X, pair, method=method)
         assert s.value.shape == shape
         assert not s.value.any()
-        assert (s.strength(), s.score) == (0, 0)
+        assert s.interaction_strength() == 0
         assert s(3.0, 7.0) == 0 or pair != (0, 2)
         if method == "ale":  # differences give a DALE no slopes beside a constant
             assert s.with_main_effects().value.shape == shape
@@ -271,7 +271,7 @@ def test_rows_without_a_value_of_a_pair_are_in_no_cell(method):
         method = {"ale": sd.ALE, "dale": sd.DALE}[method](bins=sd.Edges([-5.0, -0.5, 0.3, 5.0]))
     s = sd.explain(f, X, (0, 1), method=method)
     assert np.isfinite(s.value).all()
-    assert np.isfinite(s.strength())
+    assert np.isfinite(s.interaction_strength())
     if method == "pdp":
         return
     assert s.cells.count.sum() == N - 30

@@ -180,24 +180,6 @@ def test_empty_cells_take_the_mean_of_the_nearest_by_brute_force(seed):
             assert got[i, j] == pytest.approx(np.mean(near), rel=1e-12)
 
 
-def test_a_surfaces_score_does_not_depend_on_how_levels_are_called():
-    rng = np.random.default_rng(3)
-    code, z = rng.choice(4, 400, p=[0.4, 0.3, 0.2, 0.1]), rng.normal(size=400)
-
-    def score(names):
-        X = pd.DataFrame({"c": np.array(names)[code], "z": z})
-        size = dict(zip(names, (0.0, 1.0, 3.0, 4.0), strict=True))
-        s = sd.explain(
-            lambda X: X["c"].map(size).to_numpy(float) * X["z"].to_numpy() ** 2,
-            X,
-            ("c", "z"),
-            method=sd.ALE(bins=4, order={"c": list(names)}),
-        )
-        return s.score
-
-    assert score(["a", "b", "c", "d"]) == pytest.approx(score(["d", "a", "c", "b"]), rel=1e-12)
-
-
 # -------------------------------------------------------------------------------------- provenance
 
 

@@ -74,10 +74,9 @@ def test_categories_and_pairs() -> None:
         full = sd.explain(of_frame, rows, pair, method=whole)
         np.testing.assert_allclose(s.value, full.value, rtol=1e-12)
         assert np.isnan(s.heterogeneity).all()
-        assert np.isnan(s.score)
         # One column changes it, so that the sum over the rows is the same as for both.
-        size = full.strength()
-        assert s.strength() == pytest.approx(size, rel=1e-9)
+        size = full.interaction_strength()
+        assert s.interaction_strength() == pytest.approx(size, rel=1e-9)
 
 
 def test_no_interval_and_no_curves() -> None:

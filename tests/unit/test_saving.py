@@ -207,7 +207,7 @@ def test_a_loaded_result_does_what_the_saved_one_did(tmp_path):
     q = sd.prediction(bent, slope=bent_slope)
     shown = sd.explain(q, rows, (0, 1), method=sd.DALE(bins=4), progress=False)
     loaded = again(shown, tmp_path / "s.npz")
-    assert loaded.strength() == shown.strength()
+    assert loaded.interaction_strength() == shown.interaction_strength()
     same(loaded.rebin(sd.Uniform(3)), shown.rebin(sd.Uniform(3)))
 
 
@@ -374,10 +374,9 @@ def damaged(path: Any, **changes: Any) -> None:
     np.savez(path, **{k: v for k, v in arrays.items() if v is not None})
 
 
-def with_header(path: Any, change: Any) -> None:
+def with_header(path: Any, change: Any, result: Any = None) -> None:
     """Write a good file with its header changed."""
-    e = everything(sd.ALE(bins=4), features="text")
-    e.save(path)
+    save(everything(sd.ALE(bins=4), features="text") if result is None else result, path)
     with np.load(path) as file:
         arrays = {k: file[k] for k in file.files}
     header = json.loads(str(arrays["header"]))
@@ -518,3 +517,28 @@ def test_a_file_is_a_zip_of_plain_arrays(tmp_path):
         assert archive.testzip() is None
         assert all(name.endswith(".npy") for name in archive.namelist())
     assert not path.with_suffix(".npz").exists()
+
+
+def test_files_of_format_2_lose_the_fields_that_no_longer_exist(tmp_path):
+    """Surfaces had a score then, and their sides did not know of two values."""
+    path = tmp_path / "old.npz"
+    shown = everything(sd.ALE(bins=3), features=("a", "gaps"))
+    pairs = {("a", "gaps"): shown}
+
+    def aged(header):
+        header["skedasis"] = 2
+        ((_, surface),) = header["result"]["of"]
+        surface["of"]["score"] = {"$": "float", "of": "nan"}
+        for side in surface["of"]["sides"]["of"]:
+            del side["of"]["two_values"]
+
+    with_header(path, aged, pairs)
+    same(sd.load(path), pairs)
+
+
+def test_unknown_fields_of_this_format_are_refused(tmp_path):
+    path = tmp_path / "odd.npz"
+    shown = everything(sd.ALE(bins=3), features=("a", "gaps"))
+    with_header(path, lambda h: h["result"]["of"].update(score=1.0), shown)
+    with refused(sd.DataError, "no saved result"):
+        sd.load(path)

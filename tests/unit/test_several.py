@@ -257,7 +257,9 @@ def test_surfaces() -> None:
     alone = [sd.explain(m, X, ("x0", "x1"), method=sd.ALE(bins=4)) for m in MODELS]
     np.testing.assert_allclose(sm.value, np.mean([s.value for s in alone], 0), atol=1e-12)
     np.testing.assert_allclose(sm.between, np.std([s.value for s in alone], 0, ddof=1), atol=1e-12)
-    assert sm.strength() == pytest.approx(np.mean([s.strength() for s in alone]))
+    assert sm.interaction_strength() == pytest.approx(
+        np.mean([s.interaction_strength() for s in alone])
+    )
     lower, upper = sm.interval(0.9, of="models")
     assert lower.shape == sm.value.shape
     assert (lower <= upper).all()

@@ -46,6 +46,7 @@ def result(found: Any, **besides: Any) -> dict[str, Any]:
         What else is known of it, such as its class.
     """
     from skedasis.cli.tell import tables_of
+    from skedasis.results.surfaces.surface import Surface
 
     names = getattr(found, "features", None) or (getattr(found, "feature", ""),)
     said: dict[str, Any] = {
@@ -57,4 +58,7 @@ def result(found: Any, **besides: Any) -> dict[str, Any]:
         number = getattr(found, name, None)
         if isinstance(number, float):
             said["heterogeneity" if name == "score" else name] = number
+    if isinstance(found, Surface) and not found.includes_main_effects:
+        strength = found.interaction_strength()
+        said["interaction_strength"] = strength if math.isfinite(strength) else None
     return {**said, "tables": tables_of(found), "provenance": found.provenance}

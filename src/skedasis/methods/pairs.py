@@ -70,7 +70,7 @@ class PairALE(Form):
     def _side(self, column: Any, *, both: bool) -> SideColumn:
         if not isinstance(column, LevelColumn):
             scheme = self.base.fixed_binning(column.feature)
-            return side_of(scheme.candidates(column), column.summary(), type(scheme).__name__)
+            return side_of(scheme.candidates(column), column, type(scheme).__name__)
         feature = column.feature
         asked = given_for(self.base.order, feature, None)
         without = feature.kind == "nominal" and feature.levels is None and asked is None

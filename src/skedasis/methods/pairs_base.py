@@ -53,18 +53,21 @@ class SideColumn:
 
 
 def side_of(
-    nodes: LevelPlan | Grid | Cells, summary: Summary | None = None, chosen: str = ""
+    nodes: LevelPlan | Grid | Cells, column: Column | None = None, chosen: str = ""
 ) -> SideColumn:
-    """Return a feature of a pair, from the plan of its levels, or from its points or its bins and its summary."""
+    """Return a feature of a pair, from the plan of its levels, or from its points or its bins and its column."""
     if isinstance(nodes, LevelPlan):
         return SideColumn(
             Side(levels=nodes.stats), nodes.column.feature, nodes.chosen, levels=nodes
         )
-    if summary is None:
-        raise TypeError("numeric sides have a summary")
-    side = Side(points=nodes.points) if isinstance(nodes, Grid) else Side(bins=nodes)
-    said = nodes.chosen if isinstance(nodes, Grid) else chosen
-    return SideColumn(side, summary.feature, said, summary)
+    if column is None:
+        raise TypeError("numeric sides have a column")
+    values = column.distinct(2)
+    two = (float(values[0]), float(values[1])) if values is not None and len(values) == 2 else None
+    grid = isinstance(nodes, Grid)
+    side = Side(points=nodes.points, two_values=two) if grid else Side(bins=nodes, two_values=two)
+    summary = column.summary()
+    return SideColumn(side, summary.feature, nodes.chosen if grid else chosen, summary)
 
 
 def places_of(bound: Bound, column: SideColumn) -> Floats:

@@ -74,7 +74,7 @@ class PairPDP(Form):
             if isinstance(column, LevelColumn):
                 sides.append(side_of(base.for_levels(column.feature).plan(column, None)))
             else:
-                sides.append(side_of(base.grid_of(column, POINTS), column.summary()))
+                sides.append(side_of(base.grid_of(column, POINTS), column))
         return PairGrid((sides[0], sides[1]), {"grid": [s.chosen for s in sides]})
 
     def sets(self, plans: Sequence[PairGrid]) -> int:

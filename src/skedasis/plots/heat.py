@@ -15,7 +15,8 @@ from skedasis.plots.contours import Crossing, crossings, round_levels
 from skedasis.plots.rim import DOTS, Rim, located, margin, rim_of, strewn
 from skedasis.plots.scale import Axis, extent, padded, shortened
 from skedasis.plots.view import ACROSS, BESIDE, MOST_LEVELS
-from skedasis.results.surfaces.pairs import HOME
+from skedasis.results.surfaces.evaluate import evaluated
+from skedasis.results.surfaces.pairs import HOME, corners_with_rows, homes_with_rows
 from skedasis.results.surfaces.side import Side
 from skedasis.results.surfaces.surface import Surface
 from skedasis.typing import Bools, Floats, Ints
@@ -42,7 +43,7 @@ class Heat:
     ----------
     x, y : Rim
     value : ndarray of float, shape (q, p)
-        From below to above, and from left to right. NaN where nothing is shown.
+        From below to above, and from left to right. NaN where nothing is shown, as in cells without rows.
     scale : Axis
         Of the colours.
     diverging : bool
@@ -52,7 +53,7 @@ class Heat:
     levels : tuple of float
         Of contour lines; empty where there are none.
     crossings : tuple of Crossing
-        What contours are on bands of levels.
+        What contours are on bands of levels and strips of values.
     tiles : tuple of Tile
     holes : ndarray of float, shape (h, 4)
         Left, right, lower and upper ends of cells without rows that are to be marked.
@@ -60,7 +61,7 @@ class Heat:
         Rows.
     dots_label : str
     margins : tuple of two ndarray of float, shapes (p,) and (q,), or None
-        Rows in equal stretches of each axis, or at each level.
+        Rows in equal stretches of each axis, or at each level or value.
     unsure : ndarray of float, shape (u, 4)
         Left, right, lower and upper ends of where the interval of the joint effect holds zero.
     """
@@ -114,7 +115,8 @@ def heat(surface: Surface, sight: Sight | None = None) -> Heat:
     Returns
     -------
     Heat
-        A numeric feature is the horizontal axis where the other one is categorical; else the first feature is.
+        A numeric feature is the horizontal axis where the other one is categorical or has two values; else the first
+        feature is. A numeric feature with two values has two strips.
 
     Raises
     ------
@@ -140,16 +142,18 @@ def heat(surface: Surface, sight: Sight | None = None) -> Heat:
         for i, most, across in zip(order, (MOST_LEVELS, 30), (ACROSS - 12, None), strict=True)
     )
     asked = (y.at[:, None], x.at[None, :]) if order == (1, 0) else (x.at[None, :], y.at[:, None])
-    value = surface(*asked, step=sight.step)
+    # The step function says nothing of two values: both lie in one cell and would be drawn alike.
+    steps = tuple(sight.step and s.strips is None for s in surface.sides)
+    value = evaluated(surface, *asked, step=(steps[0], steps[1]))
     count = counts(surface, order)
-    empty = _empty(surface, count, x, y)
-    if sight.empty == "blank":
+    empty = _empty(surface, count, x, y, order)
+    if sight.empty != "filled":
         value = np.where(_covered(empty, x, y), np.nan, value)
     scale, diverging = _scale(surface, value)
     # Tiles hold numbers instead, and the contours of rounding mean nothing.
-    plain = x.places is not None or sight.step or flat(surface)
+    plain = x.discrete or sight.step or flat(surface)
     levels = () if plain else _contours(sight.levels, scale)
-    bands = y.places is not None
+    bands = y.discrete
     tiles = _tiles(x, y, value, count, scale, sight)
     hatched = sight.empty == "hatched"
     return Heat(
@@ -159,59 +163,80 @@ def heat(surface: Surface, sight: Sight | None = None) -> Heat:
         scale,
         diverging,
         surface.spec.method,
-        _notes(surface, empty, (x, y)),
+        _notes(surface, empty, (x, y), sight),
         () if bands else levels,
         crossings(x.centres, value, levels, labelled=len(y.at) <= 15) if bands else (),
         tiles,
         _rectangles(empty, x, y, surface, order) if hatched else np.zeros((0, 4)),
         # Where rows are counted in words, dots would only hide these.
-        *_data(surface, order, (x, y), sight, told=bool(tiles) and x.places is not None and bands),
-        _unsure(surface, asked, sight, (x, y)),
+        *_data(surface, order, (x, y), sight, told=bool(tiles) and x.discrete and bands),
+        _unsure(surface, asked, steps, sight, (x, y), np.isfinite(value)),
     )
 
 
 def order_of(surface: Surface) -> tuple[int, int]:
     """Return which feature lies on the horizontal axis, and which on the vertical one."""
-    # Bands of levels lie on top of one another, where their names are read without turning the head.
-    turned = surface.sides[0].levels is not None and surface.sides[1].levels is None
-    return (1, 0) if turned else (0, 1)
+    # Bands of levels and strips of two values lie on top of one another, where their names are read without turning the
+    # head.
+    bands = [s.levels is not None or s.strips is not None for s in surface.sides]
+    return (1, 0) if bands[0] and not bands[1] else (0, 1)
 
 
 def counts(surface: Surface, order: tuple[int, int]) -> Ints | None:
-    """Return the rows in each pair of homes, (h of y, h of x); None where that is not known."""
-    if HOME in surface.moments:
+    """Return the rows in each pair of homes, (h of y, h of x); None where that is not known.
+
+    Of a two-valued numeric feature the homes are its two values.
+    """
+    sides, rows = surface.sides, surface.rows
+    strips = any(s.strips is not None for s in sides)
+    located = all(s.points is None or s.strips is not None for s in sides)
+    if HOME in surface.moments and not strips:
         count = surface.moments[HOME].count.astype(np.int64)
-    elif surface.rows is not None and surface.rows.exact and all(s.levels for s in surface.sides):
-        homes = [s.home(v) for s, v in zip(surface.sides, _x(surface), strict=True)]
+    elif rows is not None and rows.exact and located:
+        homes = [_home(s, v) for s, v in zip(sides, (rows.x0, rows.x1), strict=True)]
         there = (homes[0] >= 0) & (homes[1] >= 0)
-        count = np.zeros((surface.sides[0].m, surface.sides[1].m), dtype=np.int64)
+        size = [s.homes if s.strips is None else 2 for s in sides]
+        count = np.zeros((size[0], size[1]), dtype=np.int64)
         np.add.at(count, (homes[0][there], homes[1][there]), 1)
     else:
         return None
     return count.T if order == (0, 1) else count
 
 
-def _x(surface: Surface) -> tuple[Floats, Floats]:
-    rows = surface.rows
-    return (np.zeros(0), np.zeros(0)) if rows is None else (rows.x0, rows.x1)
+def _home(side: Side, x: Floats) -> Ints:
+    """Return each row's bin or level, or which of the two values it has; -1 for none."""
+    if side.strips is None:
+        return side.home(x)
+    low, high = side.strips
+    return np.where(x == low, 0, np.where(x == high, 1, -1)).astype(np.int64)
 
 
-def _empty(surface: Surface, count: Ints | None, x: Rim, y: Rim) -> Bools:
+def _empty(surface: Surface, count: Ints | None, x: Rim, y: Rim, order: tuple[int, int]) -> Bools:
     """Return which pairs of homes have no row, (h of y, h of x), among those that are shown."""
-    if count is None or surface.cells is None:
+    if surface.cells is None:
         return np.zeros((0, 0), dtype=bool)
-    empty = count == 0
-    if y.places is not None:
-        empty = empty[y.places.shown]
-    return empty if x.places is None else empty[:, x.places.shown]
+    if count is not None:
+        empty = count == 0
+    else:
+        # Where rows were not all kept it is known by bins only, of which both values of a feature may share one.
+        known = homes_with_rows(surface)
+        if known is None:
+            return np.zeros((0, 0), dtype=bool)
+        for axis, side in enumerate(surface.sides):
+            if side.strips is not None:
+                known = known.take(side.home(np.array(side.strips)), axis=axis)
+        empty = ~(known.T if order == (0, 1) else known)
+    if y.discrete:
+        empty = empty[y.home]
+    return empty[:, x.home] if x.discrete else empty
 
 
 def _covered(empty: Bools, x: Rim, y: Rim) -> Bools:
     """Return which patches lie in homes without rows."""
     if empty.size == 0:
         return np.zeros((len(y.at), len(x.at)), dtype=bool)
-    i = np.arange(len(y.at)) if y.places is not None else y.home
-    j = np.arange(len(x.at)) if x.places is not None else x.home
+    i = np.arange(len(y.at)) if y.discrete else y.home
+    j = np.arange(len(x.at)) if x.discrete else x.home
     return empty[np.ix_(i, j)]
 
 
@@ -225,16 +250,24 @@ def _rectangles(empty: Bools, x: Rim, y: Rim, surface: Surface, order: tuple[int
         return np.zeros((0, 4))
     ends: list[Floats] = []
     for rim, place in zip((x, y), order, strict=True):
-        one = rim.places is not None or surface.sides[place].m == 1
+        one = rim.discrete or surface.sides[place].m == 1
         ends.append(rim.edges if one else np.asarray(surface.sides[place].nodes, dtype=float))
     j, i = np.argwhere(empty).T
     return np.column_stack([ends[0][i], ends[0][i + 1], ends[1][j], ends[1][j + 1]])
 
 
 def _unsure(
-    surface: Surface, asked: tuple[Any, Any], sight: Sight, rims: tuple[Rim, Rim]
+    surface: Surface,
+    asked: tuple[Any, Any],
+    steps: tuple[bool, ...],
+    sight: Sight,
+    rims: tuple[Rim, Rim],
+    seen: Bools,
 ) -> Floats:
-    """Return where the interval of a joint effect holds zero: rectangles, one for each stretch of a row of patches."""
+    """Return where the interval of a joint effect holds zero: rectangles, one for each stretch of a row of patches.
+
+    Patches without a value (not `seen`) are left out: of them nothing is claimed.
+    """
     if sight.sure is None:
         return np.zeros((0, 4))
     if surface.includes_main_effects:
@@ -247,8 +280,8 @@ def _unsure(
             )
         )
     ends = [replace(surface, value=v) for v in surface.interval(sight.sure)]
-    low, high = (e(*asked, step=sight.step) for e in ends)
-    holds = ~((low > 0) | (high < 0))
+    low, high = (evaluated(e, *asked, step=(steps[0], steps[1])) for e in ends)
+    holds = seen & ~((low > 0) | (high < 0))
     change = np.diff(np.pad(holds.astype(int), ((0, 0), (1, 1))), axis=1)
     (i, start), (_, stop) = np.nonzero(change > 0), np.nonzero(change < 0)
     x, y = (r.edges for r in rims)
@@ -262,11 +295,13 @@ def _scale(surface: Surface, value: Floats) -> tuple[Axis, bool]:
     centred = joint or surface.spec.center is not None or surface.cells is not None
     before = "joint effect on " if joint else "effect on " if centred else ""
     name = f"{before}{shortened(about.quantity, BESIDE - len(before))}"
+    # Corners that touch no row would pale all others.
+    near = extent([_near_rows(surface, value)])
     if not joint:
+        if not math.isnan(near[0]):
+            low, high = max(low, near[0]), min(high, near[1])
         least, most = padded(low, high, 0.0)
         return Axis(name, about.unit, least, most, 0.0), False
-    # Corners without rows would pale all others.
-    near = extent([_near_rows(surface, value)])
     size = 0.0 if math.isnan(low) else max(abs(low), abs(high))
     size = size if math.isnan(near[0]) else min(size, max(abs(near[0]), abs(near[1])))
     if flat(surface):  # what is mere rounding gets no colours
@@ -276,14 +311,8 @@ def _scale(surface: Surface, value: Floats) -> tuple[Axis, bool]:
 
 def _near_rows(surface: Surface, value: Floats) -> Floats:
     """Return the values at the corners of cells that hold rows, where these are known; else all."""
-    cells = surface.cells
-    if cells is None or cells.empty.size == 0 or any(s.levels for s in surface.sides):
-        return value
-    near = np.zeros(surface.value.shape, dtype=bool)
-    for i in (slice(0, -1), slice(1, None)):
-        for j in (slice(0, -1), slice(1, None)):
-            near[i, j] |= ~cells.empty
-    return surface.value[near]
+    near = None if surface.cells is None else corners_with_rows(surface)
+    return value if near is None else surface.value[near]
 
 
 def flat(surface: Surface) -> bool:
@@ -291,7 +320,8 @@ def flat(surface: Surface) -> bool:
     if surface.includes_main_effects or surface.main is None:
         return False
     size = max(float(np.nanmax(np.abs(m), initial=0.0)) for m in surface.main)
-    return float(np.nanmax(np.abs(surface.value), initial=0.0)) < ROUNDING * size
+    near = _near_rows(surface, surface.value)
+    return float(np.nanmax(np.abs(near), initial=0.0)) < ROUNDING * size
 
 
 def _contours(wanted: int | Sequence[float] | None, scale: Axis) -> tuple[float, ...]:
@@ -305,7 +335,7 @@ def _tiles(
     x: Rim, y: Rim, value: Floats, count: Ints | None, scale: Axis, sight: Sight
 ) -> tuple[Tile, ...]:
     """Return what is written into patches that are large enough for words."""
-    both = x.places is not None and y.places is not None
+    both = x.discrete and y.discrete
     if not (both or sight.step) or len(x.at) > 14 or len(y.at) > 20:
         return ()
     wide = np.diff(x.edges) / (x.edges[-1] - x.edges[0])
@@ -316,8 +346,8 @@ def _tiles(
         text = _written(float(value[i, j]), scale)
         if wide[j] < 0.065 or high[i] < 0.04:
             continue
-        if both and count is not None and x.places is not None and y.places is not None:
-            n = f"n={count[y.places.shown[i], x.places.shown[j]]:,}"
+        if both and count is not None:
+            n = f"n={count[y.home[i], x.home[j]]:,}"
             text = f"{text}\n{n}" if high[i] >= 0.08 else f"{text}  {n}" if wide[j] > 0.15 else text
         found.append(Tile(float(x.centres[j]), float(y.centres[i]), text))
     return tuple(found)
@@ -332,7 +362,7 @@ def _written(value: float, scale: Axis) -> str:
     return text.replace("-", "\N{MINUS SIGN}")
 
 
-def _notes(surface: Surface, empty: Bools, rims: tuple[Rim, Rim]) -> tuple[str, ...]:
+def _notes(surface: Surface, empty: Bools, rims: tuple[Rim, Rim], sight: Sight) -> tuple[str, ...]:
     """Say what a reader must know beside what is drawn."""
     known = surface.provenance
     rows = known.get("rows", 0 if surface.rows is None else len(surface.rows))
@@ -340,7 +370,7 @@ def _notes(surface: Surface, empty: Bools, rims: tuple[Rim, Rim]) -> tuple[str, 
     missing = rows - known.get("rows_in_cells", rows - outside) - outside
     parts = [_parts(s) for s in surface.sides]
     what = "cells" if surface.cells is not None else "points"
-    if any(s.levels is not None for s in surface.sides):
+    if any(s.levels is not None or s.strips is not None for s in surface.sides):
         cells = " \N{MULTIPLICATION SIGN} ".join(f"{n} {name}" for n, name in parts)
     else:
         cells = f"{parts[0][0]} \N{MULTIPLICATION SIGN} {parts[1][0]} {what}"
@@ -350,12 +380,13 @@ def _notes(surface: Surface, empty: Bools, rims: tuple[Rim, Rim]) -> tuple[str, 
     if missing:
         notes.append(f"{missing:,} rows missing a value")
     if empty.any():
-        filled = surface.provenance.get("empty_cells") == "nearest"
-        notes.append(f"{int(empty.sum())} of {empty.size} empty{', filled' if filled else ''}")
-    strength = surface.strength()
+        filled = sight.empty == "filled" and surface.provenance.get("empty_cells") == "nearest"
+        said = "cells without rows" + (", filled from the nearest" if filled else "")
+        notes.append(f"{int(empty.sum())} of {empty.size} {said}")
+    strength = surface.interaction_strength()
     if np.isfinite(strength):
         shown = 0.0 if flat(surface) else strength
-        what = "standard deviation" if surface.includes_main_effects else "strength"
+        what = "standard deviation" if surface.includes_main_effects else "interaction strength"
         notes.append(f"{what} {shown:.3g} {surface.about.unit or ''}".strip())
     if surface.includes_main_effects:
         notes.append("with main effects")
@@ -373,6 +404,8 @@ def _notes(surface: Surface, empty: Bools, rims: tuple[Rim, Rim]) -> tuple[str, 
 def _parts(side: Side) -> tuple[int, str]:
     if side.levels is not None:
         return side.m, "level" if side.m == 1 else "levels"
+    if side.strips is not None:
+        return 2, "values"
     n = side.homes if side.bins is not None else side.m
     return n, ("bin" if side.bins is not None else "point") + ("s" if n != 1 else "")
 

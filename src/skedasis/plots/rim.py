@@ -10,18 +10,21 @@ from numpy.typing import NDArray
 
 from skedasis.data.schema import Feature
 from skedasis.plots.levels import Places
-from skedasis.plots.scale import Axis, padded, shortened
+from skedasis.plots.numbers import places as places_text
+from skedasis.plots.scale import Axis, padded, shortened, told_apart
 from skedasis.plots.view import BELOW, SEED
 from skedasis.results.surfaces.side import Side
 from skedasis.results.surfaces.surface import PairRows
 from skedasis.typing import Floats, Ints
 
+MOST_LETTERS = 24
+"""Of the text of one of two values."""
 FINE = 200
 """Samples across an axis: what lies between is finer than a printer's dots."""
 DOTS = 1000
 """Rows that are marked: more would hide the surface."""
 STREWN = (-0.4, 0.1)
-"""Where rows of one level lie in its band. Numbers stand above them."""
+"""Where rows of one level or value lie in its band. Numbers stand above them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,9 +39,11 @@ class Rim:
     at : ndarray, shape (p,)
         The values of the feature at which the surface is evaluated, one a patch: numbers, or levels.
     home : ndarray of int, shape (p,)
-        Each patch's bin or level; -1 where the side has neither.
+        Each patch's bin or level, or which of a feature's two values it is; -1 where the side has none of these.
     places : Places or None
         Of a categorical feature: which levels are shown.
+    strips : (float, float) or None
+        The values of a two-valued numeric feature, which are shown as two strips at 0 and 1.
     """
 
     axis: Axis
@@ -46,6 +51,12 @@ class Rim:
     at: NDArray[Any]
     home: Ints
     places: Places | None = None
+    strips: tuple[float, float] | None = None
+
+    @property
+    def discrete(self) -> bool:
+        """Return whether the patches are levels or values with nothing between them."""
+        return self.places is not None or self.strips is not None
 
     @property
     def centres(self) -> Floats:
@@ -62,6 +73,12 @@ def rim_of(side: Side, feature: Feature, *, step: bool, most: int, across: int |
         return Rim(axis, edges, side.levels.array()[places.shown], places.shown, places)
     nodes = np.asarray(side.nodes, dtype=float)
     name = shortened(feature.name, BELOW)
+    if side.strips is not None:
+        # A gradient between two values would show values that no row has.
+        labels = told_apart(places_text(np.array(side.strips)), MOST_LETTERS)
+        axis = Axis(name, feature.unit, -0.5, 1.5, 0.0, (0.0, 1.0), labels)
+        edges = np.array([-0.5, 0.5, 1.5])
+        return Rim(axis, edges, np.array(side.strips), np.arange(2), strips=side.strips)
     if len(nodes) == 1:
         value = float(nodes[0])
         low, high = padded(value, value, 0.0)
@@ -93,13 +110,16 @@ def strewn(at: Floats, rims: tuple[Rim, Rim]) -> Floats:
     rng, n = np.random.default_rng(SEED), len(at)
     dots = at.copy() if n <= DOTS else at[np.sort(rng.choice(n, DOTS, replace=False))]
     for k, rim in enumerate(rims):
-        if rim.places is not None:
+        if rim.discrete:
             dots[:, k] += rng.uniform(*STREWN, len(dots))
     return dots
 
 
 def _on_axis(values: Floats, rim: Rim) -> Floats:
     """Return where rows lie on an axis, NaN for nowhere."""
+    if rim.strips is not None:
+        low, high = rim.strips
+        return np.where(values == low, 0.0, np.where(values == high, 1.0, np.nan))
     if rim.places is None:
         return values
     out = np.full(len(values), np.nan)
@@ -115,6 +135,6 @@ def margin(at: Floats, weight: Floats, rim: Rim) -> Floats:
 
 def bars_of(rim: Rim) -> Floats:
     """Return the edges of a margin's bars."""
-    if rim.places is not None:
+    if rim.discrete:
         return rim.edges
     return np.linspace(rim.edges[0], rim.edges[-1], 41)

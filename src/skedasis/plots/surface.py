@@ -34,6 +34,8 @@ from skedasis.typing import Floats
 DIVERGING = colormaps["RdBu_r"]
 SEQUENTIAL = ListedColormap(colormaps["viridis"](np.linspace(0.12, 1.0, 256)))
 """Less its darkest part, on which contours would not be seen."""
+GROUND = "#efefef"
+"""Under the hatching of cells without rows: neither of the scales has it."""
 HALO = withStroke(linewidth=1.8, foreground=(1, 1, 1, 0.55))
 MARGIN = 0.13
 """Share of the axes that a histogram beside them takes."""
@@ -60,11 +62,13 @@ def draw_surface(
     ax : matplotlib Axes, optional
         Draw there. By default a figure is made.
     points : bool
-        Whether rows are marked: all, or a sample of 1,000. Those of a categorical feature are strewn over their level.
+        Whether rows are marked: all, or a sample of 1,000. Those of a categorical or two-valued feature are strewn over
+        their band.
     density : bool
         Whether histograms of the rows stand above and beside the map.
     empty : {"hatched", "filled", "blank"}
-        Cells of an ALE or DALE without rows: hatched over their colour; as if they had rows; or without colour.
+        Cells of an ALE or DALE without rows: hatched on grey, without a colour; as if they had rows, in colour; or left
+        white. None of these values counts in the scale of colours.
     step : bool
         The papers' step function (see `Surface.__call__`) instead of the bilinear one.
     levels : int or sequence of float, optional
@@ -92,7 +96,7 @@ def draw_surface(
     -----
     A joint effect has colours that diverge from zero, which is no joint effect; contours below zero are dashed. What
     holds main effects (a PDP, `Surface.with_main_effects`) has one scale from dark to light. A categorical feature is
-    drawn as bands, or tiles, with nothing between its levels. No model row.
+    drawn as bands, or tiles, with nothing between its levels, and so is a numeric one with two values. No model row.
 
     Examples
     --------
@@ -152,8 +156,8 @@ def _map(ax: Axes, shown: Heat) -> tuple[Legend, Any]:
         rasterized=shown.value.size > 2000,
     )
     _between(ax, shown)
-    entries = _hatched(ax, shown.holes, "////", "no rows")
-    entries |= _hatched(ax, shown.unsure, "...", "interval holds zero")
+    entries = _hatched(ax, shown.holes, "////", "no rows", GROUND)
+    entries |= _hatched(ax, shown.unsure, "...", "interval holds zero", "none")
     entries |= _contours(ax, shown) | _crossings(ax, shown)
     if len(shown.dots):
         look: dict[str, Any] = {"mfc": INK, "mec": "white", "mew": 0.4, "ls": "none"}
@@ -177,20 +181,20 @@ def _luminance(colour: Any) -> float:
 
 
 def _between(ax: Axes, shown: Heat) -> None:
-    """Part the bands of levels: there is nothing between them."""
+    """Part the bands of levels or of two values: there is nothing between them."""
     look: dict[str, Any] = {"color": "white", "lw": 1.8, "zorder": 1.5}
-    if shown.y.places is not None:
+    if shown.y.discrete:
         ax.hlines(shown.y.edges[1:-1], *shown.x.edges[[0, -1]], **look)
-    if shown.x.places is not None:
+    if shown.x.discrete:
         ax.vlines(shown.x.edges[1:-1], *shown.y.edges[[0, -1]], **look)
 
 
-def _hatched(ax: Axes, places: Floats, hatch: str, said: str) -> Legend:
+def _hatched(ax: Axes, places: Floats, hatch: str, said: str, ground: str) -> Legend:
     """Mark rectangles."""
     if len(places) == 0:
         return {}
     corners = [[(a, c), (b, c), (b, d), (a, d)] for a, b, c, d in places]
-    look: dict[str, Any] = {"facecolor": "none", "edgecolor": "#8a8a8a", "linewidth": 0.0}
+    look: dict[str, Any] = {"facecolor": ground, "edgecolor": "#8a8a8a", "linewidth": 0.0}
     ax.add_collection(PolyCollection(corners, hatch=hatch, zorder=1.3, **look), autolim=False)
     return {said: Patch(hatch=hatch, **look)}
 

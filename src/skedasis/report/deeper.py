@@ -23,7 +23,8 @@ def pairs(story: Story) -> dict[str, Any] | None:
         return None
     lead = (
         "What two features do together that neither does alone, by second-order ALE; zero everywhere means that their "
-        "effects simply add. A pair’s strength is the standard deviation of that over the rows."
+        "effects simply add. A pair’s interaction strength is the standard deviation of that over the rows; cells "
+        "without rows do not count."
     )
     return {"lead": lead, "models": models}
 
@@ -53,11 +54,11 @@ def _surface(told: Told, surface: Surface, ident: str) -> dict[str, Any]:
 
 
 def _strengths(told: Told) -> Numbers:
-    heads = (("First", True), ("Second", True), ("Strength", False), ("Shown", True))
+    heads = (("First", True), ("Second", True), ("Interaction strength", False), ("Shown", True))
     rows = [
         (*s.features, number(s.strength), "yes" if s.shown else "") for s in told.together.strengths
     ]
-    caption = f"Strength of each pair looked at, in units of {told.axis}"
+    caption = f"Interaction strength of each pair looked at, in units of {told.axis}"
     return Numbers(caption, heads, rows)
 
 

@@ -33,16 +33,16 @@ def ledger(told: Told) -> list[str]:
 
 
 def together(told: Told) -> list[str]:
-    """Name the pair that acts together most, if what it does is worth a sentence."""
+    """Name the pair that interacts most strongly, if what it does is worth a sentence."""
     shares = {} if told.ledger is None else told.ledger.pairs
     known = [s for s in told.together.strengths if shares.get(s.features, 0.0) >= WORTH]
     if not known:
         return []
     (a, b), strength = known[0].features, known[0].strength
     top = max(e.importance for e in told.rhale.values())
-    text = f"Of the pairs looked at, {named(a)} and {named(b)} act together most: what neither does alone moves it"
+    text = f"Of the pairs looked at, {named(a)} and {named(b)} interact most strongly: interaction strength"
     return [
-        f"{text} by {number(strength)}; the most important feature alone, by {number(top)} (standard deviations)."
+        f"{text} {number(strength)}, beside {number(top)} of the most important feature alone (standard deviations)."
     ]
 
 

@@ -74,15 +74,20 @@ def surface(result: Surface) -> Lines:
         title_justify="left",
         show_header=False,
     )
-    what = "main effects included" if result.includes_main_effects else "strength"
-    table.add_row(f"standard deviation over the rows ({what})", number(result.strength()))
+    what = "main effects included" if result.includes_main_effects else "interaction strength"
+    table.add_row(
+        f"standard deviation over the rows ({what})", number(result.interaction_strength())
+    )
     for about, side in zip(result.abouts, result.sides, strict=True):
         size = f"{side.m:,} {'points' if side.levels is None else 'levels'}"
-        if side.bins is not None:
+        if side.strips is not None:
+            size = "2 values"
+        elif side.bins is not None:
             size = count(max(len(side.bins), 1), "bin")
         table.add_row(escape(about.feature.axis), size)
-    # With levels a cell is a step, which has the rows of both: there it says nothing of where rows are.
-    if result.cells is not None and all(side.levels is None for side in result.sides):
+    # Between two levels or values a cell has the rows of both: there it says nothing of where rows are.
+    apart = any(side.levels is not None or side.strips is not None for side in result.sides)
+    if result.cells is not None and not apart:
         empty = int(result.cells.empty.sum())
         table.add_row("cells without rows", f"{empty:,} of {result.cells.empty.size:,}")
     table.add_row("points in all", " × ".join(f"{n:,}" for n in result.value.shape))

@@ -124,7 +124,6 @@ def depend_pair(
         x=(sides[0].nodes, sides[1].nodes),
         value=shown.mean.reshape(shape),
         heterogeneity=spread,
-        score=float(np.sqrt(np.mean(spread**2))),
         sides=sides,
         abouts=abouts,
         spec=spec,

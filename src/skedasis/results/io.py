@@ -1,6 +1,6 @@
 """Results in files: NumPy arrays and a JSON header. No pickle: opening a file runs no code.
 
-A file is a zip archive of NumPy's (``.npz``). Its array ``header`` is one text: ``{"skedasis": 2, "result": …}``, the
+A file is a zip archive of NumPy's (``.npz``). Its array ``header`` is one text: ``{"skedasis": 3, "result": …}``, the
 result taken apart as `skedasis.results.packing` says; all its other arrays are named there.
 """
 
@@ -36,8 +36,8 @@ from skedasis.results.statistics.statistics import Chance, Statistic, Statistics
 from skedasis.results.surfaces.side import Side
 from skedasis.results.surfaces.surface import CellStats, PairRows, Surface
 
-FORMAT = 2
-"""Written. Format 1, which knew numeric features alone, is read too."""
+FORMAT = 3
+"""Written. Formats 1 (numeric features alone) and 2 (with fields that no longer exist) are read too."""
 
 _HEADER = "header"
 _RESULTS = (
@@ -177,7 +177,7 @@ def _no_result(path: str | Path, why: str = "which is no saved result") -> DataE
 def _read(header: Mapping[str, Any], array: Callable[[str], Any]) -> Any:
     if header["skedasis"] == 1:
         return format1.read(dict(header), array)
-    return unpacked(header["result"], array, _KINDS)
+    return unpacked(header["result"], array, _KINDS, older=header["skedasis"] < FORMAT)
 
 
 def _arrays(file: Any) -> Callable[[str], Any]:

@@ -123,7 +123,7 @@ def _scalar(value: Any) -> Any:
     return float(value) if math.isfinite(value) else _marked("float", repr(float(value)))
 
 
-def unpacked(node: Any, array: Callable[[str], Any], kinds: Kinds) -> Any:
+def unpacked(node: Any, array: Callable[[str], Any], kinds: Kinds, *, older: bool = False) -> Any:
     """Return the value that was packed.
 
     Parameters
@@ -134,6 +134,8 @@ def unpacked(node: Any, array: Callable[[str], Any], kinds: Kinds) -> Any:
         Returns an array by its name.
     kinds : mapping of str to type
         The dataclasses that may occur: nothing else is ever made.
+    older : bool
+        Whether an older format was read: fields that a dataclass no longer has are then left out.
 
     Raises
     ------
@@ -141,18 +143,34 @@ def unpacked(node: Any, array: Callable[[str], Any], kinds: Kinds) -> Any:
         For what no `Packer` gives.
     """
     if isinstance(node, list):
-        return [unpacked(v, array, kinds) for v in node]
+        return [unpacked(v, array, kinds, older=older) for v in node]
     if not isinstance(node, dict):
         return node
     if MARK not in node:
-        return {k: unpacked(v, array, kinds) for k, v in node.items()}
+        return {k: unpacked(v, array, kinds, older=older) for k, v in node.items()}
     kind = node[MARK]
     if kind in _LEAVES:
         return _LEAVES[kind](node["of"])
     if kind == "array":
         return array(node["of"])
-    parts = unpacked(node["of"], array, kinds)
+    of = node["of"]
+    if older and kind in kinds:
+        of = without_removed(of, kinds[kind])
+    parts = unpacked(of, array, kinds, older=older)
     return _objects(parts, node["shape"]) if kind == "objects" else _made(kind, parts, kinds)
+
+
+def without_removed(parts: Mapping[str, Any], kind: type[Any]) -> dict[str, Any]:
+    """Return the packed fields that a dataclass still has.
+
+    Examples
+    --------
+    >>> from dataclasses import make_dataclass
+    >>> without_removed({"x": 1, "score": 2.0}, make_dataclass("Point", ["x"]))
+    {'x': 1}
+    """
+    known = {f.name for f in fields(kind)}
+    return {name: value for name, value in parts.items() if name in known}
 
 
 _LEAVES: dict[str, Callable[[Any], Any]] = {

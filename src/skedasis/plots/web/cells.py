@@ -89,7 +89,12 @@ def cells(surface: Surface, shown: Heat) -> list[Cell]:
             v = float(value[i, j])
             lines = [name_x, name_y, f"{what} {number(v)}{unit}" if np.isfinite(v) else "no value"]
             if rows is not None and x.homes and y.homes:
-                lines.append(counted(int(rows[np.ix_(y.homes[i], x.homes[j])].sum()), "row"))
+                n = int(rows[np.ix_(y.homes[i], x.homes[j])].sum())
+                if n == 0 and surface.cells is not None:
+                    # What stands there comes from other cells: it is not drawn, and not said.
+                    lines[2:] = ["no rows"]
+                else:
+                    lines.append(counted(n, "row"))
             a, b, c, d = (float(e) for e in (*x.edges[j : j + 2], *y.edges[i : i + 2]))
             found.append(Cell(a, b, c, d, "\n".join(lines)))
     return found
@@ -100,11 +105,8 @@ def _told(surface: Surface, shown: Heat, order: tuple[int, int]) -> tuple[_Stret
     sides, rims, folds = [surface.sides[i] for i in order], (shown.x, shown.y), [1, 1]
     while True:
         x, y = (_stretches(s, r, f) for s, r, f in zip(sides, rims, folds, strict=True))
-        # Levels are never told together. Cells are wider than high: upwards first.
-        most = [
-            len(y.at) if sides[1].levels is None else 1,
-            len(x.at) if sides[0].levels is None else 1,
-        ]
+        # Levels and two values are never told together. Cells are wider than high: upwards first.
+        most = [1 if shown.y.discrete else len(y.at), 1 if shown.x.discrete else len(x.at)]
         if len(x.at) * len(y.at) <= MOST or max(most) == 1:
             return x, y
         folds[1 - most.index(max(most))] += 1
@@ -129,6 +131,9 @@ def _stretches(side: Side, rim: Rim, fold: int) -> _Stretch:
             for k in shown
         ]
         return _Stretch(rim.edges, names, rim.at, [np.array([k]) for k in shown])
+    if rim.strips is not None:
+        names = [f"{name}: {text}{unit}" for text in rim.axis.labels]
+        return _Stretch(rim.edges, names, rim.at, [np.array([k]) for k in rim.home])
     nodes = np.asarray(side.nodes, dtype=float)
     texts = places(_short(nodes))
     if len(nodes) == 1:

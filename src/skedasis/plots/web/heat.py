@@ -30,7 +30,7 @@ WIDTH = 480.0
 MARGIN = 28.0
 """Pixels of the histograms beside the map."""
 LINE, MARKED = 26.0, 36.0
-"""Height of a level's band, and of one on which contours and their numbers are marked."""
+"""Height of a level's or value's band, and of one on which contours and their numbers are marked."""
 SEEN = Sight(points=False, density=True)
 """By default no row is shown, but how many there are where."""
 
@@ -109,7 +109,7 @@ def _frame(shown: Heat, top: float) -> Frame:
     x, y = shown.x.axis, shown.y.axis
     rows, margin = len(shown.y.at), 0.0 if shown.margins is None else MARGIN
     high = 300.0
-    if shown.y.places is not None:
+    if shown.y.discrete:
         tall = MARKED if shown.crossings or (shown.tiles and rows <= 12) else LINE
         high = float(np.clip(tall * rows, 72, 440))
     right = max(margin, 10.0)
@@ -130,8 +130,13 @@ def _map(shown: Heat, frame: Frame, defs: Defs) -> tuple[list[Markup], Keys]:
     ):
         if len(where):
             look = {"class_": "hatched", "fill": defs.pattern(kind)}
-            parts.append(tag("path", d=_rectangles(frame, where), **look))
-            entries[said] = tag("rect", x=1.0, y=-6.0, width=24.0, height=12.0, **look)
+            box = {"x": 1.0, "y": -6.0, "width": 24.0, "height": 12.0}
+            d, key = _rectangles(frame, where), tag("rect", **box, **look)
+            if kind == "few":  # cells without rows have no colour, but a ground of their own
+                parts.append(tag("path", d=d, class_="rowless"))
+                key = tag("rect", **box, class_="rowless") + key
+            parts.append(tag("path", d=d, **look))
+            entries[said] = key
     places = _extremes(shown, frame)
     lines = _contours(shown, frame, places) + _crossings(shown, frame)
     parts += lines
@@ -159,12 +164,12 @@ def _map(shown: Heat, frame: Frame, defs: Defs) -> tuple[list[Markup], Keys]:
 
 
 def _between(shown: Heat, frame: Frame) -> Markup:
-    """Part the bands of levels: there is nothing between them."""
+    """Part the bands of levels or of two values: there is nothing between them."""
     d = ""
-    if shown.y.places is not None:
+    if shown.y.discrete:
         at = frame.y(shown.y.edges[1:-1]).tolist()
         d += "".join(f"M{px(frame.left)} {px(v)}H{px(frame.right)}" for v in at)
-    if shown.x.places is not None:
+    if shown.x.discrete:
         at = frame.x(shown.x.edges[1:-1]).tolist()
         d += "".join(f"M{px(v)} {px(frame.top)}V{px(frame.bottom)}" for v in at)
     return tag("path", class_="between", d=d) if d else Markup()

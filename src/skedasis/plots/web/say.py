@@ -20,7 +20,8 @@ def lead(result: Effect | Surface) -> str:
     """
     unit = f" {result.about.unit}" if result.about.unit else ""
     if isinstance(result, Surface):
-        sizes = f"strength {number(result.strength())}{unit}"
+        what = "standard deviation" if result.includes_main_effects else "interaction strength"
+        sizes = f"{what} {number(result.interaction_strength())}{unit}"
     elif result.spec.mean_alone:
         sizes = f"importance {number(result.importance)}{unit}"
     else:

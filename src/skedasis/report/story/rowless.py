@@ -26,7 +26,7 @@ def without_rows(result: Any) -> Any:
     Notes
     -----
     Edges of bins, points of grids and levels stay: they are single values of a column, no rows. What asks for rows, as
-    `Surface.strength` and intervals by bootstrap do, has to be asked before.
+    `Surface.interaction_strength` and intervals by bootstrap do, has to be asked before.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Which pairs of features act together most: candidates, their second-order effects, and the strongest of them."""
+"""Which pairs of features interact most strongly: candidates, their second-order effects, and the strongest of them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ class Strength:
     ----------
     features : (str, str)
     strength : float
-        Standard deviation of the second-order effect over the rows, in units of the quantity.
+        `Surface.interaction_strength`: the standard deviation of the second-order effect over the rows, in units of the
+        quantity. Cells without rows do not count.
     shown : bool
         Whether its surface is among those that are drawn.
     """
@@ -143,8 +144,8 @@ def _unordered(effects: Effects, pair: tuple[str, str]) -> bool:
 
 
 def _ranked(found: Mapping[tuple[str, str], Surface], shown: int, note: str) -> Together:
-    strengths = {pair: s.strength() for pair, s in found.items()}
-    # Without kept rows a strength is not known; such pairs keep their order.
+    strengths = {pair: s.interaction_strength() for pair, s in found.items()}
+    # Without kept rows an interaction strength is not known; such pairs keep their order.
     order = sorted(found, key=lambda p: -strengths[p] if math.isfinite(strengths[p]) else 0.0)
     scale = max((abs(v) for v in strengths.values() if math.isfinite(v)), default=0.0)
     largest = max(

@@ -48,7 +48,7 @@ class Told:
     ledger : Ledger, optional
         How much of the quantity's variance the effects add up to.
     together : Together
-        The pairs that act together most.
+        The pairs that interact most strongly.
     unsure : Unsure, optional
         What makes the model unsure; with the first of several outputs.
     reasons : dict of str to str
@@ -79,7 +79,7 @@ class Told:
 
     @property
     def pairs(self) -> tuple[Surface, ...]:
-        """Return the surfaces of the pairs that act together most, strongest first."""
+        """Return the surfaces of the pairs that interact most strongly, strongest first."""
         return self.together.surfaces
 
 

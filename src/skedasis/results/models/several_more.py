@@ -68,9 +68,9 @@ class SurfaceOfModels(ShownSurfaceOfModels, OfModels):
         """Return what the surface is about."""
         return self.models[0].about
 
-    def strength(self) -> float:
+    def interaction_strength(self) -> float:
         """Return the mean over the models of each surface's strength."""
-        return float(mean_of(np.array([s.strength() for s in self.models])))
+        return float(mean_of(np.array([s.interaction_strength() for s in self.models])))
 
     def __repr__(self) -> str:
         a, b = self.features
@@ -78,7 +78,7 @@ class SurfaceOfModels(ShownSurfaceOfModels, OfModels):
         return (
             f"<SurfaceOfModels: {len(self)} models, {a!r} and {b!r} on {self.about.quantity}: "
             f"{first.spec.method}, {first.value.shape[0]} x {first.value.shape[1]} points, "
-            f"strength {self.strength():.4g}>"
+            f"interaction strength {self.interaction_strength():.4g}>"
         )
 
     def __call__(self, x0: Any, x1: Any) -> Floats:
@@ -95,7 +95,6 @@ class SurfaceOfModels(ShownSurfaceOfModels, OfModels):
             abouts=tuple(replace(about, quantity=named) for about in first.abouts),
             value=self.value.copy(),
             heterogeneity=self.heterogeneity,
-            score=float(mean_of(np.array([s.score for s in self.models]))),
             main=None,
             rows=None,
             moments={},

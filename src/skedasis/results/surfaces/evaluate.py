@@ -14,11 +14,14 @@ if TYPE_CHECKING:
     from skedasis.results.surfaces.surface import Surface
 
 
-def evaluated(shown: Surface, x0: Any, x1: Any, *, step: bool = False) -> Floats:
-    """Evaluate a surface; see `Surface.__call__`."""
+def evaluated(
+    shown: Surface, x0: Any, x1: Any, *, step: bool | tuple[bool, bool] = False
+) -> Floats:
+    """Evaluate a surface; see `Surface.__call__`. `step` may differ between the two features."""
+    steps = step if isinstance(step, tuple) else (step, step)
     a, b = np.broadcast_arrays(_asked(shown.sides[0], x0), _asked(shown.sides[1], x1))
     first, second = (s.between(v) for s, v in zip(shown.sides, (a, b), strict=True))
-    if step and shown.cells is None:
+    if any(steps) and shown.cells is None:
         raise UnsupportedError(
             explained(
                 f"step of a {shown.spec.method}'s surface",
@@ -27,9 +30,15 @@ def evaluated(shown: Surface, x0: Any, x1: Any, *, step: bool = False) -> Floats
                 "Leave step out",
             )
         )
-    if step:
-        return _stepped(shown, a, b, first, second)
-    return _bilinear(shown, first, second)
+    places = [
+        _stepped(side, x, place) if along else place
+        for side, x, place, along in zip(shown.sides, (a, b), (first, second), steps, strict=True)
+    ]
+    found = _bilinear(shown, places[0], places[1])
+    holes = _left_empty(shown, first[:2], second[:2])
+    if all(steps):
+        holes = _stepped_holes(shown, places[0], places[1])
+    return np.where(holes, np.nan, found)
 
 
 def _asked(side: Side, x: Any) -> Any:
@@ -46,8 +55,7 @@ def _bilinear(shown: Surface, first: Place, second: Place) -> Floats:
     up, right = np.minimum(i + 1, value.shape[0] - 1), np.minimum(j + 1, value.shape[1] - 1)
     low = (1 - t) * value[i, j] + t * value[i, right]
     high = (1 - t) * value[up, j] + t * value[up, right]
-    found = np.where(here & there, (1 - s) * low + s * high, np.nan)
-    return np.where(_left_empty(shown, (i, s), (j, t)), np.nan, found)
+    return np.where(here & there, (1 - s) * low + s * high, np.nan)
 
 
 def _left_empty(shown: Surface, first: tuple[Ints, Floats], second: tuple[Ints, Floats]) -> Bools:
@@ -64,26 +72,27 @@ def _left_empty(shown: Surface, first: tuple[Ints, Floats], second: tuple[Ints, 
     return empty
 
 
-def _stepped(shown: Surface, a: Any, b: Any, first: Place, second: Place) -> Floats:
-    """Return the value at the upper corner of each place's cell: the sum of Eq. 6.4 runs over whole cells."""
-    nodes: list[Ints] = []
-    for side, x, (place, _, _) in zip(shown.sides, (a, b), (first, second), strict=True):
-        if side.bins is None or side.m == 1:
-            nodes.append(place)
-        else:
-            nodes.append(np.maximum(side.bins.locate(np.ravel(x)), 0).reshape(np.shape(x)) + 1)
-    inside = first[2] & second[2]
-    found = np.where(inside, shown.value[nodes[0], nodes[1]], np.nan)
-    if shown.cells is None or shown.provenance.get("empty_cells") != "left empty":
-        return found
-    if any(s.bins is None or s.m == 1 for s in shown.sides):
-        return found
-    hole = shown.cells.empty[nodes[0] - 1, nodes[1] - 1]
-    return np.where(hole, np.nan, found)
+def _stepped(side: Side, x: Any, place: Place) -> Place:
+    """Return the upper edge of each value's bin: the sum of Eq. 6.4 runs over whole cells."""
+    if side.bins is None or side.m == 1:
+        return place
+    home = np.maximum(side.bins.locate(np.ravel(x)), 0).reshape(np.shape(x))
+    return home + 1, np.zeros(np.shape(x)), place[2]
 
 
-def strength(shown: Surface) -> float:
-    """Return the weighted standard deviation of a surface over the rows that it keeps; NaN where it keeps none."""
+def _stepped_holes(shown: Surface, first: Place, second: Place) -> Bools:
+    """Return which places lie in cells that were left empty, for places at the upper corners of their cells."""
+    left = shown.cells is not None and shown.provenance.get("empty_cells") == "left empty"
+    if shown.cells is None or not left or any(s.bins is None or s.m == 1 for s in shown.sides):
+        return np.zeros(first[0].shape, dtype=bool)
+    return shown.cells.empty[first[0] - 1, second[0] - 1]
+
+
+def interaction_strength(shown: Surface) -> float:
+    """Return the weighted standard deviation of a surface over the rows that it keeps; NaN where it keeps none.
+
+    A cell counts by the weight of its rows: what stands in cells without rows is no part of the sum.
+    """
     rows = shown.rows
     if rows is None or len(rows) == 0:
         return float("nan")
@@ -93,7 +102,7 @@ def strength(shown: Surface) -> float:
         # Beyond a PDP's grid the surface is taken as constant, as its curves are.
         inside = np.clip(x, nodes[0], nodes[-1]) if side.points is not None else x
         places.append(between(nodes, inside))
-    value = _bilinear(shown, *places)
+    value = _bilinear(shown, places[0], places[1])
     known = ~np.isnan(value)
     if not known.any():
         return 0.0

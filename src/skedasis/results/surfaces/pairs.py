@@ -63,7 +63,6 @@ def surface(
         x=(sides[0].nodes, sides[1].nodes),
         value=value,
         heterogeneity=_touching(std, cell.weight, value.shape),
-        score=_score(std, cell.weight, sides, _spreads(sides, abouts, moments[HOME].weight)),
         sides=sides,
         abouts=abouts,
         spec=spec,
@@ -129,6 +128,27 @@ def lending(empty: Bools, centres0: Floats, centres1: Floats) -> Any:
     column = np.concatenate([lenders, lenders[found]])
     share = np.concatenate([np.ones(len(lenders)), np.repeat(1.0 / size, size)])
     return csr_array((share, (row, column)), shape=(empty.size, empty.size))
+
+
+def homes_with_rows(shown: Surface) -> Bools | None:
+    """Return which pairs of homes hold a row, (h0, h1); None where that is not known."""
+    if HOME in shown.moments:
+        return shown.moments[HOME].count > 0
+    # The mean over several models has no moments. Homes and cells are the same for numeric features.
+    numeric = all(s.levels is None and s.m > 1 for s in shown.sides)
+    return ~shown.cells.empty if shown.cells is not None and numeric else None
+
+
+def corners_with_rows(shown: Surface) -> Bools | None:
+    """Return which nodes are corners of at least one cell, or level, that holds a row, (m0, m1); None if not known.
+
+    The values at the other nodes rest on the cells that were filled alone: they belong to no row.
+    """
+    found = homes_with_rows(shown)
+    if found is None:
+        return None
+    first, second = ((s.averaging() > 0).astype(float) for s in shown.sides)
+    return first.T @ found.astype(float) @ second > 0
 
 
 def steps_of(side: Side) -> tuple[int, ...]:
@@ -226,36 +246,6 @@ def _touching(std: Floats, weight: Floats, shape: tuple[int, ...]) -> Floats:
     )
 
 
-def _score(
-    std: Floats, weight: Floats, sides: tuple[Side, Side], spreads: tuple[float, float]
-) -> float:
-    """Return sd times sd times the root mean square spread of the double differences, per unit of both axes."""
-    widths = [
-        np.diff(s.spread_over)[:, None] if i == 0 else np.diff(s.spread_over)
-        for i, s in enumerate(sides)
-    ]
-    known = ~np.isnan(std) & (weight > 0)
-    if not known.any():
-        return 0.0
-    rate = np.where(known, std, 0.0) * spreads[0] / widths[0] * spreads[1] / widths[1]
-    return float(np.sqrt(np.average(rate[known] ** 2, weights=weight[known])))
-
-
-def _spreads(
-    sides: tuple[Side, Side], abouts: tuple[About, About], weight: Floats
-) -> tuple[float, float]:
-    """Return the features' standard deviations; of a categorical one that of its places in the surface's order."""
-    found: list[float] = []
-    for axis, (side, about) in enumerate(zip(sides, abouts, strict=True)):
-        if side.levels is None:
-            found.append(about.spread)
-            continue
-        share = weight.sum(axis=1 - axis) / weight.sum()
-        place = np.arange(len(share))
-        found.append(float(np.sqrt(share @ (place - share @ place) ** 2)))
-    return found[0], found[1]
-
-
 def gather(
     sides: tuple[Side, Side], rows: PairRows, widths: tuple[Floats, Floats]
 ) -> dict[str, Moments] | None:
@@ -314,8 +304,8 @@ def rebinned(shown: Surface, bins: Any) -> Surface:
     wanted: tuple[Any, Any] = bins if isinstance(bins, tuple) else (bins, bins)
     schemes = [as_binning(b, Uniform) for b in wanted]
     sides = tuple(
-        Side(bins=_cells(s, a, x, rows.weight))
-        for s, a, x in zip(schemes, shown.abouts, (rows.x0, rows.x1), strict=True)
+        Side(bins=_cells(s, a, x, rows.weight), two_values=old.two_values)
+        for s, a, x, old in zip(schemes, shown.abouts, (rows.x0, rows.x1), shown.sides, strict=True)
     )
     sides = (sides[0], sides[1])
     moments = gather(sides, rows, (np.diff(sides[0].nodes), np.diff(sides[1].nodes)))

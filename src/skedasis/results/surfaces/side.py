@@ -31,11 +31,14 @@ class Side:
         Of a categorical one.
     points : ndarray of float, optional
         Of a PDP's grid.
+    two_values : (float, float), optional
+        The values of a numeric feature that has just two of them in the data, the smaller one first.
     """
 
     bins: Cells | None = None
     levels: LevelStats | None = None
     points: Floats | None = None
+    two_values: tuple[float, float] | None = None
 
     @property
     def nodes(self) -> NDArray[Any]:
@@ -43,6 +46,17 @@ class Side:
         if self.levels is not None:
             return self.levels.array()
         return self.points if self.bins is None else self.bins.edges  # type: ignore[return-value]
+
+    @property
+    def strips(self) -> tuple[float, float] | None:
+        """Return the two values of a two-valued feature if the nodes span both; None for any other feature.
+
+        Between two values lies no row: a figure shows them as two strips instead of a gradient.
+        """
+        two = self.two_values
+        if two is None or self.levels is not None:
+            return None
+        return two if self.nodes[0] <= two[0] and two[1] <= self.nodes[-1] else None
 
     @property
     def m(self) -> int:

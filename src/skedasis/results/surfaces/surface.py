@@ -42,10 +42,6 @@ class Surface(ShownSurface):
     heterogeneity : ndarray of float, shape (m0, m1)
         PDP: spread over rows of their surfaces minus each one's mean over the grid. ALE, DALE: the rows' spread in the
         cells that touch the point, root mean square.
-    score : float
-        Heterogeneity score in units of the quantity. ALE, DALE: sd of the one feature times sd of the other times the
-        root mean square spread of the mixed differences per unit of both axes; where cells are much smaller than jumps
-        of the quantity, as with trees, it is large. PDP: the root mean square of `heterogeneity`.
     cells : CellStats or None
         None for PDP, which has none.
     main : tuple of two ndarray, or None
@@ -63,7 +59,6 @@ class Surface(ShownSurface):
     x: tuple[NDArray[Any], NDArray[Any]]
     value: Floats
     heterogeneity: Floats
-    score: float
     sides: tuple[Side, Side]
     abouts: tuple[About, About]
     spec: Spec
@@ -120,11 +115,11 @@ class Surface(ShownSurface):
     def __repr__(self) -> str:
         a, b = self.features
         # With main effects in it the number is no interaction's, and says so.
-        said = "standard deviation" if self.includes_main_effects else "strength"
+        said = "standard deviation" if self.includes_main_effects else "interaction strength"
         some = "" if self.rows is None or self.rows.exact else f" (from {len(self.rows):,} rows)"
         return (
             f"<Surface of {a!r} and {b!r} on {self.about.quantity}: {self.spec.method}, "
-            f"{self.value.shape[0]} x {self.value.shape[1]} points, {said} {self.strength():.4g}{some}>"
+            f"{self.value.shape[0]} x {self.value.shape[1]} points, {said} {self.interaction_strength():.4g}{some}>"
         )
 
     def __call__(self, x0: Any, x1: Any, *, step: bool = False) -> Floats:
@@ -156,7 +151,7 @@ class Surface(ShownSurface):
 
         return evaluated(self, x0, x1, step=step)
 
-    def strength(self) -> float:
+    def interaction_strength(self) -> float:
         """Return the surface's weighted standard deviation over the data, in units of the quantity.
 
         Returns
@@ -168,11 +163,21 @@ class Surface(ShownSurface):
 
         Notes
         -----
-        No model row.
-        """
-        from skedasis.results.surfaces.evaluate import strength
+        The surface is taken at the rows' own values of the two features, each with the row's weight. So a cell counts
+        with the weight of its rows, and a cell without rows never counts. No model row.
 
-        return strength(self)
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import skedasis as sd
+        >>> X = np.random.default_rng(0).uniform(-1, 1, size=(400, 2))
+        >>> s = sd.explain(lambda X: X[:, 0] * X[:, 1], X, (0, 1), method=sd.ALE(bins=20))
+        >>> bool(abs(s.interaction_strength() - 1 / 3) < 0.03)
+        True
+        """
+        from skedasis.results.surfaces.evaluate import interaction_strength
+
+        return interaction_strength(self)
 
     def interval(
         self,

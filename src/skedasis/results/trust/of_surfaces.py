@@ -77,7 +77,12 @@ def _names(surface: Surface) -> str:
 
 
 def _widths(side: Side) -> Floats:
-    """Return the widths of a side's cells as shares of it; steps between levels count alike."""
+    """Return the widths of a side's cells as shares of it; steps between levels count alike.
+
+    Between the two values of a two-valued feature there is nothing: the bins of these values count alike, others not.
+    """
+    if side.strips is not None:
+        return np.bincount(side.home(np.array(side.strips)), minlength=side.homes) / 2
     width = np.ones(max(side.m - 1, 1)) if side.bins is None or side.m < 2 else side.bins.widths
     return width / width.sum()
 
@@ -95,11 +100,13 @@ def _cells(surface: Surface) -> Iterator[Flag]:
     empty = cells.empty.reshape(area.shape)
     share = float(area[empty].sum())
     if share >= NOTED:
+        there = area > 0
+        n = int(empty[there].sum())
         text = (
-            f"{share:.0%} of the area of {name} ({int(empty.sum())} of {empty.size} cells) hold no row: "
-            "what is drawn there comes from the nearest cells. Use fewer bins, and do not read it."
+            f"{share:.0%} of the area of {name} ({n} of {int(there.sum())} cells) holds no row: "
+            "figures hatch it, and values there mean nothing. Use fewer bins."
         )
-        numbers = {"share": share, "cells": int(empty.sum())}
+        numbers = {"share": share, "cells": n}
         yield Flag("no rows", _graded(share, EMPTY), text, name, None, numbers)
     few = (cells.count < TRUSTED_ROWS) & ~cells.empty
     part = float(cells.count[few].sum() / max(cells.count.sum(), 1))
