@@ -60,7 +60,7 @@ def complete(
         replace_slopes(job, {key: stepped(job, key, checks[key]) for key in failed})
         again = run(part_of(job, failed), threads, show)
         for key, local in again.items():
-            gathered[key] = _with_missing(local, gathered[key])
+            gathered[key] = with_missing_of(local, gathered[key])
             del results[key]
     further_rounds(job, gathered, scores, threads, show)
     return results
@@ -161,7 +161,7 @@ def replace_slopes(job: Job, traits: Mapping[Key, Traits]) -> None:
         job.plans[label, key] = plan if job.sample is None else task.way.refined(plan)
 
 
-def _with_missing(local: Local, before: Local) -> Local:
+def with_missing_of(local: Local, before: Local) -> Local:
     """Keep what the first round found of rows without a value."""
     if MISSING in before.moments:
         local.moments[MISSING] = before.moments[MISSING]

@@ -20,9 +20,16 @@ from skedasis.engine.folds import Folds, as_folds
 from skedasis.engine.prepare import Job, Settings, prepare
 from skedasis.engine.reading import heed, read, settled
 from skedasis.engine.record import as_bytes, check_settings, provenance
+from skedasis.engine.rounds import (
+    checked_slopes,
+    part_of,
+    replaceable,
+    stepped,
+    with_missing_of,
+)
 from skedasis.engine.run import run
 from skedasis.engine.scores import ROWS, check_rows_wanted, scores_of
-from skedasis.engine.shared import One, agreement, settled_bins
+from skedasis.engine.shared import One, agreement, common_rounds, settled_bins
 from skedasis.moments import WeightKind
 from skedasis.quantity.base import Quantity, Traits
 from skedasis.quantity.trees.choose import Wish
@@ -78,10 +85,13 @@ def explain_several(
         folds = replace(folds, correction=share, chosen="given")
     heed(asked.method, models[0], asked.y)
     found = _asked_of_each(quantities, source, features, folds, asked)
+    _replace_slopes(found, quantities, source, features, folds, asked)
+    common_rounds(found, asked.threads, asked.progress)
     ways = settled_bins(found, asked.weight_kind)
-    record = _record(found, folds)
+    records = [provenance(o.job, o.scores, asked.seed, asked.threads, o.seconds) for o in found]
+    record = _record(records, found, folds)
     kind, first = asked.weight_kind, found[0].job
-    results = {k: _results(found, k, ways, folds, record, kind) for k in first.outputs}
+    results = {k: _results(found, k, ways, folds, (record, records), kind) for k in first.outputs}
     return results[None] if first.single else results
 
 
@@ -101,11 +111,36 @@ def _asked_of_each(
         with noted(i, len(prepared)):
             gathered = run(job, asked.threads, asked.progress)
             scores = scores_of(job, limit, asked.seed, asked.threads, asked.progress)
-        seconds = time.perf_counter() - started
-        record = provenance(job, scores, asked.seed, asked.threads, seconds)
-        found.append(One(job, choice, method, gathered, scores, record))
+        found.append(One(job, choice, method, gathered, scores, time.perf_counter() - started))
         started = time.perf_counter()
     return found
+
+
+def _replace_slopes(
+    found: list[One],
+    quantities: Sequence[Quantity],
+    source: Source,
+    features: Any,
+    folds: Folds,
+    asked: Asked,
+) -> None:
+    """Explain features anew as step functions, by all models, where the slopes of one do not tell its rise."""
+    failed: dict[Any, Traits] = {}
+    for one in found:
+        _, checks = checked_slopes(one.job, one.gathered, one.scores, asked.seed, asked.weight_kind)
+        for key, check in checks.items():
+            if replaceable(one.job, key, check):
+                failed.setdefault(key, stepped(one.job, key, check))
+    if not failed:
+        return
+    again = _prepared(quantities, source, features, folds, asked, failed)
+    for one, (job, _, _) in zip(found, again, strict=True):
+        one.job.checked.meter.add(job.checked.meter)
+        one.job.plans.update({key: job.plans[key] for key in failed})
+        for key, local in run(
+            part_of(one.job, list(failed)), asked.threads, asked.progress
+        ).items():
+            one.gathered[key] = with_missing_of(local, one.gathered[key])
 
 
 def _prepared(
@@ -141,12 +176,13 @@ def _results(
     label: Any,
     ways: dict[Any, Any],
     folds: Folds,
-    record: Json,
+    said: tuple[Json, Sequence[Json]],
     kind: WeightKind,
 ) -> Any:
-    """Return what all models say of one output."""
+    """Return what all models say of one output; provenances are those of all together, and of each."""
     single: list[dict[Any, Any]] = []
-    for one in found:
+    record, records = said
+    for one, own in zip(found, records, strict=True):
         tasks = [replace(t, way=ways.get((label, t.key), t.way)) for t in one.job.tasks]
         gathered = one.gathered
         results = {
@@ -154,9 +190,9 @@ def _results(
             for t in tasks
         }
         if hasattr(one.method, "together"):
-            single.append({None: one.method.together(results, one.record)})
+            single.append({None: one.method.together(results, own)})
         else:
-            single.append({k: r.with_provenance(one.record) for k, r in results.items()})
+            single.append({k: r.with_provenance(own) for k, r in results.items()})
     shown = {
         key: put_together(
             tuple(results[key] for results in single), folds.correction, folds.overlap, record
@@ -169,9 +205,8 @@ def _results(
     return shown if choice.pairs else EffectsOfModels(shown, record)
 
 
-def _record(found: Sequence[One], folds: Folds) -> Json:
+def _record(records: Sequence[Json], found: Sequence[One], folds: Folds) -> Json:
     """Return how the results were made: what is the same of all models, and the sums of what each cost."""
-    records = [one.record for one in found]
     summed = {k: sum(r.get(k, 0) for r in records) for k in _SUMMED if any(k in r for r in records)}
     return {
         **{k: v for k, v in records[0].items() if k not in _EACH},

@@ -15,8 +15,10 @@ from skedasis.data.source import Source
 from skedasis.engine.choose import Choice
 from skedasis.engine.prepare import Job
 from skedasis.engine.reading import about_of
+from skedasis.engine.rounds import add_round
 from skedasis.engine.run import Gathered
 from skedasis.engine.scores import Scores
+from skedasis.heterogeneity_score import HeterogeneityScore
 from skedasis.methods.base import Local, Plan
 from skedasis.methods.missing import MISSING
 from skedasis.moments import Moments, WeightKind
@@ -32,14 +34,14 @@ _ASKED = {"value_steps": "differences", "integer_steps": "differences"}
 
 @dataclass(frozen=True, eq=False)
 class One:
-    """One of the models: what it was asked, what it answered, and what that cost."""
+    """One of the models: what it was asked, what it answered, and the seconds that took."""
 
     job: Job
     choice: Choice
     method: Any
     gathered: Gathered
     scores: Scores
-    record: Json
+    seconds: float
 
 
 def agreement(jobs: Sequence[Job]) -> dict[Any, Traits]:
@@ -123,6 +125,8 @@ def settled_bins(found: Sequence[One], kind: WeightKind) -> dict[Any, Any]:
         for label in job.outputs if _scheme(task.way) is not None else ():
             key = label, task.key
             plan, pooled = _pooled(found, key)
+            if isinstance(plan, Plan) and plan.traits.local in ("steps", "value_steps"):
+                continue  # the curve stands on all cells: see `common_rounds`
             whole = task.way.read(plan, pooled, about_of(job, label, task), exact=True, kind=kind)
             if whole.bins is None or len(whole.bins) == 0:
                 continue
@@ -132,6 +136,45 @@ def settled_bins(found: Sequence[One], kind: WeightKind) -> dict[Any, Any]:
             _note(found, key, whole.provenance.get("bins"))
             ways[key] = _with_bins(task.way, _segments(plan, whole))
     return ways
+
+
+def common_rounds(found: Sequence[One], threads: int, show: bool | None) -> None:
+    """Choose the bins in which step functions are read from all models together, and ask each for the rows' rises.
+
+    Parameters
+    ----------
+    found : sequence of One
+        Added to.
+    threads, show
+        As `explain` has them: ``threads``, ``progress``.
+    """
+    job = found[0].job
+    chosen: dict[Any, Cells] = {}
+    for task in job.tasks:
+        for label in job.outputs:
+            key = label, task.key
+            plan = job.plans[key]
+            if not isinstance(plan, Plan) or plan.traits.local not in ("steps", "value_steps"):
+                continue
+            whole, pooled = _pooled(found, key)
+            about = about_of(job, label, task)
+            more = task.way.further(whole, pooled, _mean_score(found, key), about)
+            if more is not None:
+                chosen[key] = more.rises
+    for one in found:
+        plans = {k: replace(one.job.plans[k], rises=cells) for k, cells in chosen.items()}
+        add_round(one.job, plans, one.gathered, threads, show)
+
+
+def _mean_score(found: Sequence[One], key: Any) -> HeterogeneityScore | None:
+    """Return a score that stands for those of all models: the root mean square, and means of the rest."""
+    scores = [one.scores.found[key] for one in found if key in one.scores.found]
+    if len(scores) < len(found):
+        return None
+    value = float(np.sqrt(np.mean([s.value**2 for s in scores])))
+    spread = float(np.mean([s.quantity_std for s in scores]))
+    extent = float(np.mean([s.quantity_range for s in scores]))
+    return replace(scores[0], value=value, quantity_std=spread, quantity_range=extent)
 
 
 def _scheme(way: Any) -> Binning | None:
@@ -197,7 +240,8 @@ def _rows(kept: Sequence[dict[str, Any]], share: float) -> dict[str, Any]:
     if not all("effect" in rows for rows in kept):
         return {}
     weights = [rows.get("weight", np.ones(len(rows["x"]))) * share for rows in kept]
-    joined = {name: np.concatenate([rows[name] for rows in kept]) for name in ("x", "effect")}
+    names = [name for name in ("x", "effect", "across") if name in kept[0]]
+    joined = {name: np.concatenate([rows[name] for rows in kept]) for name in names}
     return {**joined, "weight": np.concatenate(weights)}
 
 
@@ -212,7 +256,7 @@ def _finer(found: Sequence[One], key: Any, cells: Cells) -> None:
         local = one.gathered[key]
         r = local.kept
         cell = cells.locate(r["x"])
-        moments = Moments.of(r["effect"], cell, len(cells), r.get("weight"))
+        moments = Moments.of(r.get("across", r["effect"]), cell, len(cells), r.get("weight"))
         axis = Moments.of(r["x"], cell, len(cells), r.get("weight"), like=moments)
         one.gathered[key] = replace(local, moments={**local.moments, LOCAL: moments, AXIS: axis})
         one.job.plans[key] = replace(one.job.plans[key], cells=cells)

@@ -106,8 +106,8 @@ def loss(
     Costs the model rows of the method. Losses of numbers have slopes where the prediction has them,
     ``-2 * (y - f) * f'``, ``-sign(y - f) * f'``, and so on; 0 where a prediction meets its label exactly. They need the
     prediction there, too: each slope row is a model row besides, which the provenance counts among `slope_rows` only.
-    Where the prediction is piecewise constant, and under "zero_one", it is a step function. Mixed derivatives of its own a
-    loss has none.
+    Where the prediction is piecewise constant, and under "zero_one", it is a step function. A loss has no mixed
+    derivatives of its own.
 
     The means of these losses are scikit-learn's `mean_squared_error`, `mean_absolute_error`, `mean_pinball_loss`,
     `log_loss` and `zero_one_loss`.

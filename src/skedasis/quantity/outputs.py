@@ -270,8 +270,8 @@ def prediction(
 
     Beyond provenances' counts, some rows of the first call are asked for again: up to 16, to see whether rows depend on
     one another; 64 for their slopes; and 64 for each feature whose slopes are all zero. Where values move all the same,
-    the model is piecewise constant in that feature (rounded, or used as an index), and differences across bins take the place of
-    slopes. Where the library finds no derivative at all, differences do, as for ONNX.
+    the model is piecewise constant in that feature (rounded, or used as an index), and differences across bins take the
+    place of slopes. Where the library finds no derivative at all, differences do, as for ONNX.
 
     Examples
     --------

@@ -283,9 +283,11 @@ class Effect(ShownEffect):
         Parameters
         ----------
         bins : Binning or int
-            Any scheme where local effects are slopes, and for M-plots. Those of ALE and of step functions belong to their
-            cells: bins are then unions of these. The steps between the levels of an ordinal feature are grouped anew
-            by `Optimal` and `Greedy`.
+            Any scheme where local effects are slopes, and for M-plots. Differences, of ALE and of step functions,
+            belong to their cells: bins are then unions of these, and where the curve stands on all cells (RHALE of step
+            functions, few values) it stays as it is; how the rows' rises across other bins scatter is then not known,
+            NaN, and the provenance says which call tells it. The steps between the levels of an ordinal feature are
+            grouped anew by `Optimal` and `Greedy`.
 
         Returns
         -------
