@@ -47,9 +47,18 @@ class Summary:
     weighted: bool
     dtype: Any
 
+    @property
+    def resolution(self) -> float:
+        """Return the least distance of two values that the column can hold, 0 for numbers."""
+        return 0.0 if self.feature.time is None else self.feature.time.resolution
+
     def snap(self, values: Floats) -> Floats:
         """Round values to what the column can hold, so that what is planned is what the model sees."""
-        return snapped(values, self.dtype)
+        return _held(values, self.feature, self.dtype)
+
+
+def _held(values: Floats, feature: Feature, dtype: Any) -> Floats:
+    return snapped(values, dtype) if feature.time is None else feature.time.rounded(values)
 
 
 def snapped(values: Floats, dtype: Any) -> Floats:
@@ -187,7 +196,7 @@ class Column:
 
     def snap(self, values: Floats) -> Floats:
         """Round values to what the column can hold."""
-        return snapped(values, self.dtype)
+        return _held(values, self.feature, self.dtype)
 
     def release(self) -> None:
         """Let go of the values: nothing but the summary is asked for from now on."""
