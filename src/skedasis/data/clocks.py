@@ -167,7 +167,11 @@ def _steps(axis: TimeAxis, day: int) -> Iterator[int]:
         size *= 10
     for name, counts in _ROUND.items():
         if PER_DAY[name] <= day:
-            yield from (k * (day // PER_DAY[name]) for k in counts if k < 7 or axis.kind != "duration" or name != "D")
+            yield from (
+                k * (day // PER_DAY[name])
+                for k in counts
+                if k < 7 or axis.kind != "duration" or name != "D"
+            )
     if axis.kind == "duration":
         yield from (day * k * 10**e for e in range(7) for k in (1, 2, 5) if (e, k) > (0, 2))
 
@@ -175,7 +179,10 @@ def _steps(axis: TimeAxis, day: int) -> Iterator[int]:
 def _ends(axis: TimeAxis, low: float, high: float) -> tuple[str, tuple[int, int]]:
     """Return the unit to count in, and the ends of the axis in it, on a clock on the wall."""
     local = axis.local(np.array([low, high]))
-    return str(np.datetime_data(local.dtype)[0]), (int(local[0].astype(np.int64)), int(local[1].astype(np.int64)))
+    return str(np.datetime_data(local.dtype)[0]), (
+        int(local[0].astype(np.int64)),
+        int(local[1].astype(np.int64)),
+    )
 
 
 def _multiples(ends: tuple[int, int], step: int, shift: int) -> Ints:

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import importlib
+from datetime import time
 from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from skedasis.data.times import NOT_A_TIME, PER_DAY, Ticks, TimeAxis, TimeKind, object_times
+from skedasis.data.times import (
+    NOT_A_TIME,
+    PER_DAY,
+    Ticks,
+    TimeAxis,
+    TimeKind,
+    TimePoints,
+    object_times,
+)
 from skedasis.typing import Bools, Ints
+
 
 class TimeColumn:
     """A column of times: its axis, and the way from days to the column's own type.
@@ -45,14 +55,20 @@ class TimeColumn:
 
     def made(self, days: NDArray[np.float64], label: Any) -> nw.Series[Any]:
         """Return days as a column of the same type: observed values exactly, others rounded to its resolution."""
-        native = series_of(self._ticks(days), self.axis, self._series.to_native(), self._series.implementation)
+        native = series_of(
+            self._ticks(days), self.axis, self._series.to_native(), self._series.implementation
+        )
         return nw.from_native(native, series_only=True).alias(label)
 
 
 def _kind_of(series: nw.Series[Any]) -> tuple[TimeKind, str, str | None] | None:
     """Return what a column's times are, their unit and zone; None for other columns."""
     dtype, arrow = series.dtype, _arrow_type(series)
-    if arrow is not None and str(arrow).startswith("time") and not str(arrow).startswith("timestamp"):
+    if (
+        arrow is not None
+        and str(arrow).startswith("time")
+        and not str(arrow).startswith("timestamp")
+    ):
         return "time", arrow.unit, None
     if dtype == nw.Date or (arrow is not None and str(arrow).startswith("date")):
         return "date", "D", None
@@ -102,7 +118,9 @@ def ticks_of(series: nw.Series[Any], unit: str) -> tuple[Ints, Bools]:
             native = native.dt.tz_convert("UTC").dt.tz_localize(None)
         times = np.asarray(native.to_numpy())
     present = ~np.isnat(times)
-    return np.where(present, times.astype(f"{times.dtype.kind}8[{unit}]").astype(np.int64), 0), present
+    return np.where(
+        present, times.astype(f"{times.dtype.kind}8[{unit}]").astype(np.int64), 0
+    ), present
 
 
 def _from_arrow(values: Any) -> tuple[Ints, Bools]:
@@ -154,7 +172,9 @@ def series_of(ticks: Ints, axis: TimeAxis, like: Any, implementation: nw.Impleme
         return like.__class__(made, dtype=like.dtype)
     times = ticks.view(axis.dtype)
     if like.dtype == object:
-        return like.__class__(times.astype("M8[D]" if axis.kind == "date" else times.dtype).tolist(), dtype=object)
+        return like.__class__(
+            times.astype("M8[D]" if axis.kind == "date" else times.dtype).tolist(), dtype=object
+        )
     series = like.__class__(times)
     if axis.zone is not None:
         series = series.dt.tz_localize("UTC").dt.tz_convert(like.dtype.tz)
@@ -182,3 +202,18 @@ def times_of(values: Any) -> NDArray[Any]:
         return np.array(series.to_list(), dtype=object)
     ticks, present = ticks_of(series, column.axis.unit)
     return np.where(present, ticks, NOT_A_TIME).view(column.axis.dtype)
+
+
+def as_series(points: TimePoints, name: str, backend: Any) -> nw.Series[Any]:
+    """Return places on a time axis as a column of a data frame library, in the type that the feature had."""
+    axis, times = points.axis, points.axis.times(points.days)
+    if axis.kind == "time":
+        clock: list[Any] = [None if v is None else time.fromisoformat(v) for v in points.tolist()]
+        return nw.new_series(name, clock, backend=backend)
+    unit = axis.unit
+    if unit in ("h", "m", "s") or (unit == "D" and axis.kind != "date"):
+        unit = "ms" if backend == "polars" else "s"  # Polars has no seconds
+    series = nw.new_series(name, times.astype(f"{times.dtype.kind}8[{unit}]"), backend=backend)
+    if axis.zone is not None:
+        series = series.dt.replace_time_zone("UTC").dt.convert_time_zone(axis.zone)
+    return series

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from fractions import Fraction
@@ -280,7 +280,9 @@ class TimeAxis:
             "time": "datetime.time(14, 30)",
         }.get(self.kind, 'np.datetime64("2020-01-31")')
         return DataError(
-            explained(what, got, _WORDS[self.kind], f"Give the column's own type, such as {example}")
+            explained(
+                what, got, _WORDS[self.kind], f"Give the column's own type, such as {example}"
+            )
         )
 
     @cached_property
@@ -336,6 +338,73 @@ class TimeAxis:
             return days
         mine, theirs = (Fraction(a.origin, PER_DAY[a.unit]) for a in (self, other))
         return days + float(mine - theirs)
+
+
+@dataclass(frozen=True, eq=False)
+class TimePoints:
+    """A column of places on a time axis, as tables hold it: a sequence of texts, until a data frame is made of it.
+
+    Parameters
+    ----------
+    axis : TimeAxis
+    days : ndarray of float, shape (n,)
+        NaN is missing.
+    """
+
+    axis: TimeAxis
+    days: Floats
+
+    def __len__(self) -> int:
+        return len(self.days)
+
+    def __getitem__(self, part: slice) -> TimePoints:
+        return TimePoints(self.axis, self.days[part])
+
+    def __iter__(self) -> Iterator[str | None]:
+        return iter(self.tolist())
+
+    def tolist(self) -> list[str | None]:
+        """Return texts for machines: ISO 8601 in full, with the offset of the time zone; None where missing."""
+        times = self.axis.local(self.days)
+        missing = np.isnat(times)
+        if self.axis.dtype.kind == "m":
+            texts = self.axis.texts(self.days, self.axis.resolution)
+        else:
+            ahead = np.zeros(len(times), dtype=np.int64)
+            if self.axis.zone is not None:
+                utc = self.axis.times(self.days).astype(times.dtype)
+                ahead = (times - utc).astype("m8[s]").astype(np.int64)
+            texts = [
+                f"{t}{_offset_text(int(a))}" if self.axis.zone is not None else str(t)
+                for t, a in zip(np.datetime_as_string(times), ahead, strict=True)
+            ]
+        return [None if m else t for m, t in zip(missing.tolist(), texts, strict=True)]
+
+    def texts(self) -> list[str]:
+        """Return texts for people; see `TimeAxis.texts`."""
+        return self.axis.texts(self.days)
+
+    def repeat(self, count: int) -> TimePoints:
+        """Return each place so many times, one after the other."""
+        return TimePoints(self.axis, np.repeat(self.days, count))
+
+    def tile(self, count: int) -> TimePoints:
+        """Return all places so many times."""
+        return TimePoints(self.axis, np.tile(self.days, count))
+
+    def joined(self, others: Sequence[TimePoints]) -> TimePoints:
+        """Return the places of several columns under one another, on the axis of the first."""
+        moved = [o.axis.onto(self.axis, o.days) for o in others]
+        return TimePoints(self.axis, np.concatenate([self.days, *moved]))
+
+    def alike(self, other: TimePoints) -> bool:
+        """Return whether both may stand in one column."""
+        return (self.axis.kind, self.axis.zone) == (other.axis.kind, other.axis.zone)
+
+
+def _offset_text(seconds: int) -> str:
+    sign, minutes = "-" if seconds < 0 else "+", abs(seconds) // 60
+    return f"{sign}{minutes // 60:02}:{minutes % 60:02}"
 
 
 class Ticks:

@@ -132,8 +132,8 @@ def centred(effect: Effect) -> Effect:
 def share_of(effect: Effect) -> Floats:
     """Return what each point counts in the mean over the grid."""
     if effect.provenance.get("grid") == EVERY_JUMP:
-        return widths_share(effect.x)
-    return np.full(len(effect.x), 1 / max(len(effect.x), 1))
+        return widths_share(effect.points)
+    return np.full(len(effect.points), 1 / max(len(effect.points), 1))
 
 
 def anchored(effect: Effect, centring: bool, over: str) -> tuple[str, ...]:
@@ -192,7 +192,7 @@ def _beyond(effect: Effect) -> tuple[str, ...]:
     if effect.rows is None or len(effect.rows) == 0:
         return ()
     x, weight = effect.rows.x, effect.rows.weight
-    outside = (x < effect.x[0]) | (x > effect.x[-1])
+    outside = (x < effect.points[0]) | (x > effect.points[-1])
     share = np.average(outside, weights=weight)
     about = "" if effect.rows.exact else "about "
     return (f"{about}{100 * share:.2g} % of rows beyond the grid",) if share > 0 else ()

@@ -85,14 +85,16 @@ def models_panel(found: EffectOfModels, level: float = 0.95, of: Of | None = Non
         return Drawn(replace(panel, lines=(line,), bands=(band,)), at, each, shift)
     x = common.horizontal(replace(first, missing_point=None))
     x = replace(
-        x, least=min(x.least, _end(found.x, np.min)), most=max(x.most, _end(found.x, np.max))
+        x,
+        least=min(x.least, _end(found.points, np.min)),
+        most=max(x.most, _end(found.points, np.max)),
     )
     bent = _bent(found)
     ends = bent.interval(level, of)
     y, zero = _vertical(bent, ends)
-    marked = np.searchsorted(bent.x, found.x) if len(bent.x) > len(found.x) else None
+    marked = np.searchsorted(bent.x, found.points) if len(bent.x) > len(found.points) else None
     band = Band(bent.x, *ends, "error", label)
-    few = len(found.x) <= VERTICES
+    few = len(found.points) <= VERTICES
     line = Line(bent.x, bent.value, MEAN, vertices=few, marked=marked if few else None)
     panel = Panel(x, y, zero, first.spec.method, tuple(notes))
     panel = replace(panel, lines=(line,), bands=(band,), rug=_rug(found))
@@ -101,11 +103,11 @@ def models_panel(found: EffectOfModels, level: float = 0.95, of: Of | None = Non
 
 def _bent(found: EffectOfModels) -> EffectOfModels:
     """Return the effect at more points where slopes change within bins: between edges its curves are parabolas."""
-    each = [drawn(e.bins, e.x, e.value) for e in found.models]
+    each = [drawn(e.bins, e.points, e.value) for e in found.models]
     x = np.unique(np.concatenate([at for at, _ in each]))
-    if len(x) == len(found.x) or found.spec.local == "values":
+    if len(x) == len(found.points) or found.spec.local == "values":
         return found
-    return replace(found, x=x, values=np.stack([e(x) for e in found.models]))
+    return replace(found, points=x, values=np.stack([e.at(x) for e in found.models]))
 
 
 def interval_label(found: OfModels, level: float, of: Of | None) -> str:

@@ -200,7 +200,7 @@ def mean_over_data(effect: Effect) -> float:
     at, weight = _where(effect)
     if at is None or len(at) == 0:
         return float(value[known].mean())
-    x, value = drawn(effect.bins, np.asarray(effect.x, dtype=float), value)
+    x, value = drawn(effect.bins, np.asarray(effect.points, dtype=float), value)
     known = np.isfinite(value)
     return float(np.average(np.interp(at, x[known], value[known]), weights=weight))
 
@@ -266,7 +266,7 @@ def _ends(effect: Effect, level: float) -> tuple[Floats, Floats]:
 
 
 def _strand(effect: Effect, label: str, level: float) -> Strand:
-    at = np.asarray(effect.x, dtype=float)
+    at = np.asarray(effect.points, dtype=float)
     x, y = drawn(effect.bins, at, effect.value)
     lower, upper = (drawn(effect.bins, at, ends)[1] for ends in _ends(effect, level))
     return Strand(x, y, lower, upper, label, "line")

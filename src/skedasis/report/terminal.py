@@ -55,9 +55,9 @@ def numbers(effect: Effect) -> Lines:
     if not any(row[-1] for row in rows):
         names, rows = names[:-1], [row[:-1] for row in rows]
     if not rows:
-        some = np.unique(np.linspace(0, len(effect.x) - 1, 12).astype(int))
+        some = np.unique(np.linspace(0, len(effect.points) - 1, 12).astype(int))
         columns = (effect.value, effect.heterogeneity, effect.std_error)
-        at = places(effect.x[some])
+        at = places(effect.points[some])
         rows = [
             (where, *(number(float(c[j])) for c in columns))
             for where, j in zip(at, some, strict=True)

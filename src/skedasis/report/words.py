@@ -45,10 +45,10 @@ def against(effect: Effect) -> float | None:
     rows, bins = effect.rows, effect.bins
     if rows is None or rows.effect is None or bins is None or len(bins) == 0:
         return None
-    edges = np.concatenate([bins.left, bins.right[-1:]])
+    edges = np.concatenate([bins.low, bins.high[-1:]])
     side = "right" if effect.spec.closed == "left" else "left"
     place = np.clip(np.searchsorted(edges, rows.x, side) - 1, 0, len(bins) - 1)
-    mean = bins.effect[place] + bins.trend[place] * (rows.x - (bins.left + bins.right)[place] / 2)
+    mean = bins.effect[place] + bins.trend[place] * (rows.x - (bins.low + bins.high)[place] / 2)
     opposite = rows.effect * np.sign(np.nan_to_num(mean)) < 0
     return float(np.average(opposite, weights=rows.weight)) if len(rows) else None
 
@@ -336,7 +336,7 @@ def numbers(effect: Effect, axis: str, per: str) -> list[Numbers]:
         The quantity with its unit, and what slopes are given per.
     """
     if effect.levels is not None:
-        return levels.tables(effect, effect.levels, axis) if len(effect.x) > 1 else []
+        return levels.tables(effect, effect.levels, axis) if len(effect.points) > 1 else []
     rows = bins_table(effect)
     heads = (
         *(("From", False), ("To", False), ("Rows", False), ("Mean slope", False)),
@@ -351,7 +351,7 @@ def bins_table(effect: Effect) -> list[tuple[str, ...]]:
     bins = effect.bins
     if bins is None or len(bins) == 0 or effect.levels is not None:
         return []
-    edges = places(np.concatenate([bins.left, bins.right[-1:]]))
+    edges = places(np.concatenate([bins.low, bins.high[-1:]]))
     remarks = [
         "empty" if empty else "" if trusted else "not to be trusted"
         for empty, trusted in zip(bins.empty, bins.trusted, strict=True)

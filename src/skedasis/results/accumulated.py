@@ -55,7 +55,7 @@ def accumulate(
     spread = curves.heterogeneity(stats.widths, stats.std, spec.accumulate)
     seen = _reached(bins.count)
     return Effect(
-        x=edges,
+        points=edges,
         value=np.where(seen, form.matrix @ slope, np.nan),
         heterogeneity=np.where(seen, spread, np.nan),
         std_error=np.where(seen, error, np.nan),
@@ -95,8 +95,8 @@ def _statistics(edges: Floats, form: Linear, spec: Spec) -> BinStats:
     if not spec.pointwise:
         effect = np.where(np.isnan(effect), np.nan, np.diff(form.start) / np.diff(edges))
     return BinStats(
-        left=edges[:-1],
-        right=edges[1:],
+        low=edges[:-1],
+        high=edges[1:],
         count=bins.count.astype(int),
         weight=bins.weight,
         effect=effect,

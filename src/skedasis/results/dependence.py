@@ -48,7 +48,7 @@ def depend(
     error = np.sqrt(shown.variance(1, kind) / shown.effective(kind))
     weight = _nearby(grid.points, axis)
     return Effect(
-        x=grid.points,
+        points=grid.points,
         value=shown.mean,
         heterogeneity=spread,
         std_error=error,
@@ -85,7 +85,7 @@ def depend_levels(
     value = shown.mean - shown.mean[0]
     share = levels.share
     return Effect(
-        x=levels.array(),
+        points=levels.array(),
         value=shown.mean,
         heterogeneity=spread,
         std_error=np.sqrt(shown.variance(1, kind) / shown.effective(kind)),
@@ -124,7 +124,7 @@ def depend_pair(
     if not spec.mean_alone:
         spread = np.nan_to_num(spread)
     return Surface(
-        x=(sides[0].nodes, sides[1].nodes),
+        points=(sides[0].nodes, sides[1].nodes),
         value=shown.mean.reshape(shape),
         heterogeneity=spread,
         score=float(np.sqrt(np.mean(spread**2))),

@@ -135,7 +135,7 @@ class Effects(ShownEffects, Mapping[str, Effect]):
                 name,
                 e.importance,
                 e.score,
-                len(e.x) if e.bins is None or e.levels is not None else len(e.bins),
+                len(e.points) if e.bins is None or e.levels is not None else len(e.bins),
                 e.untrusted_rows,
                 e.missing,
             )

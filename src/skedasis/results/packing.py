@@ -155,6 +155,14 @@ def unpacked(node: Any, array: Callable[[str], Any], kinds: Kinds) -> Any:
     return _objects(parts, node["shape"]) if kind == "objects" else _made(kind, parts, kinds)
 
 
+_RENAMED = {
+    "BinStats": {"left": "low", "right": "high"},
+    "Effect": {"x": "points"},
+    "EffectOfModels": {"x": "points"},
+    "Surface": {"x": "points"},
+}
+"""What fields of parts were called in files of earlier versions."""
+
 _LEAVES: dict[str, Callable[[Any], Any]] = {
     "date": date.fromisoformat,
     "datetime": datetime.fromisoformat,
@@ -166,7 +174,10 @@ _LEAVES: dict[str, Callable[[Any], Any]] = {
 def _made(kind: str, parts: Any, kinds: Kinds) -> Any:
     if kind == "tuple":
         return tuple(parts)
-    return dict(parts) if kind == "mapping" else kinds[kind](**parts)
+    if kind == "mapping":
+        return dict(parts)
+    names = _RENAMED.get(kind, {})
+    return kinds[kind](**{names.get(name, name): part for name, part in parts.items()})
 
 
 def _objects(values: Any, shape: Any) -> NDArray[Any]:

@@ -78,7 +78,7 @@ def some(n: int) -> list[int]:
 
 def _bins(effect: Effect, bins: BinStats) -> list[Hit]:
     """Say of each bin its ends, its rows and its slope; of an M-plot its mean."""
-    edges = places(np.append(bins.left, bins.right[-1:]))
+    edges = places(np.append(bins.low, bins.high[-1:]))
     means = effect.spec.local == "values"
     unit = _unit(effect.about.feature.unit)
     largest = float(np.nanmax(np.abs(bins.effect), initial=0.0))
@@ -93,7 +93,7 @@ def _bins(effect: Effect, bins: BinStats) -> list[Hit]:
             lines += _slopes(effect, bins, k, largest)
         if not bins.trusted[k] and not bins.empty[k]:
             lines.append(f"fewer than {TRUSTED_ROWS} rows: not to be trusted")
-        out.append(Hit(float(bins.left[k]), float(bins.right[k]), "\n".join(lines)))
+        out.append(Hit(float(bins.low[k]), float(bins.high[k]), "\n".join(lines)))
     return out
 
 

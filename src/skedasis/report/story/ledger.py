@@ -178,7 +178,7 @@ def at_rows(effect: Effect, source: Source) -> Floats:
         observed = place >= 0
     else:
         x = _numbers(feature, source)
-        value, observed = effect(x), np.isfinite(x)
+        value, observed = effect.at(x), np.isfinite(x)
     point = effect.missing_point
     missing = 0.0 if point is None or not np.isfinite(point.value) else point.value
     return np.where(observed, np.nan_to_num(value), missing)

@@ -60,7 +60,7 @@ class Averaged(Counted):
             axis = _plain(x[known].astype(np.int64), len(e.levels), counts[known])
             share = axis / axis.sum(axis=0)
             return np.sqrt((share * (mean - (share * mean).sum(axis=0)) ** 2).sum(axis=0))[None]
-        grid = np.asarray(e.x, dtype=float)
+        grid = np.asarray(e.points, dtype=float)
         # Beyond the grid the curve is level: two more pieces, of no slope.
         place = np.searchsorted(grid, x[known], side="right")
         columns = Columns(place, len(grid) + 1, {AXIS: x[known]}, Draws(None, "frequency", len(x)))
@@ -94,7 +94,7 @@ class Averaged(Counted):
         e, shown = self.effect, self.curves.value
         if e.spec.center is not None or e.spec.derivative:
             return shown
-        grid = np.asarray(e.x, dtype=float) if e.levels is None else np.zeros(0)
+        grid = np.asarray(e.points, dtype=float) if e.levels is None else np.zeros(0)
         exact = e.levels is None and e.provenance.get("grid") == EVERY_JUMP
         share = widths_share(grid) if exact else np.full(shown.shape[1], 1 / shown.shape[1])
         moved = shown - shown[:, :1]
@@ -102,11 +102,11 @@ class Averaged(Counted):
 
     def _nearby(self, counts: Floats) -> Floats:
         """Return the weight at each point of the grid, half of that between it and its neighbours."""
-        x, m = self.curves.x, len(self.effect.x)
+        x, m = self.curves.x, len(self.effect.points)
         known = ~np.isnan(x)
         if self.effect.levels is not None:
             return _plain(x[known].astype(np.int64), m, counts[known])
-        place = np.searchsorted(np.asarray(self.effect.x, dtype=float), x[known], side="right")
+        place = np.searchsorted(np.asarray(self.effect.points, dtype=float), x[known], side="right")
         axis = _plain(place, m + 1, counts[known])
         near = np.zeros((m, counts.shape[1]))
         near[:-1] += axis[1:-1] / 2

@@ -125,7 +125,7 @@ class Marginal:
     @classmethod
     def of(cls, effect: Effect) -> Marginal:
         """Return the form of an effect."""
-        shown = np.arange(len(effect.x))
+        shown = np.arange(len(effect.points))
         if effect.bins is not None and effect.cells is not None and len(effect.cells):
             shown = np.flatnonzero(~effect.bins.empty)
         return cls(effect.spec.center, shown, effect)
@@ -154,7 +154,7 @@ def runs(effect: Effect) -> Ints:
     levels, stats = effect.levels, effect.bins
     if levels is None or stats is None or len(stats) == 0:
         return np.zeros(1, dtype=np.int64)
-    return np.append(levels.places(stats.left), len(levels) - 1)
+    return np.append(levels.places(stats.low), len(levels) - 1)
 
 
 def pooled(moments: Mapping[str, Moments]) -> Moments:

@@ -105,7 +105,7 @@ def _of_bins(form: Linear) -> Blocks:
 def _stepped(effect: Effect, of: str) -> Blocks:
     """Return the errors of forms of mean steps, by level (docs/explanation/levels-and-pairs.md)."""
     spec, steps, places = effect.spec, Steps.of(effect.moments), runs(effect)
-    size = len(effect.x)
+    size = len(effect.points)
     known = steps.pooled.weight > 0
     start = curves.accumulation(np.ones(len(known)), known, np.arange(size))
     own = np.zeros((size, size))
@@ -177,7 +177,7 @@ def _means(effect: Effect, bins: Moments, variance: Floats) -> Blocks:
 
 def _of_curves(effect: Effect) -> Blocks | None:
     kept = effect.curves
-    if kept is None or len(kept) < FromCurves.least or len(effect.x) > MOST:
+    if kept is None or len(kept) < FromCurves.least or len(effect.points) > MOST:
         return None
     factor = correlated(kept) * np.nan_to_num(effect.std_error)[:, None]
     least = np.nanmin(effect.freedom, initial=np.inf)

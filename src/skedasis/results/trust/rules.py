@@ -134,7 +134,7 @@ def _few(effect: Effect) -> Iterator[Flag]:
     kinds: tuple[tuple[Kind, Any], ...] = (("one row", single), ("few rows", few))
     for kind, which in kinds:
         for a, b in runs(which):
-            ends, rows = (float(stats.left[a]), float(stats.right[b])), stats.count[a : b + 1]
+            ends, rows = (float(stats.low[a]), float(stats.high[b])), stats.count[a : b + 1]
             text = _few_text(effect, ends, rows.tolist(), varies=kind == "few rows")
             yield Flag(kind, "warning", text, name, ends, {"rows": rows.tolist()})
 
@@ -180,9 +180,9 @@ def _empty(effect: Effect) -> Iterator[Flag]:
     stats, name = effect.bins, effect.feature
     if stats is None or effect.levels is not None or len(stats) == 0:
         return
-    whole = float(stats.right[-1] - stats.left[0])
+    whole = float(stats.high[-1] - stats.low[0])
     for a, b in runs(stats.empty):
-        left, right = float(stats.left[a]), float(stats.right[b])
+        left, right = float(stats.low[a]), float(stats.high[b])
         share = (right - left) / whole
         drawn = "the curve is joined across them by a straight line"
         if a == 0 or b == len(stats) - 1:
@@ -199,10 +199,10 @@ def _empty(effect: Effect) -> Iterator[Flag]:
 def _gaps(effect: Effect) -> Iterator[Flag]:
     """Object to wide gaps between rows."""
     kept = effect.rows if effect.rows is not None else effect.curves
-    if kept is None or effect.levels is not None or len(effect.x) < 2:
+    if kept is None or effect.levels is not None or len(effect.points) < 2:
         return
     x, often = np.unique(kept.x[np.isfinite(kept.x)], return_counts=True)
-    shown = np.asarray(effect.x if effect.bins is None else _edges(effect), dtype=float)
+    shown = np.asarray(effect.points if effect.bins is None else _edges(effect), dtype=float)
     total = int(often.sum())
     if total < 2 * TRUSTED_ROWS or len(x) < 2:
         return
@@ -233,7 +233,7 @@ def _usual(gap: Floats, k: int) -> float:
 
 def _edges(effect: Effect) -> Floats:
     stats = effect.bins
-    return np.asarray(effect.x) if stats is None else np.append(stats.left, stats.right[-1:])
+    return np.asarray(effect.points) if stats is None else np.append(stats.low, stats.high[-1:])
 
 
 def _told(effect: Effect, left: float, right: float) -> bool:
@@ -241,7 +241,7 @@ def _told(effect: Effect, left: float, right: float) -> bool:
     stats = effect.bins
     if stats is None or not stats.empty.any():
         return False
-    return bool(((stats.left < right) & (stats.right > left) & stats.empty).any())
+    return bool(((stats.low < right) & (stats.high > left) & stats.empty).any())
 
 
 def _bends(effect: Effect, level: float, seed: int) -> Iterator[Flag]:
@@ -304,7 +304,7 @@ def _bent_text(effect: Effect, ends: tuple[Any, Any], numbers: Mapping[str, Any]
     if share < BENT:
         return f"{said}; the reported spread is hardly touched."
     chosen = effect.spec.method in ("RHALE", "UALE")
-    finer = max(40, 2 * len(effect.x))
+    finer = max(40, 2 * len(effect.points))
     fix = f"See it with e.rebin({finer})" if chosen else "Use more bins, or sd.RHALE()"
     left = f"only {numbers['within']:.3g}" if share < 0.999 else "hardly anything"
     return (
@@ -317,7 +317,7 @@ def _far(effect: Effect, far: Extrapolation | None) -> Iterator[Flag]:
     """Object to rows that were made up far from the data."""
     name, swept = effect.feature, effect.spec.local == "none"
     if far is None:
-        if swept and len(effect.x) > 1:
+        if swept and len(effect.points) > 1:
             text = (
                 f"Each row was asked for at each value of {name!r}: how many of these rows are like "
                 "no data is known with trust(X=X) only."
@@ -327,7 +327,9 @@ def _far(effect: Effect, far: Extrapolation | None) -> Iterator[Flag]:
     if far.overall < FAR_NOTE:
         return
     place = int(np.nanargmax(far.share))
-    label = effect.levels.labels[place] if effect.levels is not None else number(effect.x[place])
+    label = (
+        effect.levels.labels[place] if effect.levels is not None else number(effect.points[place])
+    )
     beside = f" (measured with {', '.join(map(repr, far.others))})" if far.others else ""
     fix = (
         "Use more bins." if effect.levels is None else "Rows of neighbouring levels are not alike."

@@ -151,14 +151,12 @@ def split(effect: Effect, *, seed: int = 0) -> Split:
         )
     if len(stats) == 0:
         none = np.zeros(0)
-        return Split(stats.left, stats.right, none.astype(int), none, none, none, none)
+        return Split(stats.low, stats.high, none.astype(int), none, none, none, none)
     rows = local_rows(effect)
     found = _of_moments(effect) if rows is None else _of_rows(rows, len(stats), seed)
     total, within, p = found.T.copy()
     residual = np.maximum(total - within, 0.0)
-    return Split(
-        stats.left, stats.right, np.asarray(stats.count), total, within, residual, p.copy()
-    )
+    return Split(stats.low, stats.high, np.asarray(stats.count), total, within, residual, p.copy())
 
 
 def _of_rows(rows: LocalRows, bins: int, seed: int) -> Floats:
@@ -196,7 +194,7 @@ def lean(stats: BinStats, x: Floats, place: Ints) -> Floats:
     """
     if not np.any(stats.trend):
         return np.zeros(len(x))
-    middle = (stats.left + stats.right) / 2
+    middle = (stats.low + stats.high) / 2
     return np.where(place >= 0, stats.trend[place] * (x - middle[place]), 0.0)
 
 
@@ -207,9 +205,7 @@ def _of_steps(effect: Effect, steps: Floats, weight: Floats) -> LocalRows:
         none = np.zeros(0)
         return LocalRows(none, none, none, none.astype(np.int64))
     place = rows.x.astype(np.int64)
-    run = (
-        np.searchsorted(levels.places(stats.left), np.arange(max(len(levels) - 1, 1)), "right") - 1
-    )
+    run = np.searchsorted(levels.places(stats.low), np.arange(max(len(levels) - 1, 1)), "right") - 1
     last = len(run) - 1
     before, after = run[np.clip(place - 1, 0, last)], run[np.clip(place, 0, last)]
     down, up = ~np.isnan(steps[:, 0]), ~np.isnan(steps[:, 1])
@@ -230,7 +226,7 @@ def _of_steps(effect: Effect, steps: Floats, weight: Floats) -> LocalRows:
 def edges_of(effect: Effect) -> Floats:
     """Return the edges of a numeric feature's bins."""
     stats = effect.bins
-    return np.zeros(0) if stats is None else np.append(stats.left, stats.right[-1:])
+    return np.zeros(0) if stats is None else np.append(stats.low, stats.high[-1:])
 
 
 def _closed(effect: Effect) -> Any:
