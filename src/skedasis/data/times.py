@@ -36,6 +36,8 @@ NOT_A_TIME = np.iinfo(np.int64).min
 _POWERS = 11
 """A day has 864 * 10**11 nanoseconds: coarser grains than 10**11 ticks would not divide it."""
 _LIBRARIES = ("pandas", "polars", "pyarrow", "modin", "cudf")
+_WHEN = re.compile(r"\d{4}-\d\d|\d\d:\d\d")
+"""How text begins that says when, as ISO 8601 writes it."""
 _WORDS = {
     "date": "dates",
     "datetime": "dates and times",
@@ -503,6 +505,19 @@ def _as_times(values: Any) -> NDArray[Any]:
 
         return times_of(values)
     return np.asarray(values, dtype=object)
+
+
+def given_times(values: Any) -> tuple[Any, ...] | None:
+    """Return what a caller gave as a tuple of times, of any types that `TimeAxis.days` takes; None for others."""
+    if isinstance(values, str):
+        return None
+    try:
+        found = tuple(values)
+    except TypeError:
+        return None
+    kinds = (date, time, timedelta, np.datetime64, np.timedelta64)
+    there = [isinstance(v, kinds) or (isinstance(v, str) and bool(_WHEN.match(v))) for v in found]
+    return found if found and all(there) else None
 
 
 def object_times(values: Sequence[Any]) -> NDArray[Any] | None:

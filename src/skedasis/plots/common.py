@@ -43,7 +43,7 @@ def horizontal(effect: Effect) -> Axis:
     ticks = tuple(float(v) for v in x) if few and not (bins is not None and len(bins)) else ()
     apart = "" if effect.missing_point is None else APART
     name = shortened(feature.name, BELOW)
-    return Axis(name, feature.unit, low, high, 0.03, ticks, apart=apart)
+    return Axis(name, feature.unit, low, high, 0.03, ticks, apart=apart, time=effect.time)
 
 
 def vertical(

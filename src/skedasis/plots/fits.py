@@ -10,7 +10,7 @@ import numpy as np
 
 from skedasis.plots import common, density
 from skedasis.plots.bars import LETTERS, BarPanel, axis_of_values, cut, ordered
-from skedasis.plots.dependence import slope_unit
+from skedasis.plots.dependence import per_words, slope_unit
 from skedasis.plots.levels import ERROR, ROWS, Places
 from skedasis.plots.marks import Band, Line, Panel, Rug
 from skedasis.plots.scale import Axis, clean, extent, shortened, told_apart
@@ -164,7 +164,7 @@ def _vertical(found: EffectOfModels, ends: tuple[Floats, Floats]) -> tuple[Axis,
     spec, about = found.spec, found.about
     moves = spec.center is not None or spec.derivative
     before = "slope of " if spec.derivative else "effect on " if moves else ""
-    after = f" per {shortened(found.feature, 24)}" if spec.derivative else ""
+    after = per_words(about.feature) if spec.derivative else ""
     name = shortened(about.quantity, max(12, BESIDE - len(before) - len(after)))
     unit = slope_unit(found.models[0]) if spec.derivative else about.unit
     return Axis(f"{before}{name}{after}", unit, float(low), float(high), 0.06), moves

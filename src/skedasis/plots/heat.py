@@ -140,7 +140,7 @@ def heat(surface: Surface, sight: Sight | None = None) -> Heat:
         for i, most, across in zip(order, (MOST_LEVELS, 30), (ACROSS - 12, None), strict=True)
     )
     asked = (y.at[:, None], x.at[None, :]) if order == (1, 0) else (x.at[None, :], y.at[:, None])
-    value = surface(*asked, step=sight.step)
+    value = surface.at(*asked, step=sight.step)
     count = counts(surface, order)
     empty = _empty(surface, count, x, y)
     if sight.empty == "blank":

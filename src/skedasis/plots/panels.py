@@ -139,7 +139,7 @@ def slopes(effect: Effect, *, per_sd: bool = False, across: int = ACROSS) -> Pan
         named = (shortened(about.quantity, 40), about.unit)
         panel = common.spread_panel(x, named, s, common.MEANS_OF["bin"], zero=False)
     else:
-        per = about.feature.unit or shortened(about.feature.name, 24)
+        per = shortened(about.feature.per, 24)
         unit = f"{about.unit or shortened(about.quantity, 24)} per {per}"
         named = ("slope per sd", about.unit) if per_sd else ("slope", unit)
         texts = ("mean slope", "± std of slopes", "local effects")

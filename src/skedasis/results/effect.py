@@ -168,7 +168,12 @@ class Effect(ShownEffect):
             place = self.levels.places(x_new)
             return np.where(place >= 0, self.value[place], np.nan).reshape(np.shape(x_new))
         if self.time is not None:
-            return self.at(self.time.days(x_new, f"effect of {self.feature!r}"))
+            days = self.time.days(x_new, f"effect of {self.feature!r}")
+            # The ends as `x` has them may be off by the rounding to the axis' grain.
+            slack = 0.0 if self.time.exact else self.time.resolution
+            first, last = self.points[[0, -1]]
+            near = (days >= first - slack) & (days <= last + slack)
+            return self.at(np.where(near, np.clip(days, first, last), days))
         return self.at(np.asarray(x_new, dtype=float))
 
     def at(self, x_new: Floats) -> Floats:

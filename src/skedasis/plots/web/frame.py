@@ -25,6 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 from markupsafe import Markup
 
+from skedasis.data import clocks
 from skedasis.plots.scale import Axis
 from skedasis.plots.web.svg import joined, px, tag
 from skedasis.plots.web.text import LEADING, SIZE, SMALL, lines_of, width_of
@@ -342,6 +343,8 @@ def round_ticks(axis: Axis, most: int) -> tuple[float, ...]:
     (0.0, 25.0, 50.0, 75.0, 100.0)
     """
     low, high = axis.range
+    if axis.time is not None:
+        return clocks.ticks(axis.time, low, high, most)
     unit, offset = 10.0**axis.scale.exponent, axis.scale.offset
     a, b = (low - offset) / unit, (high - offset) / unit
     if not (math.isfinite(b - a) and b > a):

@@ -195,11 +195,16 @@ def surface_at_rows(surface: Surface, source: Source) -> Floats:
         # What stands for rows of no level is no level itself; None would be that of missing values.
         names = np.array([*labels, object()], dtype=object)
         x.append(names[_places(labels, about.feature, source)])
-    return np.nan_to_num(surface(*x))
+    return np.nan_to_num(surface.at(*x))
 
 
 def _numbers(feature: Feature, source: Source) -> Floats:
-    return source.table.column(feature.position, source.row_id)
+    x, own = (
+        source.table.column(feature.position, source.row_id),
+        source.features[feature.position].time,
+    )
+    # Other rows may begin on another day.
+    return x if feature.time is None or own is None else own.onto(feature.time, x)
 
 
 def _places(labels: Sequence[str], feature: Feature, source: Source) -> Any:

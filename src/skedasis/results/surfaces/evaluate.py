@@ -16,11 +16,16 @@ if TYPE_CHECKING:
 
 def evaluated(shown: Surface, x0: Any, x1: Any, *, step: bool = False) -> Floats:
     """Evaluate a surface; see `Surface.__call__`."""
-    asked = (
-        _asked(s, x if t is None else t.days(x, f"surface of {name!r}"))
-        for s, x, t, name in zip(shown.sides, (x0, x1), shown.times, shown.features, strict=True)
+    first, second = (
+        x if time is None else time.days(x, f"surface of {name!r}")
+        for x, time, name in zip((x0, x1), shown.times, shown.features, strict=True)
     )
-    a, b = np.broadcast_arrays(*asked)
+    return on_axes(shown, first, second, step=step)
+
+
+def on_axes(shown: Surface, x0: Any, x1: Any, *, step: bool = False) -> Floats:
+    """Evaluate a surface at numbers, days or levels; see `Surface.at`."""
+    a, b = np.broadcast_arrays(_asked(shown.sides[0], x0), _asked(shown.sides[1], x1))
     first, second = (s.between(v) for s, v in zip(shown.sides, (a, b), strict=True))
     if step and shown.cells is None:
         raise UnsupportedError(

@@ -176,6 +176,12 @@ class Surface(ShownSurface):
 
         return evaluated(self, x0, x1, step=step)
 
+    def at(self, x0: Any, x1: Any, *, step: bool = False) -> Floats:
+        """Evaluate the surface as a call does, at places on its axes: of times days."""
+        from skedasis.results.surfaces.evaluate import on_axes
+
+        return on_axes(self, x0, x1, step=step)
+
     def strength(self) -> float:
         """Return the surface's weighted standard deviation over the data, in units of the quantity.
 

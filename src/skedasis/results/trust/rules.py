@@ -7,6 +7,7 @@ tuple of them; an empty one means that there is nothing to object.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -97,7 +98,15 @@ def trust(
     if beside is not None:
         other = None if space is None else extrapolation(beside, space, seed)
         found += _beside(effect, beside, level, (far, other))
-    return Trust(sorted(found, key=lambda f: f.severity == "note"))
+    return Trust(sorted((_clocked(effect, f) for f in found), key=lambda f: f.severity == "note"))
+
+
+def _clocked(effect: Effect, flag: Flag) -> Flag:
+    """Return a flag of a time feature with times for ends, as text; others as they are."""
+    if effect.time is None or not isinstance(flag.where, tuple):
+        return flag
+    first, last = effect.time.texts([float(end) for end in flag.where])
+    return replace(flag, where=(first, last))
 
 
 def trust_all(
@@ -160,7 +169,7 @@ def _rare(effect: Effect, levels: LevelStats) -> Iterator[Flag]:
 
 def _few_text(effect: Effect, ends: tuple[float, float], rows: list[int], *, varies: bool) -> str:
     """Say that bins hold few rows, or none that would give them a variance."""
-    said = f"{effect.feature!r} from {number(ends[0])} to {number(ends[1])}: "
+    said = f"{effect.feature!r} from {number(ends[0], effect.time)} to {number(ends[1], effect.time)}: "
     bins = len(rows)
     if not varies:
         what = "one row" if max(rows) == 1 else "a weight of 1 at most"
@@ -190,7 +199,7 @@ def _empty(effect: Effect) -> Iterator[Flag]:
         elif effect.spec.local == "values":
             drawn = "nothing is shown"
         text = (
-            f"No row has {name!r} between {number(left)} and {number(right)} "
+            f"No row has {name!r} between {number(left, effect.time)} and {number(right, effect.time)} "
             f"({share:.0%} of the axis): {drawn}. Read nothing into that stretch."
         )
         yield Flag("no rows", "warning", text, name, (left, right), {"share": share})
@@ -214,7 +223,7 @@ def _gaps(effect: Effect) -> Iterator[Flag]:
         if beyond or gap[k] <= TIMES * _usual(gap, int(k)) or _told(effect, left, right):
             continue
         share, rows = (right - left) / whole, int(small[k])
-        stretch = f"between {number(left)} and {number(right)} ({share:.0%} of the axis)"
+        stretch = f"between {number(left, effect.time)} and {number(right, effect.time)} ({share:.0%} of the axis)"
         if rows < TRUSTED_ROWS:
             text = f"No row has {effect.feature!r} {stretch}, and {count(rows, 'row')} beyond it."
             text += " That end of the curve rests on so few."
@@ -248,12 +257,12 @@ def _bends(effect: Effect, level: float, seed: int) -> Iterator[Flag]:
     """Object to bins in which the local effects depend on x."""
     if effect.bins is None or effect.spec.local in ("none", "values"):
         return
-    parts = split(effect, seed=seed)
+    parts, stats = split(effect, seed=seed), effect.bins
     for a, b in runs(np.nan_to_num(parts.adjusted(), nan=1.0) <= 1 - level):
         here = slice(a, b + 1)
         worst = a + int(np.argmax(np.nan_to_num(parts.share[here])))
         share, p = float(parts.share[worst]), float(parts.adjusted()[here].min())
-        ends = (_end(effect, parts.left[a]), _end(effect, parts.right[b]))
+        ends = (_end(effect, stats.low[a]), _end(effect, stats.high[b]))
         # Pooled within cells, what is reported holds nothing of the bend.
         seen = float(np.sqrt(np.nanmax(parts.residual[here]))) >= SEEN * _typical(effect)
         grave = effect.spec.pointwise and share >= BENT and seen
@@ -288,7 +297,9 @@ def _bent_text(effect: Effect, ends: tuple[Any, Any], numbers: Mapping[str, Any]
     """Say that local effects depend on x inside bins."""
     bins, share, p = numbers["bins"], numbers["share"], numbers["p_value"]
     sure = "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
-    where = f"{effect.feature!r} from {number(ends[0])} to {number(ends[1])}"
+    where = (
+        f"{effect.feature!r} from {number(ends[0], effect.time)} to {number(ends[1], effect.time)}"
+    )
     inside = "inside the bin" if bins == 1 else f"inside {bins} bins"
     most = "" if bins == 1 else "up to "
     if effect.levels is not None:
@@ -328,7 +339,9 @@ def _far(effect: Effect, far: Extrapolation | None) -> Iterator[Flag]:
         return
     place = int(np.nanargmax(far.share))
     label = (
-        effect.levels.labels[place] if effect.levels is not None else number(effect.points[place])
+        effect.levels.labels[place]
+        if effect.levels is not None
+        else number(effect.points[place], effect.time)
     )
     beside = f" (measured with {', '.join(map(repr, far.others))})" if far.others else ""
     fix = (

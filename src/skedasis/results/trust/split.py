@@ -151,12 +151,14 @@ def split(effect: Effect, *, seed: int = 0) -> Split:
         )
     if len(stats) == 0:
         none = np.zeros(0)
-        return Split(stats.low, stats.high, none.astype(int), none, none, none, none)
+        return Split(stats.left, stats.right, none.astype(int), none, none, none, none)
     rows = local_rows(effect)
     found = _of_moments(effect) if rows is None else _of_rows(rows, len(stats), seed)
     total, within, p = found.T.copy()
     residual = np.maximum(total - within, 0.0)
-    return Split(stats.low, stats.high, np.asarray(stats.count), total, within, residual, p.copy())
+    return Split(
+        stats.left, stats.right, np.asarray(stats.count), total, within, residual, p.copy()
+    )
 
 
 def _of_rows(rows: LocalRows, bins: int, seed: int) -> Floats:
