@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from numbers import Number
+from collections.abc import Iterable, Mapping
+from numbers import Integral, Number
 from typing import Any
 
 import numpy as np
@@ -93,6 +93,15 @@ class ArrayTable:
         values = self.X[:, j] if rows is None else self.X[rows, j]
         times = self.time(j)
         return to_float(values) if times is None else times.days(values)
+
+    def integer_ends(self, j: int, rows: Rows | None = None) -> tuple[int, int] | None:
+        """Return the smallest and the largest integer of column j; None where there are none."""
+        if self.X.dtype.kind not in "iuO" or not len(self.X):
+            return None
+        values = self.X[:, j] if rows is None else self.X[rows, j]
+        if self.X.dtype.kind == "O":
+            return integer_ends(values.tolist())
+        return int(values.min()), int(values.max())
 
     def coded(self, j: int, rows: Rows | None = None) -> tuple[Ints, list[Any]]:
         """Return each row's place among column j's distinct values, -1 where missing, and these values."""
@@ -261,6 +270,12 @@ def object_kind(values: Any) -> Kind:
         if isinstance(value, (bool, np.bool_, complex)) or not isinstance(value, Number):
             return "nominal"
     return "continuous"
+
+
+def integer_ends(values: Iterable[Any]) -> tuple[int, int] | None:
+    """Return the smallest and the largest integer among Python objects; None where there are none."""
+    whole = [int(v) for v in values if isinstance(v, Integral) and not isinstance(v, bool)]
+    return (min(whole), max(whole)) if whole else None
 
 
 def to_float(values: Any) -> Floats:

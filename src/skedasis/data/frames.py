@@ -9,7 +9,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from skedasis.data.arrays import Rows, fits, object_kind, to_float
+from skedasis.data.arrays import Rows, fits, integer_ends, object_kind, to_float
 from skedasis.data.changes import Borrowed, Coded, Values
 from skedasis.data.coding import coded_array, coded_objects, dense
 from skedasis.data.schema import Feature
@@ -114,6 +114,18 @@ class FrameTable:
             return to_float(series.cast(nw.Float64).to_numpy())
         except Exception as error:  # each library has its own for text that is no number
             raise ValueError(str(error)) from error
+
+    def integer_ends(self, j: int, rows: Rows | None = None) -> tuple[int, int] | None:
+        """Return the smallest and the largest integer of column j; None where there are none."""
+        dtype = self.dtypes[j]
+        series = self.series(j) if rows is None else self.series(j)[rows]
+        if dtype == nw.Object:
+            return integer_ends(series.to_list())
+        # Narrow ones cannot be too large.
+        if dtype not in (nw.Int64, nw.UInt64, nw.Int128, nw.UInt128):
+            return None
+        low, high = series.min(), series.max()
+        return None if low is None or high is None else (int(low), int(high))
 
     def coded(self, j: int, rows: Rows | None = None) -> tuple[Ints, list[Any]]:
         """Return each row's place among column j's distinct values, -1 where missing, and these values."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from skedasis.data.buckets import order_statistics
+from skedasis.data.ranges import check_range
 from skedasis.data.schema import Feature
 from skedasis.errors import DataError, explained
 from skedasis.typing import Floats, Ints
@@ -84,7 +85,8 @@ class Column:
     Raises
     ------
     DataError
-        Where a value is infinite, or none is there at all.
+        Where a value is infinite, or none is there at all; where values are too large, or too near one another, to
+        compute with (`skedasis.data.ranges`).
     """
 
     def __init__(
@@ -120,6 +122,7 @@ class Column:
                     "Replace them, for example X.replace([np.inf, -np.inf], np.nan)",
                 )
             )
+        check_range(self.feature, self.low, self.high)
 
     def __len__(self) -> int:
         return len(self.x)

@@ -292,6 +292,16 @@ class TimeAxis:
         """Return the time zone in which texts are written."""
         return zone_of(self.zone)
 
+    @property
+    def clock(self) -> str:
+        """Return what a script needs to write places: kind, milliseconds from 1970 to day 0, and the time zone."""
+        start = Fraction(self.origin * 86_400_000, PER_DAY[self.unit])
+        zone = str(self.tz) if hasattr(self.tz, "key") else "UTC"
+        if zone == "UTC" and self.zone is not None:
+            ahead = self.tz.utcoffset(None)
+            start += 0 if ahead is None else int(ahead.total_seconds() * 1000)
+        return f"{self.kind} {float(start)!r} {zone}"
+
     def local(self, days: Floats) -> NDArray[Any]:
         """Return days as datetime64 or timedelta64 as a clock on the wall shows them."""
         times = self.times(days)

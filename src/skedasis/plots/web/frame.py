@@ -111,6 +111,7 @@ class Frame:
             class_="panel",
             data_x=f"{px(self.left)} {px(self.right)} {x0!r} {x1!r}",
             data_y=f"{px(self.bottom)} {px(self.top)} {y0!r} {y1!r}",
+            data_clock=None if self.across.time is None else self.across.time.clock,
             **attributes,
         )
 
