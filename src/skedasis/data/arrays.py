@@ -63,7 +63,7 @@ class ArrayTable:
 
     def features(self) -> tuple[Feature, ...]:
         """Return the columns as features called x0, x1, …."""
-        kinds = [self._kind(j) for j in range(self.X.shape[1])]
+        kinds: list[Kind] = [self._kind(j) for j in range(self.X.shape[1])]
         return tuple(
             Feature(f"x{j}", kind, position=j, label=j, dtype=str(self.X.dtype), time=self._axis(j))
             for j, kind in enumerate(kinds)

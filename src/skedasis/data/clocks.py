@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,8 @@ from numpy.typing import NDArray
 from skedasis.data.times import PER_DAY, TimeAxis
 from skedasis.typing import Floats, Ints
 
-_UNITS = ("D", "h", "m", "s", "ms", "us", "ns")
+_Unit = Literal["D", "h", "m", "s", "ms", "us", "ns"]
+_UNITS: tuple[_Unit, ...] = ("D", "h", "m", "s", "ms", "us", "ns")
 _ROUND = {
     "s": (1, 2, 5, 10, 15, 30),
     "m": (1, 2, 5, 10, 15, 30),
@@ -20,9 +22,19 @@ _ROUND = {
 }
 """Steps between ticks that people count in."""
 _MONTHS = (1, 2, 3, 6)
+_YEAR_0 = 12 * 1970
+"""Months from the year 0 to 1970."""
 _MONDAY = 4
 """Days from 1970-01-01 to a Monday: weeks begin there."""
-_TEXT = {"D": "D", "h": "m", "m": "m", "s": "s", "ms": "ms", "us": "us", "ns": "ns"}
+_TEXT: dict[_Unit, _Unit] = {
+    "D": "D",
+    "h": "m",
+    "m": "m",
+    "s": "s",
+    "ms": "ms",
+    "us": "us",
+    "ns": "ns",
+}
 _NAMES = {"D": "d", "h": "h", "m": "min", "s": "s"}
 _NOTHING = "–"
 
@@ -43,7 +55,7 @@ def written(axis: TimeAxis, days: Floats, step: float | None, *, short: bool = F
     texts = np.full(len(days), _NOTHING, dtype=object)
     if there.any():
         local = axis.local(days[there])
-        unit = _precision(axis, days[there], local, step)
+        unit = _precision(days[there], local, step)
         if axis.kind == "duration":
             texts[there] = [_duration(int(t), axis.unit, unit) for t in local.astype(np.int64)]
         elif axis.kind == "time":
@@ -53,13 +65,15 @@ def written(axis: TimeAxis, days: Floats, step: float | None, *, short: bool = F
     return texts.tolist()
 
 
-def _precision(axis: TimeAxis, days: Floats, local: NDArray[np.generic], step: float | None) -> str:
+def _precision(days: Floats, local: NDArray[Any], step: float | None) -> _Unit:
     """Return the unit down to which values are written: it keeps neighbours apart, and is no finer than needed."""
     if step is None:
         gaps = np.diff(np.unique(days))
         step = float(gaps.min()) if len(gaps) else None
     # Without a neighbour seconds are enough: nobody asks on which of them a single value lies.
-    finest = "s" if step is None else next((u for u in _UNITS if step * PER_DAY[u] >= 2), "ns")
+    finest: _Unit = "s"
+    if step is not None:
+        finest = next((u for u in _UNITS if step * PER_DAY[u] >= 2), "ns")
     unit = np.datetime_data(local.dtype)[0]
     ticks = local.astype(np.int64)
     for coarse in _UNITS:
@@ -70,17 +84,18 @@ def _precision(axis: TimeAxis, days: Floats, local: NDArray[np.generic], step: f
     return finest
 
 
-def _points(local: NDArray[np.generic], unit: str, *, short: bool) -> list[str]:
+def _points(local: NDArray[Any], unit: _Unit, *, short: bool) -> list[str]:
     """Write points in time as ISO 8601 does, with a blank between date and time."""
     if short and unit == "D" and len(local) > 1:
-        for coarse in ("Y", "M"):
+        coarser: tuple[Literal["Y", "M"], ...] = ("Y", "M")
+        for coarse in coarser:
             if (local == local.astype(f"M8[{coarse}]")).all():
                 return np.datetime_as_string(local, unit=coarse, casting="unsafe").tolist()
     texts = np.datetime_as_string(local, unit=_TEXT[unit], casting="unsafe").tolist()
     return [t.replace("T", " ") for t in texts]
 
 
-def _clock(time: np.timedelta64, unit: str) -> str:
+def _clock(time: np.timedelta64, unit: _Unit) -> str:
     """Write a time of day."""
     if time == np.timedelta64(1, "D"):
         return "24:00"
@@ -195,6 +210,11 @@ def _from_ticks(axis: TimeAxis, places: Ints, unit: str) -> Floats:
 
 
 def _months(axis: TimeAxis, ends: tuple[int, int], unit: str, months: int) -> Floats:
-    first, last = (int(np.datetime64(e, unit).astype("M8[M]").astype(np.int64)) for e in ends)
-    at = np.arange(first // months, last // months + 2, dtype=np.int64) * months
+    places = np.array(ends, dtype=np.int64).view(f"M8[{unit}]").astype("M8[M]")
+    first, last = places.astype(np.int64).tolist()
+    first, last = (
+        first + _YEAR_0,
+        last + _YEAR_0,
+    )  # decades and centuries begin where people count from
+    at = np.arange(first // months, last // months + 2, dtype=np.int64) * months - _YEAR_0
     return axis.from_local(at.view("M8[M]").astype(f"M8[{unit}]"))

@@ -9,8 +9,8 @@ from skedasis.errors import DataError, explained
 
 LARGEST_INTEGER = 2**53
 """Up to it float64 has every integer."""
-LEAST_SPREAD, LARGEST = 1e-290, 1e290
-"""Beyond, slopes, and squares of what is computed with them, leave float64's range."""
+LEAST_SPREAD, LARGEST = 1e-140, 1e140
+"""Beyond, squares of values, or of slopes of ordinary quantities, leave float64's range (1e-308 to 1e308)."""
 
 
 class OutOfRange(DataError):  # noqa: N818 - says what it is

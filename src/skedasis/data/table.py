@@ -51,7 +51,7 @@ class Table(Protocol):
         ...
 
     def integer_ends(self, j: int, rows: Rows | None = None) -> tuple[int, int] | None:
-        """Return the smallest and the largest integer of a column of such, None for others and where all are missing."""
+        """Return the smallest and the largest integer of a column, None where there are none."""
         ...
 
     def coded(self, j: int, rows: Rows | None = None) -> tuple[Ints, list[Any]]:

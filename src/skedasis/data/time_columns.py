@@ -17,6 +17,7 @@ from skedasis.data.times import (
     TimeAxis,
     TimeKind,
     TimePoints,
+    kind_of,
     object_times,
 )
 from skedasis.typing import Bools, Ints
@@ -63,29 +64,22 @@ class TimeColumn:
 
 def _kind_of(series: nw.Series[Any]) -> tuple[TimeKind, str, str | None] | None:
     """Return what a column's times are, their unit and zone; None for other columns."""
-    dtype, arrow = series.dtype, _arrow_type(series)
-    if (
-        arrow is not None
-        and str(arrow).startswith("time")
-        and not str(arrow).startswith("timestamp")
-    ):
-        return "time", arrow.unit, None
-    if dtype == nw.Date or (arrow is not None and str(arrow).startswith("date")):
-        return "date", "D", None
-    if isinstance(dtype, nw.Datetime):
-        return "datetime", dtype.time_unit, dtype.time_zone
-    if isinstance(dtype, nw.Duration):
-        return "duration", dtype.time_unit, None
-    if dtype == nw.Time:
-        return "time", "ns", None
-    if dtype == nw.Object and series.implementation.is_pandas_like():
-        found = object_times(series.to_list())
-        if found is not None:
-            unit = str(np.datetime_data(found.dtype)[0])
-            if unit == "D":
-                return "date", unit, None
-            return ("datetime" if found.dtype.kind == "M" else "duration"), unit, None
-    return None
+    dtype, arrow = series.dtype, str(_arrow_type(series))
+    found: tuple[TimeKind, str, str | None] | None = None
+    if arrow.startswith(("time32", "time64")):
+        found = "time", _unit_of(_arrow_type(series)), None
+    elif dtype == nw.Date or arrow.startswith("date"):  # narwhals does not know all that Arrow has
+        found = "date", "D", None
+    elif isinstance(dtype, nw.Datetime):
+        found = "datetime", dtype.time_unit, dtype.time_zone
+    elif isinstance(dtype, nw.Duration):
+        found = "duration", dtype.time_unit, None
+    elif dtype == nw.Time:
+        found = "time", "ns", None
+    elif dtype == nw.Object and series.implementation.is_pandas_like():
+        times = object_times(series.to_list())
+        found = None if times is None else (*kind_of(times.dtype), None)
+    return found
 
 
 def _arrow_type(series: nw.Series[Any]) -> Any:

@@ -133,10 +133,7 @@ class TimeAxis:
         DataError
             For units that are coarser than a day, or finer than a nanosecond.
         """
-        unit = unit_of(values.dtype)
-        kind: TimeKind = "datetime" if values.dtype.kind == "M" else "duration"
-        if kind == "datetime" and unit == "D":
-            kind = "date"
+        kind, unit = kind_of(values.dtype)
         return cls.fitting(kind, unit, values.astype(np.int64), ~np.isnat(values))
 
     @property
@@ -248,23 +245,23 @@ class TimeAxis:
         """Return an object as NumPy's, None where it is no time."""
         if isinstance(value, (np.datetime64, np.timedelta64)):
             return value
-        if isinstance(value, datetime):
-            if value.tzinfo is None and self.zone is not None:
-                value = value.replace(tzinfo=self.tz)
-            if isinstance(value, _Timestamp):
-                return value.to_datetime64()
-            aware = value.tzinfo is not None
-            return np.datetime64(value.astimezone(UTC).replace(tzinfo=None) if aware else value)
-        if isinstance(value, date):
+        if isinstance(value, (date, datetime)):
+            return self._instant(value)
+        return _amount(value)
+
+    def _instant(self, value: date | datetime) -> np.datetime64:
+        """Return a point in time in UTC; without a zone of its own it is local time where the axis has one."""
+        if not isinstance(value, datetime):
             if self.zone is None:
                 return np.datetime64(value)
-            return self._as_numpy(datetime(value.year, value.month, value.day, tzinfo=self.tz))
-        if isinstance(value, time):
-            seconds = 3600 * value.hour + 60 * value.minute + value.second
-            return np.timedelta64(1_000_000 * seconds + value.microsecond, "us")
-        if isinstance(value, _Timedelta):
-            return value.to_timedelta64()
-        return np.timedelta64(value) if isinstance(value, timedelta) else None
+            value = datetime(value.year, value.month, value.day)  # noqa: DTZ001 - gets one below
+        if value.tzinfo is None and self.zone is not None:
+            value = value.replace(tzinfo=self.tz)
+        if isinstance(value, _Timestamp):
+            return value.to_datetime64()
+        if value.tzinfo is not None:
+            value = value.astimezone(UTC).replace(tzinfo=None)
+        return np.datetime64(value)
 
     def _read(self, text: str, what: str) -> Any:
         try:
@@ -448,6 +445,16 @@ class Ticks:
         return np.where(own[place] == days, known[place], ticks)
 
 
+def _amount(value: Any) -> np.timedelta64 | None:
+    """Return a time of day, from midnight, or a duration as NumPy's; None for anything else."""
+    if isinstance(value, time):
+        seconds = 3600 * value.hour + 60 * value.minute + value.second
+        return np.timedelta64(1_000_000 * seconds + value.microsecond, "us")
+    if isinstance(value, _Timedelta):
+        return value.to_timedelta64()
+    return np.timedelta64(value) if isinstance(value, timedelta) else None
+
+
 def unit_of(dtype: np.dtype[Any]) -> str:
     """Return the unit of a datetime64 or timedelta64.
 
@@ -467,6 +474,14 @@ def unit_of(dtype: np.dtype[Any]) -> str:
             )
         )
     return unit
+
+
+def kind_of(dtype: np.dtype[Any]) -> tuple[TimeKind, str]:
+    """Return what times of a NumPy type are, and their unit; see `unit_of`."""
+    unit = unit_of(dtype)
+    if dtype.kind == "m":
+        return "duration", unit
+    return ("date" if unit == "D" else "datetime"), unit
 
 
 def zone_of(name: str | None) -> tzinfo:

@@ -92,13 +92,15 @@ def models_panel(found: EffectOfModels, level: float = 0.95, of: Of | None = Non
     bent = _bent(found)
     ends = bent.interval(level, of)
     y, zero = _vertical(bent, ends)
-    marked = np.searchsorted(bent.x, found.points) if len(bent.x) > len(found.points) else None
-    band = Band(bent.x, *ends, "error", label)
+    marked = (
+        np.searchsorted(bent.points, found.points) if len(bent.points) > len(found.points) else None
+    )
+    band = Band(bent.points, *ends, "error", label)
     few = len(found.points) <= VERTICES
-    line = Line(bent.x, bent.value, MEAN, vertices=few, marked=marked if few else None)
+    line = Line(bent.points, bent.value, MEAN, vertices=few, marked=marked if few else None)
     panel = Panel(x, y, zero, first.spec.method, tuple(notes))
     panel = replace(panel, lines=(line,), bands=(band,), rug=_rug(found))
-    return Drawn(panel, bent.x, bent.values)
+    return Drawn(panel, bent.points, bent.values)
 
 
 def _bent(found: EffectOfModels) -> EffectOfModels:

@@ -247,7 +247,7 @@ def _unsure(
             )
         )
     ends = [replace(surface, value=v) for v in surface.interval(sight.sure)]
-    low, high = (e(*asked, step=sight.step) for e in ends)
+    low, high = (e.at(*asked, step=sight.step) for e in ends)
     holds = ~((low > 0) | (high < 0))
     change = np.diff(np.pad(holds.astype(int), ((0, 0), (1, 1))), axis=1)
     (i, start), (_, stop) = np.nonzero(change > 0), np.nonzero(change < 0)

@@ -104,7 +104,7 @@ def _statistics(edges: Floats, form: Linear, spec: Spec) -> BinStats:
         std_error=np.where(np.isnan(variance), np.nan, np.sqrt(error2)),
         empty=bins.count == 0,
         trusted=bins.count >= TRUSTED_ROWS,
-        **({} if pieces.trend is None else {"trend": pieces.trend}),
+        trend=np.zeros(len(edges) - 1) if pieces.trend is None else pieces.trend,
     )
 
 

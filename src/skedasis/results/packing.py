@@ -155,7 +155,7 @@ def unpacked(node: Any, array: Callable[[str], Any], kinds: Kinds) -> Any:
     return _objects(parts, node["shape"]) if kind == "objects" else _made(kind, parts, kinds)
 
 
-_RENAMED = {
+_RENAMED: dict[str, dict[str, str]] = {
     "BinStats": {"left": "low", "right": "high"},
     "Effect": {"x": "points"},
     "EffectOfModels": {"x": "points"},
@@ -176,8 +176,8 @@ def _made(kind: str, parts: Any, kinds: Kinds) -> Any:
         return tuple(parts)
     if kind == "mapping":
         return dict(parts)
-    names = _RENAMED.get(kind, {})
-    return kinds[kind](**{names.get(name, name): part for name, part in parts.items()})
+    names: dict[str, str] = _RENAMED.get(kind, {})
+    return kinds[kind](**{str(names.get(name, name)): part for name, part in parts.items()})
 
 
 def _objects(values: Any, shape: Any) -> NDArray[Any]:

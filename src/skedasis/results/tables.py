@@ -117,8 +117,8 @@ def effects_table(effects: Sequence[Effect], of: str) -> Table:
     Where some of the features are categorical, ``"x"`` is NaN for their levels and ``"level"`` None for the points of
     the others, as are ``"count"`` and ``"weight"`` NaN; of bins ``"left"`` and ``"right"`` are NaN for steps between
     levels, which stand in ``"left_level"`` and ``"right_level"``. Times likewise have columns of their own beside those
-    of numbers: ``"time"``, ``"left_time"`` and ``"right_time"``, text where they are of several kinds. Only features with a point of missing values have a
-    line in the table of these.
+    of numbers: ``"time"``, ``"left_time"`` and ``"right_time"``, text where they are of several kinds. Only features
+    with a point of missing values have a line in the table of these.
 
     Raises
     ------
