@@ -73,7 +73,7 @@ def _precision(days: Floats, local: NDArray[Any], step: float | None) -> _Unit:
     # Without a neighbour seconds are enough: nobody asks on which of them a single value lies.
     finest: _Unit = "s"
     if step is not None:
-        finest = next((u for u in _UNITS if step * PER_DAY[u] >= 2), "ns")
+        finest = next((u for u in _UNITS if step * PER_DAY[u] >= 2), _UNITS[-1])
     unit = np.datetime_data(local.dtype)[0]
     ticks = local.astype(np.int64)
     for coarse in _UNITS:

@@ -116,7 +116,7 @@ class _Reader:
         if ACROSS in self.own:
             moments[ACROSS] = self.own[ACROSS]
         curve = accumulate(self.cells, moments, found.kept, e.spec, e.about, None, found.trend)
-        return curve(e.x) if e.levels is not None else curve.at(e.points)
+        return curve.at(e.points)
 
     def _means(self, bins: Moments, cells: Cells) -> Floats:
         """Return the mean of the bin that each of the effect's points lies in."""
