@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
-from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -292,12 +291,12 @@ class TimeAxis:
     @property
     def clock(self) -> str:
         """Return what a script needs to write places: kind, milliseconds from 1970 to day 0, and the time zone."""
-        start = Fraction(self.origin * 86_400_000, PER_DAY[self.unit])
+        start = self.origin * 86_400_000 / PER_DAY[self.unit]
         zone = str(self.tz) if hasattr(self.tz, "key") else "UTC"
         if zone == "UTC" and self.zone is not None:
             ahead = self.tz.utcoffset(None)
             start += 0 if ahead is None else int(ahead.total_seconds() * 1000)
-        return f"{self.kind} {float(start)!r} {zone}"
+        return f"{self.kind} {start!r} {zone}"
 
     def local(self, days: Floats) -> NDArray[Any]:
         """Return days as datetime64 or timedelta64 as a clock on the wall shows them."""
@@ -345,8 +344,9 @@ class TimeAxis:
         """Return days on this axis as days on another one, whose origin may be another."""
         if (self.origin, self.unit) == (other.origin, other.unit):
             return days
-        mine, theirs = (Fraction(a.origin, PER_DAY[a.unit]) for a in (self, other))
-        return days + float(mine - theirs)
+        # One division of Python's integers: it is rounded once, however large they are.
+        mine, theirs = PER_DAY[self.unit], PER_DAY[other.unit]
+        return days + (self.origin * theirs - other.origin * mine) / (mine * theirs)
 
 
 @dataclass(frozen=True, eq=False)
