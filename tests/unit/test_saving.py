@@ -219,7 +219,10 @@ def test_other_levels_come_back_as_their_text_and_dates_as_dates(tmp_path):
         [datetime(2020, 1, 1, i % 2, tzinfo=UTC) for i in range(40)], dtype=object
     )
     f = lambda rows: rows["x"].to_numpy() + np.array([v.day for v in rows["day"]])  # noqa: E731
-    want = sd.explain(f, rows, ["bin", "day", "time"], method=sd.PDP(), progress=False)
+    levels = {"day": "nominal", "time": "nominal"}
+    want = sd.explain(
+        f, rows, ["bin", "day", "time"], method=sd.PDP(), schema=levels, progress=False
+    )
     got = again(want, tmp_path / "r.npz")
     assert isinstance(want["bin"].levels.values[0], pd.Interval)
     assert got["bin"].levels.values == tuple(str(v) for v in want["bin"].levels.values)

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from skedasis.data.times import TimeAxis
 from skedasis.results.shown import Shown
 from skedasis.results.words import count
 from skedasis.typing import Bools
@@ -124,12 +125,14 @@ def runs(where: Bools) -> Iterator[tuple[int, int]]:
     yield from ((int(a), int(b) - 1) for a, b in zip(edge[::2], edge[1::2], strict=True))
 
 
-def number(value: Any) -> str:
-    """Write an end of a stretch.
+def number(value: Any, time: TimeAxis | None = None) -> str:
+    """Write an end of a stretch; one on a time axis as a time.
 
     Examples
     --------
     >>> number(0.1 + 0.2), number("a")
     ('0.3', 'a')
     """
+    if time is not None:
+        return time.text(float(value))
     return f"{value:.4g}" if isinstance(value, (int, float, np.number)) else str(value)
