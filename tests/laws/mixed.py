@@ -168,7 +168,6 @@ LEVEL_WAYS = {
     "ale-given": LevelWay(lambda v: sd.ALE(order=_some_order(v), center="start")),
     "ale-ordinal": LevelWay(lambda v: sd.ALE(ddof=0), "ordinal"),
     "ale-sum": LevelWay(lambda v: sd.ALE(order=_some_order(v), accumulate_se="sum")),
-    "ale-all-pairs": LevelWay(lambda v: sd.ALE(all_pairs=True)),
     "rhale-ordinal": LevelWay(lambda v: sd.RHALE(bins=_least(v)), "ordinal"),
     "uale-ordinal": LevelWay(lambda v: sd.UALE(bins=sd.Greedy(min_points=2)), "ordinal"),
     "pdp": LevelWay(lambda v: sd.PDP(), raw=True),
@@ -276,7 +275,7 @@ def same_levels(got, want, size, *, scalars=True):
     level_by_level(got, want, size)
     if scalars:
         near(got.importance, want.importance, size, "importance")
-        near(got.score, want.score, size, "score")
+        near(got.heterogeneity_score, want.heterogeneity_score, size, "score")
     assert (got.bins is None) == (want.bins is None)
     if want.bins is None or list(got.levels.labels) != list(want.levels.labels):
         return

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from skedasis.errors import DataError, explained
+from skedasis.heterogeneity_score import COLLINEAR, FEW_PAIRS
 from skedasis.results.effect import Effect, LevelStats
 from skedasis.results.parts import TRUSTED_ROWS
 from skedasis.results.trust.beside import check, disagreement
@@ -77,6 +78,10 @@ def trust(
     - *extrapolation*: 10 % (a warning: 25 %) of the rows that the method made up are farther from all data than 99 % of
       the data's rows are from their nearest (`skedasis.results.trust.far`).
     - *disagreement* with `beside`: `skedasis.results.trust.beside`.
+    - *collinear*: the other columns determine the feature so closely (variance inflation above 10) that its
+      heterogeneity score speaks of small moves only. A note.
+    - *few pairs*: fewer than 50 effective pairs of rows carry the heterogeneity score, so that its error is not known
+      well; a warning where there are 50 pairs or more, a note where there are simply few rows.
 
     Examples
     --------
@@ -97,6 +102,7 @@ def trust(
     if beside is not None:
         other = None if space is None else extrapolation(beside, space, seed)
         found += _beside(effect, beside, level, (far, other))
+    found += _of_score(effect)
     return Trust(sorted(found, key=lambda f: f.severity == "note"))
 
 
@@ -360,3 +366,30 @@ def _beside(
     if found is not None:
         where, text, numbers = found
         yield Flag("disagreement", "warning", text, effect.feature, where, numbers)
+
+
+def _of_score(effect: Effect) -> Iterator[Flag]:
+    """Object to a heterogeneity score that speaks of small moves only, or that rests on few pairs of rows."""
+    score, name = effect.swap_score, effect.feature
+    if score is None:
+        return
+    if score.vif > COLLINEAR:
+        text = (
+            f"The other columns of X nearly determine {name!r} (variance inflation {score.vif:,.0f}; above "
+            f"{COLLINEAR:.0f} is high). Its heterogeneity score compares only values that the other columns make "
+            "plausible, which are close to each other. A column that nearly repeats another lowers the score even if "
+            "the model ignores it: leave such a column out of X, or explain both as a group with groups=."
+        )
+        yield Flag("collinear", "note", text, name, None, {"vif": score.vif})
+    if score.value > 0 and score.effective_pairs < FEW_PAIRS:
+        sampled = not score.exact
+        severity: Severity = "warning" if score.pairs >= FEW_PAIRS else "note"
+        fix = "Raise heterogeneity_rows" if sampled else "Use more rows if there are any"
+        text = (
+            f"The heterogeneity score of {name!r}, {score.value:.3g}, rests on few pairs of rows: of "
+            f"{count(score.pairs, 'pair')} as few as {score.effective_pairs:.0f} carry it ({FEW_PAIRS:.0f} are "
+            f"needed), so that its standard error is not reliable. {fix}; until then read the score as an order of "
+            "magnitude."
+        )
+        numbers = {"pairs": score.pairs, "effective_pairs": score.effective_pairs}
+        yield Flag("few pairs", severity, text, name, None, numbers)
