@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import tempfile
 from dataclasses import replace
-from itertools import permutations
 from pathlib import Path
 
 import numpy as np

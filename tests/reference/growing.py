@@ -222,13 +222,13 @@ def same(got: Any, want: Any, tol: float = EXACT, size: float | None = None) -> 
             np.testing.assert_array_equal(x, z)
         _close(one, other, ("value",), tol * size)
         # A standard deviation of rounding errors is as large as they are, not smaller.
-        _close(one, other, ("heterogeneity", "score"), 10 * tol * size)
+        _close(one, other, ("heterogeneity",), 10 * tol * size)
         if isinstance(one, Effect):
             _same_effect(one, other, tol, size)
 
 
 def _same_effect(one: Effect, other: Effect, tol: float, size: float) -> None:
-    _close(one, other, ("importance", "std_error"), 10 * tol * size)
+    _close(one, other, ("importance", "std_error", "heterogeneity_score"), 10 * tol * size)
     assert (one.missing_point is None) == (other.missing_point is None)
     if one.missing_point is not None:
         _close(
@@ -250,7 +250,12 @@ def largest(result: Any) -> float:
     """Return the size of what a result says."""
     if isinstance(result, Importance):
         return max(np.abs(result.values).max(initial=0.0), abs(result.baseline))
-    return max(float(np.nanmax(np.abs(result.value), initial=1e-300)), np.nan_to_num(result.score))
+    return float(
+        np.nanmax(
+            np.abs(np.r_[result.value.ravel(), np.nan_to_num(result.heterogeneity).ravel()]),
+            initial=1e-300,
+        )
+    )
 
 
 def categories(n: int = N, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:

@@ -161,7 +161,8 @@ def test_trees_are_computed_without_the_model_and_give_what_it_gives():
     X = np.random.default_rng(0).normal(size=(2000, 3))
     trees = HistGradientBoostingRegressor(max_iter=30).fit(X, X[:, 0] * X[:, 1])
     called, computed = (
-        sd.explain(trees, X, method=sd.ALE(bins=4), tree=t, progress=False) for t in ("off", "force")
+        sd.explain(trees, X, method=sd.ALE(bins=4), tree=t, progress=False)
+        for t in ("off", "force")
     )
     assert computed["x0"].provenance["score_rows"] == 0
     assert computed["x0"].provenance["score_calls"] == 0
@@ -224,7 +225,7 @@ def test_dependent_features_swap_with_rows_near_by():
         Z[:, 1] += strength * Z[:, 0]
         donor, _ = _partners(bent, Z)
         apart.append(np.mean((Z[donor, 0] - Z[:, 0]) ** 2) / 2)
-    # Half the mean square distance of random pairs is the variance, of others v of the variance inflation 1 + strength².
+    # Half the mean square distance of random pairs is the variance; of others v, by the inflation 1 + strength².
     want = [_within_reach(1 + strength**2) for strength in (0, 1, 3, 10)]
     assert want[0] == 1
     np.testing.assert_allclose(apart, want, rtol=0.15)
@@ -493,10 +494,7 @@ def test_rows_drawn_by_weight_are_unbiased():
     assert sums.sum() / 2000 == pytest.approx(w.sum(), rel=0.01)
     small = w < np.median(w)
     assert sums[small].sum() / 2000 == pytest.approx(w[small].sum(), rel=0.03)
-    found = [
-        score(bent, X, weights=w, seed=s, heterogeneity_rows=limit) ** 2
-        for s in range(160)
-    ]
+    found = [score(bent, X, weights=w, seed=s, heterogeneity_rows=limit) ** 2 for s in range(160)]
     x, z = X[:, 0], 1 + X[:, 1] ** 2
     pairs = np.outer(w, w)
     np.fill_diagonal(pairs, 0)
@@ -624,9 +622,7 @@ def test_models_on_their_own_rows_know_levels_and_missing_values():
     X = _frame(400)
     folds = [np.arange(0, 150), np.arange(150, 400)]
     options = {"method": sd.ALE(bins=3), "schema": {"d": "ordinal"}, "progress": False}
-    several = sd.explain(
-        [_of_frame, _of_frame], X, cv=folds, heterogeneity_rows=200, **options
-    )
+    several = sd.explain([_of_frame, _of_frame], X, cv=folds, heterogeneity_rows=200, **options)
     for i, rows in enumerate(folds):
         part = {"row_id": rows, "heterogeneity_rows": 200}
         alone = sd.explain(_of_frame, X.iloc[rows], **part, **options)
@@ -715,7 +711,9 @@ def test_copies_constants_and_bent_copies():
 def test_levels_tell_of_columns():
     rng = np.random.default_rng(31)
     c = rng.integers(0, 5, 2000)
-    X = pd.DataFrame({"x": c + 0.2 * rng.normal(size=2000), "c": c.astype(str), "u": rng.normal(size=2000)})
+    X = pd.DataFrame(
+        {"x": c + 0.2 * rng.normal(size=2000), "c": c.astype(str), "u": rng.normal(size=2000)}
+    )
     es = sd.explain(lambda X: X["x"] * X["u"], X, ["x", "u"], method=sd.DALE(bins=1))
     assert es["x"].swap_score.vif > 10
     assert es["u"].swap_score.vif < 1.1

@@ -89,11 +89,6 @@ def test_the_rows_themselves_are_shared_by_all_categories_of_a_call():
     assert rows == N + neighbours
 
 
-def test_all_pairs_cost_each_row_every_level():
-    for column, size in ((CODES, LEVELS), (MORE_CODES, MORE_LEVELS), (FLAG, 2)):
-        assert explained(column, sd.ALE(all_pairs=True))[0] == size * N
-
-
 def test_the_order_of_levels_costs_nothing():
     """Neither the similarity of levels, which looks at all other columns, nor its choice."""
     X = data()
@@ -122,7 +117,6 @@ def test_a_category_of_one_level_costs_nothing_to_move():
     X = data()
     X[:, CODES] = 3.0
     assert explained(CODES, sd.ALE(), X)[0] <= N
-    assert explained(CODES, sd.ALE(all_pairs=True), X)[0] <= N
 
 
 def test_dependence_of_a_category_costs_its_levels():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 from itertools import combinations
 
 import numpy as np
@@ -24,9 +24,7 @@ IDS = {
 
 @pytest.mark.parametrize("ids", IDS.values(), ids=IDS)
 def test_hashes_are_uniform_and_purposes_independent(ids):
-    drawn = {
-        (seed, what): uniform(row_hashes(ids, seed, what)) for seed in (0, 1) for what in "ab"
-    }
+    drawn = {(seed, what): uniform(row_hashes(ids, seed, what)) for seed in (0, 1) for what in "ab"}
     for u in drawn.values():
         assert kstest(u, "uniform").pvalue > 1e-4
         # The lower digits too.
@@ -37,7 +35,7 @@ def test_hashes_are_uniform_and_purposes_independent(ids):
     for one, two in combinations(drawn.values(), 2):
         table = np.histogram2d(one, two, bins=8)[0]
         assert chisquare(table.ravel()).pvalue > 1e-4
-    assert all(0 < u.min() and u.max() < 1 for u in drawn.values())
+    assert all(u.min() > 0 and u.max() < 1 for u in drawn.values())
 
 
 def test_every_bit_is_a_fair_coin():
@@ -64,7 +62,7 @@ def test_whole_numbers_are_the_same_in_every_type():
 
 
 def test_text_is_the_same_in_arrays_of_any_width():
-    text = ["a", "bc", "", "äöü", "𝛼"]
+    text = ["a", "bc", "", "äöü", "🙂"]
     want = row_hashes(np.array(text), 0, "x")
     assert len(set(want.tolist())) == 5
     for other in (
@@ -79,7 +77,7 @@ def test_text_is_the_same_in_arrays_of_any_width():
 
 
 def test_other_objects_are_known_by_their_text():
-    days = [datetime.date(2020, 1, d) for d in (1, 2)]
+    days = [dt.date(2020, 1, d) for d in (1, 2)]
     found = row_hashes(np.array(days, dtype=object), 0, "x")
     np.testing.assert_array_equal(found, row_hashes(np.array([str(d) for d in days]), 0, "x"))
     np.testing.assert_array_equal(

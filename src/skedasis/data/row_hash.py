@@ -6,6 +6,7 @@ rows, or the noise in an order of rows, is the same for any partition of the dat
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -42,8 +43,16 @@ def row_hashes(row_id: NDArray[Any], random_state: int, purpose: str) -> Hashes:
     >>> bool(a[1] == b[0]), bool(a[0] == b[1])
     (True, False)
     """
-    seed = _mixed(_of_text(np.array([purpose])) ^ _mixed(_of_numbers(np.array([random_state]))))
-    return _mixed(_of_ids(row_id) ^ seed)
+    return _mixed(_of_ids(row_id) ^ _key(int(random_state), purpose))
+
+
+@lru_cache(maxsize=256)
+def _key(random_state: int, purpose: str) -> np.uint64:
+    """Return the key of a purpose."""
+    # Seeds of any size; within 64 bits those of NumPy's integers.
+    state = np.array([random_state % 2**64], dtype=np.uint64)
+    found: np.uint64 = _mixed(_of_text(np.array([purpose])) ^ _mixed(state))[0]
+    return found
 
 
 def uniform(hashes: Hashes) -> Floats:

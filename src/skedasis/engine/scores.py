@@ -249,7 +249,9 @@ def _evaluated(
     if not there.all():
         some = np.flatnonzero(there)
         part = part.only(some)
-        swaps = {k: replace(w, donors=w.donors[some], moves=w.moves[some]) for k, w in swaps.items()}
+        swaps = {
+            k: replace(w, donors=w.donors[some], moves=w.moves[some]) for k, w in swaps.items()
+        }
     batches = list(part.batches(max(1, min(job.batch_rows, len(part)))))
     own = {label: np.full(len(there), np.nan) for label in job.outputs}
     change = {(label, key): np.full(len(there), np.nan) for label in job.outputs for key in swaps}

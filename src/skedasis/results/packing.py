@@ -166,7 +166,13 @@ _LEAVES: dict[str, Callable[[Any], Any]] = {
 def _made(kind: str, parts: Any, kinds: Kinds) -> Any:
     if kind == "tuple":
         return tuple(parts)
-    return dict(parts) if kind == "mapping" else kinds[kind](**parts)
+    if kind == "mapping":
+        return dict(parts)
+    return kinds[kind](**{k: v for k, v in parts.items() if k not in _GONE.get(kind, ())})
+
+
+_GONE = {"Effect": ("score",)}
+"""Fields in older files that are read no more: the score of before was another number."""
 
 
 def _objects(values: Any, shape: Any) -> NDArray[Any]:

@@ -386,10 +386,9 @@ def _of_score(effect: Effect) -> Iterator[Flag]:
         severity: Severity = "warning" if score.pairs >= FEW_PAIRS else "note"
         fix = "Raise heterogeneity_rows" if sampled else "Use more rows if there are any"
         text = (
-            f"The heterogeneity score of {name!r}, {score.value:.3g}, rests on few pairs of rows: of "
-            f"{count(score.pairs, 'pair')} as few as {score.effective_pairs:.0f} carry it ({FEW_PAIRS:.0f} are "
-            f"needed), so that its standard error is not reliable. {fix}; until then read the score as an order of "
-            "magnitude."
+            f"The heterogeneity score of {name!r}, {score.value:.3g}, rests on few pairs of rows "
+            f"({score.effective_pairs:.0f} effective pairs of {score.pairs:,}; {FEW_PAIRS:.0f} are needed), so that "
+            f"its standard error is not reliable. {fix}; until then read the score as an order of magnitude."
         )
         numbers = {"pairs": score.pairs, "effective_pairs": score.effective_pairs}
         yield Flag("few pairs", severity, text, name, None, numbers)
