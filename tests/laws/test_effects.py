@@ -557,3 +557,72 @@ def test_pdp_is_the_mean_of_ice(case, center):
     near(ice.curves.value, raw - anchor, EXACT * np.abs(raw).max(), "curves")
     np.testing.assert_array_equal(ice.curves.row, np.arange(len(case.X)))
     np.testing.assert_array_equal(ice.curves.x, case.X[:, 0])
+
+
+# ----------------------------------------------------------------------------- the heterogeneity score
+
+
+def scored(case, X=None, model=None, **options):
+    """Return the heterogeneity score of each column, with rows that are known by their numbers."""
+    X = case.X if X is None else X
+    options = {"row_id": np.arange(len(X)), "weights": case.weights, "progress": False, **options}
+    es = sd.explain(model or case.model, X, method=sd.PDP(grid=2), **options)
+    return [e.swap_score for e in es.values()]
+
+
+@law(case=cases(), rows=st.sampled_from([None, 15]), memory=st.sampled_from([300, 2_000]))
+def test_scores_do_not_depend_on_how_work_is_cut_up_to_the_last_bit(case, rows, memory):
+    want = scored(case, heterogeneity_rows=rows)
+    assert scored(case, heterogeneity_rows=rows, memory=memory) == want
+    assert scored(case, heterogeneity_rows=rows, memory=memory, threads=2) == want
+
+
+@law(case=cases(), rows=st.sampled_from([None, 15]))
+def test_scores_do_not_depend_on_the_order_of_rows_and_columns_to_the_last_bit(case, rows):
+    want = scored(case, heterogeneity_rows=rows)
+    order = case.rng.permutation(len(case.X))
+    weights = None if case.weights is None else case.weights[order]
+    options = {"heterogeneity_rows": rows, "weights": weights, "row_id": order}
+    assert scored(case, case.X[order], **options) == want
+    columns = case.rng.permutation(case.X.shape[1])
+    back = np.argsort(columns)
+
+    def model(X):  # columns in their own order again: the model adds them up as before
+        return case.model(X[:, back])
+
+    got = scored(case, case.X[:, columns], model, heterogeneity_rows=rows)
+    assert [got[k] for k in back] == want
+
+
+@law(case=cases(), c=st.sampled_from([-3.0, 1e-12, 1e12]), d=st.sampled_from([0.0, 7.0]))
+def test_scores_scale_with_the_quantity(case, c, d):
+    d *= abs(c)
+    for one, two in zip(
+        scored(case), scored(case, model=lambda X: c * case.model(X) + d), strict=True
+    ):
+        size = EXACT * (one.quantity_std + 7)
+        near(two.value / abs(c), one.value, size, "score")
+        assert (two.vif, two.pairs) == (one.vif, one.pairs)
+
+
+@law(case=cases())
+def test_increasing_transforms_of_a_feature_leave_its_score(case):
+    """Ranks choose the pairs, and the model undoes the transform."""
+    want = scored(case)
+    got = scored(case, 2.0 ** (case.X / 4), lambda X: case.model(4 * np.log2(X)))
+    for one, two in zip(got, want, strict=True):
+        assert one.pairs == two.pairs
+        near(one.vif, two.vif, 1e-9 * two.vif, "vif")
+        near(one.value, two.value, 1e-9 * (two.quantity_std + two.value), "score")
+
+
+@law(case=cases())
+def test_scores_of_additive_quantities_are_zero(case):
+    def additive(X):
+        return sum(
+            a * np.sin(3 * x) + x**2 for a, x in zip((1.0, -2.0, 0.3, 9.0), X.T, strict=False)
+        )
+
+    assert [s.value for s in scored(case, model=additive)] == [0] * case.X.shape[1]
+    for j in case.unused:
+        assert scored(case)[j].value == 0
