@@ -54,7 +54,7 @@ def explained(features, method, X=None, model=None, **options):
     result = sd.explain(q, X, features, method=method, schema=SCHEMA, progress=False, **options)
     one = next(iter(result.values())) if isinstance(result, dict) else result
     said = one.provenance
-    assert model.rows == said["model_rows"] + said["check_rows"]
+    assert model.rows == said["model_rows"] + said["check_rows"] + said["score_rows"]
     assert model.slope_rows + model.mixed_rows == said["slope_rows"]
     assert said["check_rows"] == 128 or said["local_effects"].startswith(("central", "mixed"))
     return said["model_rows"], result
@@ -246,7 +246,10 @@ def missing_costs(holes, values=None, method=None, n=N, column=NUMBER):
     X[:holes, 0] = np.nan
     model = Counted2()
     e = sd.explain(model, X, 0, method=method or sd.ALE(bins=sd.Uniform(3)))
-    assert model.rows == e.provenance["model_rows"] + e.provenance["check_rows"]
+    assert (
+        model.rows
+        == e.provenance["model_rows"] + e.provenance["check_rows"] + e.provenance["score_rows"]
+    )
     return e, e.provenance["model_rows"] - 2 * (n - holes)
 
 
@@ -291,7 +294,10 @@ def test_rows_without_a_value_of_a_category_are_a_level_and_cost_no_more():
     e = sd.explain(model, X, "c", method=sd.ALE(order=["u", "v", None]))
     assert e.missing_point is None
     assert e.provenance["model_rows"] == N + N + N // 3
-    assert sum(seen) == e.provenance["model_rows"] + e.provenance["check_rows"]
+    assert (
+        sum(seen)
+        == e.provenance["model_rows"] + e.provenance["check_rows"] + e.provenance["score_rows"]
+    )
 
 
 # ------------------------------------------------------------------------------------- several outputs
