@@ -17,10 +17,12 @@ Kind = Literal[
     "few rows",
     "one row",
     "slope changes",
-    "slope_mismatch",
+    "slope mismatch",
     "no rows",
     "extrapolation",
     "disagreement",
+    "collinear",
+    "few pairs",
 ]
 Severity = Literal["note", "warning"]
 
@@ -32,7 +34,8 @@ class Flag:
     Parameters
     ----------
     kind : str
-        "few rows", "one row", "slope changes", "slope_mismatch", "no rows", "extrapolation" or "disagreement".
+        "few rows", "one row", "slope changes", "slope mismatch", "no rows", "extrapolation" or "disagreement"; of the
+        heterogeneity score "collinear" or "few pairs".
     severity : {"note", "warning"}
     text : str
         A sentence or two: what is the matter, by which numbers, and what to do.
@@ -49,6 +52,11 @@ class Flag:
     feature: str
     where: tuple[Any, Any] | str | None = None
     numbers: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def code(self) -> str:
+        """Return the kind as one word, such as ``"few_pairs"``: for programs and settings."""
+        return self.kind.replace(" ", "_")
 
     def __str__(self) -> str:
         return f"{self.severity}: {self.text}"

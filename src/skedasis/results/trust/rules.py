@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from skedasis.errors import DataError, explained
+from skedasis.heterogeneity_score import COLLINEAR, FEW_PAIRS
 from skedasis.results.effect import Effect, LevelStats
 from skedasis.results.parts import TRUSTED_ROWS
 from skedasis.results.trust.beside import check, disagreement
@@ -75,11 +76,15 @@ def trust(
     - *no rows*: empty bins; gaps between neighbouring values that are wider than 5 % of the axis and ten times the
       median of the ten gaps on either side, with ten rows or more on both sides. Ends of the axis that fewer rows
       carry, beyond a gap of 25 %, are noted.
-    - *slope_mismatch*: the accumulated slopes are farther from the quantity's own rises across the bins than a quarter
+    - *slope mismatch*: the accumulated slopes are farther from the quantity's own rises across the bins than a quarter
       of √(importance² + score²) and three standard errors (`skedasis.results.trust.slopes`).
     - *extrapolation*: 10 % (a warning: 25 %) of the rows that the method made up are farther from all data than 99 % of
       the data's rows are from their nearest (`skedasis.results.trust.far`).
     - *disagreement* with `beside`: `skedasis.results.trust.beside`.
+    - *collinear*: the other columns determine the feature so closely (variance inflation above 10) that its
+      heterogeneity score speaks of small moves only. A note.
+    - *few pairs*: fewer than 50 effective pairs of rows carry the heterogeneity score, so that its error is not known
+      well; a warning where there are 50 pairs or more, a note where there are simply few rows.
 
     Examples
     --------
@@ -101,6 +106,7 @@ def trust(
     if beside is not None:
         other = None if space is None else extrapolation(beside, space, seed)
         found += _beside(effect, beside, level, (far, other))
+    found += _of_score(effect)
     return Trust(sorted((_clocked(effect, f) for f in found), key=lambda f: f.severity == "note"))
 
 
@@ -287,7 +293,7 @@ def _mismatch(effect: Effect) -> Iterator[Flag]:
         f"{found['distance']:.3g} (root mean square) from its rises across the bins, where {found['limit']:.3g} "
         "is allowed for. Read sd.ALE() instead, and check the slope function if you gave one."
     )
-    yield Flag("slope_mismatch", "warning", text, effect.feature, None, dict(found))
+    yield Flag("slope mismatch", "warning", text, effect.feature, None, dict(found))
 
 
 def _typical(effect: Effect) -> float:
@@ -391,3 +397,29 @@ def _beside(
     if found is not None:
         where, text, numbers = found
         yield Flag("disagreement", "warning", text, effect.feature, where, numbers)
+
+
+def _of_score(effect: Effect) -> Iterator[Flag]:
+    """Object to a heterogeneity score that speaks of small moves only, or that rests on few pairs of rows."""
+    score, name = effect.swap_score, effect.feature
+    if score is None:
+        return
+    if score.vif > COLLINEAR:
+        text = (
+            f"The other columns of X nearly determine {name!r} (variance inflation {score.vif:,.0f}; above "
+            f"{COLLINEAR:.0f} is high). Its heterogeneity score compares only values that the other columns make "
+            "plausible, which are close to each other. A column that nearly repeats another lowers the score even if "
+            "the model ignores it: leave such a column out of X, or explain both as a group with groups=."
+        )
+        yield Flag("collinear", "note", text, name, None, {"vif": score.vif})
+    if score.value > 0 and score.effective_pairs < FEW_PAIRS:
+        sampled = not score.exact
+        severity: Severity = "warning" if score.pairs >= FEW_PAIRS else "note"
+        fix = "Raise heterogeneity_rows" if sampled else "Use more rows if there are any"
+        text = (
+            f"The heterogeneity score of {name!r}, {score.value:.3g}, rests on few pairs of rows "
+            f"({score.effective_pairs:.0f} effective pairs of {score.pairs:,}; {FEW_PAIRS:.0f} are needed), so that "
+            f"its standard error is not reliable. {fix}; until then read the score as an order of magnitude."
+        )
+        numbers = {"pairs": score.pairs, "effective_pairs": score.effective_pairs}
+        yield Flag("few pairs", severity, text, name, None, numbers)
