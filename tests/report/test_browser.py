@@ -102,7 +102,7 @@ def test_features_are_sorted_as_asked(page, report):
     rhale = report.effects["m"]["RHALE"]
     orders = {
         "importance": sorted(rhale, key=lambda f: -rhale[f].importance),
-        "heterogeneity": sorted(rhale, key=lambda f: -rhale[f].score),
+        "heterogeneity_score": sorted(rhale, key=lambda f: -rhale[f].heterogeneity_score),
         "name": ["town", *[f"x{j}" for j in range(FEATURES - 1)]],
         "column": list(rhale),
     }
@@ -148,11 +148,11 @@ def test_the_table_is_sorted_by_its_headings(page, report):
 
     assert sorted_by() == ("Importance", "descending")
     page.click(".ranking .sorter:has-text('Heterogeneity')")
-    assert order() == sorted(rhale, key=lambda f: -rhale[f].score)
-    assert sorted_by() == ("Heterogeneity", "descending")
+    assert order() == sorted(rhale, key=lambda f: -rhale[f].heterogeneity_score)
+    assert sorted_by() == ("Heterogeneity score", "descending")
     page.click(".ranking .sorter:has-text('Heterogeneity')")
-    assert order() == sorted(rhale, key=lambda f: rhale[f].score)
-    assert sorted_by() == ("Heterogeneity", "ascending")
+    assert order() == sorted(rhale, key=lambda f: rhale[f].heterogeneity_score)
+    assert sorted_by() == ("Heterogeneity score", "ascending")
     page.locator(".ranking .sorter:has-text('Feature')").press("Enter")
     assert order() == ["town", *[f"x{j}" for j in range(FEATURES - 1)]]
     page.click(".ranking .sorter:has-text('Missing')")

@@ -65,7 +65,7 @@ def test_course_of_dependence_is_about_the_same_mean():
 def test_levels_that_do_not_differ():
     flat = effect(lambda X: 0.1 * X["z"], rows(20, 20, 20))
     assert words.course(flat, "") == "Its 3 levels do not differ: the average effect is flat."
-    assert words.scatter(flat) == "No row’s prediction changes with it."
+    assert words.scatter(flat) == "The prediction of no row changes with it."
 
 
 def test_one_level_has_nothing_to_show():
@@ -93,7 +93,7 @@ def test_steps_against_their_average_are_counted():
     assert words.against(sd.explain(f, X, "town", method="pdp")) is None
     assert words.against(effect(f, X, keep=0)) is None
     assert "No row’s step" in words.scatter(effect(town, rows(20, 20, 20)))
-    assert "the levels’ averages are true of few" in words.scatter(
+    assert "the averages of the levels describe few rows" in words.scatter(
         effect(lambda X: np.where(X["town"] == "b", X["z"], 0.0), rows(40, 40, names="ab"))
     )
 
@@ -263,7 +263,7 @@ def test_each_kind_has_its_method(told):
     methods = [p.provenance["method"] for p in told.passes]
     assert {m: methods.count(m) for m in methods if m.isupper() or m == "MPlot"} == {
         "RHALE": 1,
-        "ALE": 1,
+        "ALE": 2,
         "PDP": 2,
         "MPlot": 1,
     }
@@ -290,7 +290,7 @@ def test_pictures_say_what_they_show(told):
     assert "zero at" not in of_pdp(told, "x").caption
 
 
-def test_secants_and_steps_are_told_apart():
+def test_scores_of_numbers_and_levels_are_compared():
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"x": rng.normal(size=300), "y": rng.normal(size=300)})
     X["town"] = rng.choice(["a", "b"], 300)
@@ -298,16 +298,14 @@ def test_secants_and_steps_are_told_apart():
         lambda X: np.floor(3 * X["x"]) * (X["town"] == "a") + np.floor(X["y"]), X, progress=False
     ).told[0]
     text = " ".join(words.gist(told))
-    assert "Rows differ most in x; of the features with levels, in town." in text
-    assert "Secants were used for every numeric feature" in words.secants(told)
-    assert "these features only" in words.secants(told)
+    assert "The average effect is most misleading for town and x: rows differ" in text
 
 
 def test_what_rounding_leaves_is_not_called_heterogeneity():
     told = gather(lambda X: 0.1 * town(X) + 0.7 * X["z"], rows(30, 30, 40), progress=False).told[0]
     line = next(line for line in words.ranking(told) if line.feature == "town")
-    assert line.heterogeneity in ("≈ 0", "0")
-    assert "For every feature, all rows agree with the average." in words.gist(told)
+    assert line.heterogeneity_score in ("≈ 0", "0")
+    assert "The effect of every feature is the same for all rows." in words.gist(told)
 
 
 # --------------------------------------------------------------------------------------- the page

@@ -53,8 +53,8 @@ def result(found: Any, **besides: Any) -> dict[str, Any]:
         "features": list(map(str, names)),
         **besides,
     }
-    for name in ("importance", "score"):
+    for name in ("importance", "heterogeneity_score", "heterogeneity_score_error"):
         number = getattr(found, name, None)
         if isinstance(number, float):
-            said["heterogeneity" if name == "score" else name] = number
+            said[name] = number
     return {**said, "tables": tables_of(found), "provenance": found.provenance}

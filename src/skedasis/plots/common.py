@@ -12,7 +12,7 @@ from skedasis.plots.marks import Apart, Band, Hatch, Panel, Steps, Word
 from skedasis.plots.scale import Axis, extent, shortened
 from skedasis.plots.view import ACROSS, BELOW, BESIDE, OWN_TICKS, View
 from skedasis.resample import t_interval
-from skedasis.results.effect import TRUSTED_ROWS, BinStats, Effect
+from skedasis.results.effect import TRUSTED_ROWS, BinStats, Effect, Rows
 from skedasis.results.trend import drawn
 from skedasis.typing import Bools, Floats, Ints
 
@@ -126,6 +126,26 @@ def missing(effect: Effect) -> tuple[str, ...]:
     if effect.levels is not None and effect.about.feature.kind == "nominal":
         return ()
     return (f"{counted(effect.missing, 'row')} missing",) if effect.missing else ()
+
+
+def edges(bins: BinStats) -> Floats:
+    """Return the edges of bins, (K + 1,)."""
+    return np.append(bins.left, bins.right[-1:])
+
+
+def stepped(effect: Effect) -> bool:
+    """Return whether local effects are finite differences, because the model is a step function."""
+    return str(effect.spec.local) in ("secants", "steps")
+
+
+def local_effects(rows: Rows | None) -> Floats | None:
+    """Return one local effect for each kept row of a numeric feature, (n,); None where these are not known.
+
+    The one place that reads them. Rows of features with few values may keep two steps each, down and up.
+    """
+    if rows is None or rows.effect is None or rows.effect.ndim != 1:
+        return None
+    return rows.effect
 
 
 def rug(effect: Effect) -> density.Rug | None:

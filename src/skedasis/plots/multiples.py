@@ -2,36 +2,47 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Literal
 
 from skedasis.errors import DataError, explained
 from skedasis.plots import common
 from skedasis.plots.levels import steps, values
 from skedasis.plots.marks import Panel, Picture
+from skedasis.plots.numbers import number, with_error
 from skedasis.plots.panels import has_bins, on_shared_scales, picture, slopes
 from skedasis.plots.scale import shortened
 from skedasis.plots.view import View
 from skedasis.results.effect import Effect
+from skedasis.results.effects import Effects
 
 
-def ordered(effects: Mapping[str, Effect], by: str, top: int | None) -> list[Effect]:
+def ordered(
+    effects: Mapping[str, Effect],
+    by: Literal["importance", "heterogeneity_score"],
+    top: int | None,
+) -> list[Effect]:
     """Return the effects that are drawn, the largest first.
 
     Raises
     ------
     DataError
-        For another order than by importance or heterogeneity, and where there is nothing to draw.
+        Where there is nothing to draw; and as `Effects.ranking`, as does UnsupportedError.
     """
-    if by not in ("importance", "heterogeneity"):
-        raise DataError(
-            explained("plot(by)", repr(by), "'importance' or 'heterogeneity'", "Name one")
-        )
-    size = {"importance": lambda e: -e.importance, "heterogeneity": lambda e: -e.score}[by]
-    chosen = sorted(effects.values(), key=size)[:top]
-    if not chosen:
+    ranks = Effects(dict(effects)).ranking(by)[:top]
+    if not ranks:
         raise DataError(explained("plot", "no effect", "at least one", "Explain some features"))
-    return chosen
+    return [effects[r.feature] for r in ranks]
+
+
+def heterogeneity(effect: Effect) -> str:
+    """Return the heterogeneity score with its standard error, as a caption says it."""
+    score, error = effect.heterogeneity_score, effect.heterogeneity_score_error
+    if math.isnan(score):
+        return "heterogeneity score not computed"
+    return f"heterogeneity score {with_error(score, error, effect.importance)}"
 
 
 def comparable(effects: Sequence[Effect], view: View, lower: bool) -> list[Picture]:
@@ -60,7 +71,7 @@ def _below(effect: Effect, view: View) -> Panel | None:
 def _headed(panel: Panel, effect: Effect, place: int) -> Panel:
     """Return a panel headed by its feature and the two numbers that rank it."""
     name = f"{place + 1}. {shortened(effect.feature, 24)}"
-    figures = f"importance {effect.importance:.3g}, heterogeneity {effect.score:.3g}"
+    figures = f"importance {number(effect.importance)}, {heterogeneity(effect)}"
     missing = common.missing(effect)
     if panel.x.labels and effect.levels is not None and len(effect.levels) > len(panel.lines[0].x):
         missing = (f"{len(panel.lines[0].x)} of {len(effect.levels):,} levels", *missing)

@@ -37,8 +37,6 @@ class Ledger:
         independent and nothing interacts.
     pairs : dict of (str, str) to float
         Each pair's share alone, likewise.
-    methods : dict of str to str
-        By which method each feature's effect was taken.
     said : tuple of str
         What it means.
     rest : bool
@@ -50,7 +48,6 @@ class Ledger:
     with_pairs: float | None
     alone: Mapping[str, float]
     pairs: Mapping[tuple[str, str], float]
-    methods: Mapping[str, str]
     said: tuple[str, ...]
     rest: bool = False
 
@@ -66,8 +63,7 @@ class Ledger:
 def ledger(
     values: Floats,
     source: Source,
-    rhale: Mapping[str, Effect],
-    ale: Mapping[str, Effect],
+    effects: Mapping[str, Effect],
     surfaces: Sequence[Surface],
 ) -> tuple[Ledger | None, str]:
     """Return the ledger, or None and the reason.
@@ -78,8 +74,8 @@ def ledger(
         The quantity at the rows.
     source : Source
         These rows.
-    rhale, ale : mapping of str to Effect
-        RHALE, and ALE in its place where it takes secants: its few bins hide the jumps within them.
+    effects : mapping of str to Effect
+        RHALE; of nominal features ALE.
     surfaces : sequence of Surface
         Second-order effects.
 
@@ -91,8 +87,7 @@ def ledger(
     total = _variance(values, weight)
     if len(values) < 2 or not total > (NOISE * float(np.abs(values).max())) ** 2:
         return None, "It is the same for all rows: there is nothing to explain."
-    taken = {n: ale[n] if e.spec.local == "secants" else e for n, e in rhale.items()}
-    parts = {n: at_rows(e, source) for n, e in taken.items()}
+    parts = {n: at_rows(e, source) for n, e in effects.items()}
     summed = np.sum(list(parts.values()), axis=0)
     additive = 1 - _variance(values - summed, weight) / total
     alone = {n: _variance(v, weight) / total for n, v in parts.items()}
@@ -108,7 +103,6 @@ def ledger(
         with_pairs,
         dict(sorted(alone.items(), key=lambda item: -item[1])),
         pairs,
-        {n: e.spec.method for n, e in taken.items()},
         tuple(_said(additive, with_pairs, len(parts), len(pairs))),
         _rest(additive, with_pairs) > _LITTLE,
     )
