@@ -35,7 +35,7 @@ def test_course_names_the_ends_and_how_far_they_are(tmp_path):
     # 20 rows at 0, 20 at 1, 10 at 6: their mean is 1.6.
     text = words.course(effect(town, rows(20, 20, 10)), "")
     assert text == (
-        "Of its 3 levels “c” raises what the model says most, by 4.40, and “a” lowers it most, by 1.60, "
+        "Of its 3 levels “c” raises the prediction most, by 4.40, and “a” lowers it most, by 1.60, "
         "compared with the mean over the rows."
     )
 
@@ -43,7 +43,7 @@ def test_course_names_the_ends_and_how_far_they_are(tmp_path):
 def test_course_weighs_rows_and_names_few_of_them():
     X = rows(20, 20, 5)
     text = words.course(effect(town, X, weights=np.where(X["town"] == "c", 4.0, 1.0)), "")
-    assert "“c” (5 rows) raises what the model says most, by 3.67" in text  # the mean is 140 / 60
+    assert "“c” (5 rows) raises the prediction most, by 3.67" in text  # the mean is 140 / 60
     assert "“a” lowers it most, by 2.33" in text
 
 
@@ -51,7 +51,7 @@ def test_levels_that_stand_together_are_counted():
     X = rows(20, 20, 20, 20, names="abcd")
     value = {"a": 0.1 + 0.2, "b": 0.3, "c": 1.0, "d": 0.3}
     text = words.course(effect(lambda X: X["town"].map(value), X), "")
-    assert "“c” raises what the model says most, by 0.525" in text
+    assert "“c” raises the prediction most, by 0.525" in text
     assert "and 2 others with it lower it most, by 0.175" in text
 
 
@@ -141,11 +141,11 @@ def test_missing_a_number_is_one_sentence():
     X = pd.DataFrame({"x": [np.nan] * 5 + [1.0, 3.0] * 20})
     up = sd.explain(lambda X: X["x"].fillna(7.0), X, "x")
     assert words.missing(up) == (
-        "In the 5 rows without a value, missing it raises what the model says by 5.00 on average, compared with "
+        "In the 5 rows without a value, missing it raises the prediction by 5.00 on average, compared with "
         "its observed values in its place."
     )
     down = sd.explain(lambda X: X["x"].fillna(-1.0), X, "x")
-    assert "missing it lowers what the model says by 3.00" in words.missing(down)
+    assert "missing it lowers the prediction by 3.00" in words.missing(down)
     idle = sd.explain(lambda X: np.ones(len(X)), X, "x")
     assert "missing it changes nothing" in words.missing(idle)
     assert words.missing(sd.explain(lambda X: X["x"], X.dropna(), "x")) == ""
@@ -281,7 +281,7 @@ def test_pictures_say_what_they_show(told):
     firm, grade = of_rhale(told, "firm"), of_rhale(told, "grade")
     assert firm.name == "firm ALE"
     assert firm.alt.startswith("ALE of firm on prediction, model, at 6 levels.")
-    assert "raises what the model says most" in firm.alt
+    assert "raises the prediction most" in firm.alt
     assert grade.name == "grade RHALE"
     assert "In the 22 rows without a value" in grade.alt
     assert "Dotted" not in grade.caption + firm.caption

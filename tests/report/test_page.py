@@ -74,7 +74,7 @@ def test_sections_are_those_that_there_is_something_to_say_in(page, coin, tmp_pa
     assert headings(page) == [
         "Contents", "At a glance", "Where to look", "Each feature", "Pairs", "How this was made",
     ]  # fmt: skip
-    assert "What makes it unsure" in headings(coin[1])
+    assert "Predictive uncertainty" in headings(coin[1])
     bare = sd.report(smooth, X, path=tmp_path / "r.html", pairs=0, progress=False)
     assert "Pairs" not in headings(Page(bare.path))
 
@@ -132,7 +132,7 @@ def test_pairs_are_there_with_their_strengths(page, story):
     together = story.told[0].together
     assert together.strengths[0].features == ("x0", "x1")
     assert page.html.count('<div class="surface">') == len(together.surfaces)
-    table = page.html.split("Strength of each pair looked at")[1].split("</table>")[0]
+    table = page.html.split("Strength of each computed pair")[1].split("</table>")[0]
     assert table.count("<tr>") == 1 + len(together.strengths)
 
 

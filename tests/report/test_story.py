@@ -264,14 +264,14 @@ def test_each_sentence_has_its_cause(X, coin):
     told = told_of(lambda X: X[:, 0] * X[:, 1], X, X[:, 0] * X[:, 1] + 0.01 * X[:, 2])
     said = " ".join(words.gist(told))
     assert "it explains more than 99\u202f% of the labels’ variance" in said
-    assert "x0 and x1 act together most" in said
+    assert "x0 and x1 interact most strongly" in said
     assert "added up, explain" in said
     plain = " ".join(words.gist(told_of(lambda X: X[:, 0], X)))
     assert "labels’ variance" not in plain
-    assert "act together" not in plain
-    assert "Look twice" not in plain
+    assert "interact" not in plain
+    assert "Check the" not in plain
     assert "How unsure" not in plain
-    assert "How unsure it is depends most on x0" in " ".join(
+    assert "Predictive uncertainty depends most on x0" in " ".join(
         words.gist(told_of(coin[0], X, coin[1]))
     )
 
@@ -288,10 +288,10 @@ def test_bad_probabilities_and_warnings_are_spoken_of(X, coin):
     odd = told_of(lambda X: np.floor(3 * X[:, 0]) * np.floor(3 * X[:, 1]), twin)
     warned = [n for n, flags in odd.trust.items() if flags.warnings]
     assert warned
-    assert "Look twice at" in " ".join(words.gist(odd))
+    assert "Check the" in " ".join(words.gist(odd))
     little = told_of(lambda X: X[:, 0] + 0.01 * X[:, 1] * X[:, 2], X)
     assert little.pairs[0].features == ("x1", "x2")
-    assert "act together" not in " ".join(words.gist(little))
+    assert "interact" not in " ".join(words.gist(little))
 
 
 def test_passes_say_what_they_are_of(X, coin):
@@ -363,7 +363,7 @@ def test_two_rows_and_a_single_feature():
     assert told.quality["R²"] == 1
     assert told.ledger.additive == pytest.approx(1.0)
     assert told.ledger.said == (
-        "The effect of 1 feature explains 100\u202f% of the variance of what the model says.",
+        "The effect of 1 feature explains 100\u202f% of the variance of the prediction.",
     )
     assert "Fewer than two features" in told.together.note
     one = told_of(lambda X: 2 * X[:, 0], X[:1], [0.0])

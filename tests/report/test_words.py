@@ -117,11 +117,11 @@ def test_doubts_name_what_to_mind(X):
 def test_gist_names_what_is_not_used(X):
     told = gather(lambda X: X[:, 0] + X[:, 1] * X[:, 0], X, progress=False).told[0]
     text = " ".join(words.gist(told))
-    assert "On average, what the model says is moved most by x0" in text
+    assert "On average, the prediction depends most on x0" in text
     assert "Without any effect: x2." in text
     assert "most misleading for x1" in text
     none = gather(lambda X: 0 * X[:, 0], X, progress=False).told[0]
-    assert words.gist(none) == ["No feature changes what the model says, on average."]
+    assert words.gist(none) == ["No feature changes the prediction on average."]
 
 
 def test_story_orders_features_by_their_largest_share(X):

@@ -11,12 +11,15 @@ from skedasis.errors import DataError, explained
 from skedasis.plots import common
 from skedasis.plots.levels import steps, values
 from skedasis.plots.marks import Panel, Picture
-from skedasis.plots.numbers import number, with_error
+from skedasis.plots.numbers import beside, number, with_error
 from skedasis.plots.panels import has_bins, on_shared_scales, picture, slopes
 from skedasis.plots.scale import shortened
 from skedasis.plots.view import View
 from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
+
+LETTERS = 33
+"""Of a note above one of many figures: longer ones would break."""
 
 
 def ordered(
@@ -37,12 +40,22 @@ def ordered(
     return [effects[r.feature] for r in ranks]
 
 
-def heterogeneity(effect: Effect) -> str:
-    """Return the heterogeneity score with its standard error, as a caption says it."""
+def heterogeneity(effect: Effect, letters: int | None = None) -> str:
+    """Return the heterogeneity score with its standard error, as a caption says it.
+
+    Parameters
+    ----------
+    effect : Effect
+    letters : int, optional
+        The error is left out where both need more room.
+    """
     score, error = effect.heterogeneity_score, effect.heterogeneity_score_error
     if math.isnan(score):
         return "heterogeneity score not computed"
-    return f"heterogeneity score {with_error(score, error, effect.importance)}"
+    said = f"heterogeneity score {with_error(score, error, effect.importance)}"
+    if letters is None or len(said) <= letters:
+        return said
+    return f"heterogeneity score {beside(score, effect.importance)}"
 
 
 def comparable(effects: Sequence[Effect], view: View, lower: bool) -> list[Picture]:
@@ -71,7 +84,7 @@ def _below(effect: Effect, view: View) -> Panel | None:
 def _headed(panel: Panel, effect: Effect, place: int) -> Panel:
     """Return a panel headed by its feature and the two numbers that rank it."""
     name = f"{place + 1}. {shortened(effect.feature, 24)}"
-    figures = f"importance {number(effect.importance)}, {heterogeneity(effect)}"
+    figures = (f"importance {number(effect.importance)}", heterogeneity(effect, LETTERS))
     missing = common.missing(effect)
     if panel.x.labels and effect.levels is not None and len(effect.levels) > len(panel.lines[0].x):
         missing = (f"{len(panel.lines[0].x)} of {len(effect.levels):,} levels", *missing)
@@ -80,7 +93,7 @@ def _headed(panel: Panel, effect: Effect, place: int) -> Panel:
     y = replace(panel.y, name=shortened(panel.y.name, 36))
     apart = None if panel.apart is None else replace(panel.apart, label="value missing")
     return replace(
-        panel, title=name, notes=(figures, *missing), rug=rug, y=y, words=(), apart=apart
+        panel, title=name, notes=(*figures, *missing), rug=rug, y=y, words=(), apart=apart
     )
 
 

@@ -131,7 +131,9 @@ def of_ledger(told: Told, ident: str) -> Shown | None:
     """Draw how much of the quantity's variance the effects add up to."""
     if told.ledger is None:
         return None
-    caption = "How much of the variance of what the model says the effects on this page, added up, explain."
+    caption = (
+        "How much of the variance of the prediction the sum of the effects on this page explains."
+    )
     rest = told.ledger.said[-1] if told.ledger.rest else ""
     return shown(ledger(told.ledger.shares, ident=ident), f"{caption} {rest}".rstrip())
 

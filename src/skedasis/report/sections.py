@@ -23,15 +23,15 @@ def title(story: Story) -> str:
     # "prediction" is no name that a user has given.
     names = ("the prediction" if t.quantity == "prediction" else t.quantity for t in story.told)
     quantities = list(dict.fromkeys(names))
-    return f"What moves {listed(quantities)}"
+    return f"Feature effects on {listed(quantities)}"
 
 
 def lead(story: Story) -> str:
     """Return the page in a sentence."""
     names = listed([t.name for t in story.told])
     return (
-        f"The effect of {count(len(story.features), 'feature')} in {names}: how large it is, for which rows it is not "
-        f"true, and how sure that is. From {count(story.rows, 'row')} of {count(story.columns, 'column')}."
+        f"The effect of {count(len(story.features), 'feature')} in {names}: how large it is, where the average "
+        f"misleads, and how precise it is. From {count(story.rows, 'row')} of {count(story.columns, 'column')}."
     )
 
 
@@ -231,8 +231,8 @@ def made(story: Story) -> str:
     who = "The models were" if len(story.told) > 1 else "The model was"
     return (
         f"The effects rest on all {count(story.rows, 'row')}.{_sampled(story)} {who} asked for "
-        f"{count(rows, 'row')}{also}, in {cost.seconds:.1f} seconds.{exact} What a model says is explained, "
-        "not the world: where it errs, so do its effects."
+        f"{count(rows, 'row')}{also}, in {cost.seconds:.1f} seconds.{exact} The page explains the model, "
+        "not the world: where the model errs, so do its effects."
     )
 
 
@@ -289,6 +289,6 @@ def sections(story: Story, name: str | None, progress: bool | None) -> dict[str,
 def _contents(*, pairs: bool, unsure: bool) -> list[dict[str, str]]:
     names = {"short": "At a glance", "where": "Where to look", "features": "Each feature"}
     names |= {"pairs": "Pairs"} if pairs else {}
-    names |= {"unsure": "What makes it unsure"} if unsure else {}
+    names |= {"unsure": "Predictive uncertainty"} if unsure else {}
     names |= {"made": "How this was made"}
     return [{"anchor": anchor, "name": name} for anchor, name in names.items()]

@@ -20,6 +20,7 @@ from skedasis.report.numbers import (
     beside,
     count,
     listed,
+    named,
     number,
     percent,
     places,
@@ -81,7 +82,7 @@ def course(effect: Effect, unit: str) -> str:
 
 
 def scatter(effect: Effect) -> str:
-    """Say how far the rows stray from the average."""
+    """Say how far the rows differ from the average."""
     if effect.bins is not None and len(effect.bins) == 0:
         return ""  # a single value, or a single level
     if effect.importance == 0 and effect.heterogeneity_score == 0:
@@ -168,7 +169,7 @@ def missing(effect: Effect) -> str:
     known = math.isfinite(error) and error >= NOISE * abs(point.effect)
     sure = f" (standard error {number(error, 2)})" if known else ""
     return (
-        f"{rows}, missing it {way} what the model says by {number(abs(point.effect))}{sure} on average, compared "
+        f"{rows}, missing it {way} the prediction by {number(abs(point.effect))}{sure} on average, compared "
         f"with {values} in its place."
     )
 
@@ -230,11 +231,11 @@ def gist(told: Told) -> list[str]:
     ranks = told.rhale.ranking()
     moving = [r for r in ranks if r.importance > 0]
     if not moving:
-        return [*glance.quality(told), "No feature changes what the model says, on average."]
+        return [*glance.quality(told), f"No feature changes {_of(told)} on average."]
     first = [r.feature for r in moving[:3]]
     said = [
         *glance.quality(told),
-        f"On average, what the model says is moved most by {listed(first)}.",
+        f"On average, {_of(told)} depends most on {listed(first)}.",
     ]
     said += _gist_of_rows(told)
     said += [*glance.ledger(told), *glance.together(told)]
@@ -243,6 +244,12 @@ def gist(told: Told) -> list[str]:
     if idle:
         said.append(f"Without any effect: {listed(idle)}.")
     return said
+
+
+def _of(told: Told) -> str:
+    """Return what is explained, within a sentence."""
+    # "prediction" is no name that a user has given.
+    return "the prediction" if told.quantity == "prediction" else named(told.quantity)
 
 
 def _gist_of_rows(told: Told) -> list[str]:

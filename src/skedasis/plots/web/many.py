@@ -9,8 +9,7 @@ from typing import Literal
 from markupsafe import Markup
 
 from skedasis.plots.marks import Picture
-from skedasis.plots.multiples import columns_for, comparable, heterogeneity, ordered
-from skedasis.plots.numbers import number
+from skedasis.plots.multiples import columns_for, comparable, ordered
 from skedasis.plots.scale import shortened
 from skedasis.plots.view import View
 from skedasis.plots.web.areas import Defs
@@ -117,17 +116,7 @@ def _chosen(
     """Return which effects are drawn, their panels on shared scales, and what is seen of each."""
     chosen = ordered(effects, by, top)
     view = replace(View(curves=60) if view is None else view, across=ACROSS)
-    shown = comparable(chosen, view, lower)
-    return chosen, [_noted(pic, e) for pic, e in zip(shown, chosen, strict=True)], view
-
-
-def _noted(shown: Picture, effect: Effect) -> Picture:
-    """Return panels whose notes break where they are narrow; what is left of a zero is called one."""
-    figures = (
-        f"importance {number(effect.importance)}",
-        heterogeneity(effect),
-    )
-    return replace(shown, main=replace(shown.main, notes=(*figures, *shown.main.notes[1:])))
+    return chosen, comparable(chosen, view, lower), view
 
 
 def _heads(shown: Sequence[Picture]) -> tuple[float, float]:

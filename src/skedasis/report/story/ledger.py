@@ -121,11 +121,11 @@ def _variance(x: Floats, weight: Floats) -> float:
 def _said(additive: float, with_pairs: float | None, features: int, pairs: int) -> list[str]:
     one = features == 1
     these = "The effect of 1 feature" if one else f"The effects of {features:,} features, added up,"
-    of = f"{percent_of(additive)} of the variance of what the model says"
+    of = f"{percent_of(additive)} of the variance of the prediction"
     text = f"{these} explain{'s' if one else ''} {of}."
     if additive < 0:
-        text = f"{these} fit{'s' if one else ''} what the model says worse than its mean does ({of}): features depend "
-        text += "on one another, or act together, so strongly that one curve each tells little."
+        text = f"{these} fit{'s' if one else ''} the prediction worse than its mean does ({of}): features depend "
+        text += "on one another, or interact, so strongly that one curve each tells little."
     said = [text]
     if with_pairs is not None:
         them = f"the {pairs} pairs shown" if pairs > 1 else "the pair shown"
