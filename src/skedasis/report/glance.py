@@ -52,7 +52,8 @@ def trust(told: Told) -> list[str]:
     if not warned:
         return []
     total, most = sum(warned.values()), sorted(warned, key=lambda name: -warned[name])
-    return [f"Check the {count(total, 'warning')} on {listed(most, 5)}."]
+    warnings = "warning" if total == 1 else count(total, "warning")
+    return [f"Check the {warnings} on {listed(most, 5)}."]
 
 
 def unsure(told: Told) -> list[str]:
