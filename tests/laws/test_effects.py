@@ -511,7 +511,7 @@ def test_edges_may_be_rebinned_to_unions_of_cells(case):
     """The curve of differences is its cells', so at the edges that stay it does not move (DESIGN 4.5)."""
     for method in (
         sd.ALE(bins=12, center="start"),
-        sd.RHALE(bins=sd.Uniform(9), local_effects="secants", center="start"),
+        sd.RHALE(bins=sd.Uniform(9), local_effects="steps", center="start"),
     ):
         e = sd.explain(case.model, case.X, 0, method=method, weights=case.weights)
         some = e.x[np.unique([0, len(e.x) // 3, len(e.x) // 2, len(e.x) - 1])]

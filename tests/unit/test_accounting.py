@@ -55,7 +55,7 @@ CASES = {
     "uale": (sd.UALE(), True),
     "rhale-slopes": (sd.RHALE(), True),
     "rhale-differences": (sd.RHALE(), False),
-    "rhale-secants": (sd.RHALE(local_effects="secants"), False),
+    "rhale-secants": (sd.RHALE(local_effects="steps"), False),
 }
 EVERY_CASE = pytest.mark.parametrize(("method", "slopes"), CASES.values(), ids=CASES)
 
@@ -95,7 +95,7 @@ def test_no_method_costs_more_rows_than_it_says(method, slopes):
         assert (said["model_rows"], said["slope_rows"]) == (0, N)
         return
     assert said["slope_rows"] == 0
-    if method.name == "RHALE" and method.local_effects == "secants":
+    if method.name == "RHALE" and method.local_effects == "steps":
         assert said["model_rows"] <= 6 * N * D
         return
     assert said["model_rows"] <= most[method.name]
@@ -249,14 +249,14 @@ def test_the_provenance_is_complete_and_plain(method, slopes):
     if method.name in ("PDP", "ICE"):
         assert said["grid"]
     else:
-        sources = {"ALE": "across each row's bin", "secants": "secants", "slopes": "given slope"}
+        sources = {"ALE": "across each row's bin", "steps": "steps", "slopes": "given slope"}
         if slopes:
             wanted = sources["slopes"]
         elif method.name == "ALE":
             wanted = sources["ALE"]
         else:
             wanted = (
-                "secants" if getattr(method, "local_effects", "") == "secants" else "differences"
+                "steps" if getattr(method, "local_effects", "") == "steps" else "differences"
             )
         assert wanted in said["local_effects"]
 

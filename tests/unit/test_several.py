@@ -182,10 +182,10 @@ def test_trees_of_one_kind_and_mixed_kinds() -> None:
         DecisionTreeRegressor(max_depth=4).fit(np.delete(X, r, 0), np.delete(y, r)) for r in ROWS
     ]
     em = sd.explain(trees, X, 0, cv=ROWS)
-    assert em.spec.local == "secants"
+    assert em.spec.local == "steps"
     assert {len(e.x) for e in em.models} == {len(em.x)}
     mixed = sd.explain([trees[0], LinearRegression().fit(X, y), times(1.0)], X, 0)
-    assert [e.spec.local for e in mixed.models] == ["secants"] * 3
+    assert [e.spec.local for e in mixed.models] == ["steps"] * 3
     alone = sd.explain(trees[0], X, 0)
     assert mixed.models[1].provenance.get("bins") == alone.provenance.get("bins")
     assert "all of the models" in mixed.models[1].provenance["local_effects"]

@@ -41,6 +41,10 @@ ROWS = 10_000
 """Rows of the score where nothing is said: the error is then about a hundredth of the score."""
 
 
+_MOST = 0.9
+"""From this share of a batch's rows on all are asked for: a part of them has to be copied first."""
+
+
 @dataclass(frozen=True, eq=False)
 class Scores:
     """The scores of a job.
@@ -181,9 +185,25 @@ def _swaps(
     swaps: dict[Any, _Swap] = {}
     for task in tasks:
         place = places[task.key]
-        known = 1.0 if place is None else vif[place]
-        swaps[task.key] = _swap(task, part, rows, back, ids, known)
+        value = _values(task, part, rows)[back]
+        if place is None:
+            swaps[task.key] = _swap(task, value, None, rows, (back, ids), 1.0)
+            continue
+        ranks = columns[place]
+        if np.isnan(value).any() or not isinstance(ranks, Ranks):
+            ranks = _ranks_of_present(value, rows)
+        swaps[task.key] = _swap(task, value, ranks.values, rows, (back, ids), vif[place])
     return swaps
+
+
+def _ranks_of_present(value: Floats, rows: ScoreRows) -> Ranks:
+    """Return mid-ranks among the rows that have a value; the others' are never used."""
+    there = ~np.isnan(value)
+    weights = None if rows.weights is None else rows.weights[there]
+    found = mid_ranks(value[there], weights)
+    every = np.full(len(value), 0.5)
+    every[there] = found.values
+    return Ranks(every, found.distinct)
 
 
 def _regressor(part: Source, j: int, rows: ScoreRows, back: Ints) -> Ranks | Floats:
@@ -210,23 +230,25 @@ def _position(task: Task, columns: list[Ranks | Floats]) -> int | None:
     return feature.position if isinstance(column, Ranks) and column.distinct > 2 else None
 
 
-def _swap(task: Task, part: Source, rows: ScoreRows, back: Ints, ids: Ints, vif: float) -> _Swap:
-    feature = task.features[0]
-    value = _values(task, part, rows)[back]
+def _swap(
+    task: Task,
+    value: Floats,
+    ranks: Floats | None,
+    rows: ScoreRows,
+    order: tuple[Ints, Ints],
+    vif: float,
+) -> _Swap:
+    """Pair the rows that have a value, (n,) in the order of the hashes; `order` leads to the data's, and to X's."""
+    back, ids = order
     some = np.flatnonzero(~np.isnan(value))
-    weights = None if rows.weights is None else rows.weights[some]
-    ordered = feature.kind != "nominal" and not feature.members
-    ranks = mid_ranks(value[some], weights) if ordered else None
-    if ranks is not None and ranks.distinct <= 2:
-        ranks = None
-    first, second = paired(None if ranks is None else ranks.values, vif, rows.noise[some])
+    first, second = paired(None if ranks is None else ranks[some], vif, rows.noise[some])
     first, second = some[first], some[second]
     donors = ids.copy()
     donors[back[first]], donors[back[second]] = ids[back[second]], ids[back[first]]
     differ = value[first] != value[second]
-    moves = np.zeros(len(part), dtype=bool)
+    moves = np.zeros(len(value), dtype=bool)
     moves[back[first[differ]]] = moves[back[second[differ]]] = True
-    return _Swap(first, second, donors, moves, feature.columns, vif)
+    return _Swap(first, second, donors, moves, task.features[0].columns, vif)
 
 
 def _values(task: Task, part: Source, rows: ScoreRows) -> Floats:
@@ -304,10 +326,12 @@ def _change(bound: Bound, batch: Batch, swap: _Swap) -> Floats:
     if len(moved) == 0:
         return change
     donors = swap.donors[places]
-    if len(moved) < len(batch):
+    every = len(moved) >= _MOST * len(batch)
+    if not every:
         bound, donors = bound.some(moved), donors[moved]
     # Columns of a group borrow from the same rows, so that they move together.
     borrowed = Borrowed(donors[None])
     swapped = bound.sweep_together(dict.fromkeys(swap.columns, borrowed), 1)[:, 0]
-    change[moved] = swapped - bound.at()
+    gained = swapped - bound.at()
+    change[moved] = gained[moved] if every else gained
     return change

@@ -189,6 +189,8 @@ def _steps_that_last(bound: Bound, column: Summary, loose: Floats) -> tuple[Floa
     before, after = np.diff(values, axis=1).T
     larger = np.maximum(np.abs(before), np.abs(after))
     moves = larger > loose
-    lasts = moves & (np.abs(after - before) <= larger / 2 + 2 * loose)
+    # As steep on the other side of a kink, such as that of |x - y|, is a slope, too.
+    alike = np.abs(np.abs(after) - np.abs(before)) <= larger / 2 + 2 * loose
+    lasts = moves & alike
     smooth = 2 * np.count_nonzero(lasts) > np.count_nonzero(moves) > len(x) // 10
     return (before + after) / 2, lasts & smooth

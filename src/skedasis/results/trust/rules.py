@@ -414,7 +414,8 @@ def _of_score(effect: Effect) -> Iterator[Flag]:
         yield Flag("collinear", "note", text, name, None, {"vif": score.vif})
     if score.value > 0 and score.effective_pairs < FEW_PAIRS:
         sampled = not score.exact
-        severity: Severity = "warning" if score.pairs >= FEW_PAIRS else "note"
+        # Of all rows there are no more to ask for.
+        severity: Severity = "warning" if sampled else "note"
         fix = "Raise heterogeneity_rows" if sampled else "Use more rows if there are any"
         text = (
             f"The heterogeneity score of {name!r}, {score.value:.3g}, rests on few pairs of rows "
