@@ -82,7 +82,7 @@ def in_any_order(quantity, case, wanted, method, schema, cut):
         reduce(lambda one, two: two.merge(one), [a, b, c]),
     ):
         got = parts.read(merged)
-        for name in ("value", "heterogeneity", "score"):
+        for name in ("value", "heterogeneity"):
             near(getattr(got, name), getattr(want, name), size, name)
         for name in set(vars(want)) & {"std_error", "importance"}:
             near(getattr(got, name), getattr(want, name), size, name)

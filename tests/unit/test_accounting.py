@@ -68,8 +68,8 @@ def test_the_counts_are_those_of_the_model(method, slopes, memory, threads):
     options = {"memory": memory, "threads": threads, "progress": False}
     es = sd.explain(quantity(model, slopes), data(), method=method, **options)
     said = es.provenance
-    assert said["model_rows"] + said["check_rows"] == sum(model.rows)
-    assert said["model_calls"] + said["check_calls"] == len(model.rows)
+    assert said["model_rows"] + said["check_rows"] + said["score_rows"] == sum(model.rows)
+    assert said["model_calls"] + said["check_calls"] + said["score_calls"] == len(model.rows)
     assert said["slope_rows"] == sum(model.slope_rows)
     assert said["slope_calls"] == len(model.slope_rows)
     assert 0 < said["check_rows"] <= 128 + D * 7 * 128
@@ -160,7 +160,8 @@ def test_nothing_of_a_result_calls_the_model(tmp_path):
 def test_calls_carry_about_a_hundred_thousand_rows(method, n):
     """Neither one giant call nor hundreds of small ones."""
     model = Counted()
-    sd.explain(model, np.random.default_rng(0).normal(size=(n, 2)), [0], method=method)
+    X = np.random.default_rng(0).normal(size=(n, 2))
+    sd.explain(model, X, [0], method=method, heterogeneity_rows=0)
     calls = np.array([rows for rows in model.rows if rows > 1000])
     assert calls.max() <= 100_000
     assert calls.mean() >= 50_000

@@ -353,7 +353,7 @@ def test_every_slope_row_asks_the_model_for_a_row_besides():
     p = e.provenance
     assert (p["model_rows"], p["slope_rows"], p["slope_calls"]) == (0, 60, 1)
     assert sum(map(len, slope.seen)) == 60
-    assert sum(map(len, model.seen)) == 60 + p["check_rows"]
+    assert sum(map(len, model.seen)) == 60 + p["check_rows"] + p["score_rows"]
 
 
 def test_a_loss_costs_no_model_row_more_than_its_prediction():

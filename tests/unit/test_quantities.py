@@ -611,5 +611,5 @@ def test_a_poisson_regression_is_explained_on_its_own_scale():
     model = fit(PoissonRegressor(), np.exp(TARGET / 10), standard)
     e = sd.explain(model, standard, 0, method=sd.RHALE())
     log = sd.explain(lambda X: np.log(model.predict(X)), standard, 0, method=sd.RHALE())
-    assert e.score > 100 * max(log.score, 1e-12)
+    assert e.heterogeneity_score > 100 * max(log.heterogeneity_score, 1e-12)
     assert rise(log) == pytest.approx(model.coef_[0] * np.ptp(standard[:, 0]), rel=1e-7)

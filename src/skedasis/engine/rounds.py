@@ -124,7 +124,7 @@ def _checked(effect: Effect, bound: Bound, task: Task, weights: Any) -> SlopeChe
     if bins is None or len(bins) == 0:
         return SlopeCheck(0.0, 0.0, 0)
     x = bound.column(j)
-    cells = Cells(np.append(bins.left, bins.right[-1:]), effect.spec.closed)
+    cells = Cells(np.append(bins.low, bins.high[-1:]), effect.spec.closed)
     cell = cells.locate(x)
     inside = np.flatnonzero(cell >= 0)
     if len(inside) < len(x):

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from skedasis.data.times import TimeAxis
 from skedasis.typing import Floats
 
 NOISE = 1e-9
@@ -44,8 +45,8 @@ def beside(value: float, largest: float) -> str:
     return "≈ 0" if 0 < abs(value) < NOISE * largest else number(value)
 
 
-def places(values: Floats) -> list[str]:
-    """Return places on an axis, with as many digits as keep neighbours apart.
+def places(values: Floats, time: TimeAxis | None = None) -> list[str]:
+    """Return places on an axis, with as many digits as keep neighbours apart; those on a time axis as times.
 
     Examples
     --------
@@ -53,6 +54,8 @@ def places(values: Floats) -> list[str]:
     >>> places(np.array([19.0, 24.5, 79.0])), places(np.array([1.7e9, 1.7e9 + 0.25]))
     (['19.0', '24.5', '79.0'], ['1,700,000,000.00', '1,700,000,000.25'])
     """
+    if time is not None:
+        return time.texts(values)
     steps = np.diff(np.unique(values[np.isfinite(values)]))
     if len(steps) == 0:
         return [number(float(v), 4) for v in values]

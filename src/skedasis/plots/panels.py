@@ -84,7 +84,7 @@ def picture(effect: Effect, view: View | None = None) -> Picture:
 def has_bins(effect: Effect) -> bool:
     """Return whether there are bins to be seen: of a constant feature they have no width."""
     bins = effect.bins
-    return bins is not None and len(bins) > 0 and bool(bins.right[-1] > bins.left[0])
+    return bins is not None and len(bins) > 0 and bool(bins.high[-1] > bins.low[0])
 
 
 def on_shared_scales(panels: Sequence[Panel]) -> list[Panel]:
@@ -124,8 +124,8 @@ def slopes(effect: Effect, *, per_sd: bool = False, across: int = ACROSS) -> Pan
     factor = about.spread if per_sd and not means else 1.0
     y, cell, weight = _local(effect, bins)
     s = common.Spread(
-        bins.left,
-        bins.right,
+        bins.low,
+        bins.high,
         factor * bins.effect,
         factor * bins.std,
         bins.trusted,
@@ -139,12 +139,12 @@ def slopes(effect: Effect, *, per_sd: bool = False, across: int = ACROSS) -> Pan
         named = (shortened(about.quantity, 40), about.unit)
         panel = common.spread_panel(x, named, s, common.MEANS_OF["bin"], zero=False)
     else:
-        per = about.feature.unit or shortened(about.feature.name, 24)
+        per = shortened(about.feature.per, 24)
         unit = f"{about.unit or shortened(about.quantity, 24)} per {per}"
         named = ("slope per sd", about.unit) if per_sd else ("slope", unit)
         texts = ("mean slope", "± std of slopes", "local effects")
         panel = common.spread_panel(x, named, s, texts, zero=True)
-    words = common.words(bins.count, (bins.left + bins.right) / 2, x, across)
+    words = common.words(bins.count, (bins.low + bins.high) / 2, x, across)
     return replace(panel, hatches=tuple(common.hatches(bins)), words=words)
 
 
@@ -184,13 +184,13 @@ def _curve(
     around: tuple[str, str],
 ) -> Panel:
     """Return the panel of a curve with its bands."""
-    x, value = drawn(effect.bins, effect.x, effect.value)
-    std = np.interp(x, effect.x, effect.heterogeneity)
+    x, value = drawn(effect.bins, effect.points, effect.value)
+    std = np.interp(x, effect.points, effect.heterogeneity)
     bands = (
         Band(x, value - std, value + std, "heterogeneity", spread),
         common.interval(effect, view),
     )
-    marked = np.searchsorted(x, effect.x) if len(x) > len(effect.x) else None
+    marked = np.searchsorted(x, effect.points) if len(x) > len(effect.points) else None
     point = common.aside(effect, view.level)
     return Panel(
         common.horizontal(effect),
@@ -211,7 +211,7 @@ def _local(effect: Effect, bins: BinStats) -> tuple[Floats, Ints, Floats]:
     rows, cells = effect.rows, effect.cells
     if rows is None or rows.effect is None or cells is None or rows.effect.ndim != 1:
         return np.zeros(0), np.zeros(0, dtype=np.int64), np.zeros(0)
-    cell = Cells(np.append(bins.left, bins.right[-1]), cells.closed).locate(rows.x)
+    cell = Cells(np.append(bins.low, bins.high[-1]), cells.closed).locate(rows.x)
     weight = np.ones(len(rows)) if rows.weight is None else rows.weight
     there = (cell >= 0) & (weight > 0) & np.isfinite(rows.effect)
     y, cell = rows.effect[there], cell[there]
@@ -220,11 +220,11 @@ def _local(effect: Effect, bins: BinStats) -> tuple[Floats, Ints, Floats]:
         y = y - own + bins.effect[cell]
     else:
         # About the line, as the bin's std is.
-        y = y - bins.trend[cell] * (rows.x[there] - ((bins.left + bins.right) / 2)[cell])
+        y = y - bins.trend[cell] * (rows.x[there] - ((bins.low + bins.high) / 2)[cell])
     return y, cell, weight[there]
 
 
 def _counts(bins: BinStats, x: Axis) -> Panel:
     height = bins.count.astype(float)
     y = Axis("rows", None, 0.0, float(height.max(initial=0.0)), 0.0)
-    return Panel(x, y, bars=Bars(bins.left, bins.right, height))
+    return Panel(x, y, bars=Bars(bins.low, bins.high, height))

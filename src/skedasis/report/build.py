@@ -214,7 +214,7 @@ def _save(story: Story, folder: Path, progress: bool | None) -> list[Path]:
             bar.advance()
             for feature in story.features:
                 # A feature that takes one value has nothing to show.
-                if len(told.rhale[feature].x) > 1:
+                if len(told.rhale[feature].points) > 1:
                     save(told.name, pictures.of_rhale(told, feature))
                     save(told.name, pictures.of_pdp(told, feature))
                 bar.advance()

@@ -46,7 +46,7 @@ def of_rhale(told: Told, feature: str) -> Caption:
     method = effect.spec.method
     if effect.levels is not None:
         said = (words.course(effect, ""), words.scatter(effect), words.missing(effect))
-        at = count(len(effect.x), "level")
+        at = count(len(effect.points), "level")
         text = (
             f"{method} at each level: the average effect and how rows stray from it; "
             "below, the steps from level to level."

@@ -68,7 +68,7 @@ def of_feature(told: Told, feature: str, ident: str) -> list[Shown]:
     list of Shown
         Nothing for a feature that takes one value.
     """
-    if len(told.rhale[feature].x) < 2:
+    if len(told.rhale[feature].points) < 2:
         return []
     made = [
         _effect(told.rhale[feature], captions.of_rhale(told, feature), f"{ident}-rhale"),

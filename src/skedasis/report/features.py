@@ -77,9 +77,14 @@ def _of_model(told: Told, feature: str, ident: str) -> dict[str, Any]:
         "doubts": words.doubts(rhale, objected=any(f.kind in FEW for f in flags)),
         "flags": _flags(flags, feature),
         "parts": "bins" if rhale.levels is None else "levels",
-        "tables": words.numbers(rhale, told.axis, unit or f"unit of {named(feature)}"),
+        "tables": words.numbers(rhale, told.axis, _per(rhale, unit, feature)),
         "code": _code(told, feature),
     }
+
+
+def _per(effect: Effect, unit: str, feature: str) -> str:
+    """Return what slopes are given per."""
+    return "day" if effect.time is not None else unit or f"unit of {named(feature)}"
 
 
 def _flags(found: Sequence[Flag], feature: str) -> dict[str, list[str]]:

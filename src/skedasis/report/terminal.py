@@ -51,13 +51,15 @@ def numbers(effect: Effect) -> Lines:
         return _table(title, _ended(caption, effect), heads, rows)
     rows = words.bins_table(effect)
     middle = "mean" if effect.spec.local == "values" else "mean slope"
+    if effect.time is not None and middle == "mean slope":
+        middle = "mean slope per day"
     names: Sequence[str] = ("from", "to", "rows", middle, "std", "standard error", "")
     if not any(row[-1] for row in rows):
         names, rows = names[:-1], [row[:-1] for row in rows]
     if not rows:
-        some = np.unique(np.linspace(0, len(effect.x) - 1, 12).astype(int))
+        some = np.unique(np.linspace(0, len(effect.points) - 1, 12).astype(int))
         columns = (effect.value, effect.heterogeneity, effect.std_error)
-        at = places(effect.x[some])
+        at = places(effect.points[some], effect.time)
         rows = [
             (where, *(number(float(c[j])) for c in columns))
             for where, j in zip(at, some, strict=True)

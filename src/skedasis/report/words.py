@@ -24,6 +24,7 @@ from skedasis.report.numbers import (
 from skedasis.report.story.told import Told
 from skedasis.results.effect import Effect
 from skedasis.results.parts import BinStats
+from skedasis.results.trend import drawn
 from skedasis.typing import Floats
 
 LEVEL = 0.95
@@ -45,10 +46,10 @@ def against(effect: Effect) -> float | None:
     rows, bins = effect.rows, effect.bins
     if rows is None or rows.effect is None or bins is None or len(bins) == 0:
         return None
-    edges = np.concatenate([bins.left, bins.right[-1:]])
+    edges = np.concatenate([bins.low, bins.high[-1:]])
     side = "right" if effect.spec.closed == "left" else "left"
     place = np.clip(np.searchsorted(edges, rows.x, side) - 1, 0, len(bins) - 1)
-    mean = bins.effect[place] + bins.trend[place] * (rows.x - (bins.left + bins.right)[place] / 2)
+    mean = bins.effect[place] + bins.trend[place] * (rows.x - (bins.low + bins.high)[place] / 2)
     opposite = rows.effect * np.sign(np.nan_to_num(mean)) < 0
     return float(np.average(opposite, weights=rows.weight)) if len(rows) else None
 
@@ -57,11 +58,11 @@ def course(effect: Effect, unit: str) -> str:
     """Say how the curve goes: up, down, or both; or which levels stand highest and lowest."""
     if effect.levels is not None:
         return levels.course(effect, effect.levels)
-    x, value = effect.path()
+    x, value = drawn(effect.bins, effect.points, effect.value)
     x, value = x[np.isfinite(value)], value[np.isfinite(value)]
     if len(x) < 2:
         return "It takes a single value in these rows: there is no effect to see."
-    low, high = places(x[[0, -1]])
+    low, high = places(x[[0, -1]], effect.time)
     total, path = float(value[-1] - value[0]), float(np.abs(np.diff(value)).sum())
     where = f"Between {low} and {high}{' ' + unit if unit else ''}"
     way = "rises" if total > 0 else "falls"
@@ -70,7 +71,7 @@ def course(effect: Effect, unit: str) -> str:
     if abs(total) > 0.9 * path:
         return f"{where} the average effect {way} by {number(abs(total))}."
     ends = np.array([x[value.argmin()], x[value.argmax()]])
-    lowest, highest = places(ends)
+    lowest, highest = places(ends, effect.time)
     return (
         f"{where} the average effect moves by {number(float(np.ptp(value)))}, lowest at {lowest} and highest at "
         f"{highest}; from end to end it {way} by {number(abs(total))}."
@@ -122,7 +123,7 @@ def certainty(rhale: Effect, ale: Effect) -> str:
     """Say how well the average curve is known, and how far two ways to compute it differ."""
     lower, upper = rhale.interval(LEVEL)
     half = (upper - lower)[np.isfinite(upper - lower)] / 2
-    if len(half) == 0 or len(rhale.x) < 2:
+    if len(half) == 0 or len(rhale.points) < 2:
         return ""
     widest = number(float(half.max()), 2)
     text = f"Where it is least certain, the average lies within ±\u202f{widest} ({percent(LEVEL)} interval)."
@@ -131,7 +132,7 @@ def certainty(rhale: Effect, ale: Effect) -> str:
     shifted = aligned(ale, rhale)
     there = np.isfinite(shifted)
     if there.any():
-        apart = np.abs(shifted - rhale(ale.x))[there].max()
+        apart = np.abs(shifted - rhale.at(ale.points))[there].max()
         text += f" ALE differs from it by at most {number(float(apart), 2)}."
     return text
 
@@ -141,10 +142,10 @@ def aligned(ale: Effect, rhale: Effect) -> Floats:
 
     Each is centred by its own bins; what there is to compare are their shapes.
     """
-    value = np.where(np.isfinite(rhale(ale.x)), ale.value, np.nan)
-    x = ale.x if rhale.rows is None else rhale.rows.x
+    value = np.where(np.isfinite(rhale.at(ale.points)), ale.value, np.nan)
+    x = ale.points if rhale.rows is None else rhale.rows.x
     weight = None if rhale.rows is None else rhale.rows.weight
-    gap = ale(x) - rhale(x)
+    gap = ale.at(x) - rhale.at(x)
     there = np.isfinite(gap)
     if not there.any():
         return value
@@ -336,7 +337,7 @@ def numbers(effect: Effect, axis: str, per: str) -> list[Numbers]:
         The quantity with its unit, and what slopes are given per.
     """
     if effect.levels is not None:
-        return levels.tables(effect, effect.levels, axis) if len(effect.x) > 1 else []
+        return levels.tables(effect, effect.levels, axis) if len(effect.points) > 1 else []
     rows = bins_table(effect)
     heads = (
         *(("From", False), ("To", False), ("Rows", False), ("Mean slope", False)),
@@ -351,7 +352,7 @@ def bins_table(effect: Effect) -> list[tuple[str, ...]]:
     bins = effect.bins
     if bins is None or len(bins) == 0 or effect.levels is not None:
         return []
-    edges = places(np.concatenate([bins.left, bins.right[-1:]]))
+    edges = places(np.concatenate([bins.low, bins.high[-1:]]), effect.time)
     remarks = [
         "empty" if empty else "" if trusted else "not to be trusted"
         for empty, trusted in zip(bins.empty, bins.trusted, strict=True)

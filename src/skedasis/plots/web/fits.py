@@ -245,7 +245,7 @@ def _stretches(found: EffectOfModels, panel: Panel, x: Floats) -> tuple[list[str
     unit = found.about.feature.unit
     after = f" {shortened(unit, 30)}" if unit else ""
     low, high = panel.x.range
-    names = [f"{shortened(found.feature, LONG)} = {t}{after}" for t in places(x)]
+    names = [f"{shortened(found.feature, LONG)} = {t}{after}" for t in places(x, found.time)]
     return names, [low, *((x[:-1] + x[1:]) / 2).tolist(), high]
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
+from skedasis.data.times import TimePoints
 from skedasis.plots.numbers import beside, places
 from skedasis.plots.web.svg import joined, tag
 
@@ -76,6 +77,8 @@ def _row(cells: Sequence[str], written: Sequence[tuple[list[str], bool]]) -> Mar
 
 def _cells(name: str, column: Sequence[Any]) -> tuple[list[str], bool]:
     """Return a column as text, and whether it was text."""
+    if isinstance(column, TimePoints):
+        return column.texts(), True
     values = np.asarray(column)
     if values.dtype.kind == "b":
         return ["yes" if v else "no" for v in values.tolist()], True

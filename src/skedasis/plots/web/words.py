@@ -45,7 +45,7 @@ def _said(effect: Effect, line: Line, chosen: list[int]) -> dict[int, str]:
     if effect.levels is None:
         unit = effect.about.feature.unit
         after = f" {shortened(unit, 30)}" if unit else ""
-        texts = [f"{t}{after}" for t in places(line.x[chosen])]
+        texts = [f"{t}{after}" for t in places(line.x[chosen], effect.time)]
     else:
         shown = Places.of(effect.about.feature, effect.levels, len(line.x)).shown
         texts = [shortened(effect.levels.labels[shown[i]], LONG) for i in chosen]

@@ -9,6 +9,7 @@ import numpy as np
 
 from skedasis.data.given import as_source
 from skedasis.data.levels import TooManyLevels
+from skedasis.data.ranges import OutOfRange
 from skedasis.data.schema import Feature
 from skedasis.data.source import Source
 from skedasis.engine.choose import Choice
@@ -160,7 +161,10 @@ def _chosen(source: Source, wanted: Any, groups: Any) -> tuple[list[Feature], li
     empty = [f.name for f in features if _empty(source, f)] if wanted is None else []
     if len(empty) == len(features):
         empty = []  # nothing would be left: the first one's error says it
-    others = [f for f in features if f.name not in empty]
+    beyond = [] if wanted is not None else [f.name for f in features if _out_of_range(source, f)]
+    if len(empty) + len(beyond) == len(features):
+        beyond = []  # likewise
+    others = [f for f in features if f.name not in (*empty, *beyond)]
     left_out = [f.name for f in others if _countless(source, f)] if wanted is None else []
     if len(left_out) == len(others):
         raise UnsupportedError(
@@ -172,7 +176,25 @@ def _chosen(source: Source, wanted: Any, groups: Any) -> tuple[list[Feature], li
             )
         )
     remarks = [f"Left out, having no value in any row: {listed(empty, 20)}."] if empty else []
+    if beyond:
+        remarks.append(
+            f"Left out, having numbers that are too large, or too near one another, to compute with: "
+            f"{listed(beyond, 20)}. The model still uses them."
+        )
     return [f for f in others if f.name not in left_out], left_out, remarks
+
+
+def _out_of_range(source: Source, feature: Feature) -> bool:
+    """Return whether a feature has numbers with which float64 cannot compute."""
+    if feature.categorical or len(feature.columns) > 1:
+        return False
+    try:
+        source.column(feature.position)
+    except OutOfRange:
+        return True
+    except DataError:
+        return False
+    return False
 
 
 def _empty(source: Source, feature: Feature) -> bool:

@@ -51,7 +51,9 @@ def _ends(effects: Effects, of: Literal["importance", "score"], seed: int) -> En
     """Return the ends of all features' intervals; None where there is none."""
     ends: dict[str, tuple[float, float] | None] = dict.fromkeys(effects)
     for large in (False, True):
-        some = {n: e for n, e in effects.items() if len(e.x) > 1 and (_rows(e) > ROWS) == large}
+        some = {
+            n: e for n, e in effects.items() if len(e.points) > 1 and (_rows(e) > ROWS) == large
+        }
         for name, (low, high) in _bootstrap(some, of, seed, "moments" if large else None).items():
             if np.isfinite([low, high]).all():
                 ends[name] = float(low), float(high)

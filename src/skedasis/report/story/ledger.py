@@ -178,7 +178,7 @@ def at_rows(effect: Effect, source: Source) -> Floats:
         observed = place >= 0
     else:
         x = _numbers(feature, source)
-        value, observed = effect(x), np.isfinite(x)
+        value, observed = effect.at(x), np.isfinite(x)
     point = effect.missing_point
     missing = 0.0 if point is None or not np.isfinite(point.value) else point.value
     return np.where(observed, np.nan_to_num(value), missing)
@@ -195,11 +195,16 @@ def surface_at_rows(surface: Surface, source: Source) -> Floats:
         # What stands for rows of no level is no level itself; None would be that of missing values.
         names = np.array([*labels, object()], dtype=object)
         x.append(names[_places(labels, about.feature, source)])
-    return np.nan_to_num(surface(*x))
+    return np.nan_to_num(surface.at(*x))
 
 
 def _numbers(feature: Feature, source: Source) -> Floats:
-    return source.table.column(feature.position, source.row_id)
+    x, own = (
+        source.table.column(feature.position, source.row_id),
+        source.features[feature.position].time,
+    )
+    # Other rows may begin on another day.
+    return x if feature.time is None or own is None else own.onto(feature.time, x)
 
 
 def _places(labels: Sequence[str], feature: Feature, source: Source) -> Any:

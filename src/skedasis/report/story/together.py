@@ -123,7 +123,7 @@ def candidates(effects: Sequence[Effects]) -> list[str]:
 
 def _drawable(effect: Effect) -> bool:
     few = effect.levels is None or len(effect.levels) <= LEVELS
-    return len(effect.x) > 1 and few and math.isfinite(effect.score)
+    return len(effect.points) > 1 and few and math.isfinite(effect.score)
 
 
 def _affordable(rows: int) -> int:

@@ -154,7 +154,7 @@ def _effects(
     rhale = Effects(
         {n: (levels if n in levels else steps)[n] for n in names}, (steps or levels).provenance
     )
-    top = [r.feature for r in rhale.ranking() if len(rhale[r.feature].x) > 1][:FEATURES]
+    top = [r.feature for r in rhale.ranking() if len(rhale[r.feature].points) > 1][:FEATURES]
     pdp = asked.effects(PDP(ice=ice), top, certain, **options).get(None, Effects({}))
     return rhale, pdp
 

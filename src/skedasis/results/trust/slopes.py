@@ -63,7 +63,7 @@ def slope_check(effect: Effect, x: Floats, rise: Floats, weight: Floats | None) 
     limit = _SHARE * float(np.hypot(effect.importance, 0.0 if np.isnan(score) else score))
     if bins is None or len(bins) == 0 or len(x) == 0:
         return SlopeCheck(0.0, limit, 0)
-    edges = np.append(bins.left, bins.right[-1:])
+    edges = np.append(bins.low, bins.high[-1:])
     side = "right" if effect.spec.closed == "left" else "left"
     cell = np.clip(np.searchsorted(edges, x, side) - 1, 0, len(bins) - 1)
     seen = Moments.of(rise, cell, len(bins), weight)
