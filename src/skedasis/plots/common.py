@@ -12,7 +12,7 @@ from skedasis.plots.marks import Apart, Band, Hatch, Panel, Steps, Word
 from skedasis.plots.scale import Axis, extent, shortened
 from skedasis.plots.view import ACROSS, BELOW, BESIDE, OWN_TICKS, View
 from skedasis.resample import t_interval
-from skedasis.results.effect import TRUSTED_ROWS, BinStats, Effect
+from skedasis.results.effect import TRUSTED_ROWS, BinStats, Effect, Rows
 from skedasis.results.trend import drawn
 from skedasis.typing import Bools, Floats, Ints
 
@@ -126,6 +126,25 @@ def missing(effect: Effect) -> tuple[str, ...]:
     if effect.levels is not None and effect.about.feature.kind == "nominal":
         return ()
     return (f"{counted(effect.missing, 'row')} missing",) if effect.missing else ()
+
+
+def edges(bins: BinStats) -> Floats:
+    """Return the edges of bins, (K + 1,)."""
+    return np.append(bins.low, bins.high[-1:])
+
+
+def stepped(effect: Effect) -> bool:
+    """Return whether local effects are rises across bins, because the model is a step function."""
+    return effect.spec.local == "steps"
+
+
+def local_effects(rows: Rows | None) -> Floats | None:
+    """Return one local effect for each kept row of a numeric feature, (n,); None where these are not known.
+
+    The one place that reads them. Of levels rows keep two steps each, down and up.
+    """
+    local = None if rows is None else rows.local
+    return local if local is not None and local.ndim == 1 else None
 
 
 def rug(effect: Effect) -> density.Rug | None:

@@ -45,6 +45,26 @@ def beside(value: float, largest: float) -> str:
     return "≈ 0" if 0 < abs(value) < NOISE * largest else number(value)
 
 
+def with_error(value: float, error: float, largest: float = 0.0) -> str:
+    r"""Return a number with its standard error.
+
+    Parameters
+    ----------
+    value, error : float
+        An error that is zero or not finite is left out.
+    largest : float
+        What the number stands beside; see `beside`.
+
+    Examples
+    --------
+    >>> with_error(2.4137, 0.1234), with_error(31.3, 2.46), with_error(0.0, 0.0)
+    ('2.41 ±\u202f0.12', '31.3 ±\u202f2.5', '0')
+    """
+    if not 0 < error < math.inf or abs(value) < NOISE * largest:
+        return beside(value, largest)
+    return f"{beside(value, largest)} ±\u202f{number(error, 2)}"
+
+
 def places(values: Floats, time: TimeAxis | None = None) -> list[str]:
     """Return places on an axis, with as many digits as keep neighbours apart; those on a time axis as times.
 

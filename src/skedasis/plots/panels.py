@@ -150,10 +150,10 @@ def slopes(effect: Effect, *, per_sd: bool = False, across: int = ACROSS) -> Pan
 
 def _accumulated(effect: Effect, bins: BinStats, view: View) -> Panel:
     notes = _notes(effect, bins)
-    if effect.spec.local == "steps":
-        notes = (*notes, "slopes are secants")
+    if common.stepped(effect):
+        notes = (*notes, "slopes are rises across bins")
     return _curve(
-        effect, view, "± heterogeneity (STD)", "average effect", notes, ("effect on ", "")
+        effect, bins, view, "± heterogeneity (STD)", "average effect", notes, ("effect on ", "")
     )
 
 
@@ -161,7 +161,8 @@ def _marginal(effect: Effect, bins: BinStats, view: View) -> Panel:
     """Return the panel of an M-plot: means of rows as they are, which are no effect."""
     after = " minus its mean" if effect.spec.center == "mean" else ""
     label = f"mean {shortened(effect.about.quantity, 24)} in the bin"
-    return _curve(effect, view, "± std within the bin", label, _notes(effect, bins), ("", after))
+    notes = _notes(effect, bins)
+    return _curve(effect, bins, view, "± std within the bin", label, notes, ("", after))
 
 
 def _notes(effect: Effect, bins: BinStats) -> tuple[str, ...]:
@@ -177,6 +178,7 @@ def _notes(effect: Effect, bins: BinStats) -> tuple[str, ...]:
 
 def _curve(
     effect: Effect,
+    bins: BinStats,
     view: View,
     spread: str,
     label: str,
@@ -184,13 +186,15 @@ def _curve(
     around: tuple[str, str],
 ) -> Panel:
     """Return the panel of a curve with its bands."""
-    x, value = drawn(effect.bins, effect.points, effect.value)
+    x, value = drawn(bins, effect.points, effect.value)
     std = np.interp(x, effect.points, effect.heterogeneity)
     bands = (
         Band(x, value - std, value + std, "heterogeneity", spread),
         common.interval(effect, view),
     )
-    marked = np.searchsorted(x, effect.points) if len(x) > len(effect.points) else None
+    # Of a curve on finer points than its bins only the bins' edges have marks; those of an M-plot are means.
+    finer = effect.spec.local != "values" and len(x) > len(bins) + 1
+    marked = np.flatnonzero(np.isin(x, common.edges(bins))) if finer else None
     point = common.aside(effect, view.level)
     return Panel(
         common.horizontal(effect),
@@ -200,7 +204,7 @@ def _curve(
         notes=(*notes, *common.missing(effect)),
         lines=(Line(x, value, label, vertices=True, marked=marked),),
         bands=bands,
-        hatches=tuple(common.hatches(effect.bins)) if effect.bins and has_bins(effect) else (),
+        hatches=tuple(common.hatches(bins)) if has_bins(effect) else (),
         rug=common.rug(effect),
         apart=point,
     )
@@ -208,19 +212,19 @@ def _curve(
 
 def _local(effect: Effect, bins: BinStats) -> tuple[Floats, Ints, Floats]:
     """Return the kept rows' local effects, their bins and their weights."""
-    rows, cells = effect.rows, effect.cells
-    if rows is None or rows.effect is None or cells is None or rows.effect.ndim != 1:
+    rows, cells, local = effect.rows, effect.cells, common.local_effects(effect.rows)
+    if rows is None or local is None or cells is None:
         return np.zeros(0), np.zeros(0, dtype=np.int64), np.zeros(0)
-    cell = Cells(np.append(bins.low, bins.high[-1]), cells.closed).locate(rows.x)
+    cell = Cells(common.edges(bins), cells.closed).locate(rows.x)
     weight = np.ones(len(rows)) if rows.weight is None else rows.weight
-    there = (cell >= 0) & (weight > 0) & np.isfinite(rows.effect)
-    y, cell = rows.effect[there], cell[there]
-    if not effect.spec.pointwise:
-        own = effect.moments[LOCAL].mean[cells.locate(rows.x[there])]
-        y = y - own + bins.effect[cell]
-    else:
+    there = (cell >= 0) & (weight > 0) & np.isfinite(local)
+    y, cell = local[there], cell[there]
+    if effect.spec.pointwise:
         # About the line, as the bin's std is.
         y = y - bins.trend[cell] * (rows.x[there] - ((bins.low + bins.high) / 2)[cell])
+    elif effect.spec.local not in ("steps", "value_steps"):  # those are rises across whole bins
+        own = effect.moments[LOCAL].mean[cells.locate(rows.x[there])]
+        y = y - own + bins.effect[cell]
     return y, cell, weight[there]
 
 

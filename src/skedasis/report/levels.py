@@ -48,7 +48,7 @@ def course(effect: Effect, levels: LevelStats) -> str:
     if np.nanmax(value) - np.nanmin(value) == 0:
         return f"Its {len(levels):,} levels do not differ: the average effect is flat."
     return (
-        f"Of its {len(levels):,} levels {_highest(levels, value)} what the model says most, by "
+        f"Of its {len(levels):,} levels {_highest(levels, value)} the prediction most, by "
         f"{number(float(np.nanmax(value)))}, and {_highest(levels, -value, 'lower')} it most, by "
         f"{number(-float(np.nanmin(value)))}, compared with the mean over the rows."
     )

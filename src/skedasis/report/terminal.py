@@ -8,6 +8,7 @@ import numpy as np
 from rich.markup import escape
 from rich.table import Table as Lines
 
+from skedasis.plots.multiples import heterogeneity
 from skedasis.report import levels, words
 from skedasis.report.numbers import count, number, places
 from skedasis.report.story import Told
@@ -19,7 +20,7 @@ LINES = 40
 
 
 def ranking(told: Told) -> Lines:
-    """Return a ranking for a terminal: feature, importance, heterogeneity, bins, rows not to be trusted."""
+    """Return a ranking for a terminal: feature, importance, heterogeneity score, bins, rows not to be trusted."""
     kinds = {e.about.feature.kind for e in told.rhale.values()}
     method = "ALE" if kinds == {"nominal"} else "RHALE"
     besides = " (ALE where levels have no order)" if "nominal" in kinds and len(kinds) > 1 else ""
@@ -28,18 +29,18 @@ def ranking(told: Told) -> Lines:
     table.add_column("feature", overflow="fold")
     some = any(e.levels is not None for e in told.rhale.values())
     parts = "bins or levels" if some else "bins"
-    for heading in ("importance", "heterogeneity", parts, "rows not to be trusted"):
+    for heading in ("importance", "heterogeneity score", parts, "rows not to be trusted"):
         table.add_column(heading, justify="right")
     for line in words.ranking(told):
         feature = escape(line.feature)
-        table.add_row(feature, line.importance, line.heterogeneity, line.bins, line.untrusted)
+        table.add_row(feature, line.importance, line.heterogeneity_score, line.bins, line.untrusted)
     return table
 
 
 def numbers(effect: Effect) -> Lines:
     """Return an effect's numbers for a terminal: its bins, its levels, or some points of its grid."""
     title = f"{effect.spec.method} of {effect.about.feature.axis} on {effect.about.axis}"
-    caption = f"importance {number(effect.importance)}, heterogeneity {number(effect.score)}"
+    caption = f"importance {number(effect.importance)}, {heterogeneity(effect)}"
     if effect.levels is not None:
         some = levels.most_rows(effect.levels.count, LINES)
         rows = levels.level_rows(effect, effect.levels, some)

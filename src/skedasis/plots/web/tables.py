@@ -104,8 +104,9 @@ def records(lines: Iterable[Any], *, leave: Sequence[str] = ()) -> dict[str, lis
     Examples
     --------
     >>> from skedasis.results.effects import Rank
-    >>> records([Rank("a", 1.0, 0.5, 4, 0, 0)], leave=["bins", "missing"])
-    {'feature': ['a'], 'importance': [1.0], 'heterogeneity': [0.5], 'untrusted_rows': [0]}
+    >>> records([Rank("a", 1.0, 0.5, 0.1, 4, 0, 0)], leave=["bins", "missing"])
+    {'feature': ['a'], 'importance': [1.0], 'heterogeneity_score': [0.5], 'heterogeneity_score_error': [0.1],
+     'untrusted_rows': [0]}
     """
     rows = list(lines)
     names = [f.name for f in fields(rows[0]) if f.name not in leave] if rows else []

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from markupsafe import Markup
 
+from skedasis.plots import common
 from skedasis.plots.levels import Places
 from skedasis.plots.marks import Band, Panel, Picture
 from skedasis.plots.numbers import beside, number, places
@@ -78,7 +79,7 @@ def some(n: int) -> list[int]:
 
 def _bins(effect: Effect, bins: BinStats) -> list[Hit]:
     """Say of each bin its ends, its rows and its slope; of an M-plot its mean."""
-    edges = places(np.append(bins.low, bins.high[-1:]), effect.time)
+    edges = places(common.edges(bins), effect.time)
     means = effect.spec.local == "values"
     unit = _unit(effect.about.feature.unit)
     largest = float(np.nanmax(np.abs(bins.effect), initial=0.0))
@@ -99,7 +100,8 @@ def _bins(effect: Effect, bins: BinStats) -> list[Hit]:
 
 def _slopes(effect: Effect, bins: BinStats, k: int, largest: float) -> list[str]:
     """Say how the effect changes in a bin."""
-    start, end = effect.value[k], effect.value[k + 1]
+    # The curve may have more points than the bins have edges.
+    start, end = effect.at(np.array([bins.low[k], bins.high[k]]))
     top = float(np.nanmax(np.abs(effect.value), initial=0.0))
     lines = [f"effect {beside(start, top)} → {beside(end, top)}{_unit(effect.about.unit)}"]
     per = " per day" if effect.time is not None else ""

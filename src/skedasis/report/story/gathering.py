@@ -55,14 +55,15 @@ def gather(
         A sentence about each model, by its name.
     pairs : int
         How many surfaces of pairs to keep of each model: the strongest by second-order ALE among pairs of the five
-        features in which rows differ most. 0 looks for none.
+        features with the largest heterogeneity scores. 0 computes none.
     rows : bool
         False keeps no row and no individual curve in any result.
     uncertainty : bool
         Whether to explain the entropy of models that have a predictive distribution, and to diagnose them where labels
         are given.
     **options
-        ``seed``, ``memory``, ``keep``, ``threads``, ``progress``, ``tree``: as in `skedasis.explain`.
+        ``seed``, ``memory``, ``keep``, ``threads``, ``progress``, ``tree``, ``heterogeneity_rows``: as in
+        `skedasis.explain`.
 
     Returns
     -------
@@ -76,9 +77,9 @@ def gather(
     Notes
     -----
     All features that share a method do so in one pass. In model rows, of N rows and d features: RHALE 2 N d (N slope
-    rows where there are slopes), ALE 2 N d, PDP 50 N d, M-plots N, predictions N, at most ten pairs 4 N each (fewer
-    where they would cost more than 2,000,000), the entropy at most 52 · 2,000 d and the diagnosis 2,000 (1 + 5 d). Of
-    trees that are walked all but the predictions are free.
+    rows where there are slopes), the heterogeneity scores of n rows n (d + 2), ALE 2 N d, PDP 50 N d, M-plots N,
+    predictions N, at most ten pairs 4 N each (fewer where they would cost more than 2,000,000), the entropy at most
+    2,000 (53 d + 3) and the diagnosis 2,000 (1 + 5 d). Of trees that are walked all but the predictions are free.
     """
     _check(pairs, rows, uncertainty)
     quantities = _named(models)
