@@ -55,10 +55,14 @@ def rebinned(effect: Effect, bins: Binning | int) -> Effect:
         For results without bins, steps of a nominal feature, and cells that would have to be cut.
     """
     if effect.levels is not None:
-        return _regrouped(effect, effect.levels, bins)
-    if effect.cells is None or effect.bins is None:
+        found = _regrouped(effect, effect.levels, bins)
+    elif effect.cells is None or effect.bins is None:
         raise _without_bins(effect)
-    return _recut(effect, effect.cells, bins) if len(effect.cells) else effect
+    elif len(effect.cells) == 0:
+        return effect
+    else:
+        found = _recut(effect, effect.cells, bins)
+    return replace(found, swap_score=effect.swap_score)  # it rests on no bins
 
 
 def _without_bins(effect: Effect) -> UnsupportedError:
