@@ -111,6 +111,8 @@ class FrameTable:
         if series.dtype == nw.Object:
             return to_float(series.to_list())
         try:
+            if series.dtype.is_integer():  # Arrow casts no integers that float64 rounds
+                return to_float(series.to_numpy())
             return to_float(series.cast(nw.Float64).to_numpy())
         except Exception as error:  # each library has its own for text that is no number
             raise ValueError(str(error)) from error

@@ -15,7 +15,7 @@ from skedasis.results.spec import About, Spec
 from skedasis.typing import Json
 
 _PLAIN = ("value", "heterogeneity", "std_error", "freedom")
-_LATER = {"trend", "time"}
+_LATER = {"trend", "time", "across"}
 _EARLIER = {"low": "left", "high": "right"}
 """What fields of parts were called then."""
 """What parts have today and had not then."""
