@@ -242,7 +242,7 @@ def _from_cells(
 def _reread(effect: Effect, cells: Cells, scheme: Binning, spec: Spec) -> Effect:
     """Return other bins for a curve that stands on all cells: unions of these."""
     if isinstance(scheme, Optimal) and scheme.by_risk:
-        kept = chosen_for_reading(effect, effect.swap_score)
+        kept = chosen_for_reading(_centred(effect, cells), effect.swap_score)
     elif isinstance(scheme, (Optimal, Greedy)):
         fine = effect.moments[LOCAL]
         kept = scheme.choose(cells, fine, spread_of(spec, _largest(fine)))
@@ -278,6 +278,14 @@ def _reread(effect: Effect, cells: Cells, scheme: Binning, spec: Spec) -> Effect
     return replace(result, rows=_without_rises(result.rows)).with_provenance(
         {"rebinned_note": note}
     )
+
+
+def _centred(effect: Effect, cells: Cells) -> Effect:
+    """Return the curve on all cells, centred by its mean: as bins were chosen when it was explained."""
+    spec, every = replace(effect.spec, center="mean"), np.arange(len(cells.edges))
+    if effect.values is None:
+        return accumulate(cells, effect.moments, every, spec, effect.about, None)
+    return accumulate_values(effect.values, cells, effect.moments, every, spec, effect.about, None)
 
 
 def _without_rises(rows: Rows | None) -> Rows | None:
