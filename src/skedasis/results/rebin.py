@@ -158,8 +158,7 @@ def _from_rows(
     axis = Moments.of(rows.x[inside], cell[inside], len(cells), w, like=gathered)
     largest = float(np.abs(local[inside]).max(initial=0.0))
     spec = replace(spec, closed=cells.closed)
-    by_value = {k: m for k, m in effect.moments.items() if k in (UP, DOWN, BOTH)}
-    moments = {LOCAL: gathered, AXIS: axis, **by_value}
+    moments = {LOCAL: gathered, AXIS: axis, **_by_value(effect, rows, inside)}
     whole = spec.local == "integer_steps"
     spread = spread_of(spec, largest)
     found = chosen_bins(scheme, cells, moments, spec, spread, rows, whole=whole)
@@ -167,6 +166,21 @@ def _from_rows(
     # Rows beyond the first edges were not kept: they stay outside.
     outside = effect.provenance.get("rows_outside", 0) + len(rows) - int(inside.sum())
     return result.with_provenance({"rows_outside": outside})
+
+
+def _by_value(effect: Effect, rows: Rows, inside: Bools) -> dict[str, Moments]:
+    """Return the moments of the steps between values, of the rows that the bins hold."""
+    if effect.values is None or rows.effect is None or inside.all():
+        return {k: m for k, m in effect.moments.items() if k in (UP, DOWN, BOTH)}
+    place, size = np.searchsorted(effect.values, rows.x[inside]), len(effect.values)
+    down, up = np.nan_to_num(rows.effect[inside]).T
+    w = None if rows.weight is None else rows.weight[inside]
+    count = Moments.of(up, place, size, w)
+    return {
+        UP: count,
+        DOWN: Moments.of(down, place, size, w, like=count),
+        BOTH: Moments.of(down + up, place, size, w, like=count),
+    }
 
 
 def _read(effect: Effect, found: Chosen, spec: Spec) -> Effect:
