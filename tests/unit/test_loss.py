@@ -225,12 +225,21 @@ def way(q, y=Y):
 
 def test_a_loss_of_a_piecewise_constant_model_is_explained_by_secants():
     for kind in (*NUMBERS, squared):
-        assert way(sd.loss(TREE, kind)) == "secants: DecisionTreeRegressor is piecewise constant"
-    assert way(sd.loss(sd.probability(FOREST)), YES).startswith("secants: RandomForest")
-    assert way(sd.loss(LINEAR, "zero_one")) == "secants: a zero-one loss is piecewise constant"
+        assert (
+            way(sd.loss(TREE, kind))
+            == "differences across bins: DecisionTreeRegressor is piecewise constant"
+        )
+    assert way(sd.loss(sd.probability(FOREST)), YES).startswith(
+        "differences across bins: RandomForest"
+    )
+    assert (
+        way(sd.loss(LINEAR, "zero_one"))
+        == "differences across bins: a zero-one loss is piecewise constant"
+    )
     logistic = LogisticRegression().fit(X, YES)
     assert (
-        way(sd.loss(logistic, unequal), YES) == "secants: predicted classes are piecewise constant"
+        way(sd.loss(logistic, unequal), YES)
+        == "differences across bins: predicted classes are piecewise constant"
     )
 
 

@@ -198,17 +198,6 @@ def test_trees_of_one_kind_and_mixed_kinds() -> None:
     assert len({len(e.x) for e in jumps.models}) == 1
 
 
-def test_secants_of_a_fold_lose_no_rise_across_cells_that_it_does_not_fill() -> None:
-    """A step where a fold has a gap of several cells: its rows see the whole step all the same."""
-    U = np.linspace(0, 1, 400)[:, None]
-    tree = DecisionTreeRegressor(max_depth=1).fit(U, (U[:, 0] > 0.5).astype(float))
-    gap = np.flatnonzero((U[:, 0] < 0.35) | (U[:, 0] > 0.65))
-    method = sd.RHALE(center="start")
-    em = sd.explain([tree, tree], U, 0, method=method, cv=[gap, np.arange(400)], correction=0)
-    for e in em.models:
-        assert e.value[-1] - e.value[0] == pytest.approx(1.0)
-
-
 def test_categorical_features_keep_levels_that_a_fold_lacks() -> None:
     T = frame(120)
     models = [of_frame, lambda T: 2 * of_frame(T)]

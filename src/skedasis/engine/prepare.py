@@ -218,7 +218,7 @@ def _plans(
             continue
         tape = Tape() if len(outputs) > 1 else None
         for label, quantity in outputs.items():
-            traits = tuple(_traits(quantity, source, c, checked, tape) for c in task.columns)
+            traits = tuple(_traits(quantity, source, c, checked, tape, task) for c in task.columns)
             known = traits[0] if len(traits) == 1 else traits
             common = agreed.get((label, task.key))
             plans[label, task.key] = _agreeing(task, known, common)
@@ -262,11 +262,15 @@ def _nothing(task: Task) -> Any:
 
 
 def _traits(
-    quantity: Quantity, source: Source, column: Any, checked: Checked, tape: Tape | None
+    quantity: Quantity, source: Source, column: Any, checked: Checked, tape: Tape | None, task: Task
 ) -> Traits:
     if not isinstance(column, Column):
         return Traits("levels", "differences between levels")
-    return traits_of(quantity, source, column.summary(), checked, tape)
+    traits = quantity.traits(column.feature)
+    if len(task.columns) == 1 and getattr(task.way, "never_between", lambda _: False)(column):
+        return traits  # a look would ask for what lies between the feature's values
+    values = column.distinct_values if column.integer and traits.local == "differences" else None
+    return traits_of(quantity, source, column.summary(), checked, tape, values)
 
 
 def _sample(source: Source, kept: int, seed: int) -> Bools | None:

@@ -65,7 +65,7 @@ def complete(
         for key, local in again.items():
             gathered[key] = with_missing_of(local, gathered[key])
             del results[key]
-    further_rounds(job, gathered, scores, threads, show)
+    further_rounds(job, gathered, scores, threads, show, kind)
     return results
 
 
@@ -192,7 +192,12 @@ def with_missing_of(local: Local, before: Local) -> Local:
 
 
 def further_rounds(
-    job: Job, gathered: Gathered, scores: Scores, threads: int, show: bool | None
+    job: Job,
+    gathered: Gathered,
+    scores: Scores,
+    threads: int,
+    show: bool | None,
+    kind: WeightKind,
 ) -> None:
     """Go through the batches again where a method asks for it, and add what that gives.
 
@@ -203,15 +208,16 @@ def further_rounds(
     gathered : dict
         Of the rounds before; added to.
     scores : Scores
-    threads, show
-        As `explain` has them: ``threads``, ``progress``.
+    threads, show, kind
+        As `explain` has them: ``threads``, ``progress``, ``weight_kind``.
     """
     plans: dict[Key, Any] = {}
     for task in job.tasks:
         for label in job.outputs:
             key = label, task.key
             about = about_of(job, label, task)
-            found = task.way.further(job.plans[key], gathered[key], scores.found.get(key), about)
+            score = scores.found.get(key)
+            found = task.way.further(job.plans[key], gathered[key], score, about, kind)
             if found is not None:
                 plans[key] = found
     add_round(job, plans, gathered, threads, show)

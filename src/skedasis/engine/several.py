@@ -86,7 +86,7 @@ def explain_several(
     heed(asked.method, models[0], asked.y)
     found = _asked_of_each(quantities, source, features, folds, asked)
     _replace_slopes(found, quantities, source, features, folds, asked)
-    common_rounds(found, asked.threads, asked.progress)
+    common_rounds(found, asked.threads, asked.progress, asked.weight_kind)
     ways = settled_bins(found, asked.weight_kind)
     records = [provenance(o.job, o.scores, asked.seed, asked.threads, o.seconds) for o in found]
     record = _record(records, found, folds)

@@ -138,15 +138,15 @@ def settled_bins(found: Sequence[One], kind: WeightKind) -> dict[Any, Any]:
     return ways
 
 
-def common_rounds(found: Sequence[One], threads: int, show: bool | None) -> None:
+def common_rounds(found: Sequence[One], threads: int, show: bool | None, kind: WeightKind) -> None:
     """Choose the bins in which step functions are read from all models together, and ask each for the rows' rises.
 
     Parameters
     ----------
     found : sequence of One
         Added to.
-    threads, show
-        As `explain` has them: ``threads``, ``progress``.
+    threads, show, kind
+        As `explain` has them: ``threads``, ``progress``, ``weight_kind``.
     """
     job = found[0].job
     chosen: dict[Any, Cells] = {}
@@ -158,7 +158,7 @@ def common_rounds(found: Sequence[One], threads: int, show: bool | None) -> None
                 continue
             whole, pooled = _pooled(found, key)
             about = about_of(job, label, task)
-            more = task.way.further(whole, pooled, _mean_score(found, key), about)
+            more = task.way.further(whole, pooled, _mean_score(found, key), about, kind)
             if more is not None:
                 chosen[key] = more.rises
     for one in found:
@@ -217,7 +217,9 @@ def _pooled(found: Sequence[One], key: Any) -> tuple[Any, Local]:
     for one, plan in zip(found, plans, strict=True):
         moments, coarse = one.gathered[key].moments, getattr(plan, "coarse", None)
         if coarse is not None:
-            moments = {k: m.pool(coarse[:-1]) if k != MISSING else m for k, m in moments.items()}
+            moments = {
+                k: m.pool(coarse[:-1]) if k in (LOCAL, AXIS) else m for k, m in moments.items()
+            }
         local.append(Local(moments, {}, one.gathered[key].largest))
     shared = set.intersection(*(set(part.moments) for part in local)) - {MISSING}
     pooled = reduce(

@@ -120,6 +120,10 @@ class Accumulated(Parameters):
         values = column.distinct_values if stepping else None
         return Plan(column.summary(), traits, cells, values=values)
 
+    def never_between(self, column: Column) -> bool:
+        """Return whether a feature has few values, whose steps are taken whatever the quantity can do."""
+        return column.few_values() is not None and not isinstance(self.binning(), AutoUniform)
+
     def _fitting(self, column: Column, traits: Traits, *, fixed: bool, plain: bool) -> Traits:
         """Return how local effects are got of a column, where the quantity can do as `traits` say."""
         if traits.given or column.low == column.high:

@@ -239,7 +239,7 @@ class Method(Protocol):
         """Call the model for one batch; keep the rows that `keep` marks (None: all)."""
         ...
 
-    def further(self, plan: Any, local: Local, score: Any, about: Any) -> Any:
+    def further(self, plan: Any, local: Local, score: Any, about: Any, kind: WeightKind) -> Any:
         """Return the plan of one more round over the rows, after what the rounds before gathered; None for no more."""
         ...
 
@@ -335,7 +335,9 @@ class Parameters:
         """Return a plan whose moments allow other bins later. Most plans are what they are."""
         return plan
 
-    def further(self, plan: Plan, local: Local, score: Any, about: Any) -> Plan | None:
+    def further(
+        self, plan: Plan, local: Local, score: Any, about: Any, kind: WeightKind
+    ) -> Plan | None:
         """Return None: most methods need one round."""
         return None
 

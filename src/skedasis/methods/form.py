@@ -51,7 +51,7 @@ class Form:
         """Return the plan as it is: levels, and differences across cells, cannot be cut finer."""
         return plan
 
-    def further(self, plan: Any, local: Any, score: Any, about: Any) -> Any:
+    def further(self, plan: Any, local: Any, score: Any, about: Any, kind: Any) -> Any:
         """Return None: one round is all."""
         return None
 

@@ -21,6 +21,7 @@ from skedasis.heterogeneity_score import HeterogeneityScore
 from skedasis.methods.accumulated import Accumulated, no_derivatives
 from skedasis.methods.base import Local, Plan, one_of
 from skedasis.methods.levels import LevelSteps
+from skedasis.moments import WeightKind
 from skedasis.quantity.base import Traits
 from skedasis.results.accumulated import accumulate
 from skedasis.results.choosing import spread_of
@@ -145,22 +146,32 @@ class RHALE(Accumulated):
         return super().plan(column, traits)
 
     def further(
-        self, plan: Plan, local: Local, score: HeterogeneityScore | None, about: About
+        self,
+        plan: Plan,
+        local: Local,
+        score: HeterogeneityScore | None,
+        about: About,
+        kind: WeightKind,
     ) -> Plan | None:
         """Return the plan of a second round: the rows' rises across the bins in which the curve is read."""
         if plan.rises is not None or plan.traits.local not in _IN_BINS or len(plan.bins) == 0:
             return None
         if is_fixed(self.bins):  # edges that were asked for are cells and bins alike
             return None
-        kept = self._chosen(plan, local, score, about)
+        kept = self._chosen(plan, local, score, about, kind)
         # The rises across single cells are known already.
         return None if len(kept) > len(plan.bins) else replace(plan, rises=plan.bins.keep(kept))
 
     def _chosen(
-        self, plan: Plan, local: Local, score: HeterogeneityScore | None, about: About
+        self,
+        plan: Plan,
+        local: Local,
+        score: HeterogeneityScore | None,
+        about: About,
+        kind: WeightKind,
     ) -> Ints:
         """Return the cells' edges at which bins begin and end."""
-        scheme, spec = self.binning(), self._spec(plan, "frequency")
+        scheme, spec = self.binning(), self._spec(plan, kind)
         if isinstance(scheme, Optimal) and scheme.by_risk:
             centred = replace(spec, center="mean")
             return chosen_for_reading(self._on_cells(plan, local, centred, about, None), score)

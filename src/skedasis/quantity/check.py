@@ -111,14 +111,22 @@ def _agree(quantity: Quantity, first: Floats, second: Floats, eps: float) -> Non
 
 
 def traits_of(
-    quantity: Quantity, source: Source, column: Summary, found: Checked, tape: Tape | None = None
+    quantity: Quantity,
+    source: Source,
+    column: Summary,
+    found: Checked,
+    tape: Tape | None = None,
+    values: Floats | None = None,
 ) -> Traits:
-    """Return a quantity's traits for a feature; where only differences are left, look at whether they mean anything."""
+    """Return a quantity's traits for a feature; where only differences are left, look at whether they mean anything.
+
+    Of whole numbers `values` are those that were observed.
+    """
     traits = quantity.traits(column.feature)
     if traits.local != "differences":
         return traits
     bound = quantity.on(source.some(_LOOKED_AT, found.among), 4, found.eps, tape=tape)
-    traits = look(bound, column)
+    traits = look(bound, column, values)
     found.meter.add(bound.meter)
     return traits
 

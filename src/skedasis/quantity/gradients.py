@@ -120,12 +120,19 @@ def _two_steps(bound: Bound, column: Summary, small: float, large: Floats, eps: 
         return np.where(np.abs(near - far) <= noise, far, near)
 
 
-def look(bound: Bound, column: Summary) -> Traits:
+def look(bound: Bound, column: Summary, values: Floats | None = None) -> Traits:
     """Tell whether a quantity without slopes is piecewise constant in a feature.
 
     A function that never moves under a small step, and yet differs between the rows' values, has derivatives that are
     zero almost everywhere: averaging them would give an effect of exactly zero, or, where rows lie on its jumps, of
     jumps divided by the step.
+
+    Parameters
+    ----------
+    bound : Bound
+    column : Summary
+    values : ndarray of float, optional
+        The sorted distinct values of a feature of whole numbers: the model is asked for no others.
 
     Notes
     -----
@@ -138,15 +145,15 @@ def look(bound: Bound, column: Summary) -> Traits:
     there = ~np.isnan(x)
     if column.sd == 0 or there.sum() < 2:
         return usual
-    filled = np.where(there, x, column.snap(np.full(len(x), np.nanmedian(x))))
+    filled = np.where(there, x, column.snap(np.nanquantile(x, 0.5, method="lower")))
     donors = np.roll(np.sort(filled), len(x) // 2)
     ends = np.full(len(x), column.low), np.full(len(x), column.high)
-    values = bound.sweep(j, np.stack([ends[0], donors, ends[1]]).T)
-    moved = np.ptp(values, axis=1)
+    answers = bound.sweep(j, np.stack([ends[0], donors, ends[1]]).T)
+    moved = np.ptp(answers, axis=1)
     eps = round_off(bound, column)
     # Forests that sum their trees in any order answer with the last digit loose: that is no slope.
-    loose = 16 * eps * np.abs(values).max(axis=1) / (np.cbrt(eps) * column.sd)
-    slope, sloped = _slopes_that_last(bound, column, loose)
+    loose = 16 * eps * np.abs(answers).max(axis=1) / (np.cbrt(eps) * column.sd)
+    slope, sloped = _slopes_that_last(bound, column, loose, values)
     explained = 10 * (column.high - column.low) * np.abs(slope[~sloped & (np.abs(slope) <= loose)])
     if np.count_nonzero(sloped) <= len(x) // 50 and moved.max() > explained.max(initial=0.0):
         found = "differences across bins: the model is piecewise constant (detected)"
@@ -154,14 +161,19 @@ def look(bound: Bound, column: Summary) -> Traits:
     return usual
 
 
-def _slopes_that_last(bound: Bound, column: Summary, loose: Floats) -> tuple[Floats, Bools]:
+def _slopes_that_last(
+    bound: Bound, column: Summary, loose: Floats, values: Floats | None
+) -> tuple[Floats, Bools]:
     """Return differences, and in which rows they are slopes: still the same when the step is a sixteenth.
 
     Across a jump the shorter step's difference is sixteen times as steep, or nothing, if the jump lies beyond it. Whole
     numbers have no shorter step: see `_steps_that_last`.
     """
     if column.integer:
-        return _steps_that_last(bound, column, loose)
+        if values is None:
+            values = np.unique(np.append(bound.column(column.feature.position), column.low))
+            values = values[~np.isnan(values)]
+        return _steps_that_last(bound, column, loose, values)
     eps = round_off(bound, column)
     spacing = np.spacing(max(abs(column.low), abs(column.high)))
     step = max(float(np.cbrt(eps)) * column.sd, 64 * spacing)
@@ -171,26 +183,27 @@ def _slopes_that_last(bound: Bound, column: Summary, loose: Floats) -> tuple[Flo
     return long, (np.abs(long) > loose) & (np.abs(long - short) <= close)
 
 
-def _steps_that_last(bound: Bound, column: Summary, loose: Floats) -> tuple[Floats, Bools]:
-    """Return differences between whole numbers, and in which rows they are slopes: much like the next one beside it.
+def _steps_that_last(
+    bound: Bound, column: Summary, loose: Floats, values: Floats
+) -> tuple[Floats, Bools]:
+    """Return slopes between observed whole numbers, and in which rows they last: much like the next one beside it.
 
-    Where most that move do so in one step and not in the next, these are jumps, and no row counts as sloped. Within a
-    short range a smooth function may bend as much from one number to the next: there all that moves counts, for a step
-    is an effect. A tenth of the rows or less may move before a jump is no longer the exception.
+    Where most that move do so in one step and not in the next, these are jumps, and no row counts as sloped. A step up
+    and one down of the same size are no jump but a corner: the distance of two features has one where they are equal.
+    Within a short range a smooth function may bend as much from one number to the next: there all that moves counts,
+    for a step is an effect. A tenth of the rows or less may move before a jump is no longer the exception.
     """
-    x = bound.column(column.feature.position)
-    if column.high - column.low <= _SHORT:
-        slope = np.nan_to_num(differences(bound, column))
-        sloped = np.abs(slope) > loose
-        return slope, sloped & (np.count_nonzero(sloped) > len(x) // 10)
+    x, last = bound.column(column.feature.position), len(values) - 1
     there = np.where(np.isnan(x), column.low, x)
-    middle = np.clip(there, column.low + 1, column.high - 1)
-    values = bound.sweep(column.feature.position, np.stack([middle - 1, middle, middle + 1]).T)
-    before, after = np.diff(values, axis=1).T
+    middle = np.clip(np.searchsorted(values, there), min(1, last), max(last - 1, 0))
+    near = values[np.stack([middle - min(1, last), middle, np.minimum(middle + 1, last)])]
+    widths = np.maximum(np.diff(near, axis=0), 1.0)
+    before, after = np.diff(bound.sweep(column.feature.position, near.T), axis=1).T / widths
     larger = np.maximum(np.abs(before), np.abs(after))
     moves = larger > loose
-    # As steep on the other side of a kink, such as that of |x - y|, is a slope, too.
-    alike = np.abs(np.abs(after) - np.abs(before)) <= larger / 2 + 2 * loose
-    lasts = moves & alike
+    if column.high - column.low <= _SHORT:
+        return (before + after) / 2, moves & (np.count_nonzero(moves) > len(x) // 10)
+    corner = np.abs(np.abs(after) - np.abs(before)) <= larger / 16
+    lasts = moves & (corner | (np.abs(after - before) <= larger / 2 + 2 * loose))
     smooth = 2 * np.count_nonzero(lasts) > np.count_nonzero(moves) > len(x) // 10
     return (before + after) / 2, lasts & smooth

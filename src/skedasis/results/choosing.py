@@ -88,9 +88,10 @@ def chosen_bins(
         return Chosen(cells, moments, np.array([0]))
     every = np.arange(len(cells.edges))
     places = every if planned is None else planned
-    coarse = (
-        {k: m.pool(places[:-1]) for k, m in moments.items()} if planned is not None else moments
-    )
+    # Moments by value, of steps, have nothing to do with cells.
+    coarse = {k: moments[k] for k in (LOCAL, AXIS)}
+    if planned is not None:
+        coarse = {k: m.pool(places[:-1]) for k, m in coarse.items()}
     if spec.local in ("slopes", "differences", "edges"):
         spread = replace(spread, axis=coarse[AXIS])
     found = scheme.segments(cells.keep(places), coarse[LOCAL], spread)

@@ -162,8 +162,7 @@ def _from_rows(
     axis = Moments.of(rows.x[inside], cell[inside], len(cells), w, like=gathered)
     largest = float(np.abs(local[inside]).max(initial=0.0))
     spec = replace(spec, closed=cells.closed)
-    by_value = {k: m for k, m in effect.moments.items() if k in (UP, DOWN, BOTH)}
-    moments = {LOCAL: gathered, AXIS: axis, **by_value}
+    moments = {LOCAL: gathered, AXIS: axis, **_by_value(effect, rows, inside)}
     whole = spec.local == "integer_steps"
     spread = spread_of(spec, largest)
     found = chosen_bins(scheme, cells, moments, spec, spread, rows, whole=whole)
@@ -171,6 +170,21 @@ def _from_rows(
     # Rows beyond the first edges were not kept: they stay outside.
     outside = effect.provenance.get("rows_outside", 0) + len(rows) - int(inside.sum())
     return result.with_provenance({"rows_outside": outside})
+
+
+def _by_value(effect: Effect, rows: Rows, inside: Bools) -> dict[str, Moments]:
+    """Return the moments of the steps between values, of the rows that the bins hold."""
+    if effect.values is None or rows.effect is None or inside.all():
+        return {k: m for k, m in effect.moments.items() if k in (UP, DOWN, BOTH)}
+    place, size = np.searchsorted(effect.values, rows.x[inside]), len(effect.values)
+    down, up = np.nan_to_num(rows.effect[inside]).T
+    w = None if rows.weight is None else rows.weight[inside]
+    count = Moments.of(up, place, size, w)
+    return {
+        UP: count,
+        DOWN: Moments.of(down, place, size, w, like=count),
+        BOTH: Moments.of(down + up, place, size, w, like=count),
+    }
 
 
 def _read(effect: Effect, found: Chosen, spec: Spec) -> Effect:
@@ -246,7 +260,7 @@ def _from_cells(
 def _reread(effect: Effect, cells: Cells, scheme: Binning, spec: Spec) -> Effect:
     """Return other bins for a curve that stands on all cells: unions of these."""
     if isinstance(scheme, Optimal) and scheme.by_risk:
-        kept = chosen_for_reading(effect, effect.swap_score)
+        kept = chosen_for_reading(_centred(effect, cells), effect.swap_score)
     elif isinstance(scheme, (Optimal, Greedy)):
         fine = effect.moments[LOCAL]
         kept = scheme.choose(cells, fine, spread_of(spec, _largest(fine)))
@@ -282,6 +296,14 @@ def _reread(effect: Effect, cells: Cells, scheme: Binning, spec: Spec) -> Effect
     return replace(result, rows=_without_rises(result.rows)).with_provenance(
         {"rebinned_note": note}
     )
+
+
+def _centred(effect: Effect, cells: Cells) -> Effect:
+    """Return the curve on all cells, centred by its mean: as bins were chosen when it was explained."""
+    spec, every = replace(effect.spec, center="mean"), np.arange(len(cells.edges))
+    if effect.values is None:
+        return accumulate(cells, effect.moments, every, spec, effect.about, None)
+    return accumulate_values(effect.values, cells, effect.moments, every, spec, effect.about, None)
 
 
 def _without_rises(rows: Rows | None) -> Rows | None:

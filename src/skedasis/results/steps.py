@@ -78,11 +78,13 @@ class Steps:
             size = np.where(self.pooled.weight > 0, self.pooled.weight, 1.0)
             return np.where(free > 0, self.pooled.m2 / np.where(free > 0, free, 1.0) / size, 0.0)
         lower, upper = self.ends
+        # The last value has no step up, the first none down.
         up, down = (
-            np.nan_to_num(m.variance(1, kind)) / np.where(m.weight > 0, m.effective(kind), 1.0)
-            for m in (self.up, self.down)
+            np.nan_to_num(curves.borrowed(m.variance(1, kind)))
+            / np.where(m.weight > 0, m.effective(kind), 1.0)
+            for m in (self.up.take(slice(0, -1)), self.down.take(slice(1, None)))
         )
-        return lower**2 * up[:-1] + upper**2 * down[1:]
+        return lower**2 * up + upper**2 * down
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,9 +107,9 @@ class Scatter:
     off_up: Floats
 
     @classmethod
-    def of(cls, steps: Steps) -> Scatter:
+    def of(cls, steps: Steps, kind: WeightKind) -> Scatter:
         """Gather the scatter."""
-        return cls._of_ends(steps) if steps.halves else cls._of_pooled(steps)
+        return cls._of_ends(steps, kind) if steps.halves else cls._of_pooled(steps)
 
     @classmethod
     def _of_pooled(cls, steps: Steps) -> Scatter:
@@ -125,10 +127,10 @@ class Scatter:
         return cls(square_down, square_up, product, off_down, off_up)
 
     @classmethod
-    def _of_ends(cls, steps: Steps) -> Scatter:
-        """Gather the scatter around the ends' own means; a value of one row takes its neighbours' variance."""
+    def _of_ends(cls, steps: Steps, kind: WeightKind) -> Scatter:
+        """Gather the scatter around the ends' own means; a value without a variance takes its neighbours'."""
         down, up, both = steps.down, steps.up, steps.both
-        alone = up.count <= 1
+        alone = np.isnan(up.variance(1, kind))
         product = np.where(alone, 0.0, (both.m2 - down.m2 - up.m2) / 2)
         product[0] = product[-1] = 0.0
         squares: list[Floats] = []
@@ -183,7 +185,7 @@ def step_errors(forms: Floats, own: Floats, steps: Steps, spec: Spec) -> tuple[F
     effective size, which takes the weights to have nothing to do with the steps.
     """
     kind = spec.weight_kind
-    (a, b), up, seen = coefficients(forms, steps, spec), steps.up, Scatter.of(steps)
+    (a, b), up, seen = coefficients(forms, steps, spec), steps.up, Scatter.of(steps, kind)
     # A value that takes no part must not spoil the sum where nothing is known of its scatter.
     sums = sum(
         np.where(factor != 0, factor * moment, 0.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from skedasis import curves
-from skedasis.moments import Moments
+from skedasis.moments import Moments, WeightKind
 from skedasis.resample import Blocks
 from skedasis.results.effect import Effect
 from skedasis.results.intervals.counted import interpolated, runs
@@ -158,9 +158,9 @@ def _halved(effect: Effect, values: Floats, of: str) -> Blocks:
     return Blocks(factor, np.repeat(np.arange(len(values)), 3), freedom)
 
 
-def _by_level(form: Floats, steps: Steps, kind: str) -> Floats:
+def _by_level(form: Floats, steps: Steps, kind: WeightKind) -> Floats:
     """Return (m, 3 L): forms (m, L, 3) of a row's steps and of its being there, times the root of their moments."""
-    seen, up = Scatter.of(steps), steps.up
+    seen, up = Scatter.of(steps, kind), steps.up
     moment = np.empty((len(up.weight), 3, 3))
     moment[:, 0, 0], moment[:, 1, 1], moment[:, 2, 2] = seen.down, seen.up, up.weight
     moment[:, 0, 1] = moment[:, 1, 0] = seen.both

@@ -34,6 +34,15 @@ def scheme_of(effect: Effect) -> Binning:
     """
     said: Any = effect.spec.parameters.get("bins")
     cells = effect.cells
+    if effect.spec.on_cells or effect.values is not None:
+        raise UnsupportedError(
+            explained(
+                f"interval(bins='chosen') of a {effect.spec.method}",
+                "a curve of differences, whose values do not depend on the bins",
+                "an effect of slopes",
+                "Use bins='fixed'",
+            )
+        )
     if isinstance(said, dict) and cells is not None and len(cells) and effect.levels is None:
         kind = getattr(binning, str(said.get("scheme")), None)
         settings = {k: v for k, v in said.items() if k != "scheme"}

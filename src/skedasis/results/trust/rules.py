@@ -147,7 +147,10 @@ def _few(effect: Effect) -> Iterator[Flag]:
     stats = effect.bins
     if stats is None or len(stats) == 0:
         return
-    single = np.isnan(stats.std) & ~stats.empty
+    # Re-binned, what is read from rises across whole bins has no spread, however many rows there are.
+    light = (stats.weight <= 1) & (effect.spec.weight_kind == "frequency")
+    alone = light | (stats.count <= 1)
+    single = np.isnan(stats.std) & ~stats.empty & (alone | (not effect.spec.on_cells))
     few = ~stats.trusted & ~stats.empty & ~single
     kinds: tuple[tuple[Kind, Any], ...] = (("one row", single), ("few rows", few))
     for kind, which in kinds:

@@ -1,0 +1,525 @@
+"""Features with few values, and whole numbers: steps between observed values, against sums written out by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import skedasis as sd
+
+ACCUMULATED = (sd.ALE, sd.DALE, sd.RHALE, sd.UALE)
+VALUES = np.array([0.0, 0.5, 1.25, 3.0])
+SHARES = np.array([0.6, 0.1, 0.2, 0.1])
+
+every = pytest.mark.parametrize("method", ACCUMULATED)
+
+
+def explained(q, X, feature=0, method=sd.ALE, **more):
+    form = method() if isinstance(method, type) else method
+    return sd.explain(q, X, feature, method=form, progress=False, **more)
+
+
+def few(n=400, seed=0):
+    """Return few values in uneven numbers, many whole numbers, a number."""
+    rng = np.random.default_rng(seed)
+    return np.column_stack(
+        [rng.choice(VALUES, n, p=SHARES), rng.geometric(0.02, n), rng.normal(size=n)]
+    )
+
+
+def mixed(X):
+    """Return what depends on all three, jointly."""
+    return np.sin(X[:, 0]) * (1 + X[:, 2]) + (X[:, 1] / 30) ** 2 * (X[:, 2] + 1)
+
+
+def whole(e):
+    return e.value[-1] - e.value[0]
+
+
+def by_hand(q, X, j, w=None):
+    """Return the values, the mean steps by the definition, and their squared errors."""
+    w = np.ones(len(X)) if w is None else w
+    v = np.unique(X[w > 0, j])
+    step, error2 = np.zeros(len(v) - 1), np.zeros(len(v) - 1)
+    for k in range(len(v) - 1):
+        for end in (k, k + 1):
+            rows = np.flatnonzero(X[:, j] == v[end])
+            low, high = X[rows].copy(), X[rows].copy()
+            low[:, j], high[:, j] = v[k], v[k + 1]
+            d, n = q(high) - q(low), w[rows].sum()
+            mean = w[rows] @ d / n
+            step[k] += mean / 2
+            error2[k] += w[rows] @ (d - mean) ** 2 / max(n - 1, 1) / n / 4
+    return v, step, error2
+
+
+# ------------------------------------------------------------------------------- the rise is the model's
+
+
+def square(X):
+    return X[:, 0] ** 2
+
+
+def four(n=500, seed=0):
+    rng = np.random.default_rng(seed)
+    return np.column_stack([rng.choice(4, n, p=[0.5, 0.3, 0.15, 0.05]), rng.normal(size=n)]).astype(
+        float
+    )
+
+
+@every
+@pytest.mark.parametrize(
+    "bins",
+    [
+        "auto",
+        1,
+        2,
+        3,
+        7,
+        sd.Uniform(2),
+        sd.Quantile(3),
+        sd.Edges([0, 1.5, 3]),
+        sd.Greedy(),
+        sd.Optimal(),
+    ],
+)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_square_of_0_to_3_rises_by_9(method, bins, weighted):
+    X = four()
+    w = np.random.default_rng(1).uniform(0.1, 4, len(X)) if weighted else None
+    assert whole(explained(square, X, method=method(bins=bins), weights=w)) == pytest.approx(
+        9, rel=1e-12
+    )
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_partial_dependence_rises_by_9_too(weighted):
+    X = four()
+    w = np.random.default_rng(1).uniform(0.1, 4, len(X)) if weighted else None
+    e = explained(square, X, method=sd.PDP, weights=w)
+    np.testing.assert_array_equal(e.x, np.arange(4))
+    assert whole(e) == pytest.approx(9, rel=1e-12)
+
+
+@pytest.mark.parametrize("method", [sd.DALE, sd.RHALE, sd.UALE])
+def test_slopes_that_are_given_are_taken(method):
+    q = sd.prediction(square, slope=lambda X: np.c_[2 * X[:, 0], 0 * X[:, 1]])
+    e = explained(q, four(), method=method(bins=1))
+    assert e.spec.local == "slopes"
+    assert whole(e) == pytest.approx(3 * 2 * four()[:, 0].mean())
+
+
+@every
+@pytest.mark.parametrize("kind", ["uniform", "geometric", "poisson"])
+def test_two_copies_have_no_effect_of_their_distance(method, kind):
+    rng = np.random.default_rng(2)
+    draws = {
+        "uniform": rng.integers(0, 12, 700),
+        "geometric": rng.geometric(0.3, 700),
+        "poisson": rng.poisson(3, 700),
+    }
+    X = np.repeat(draws[kind][:, None], 2, axis=1).astype(float)
+    e = explained(lambda X: np.abs(X[:, 0] - X[:, 1]), X, method=method)
+    assert e.spec.local == "value_steps"
+    assert not e.value.any()
+    assert not np.nan_to_num(e.bins.effect).any()
+    assert e.importance == 0
+
+
+@pytest.mark.parametrize("method", [sd.DALE, sd.RHALE])
+@pytest.mark.parametrize(
+    "draw", [lambda r: r.integers(0, 300, 900), lambda r: r.geometric(0.01, 2000)]
+)
+def test_two_copies_of_many_whole_numbers_have_none_either(method, draw):
+    X = np.repeat(draw(np.random.default_rng(3))[:, None], 2, axis=1).astype(float)
+    e = explained(lambda X: np.abs(X[:, 0] - X[:, 1]), X, method=method)
+    assert e.spec.local == "integer_steps"
+    assert not e.value.any()
+    assert not e.bins.effect.any()
+
+
+# ------------------------------------------------------------------------------------- the definition
+
+
+@every
+@pytest.mark.parametrize("weighted", [False, True])
+def test_steps_are_the_mean_of_the_means_of_both_ends(method, weighted):
+    X = few()
+    w = np.random.default_rng(4).integers(1, 5, len(X)).astype(float) if weighted else None
+    e = explained(mixed, X, method=method(center="start"), weights=w)
+    v, step, error2 = by_hand(mixed, X, 0, w)
+    np.testing.assert_array_equal(e.x, v)
+    np.testing.assert_allclose(np.diff(e.value), step, rtol=1e-12)
+    ale = explained(mixed, X, weights=w)
+    np.testing.assert_allclose(ale.bins.std_error * ale.bins.widths, np.sqrt(error2), rtol=1e-12)
+    np.testing.assert_allclose(e.std_error[1], np.sqrt(error2[0]), rtol=1e-12)
+
+
+@pytest.mark.parametrize("method", [sd.DALE(bins=5, center="start"), sd.RHALE(center="start")])
+def test_bins_of_whole_numbers_rise_by_the_sum_of_their_steps(method):
+    X = few()
+    e = explained(mixed, X, 1, method)
+    v, step, _ = by_hand(mixed, X, 1)
+    curve = np.append(0, np.cumsum(step))
+    np.testing.assert_allclose(e.value, np.interp(e.x, v, curve), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(e.bins.effect * e.bins.widths, np.diff(e.value), rtol=1e-9)
+
+
+def test_the_centre_is_the_mean_over_the_rows():
+    X = few()
+    e = explained(mixed, X)
+    v, step, _ = by_hand(mixed, X, 0)
+    curve = np.append(0, np.cumsum(step))
+    at = np.interp(X[:, 0], v, curve)
+    np.testing.assert_allclose(e.value, curve - at.mean(), rtol=1e-12)
+    assert e.importance == pytest.approx(at.std(), rel=1e-12)
+
+
+@every
+def test_mirrored_values_mirror_the_curve(method):
+    X = few()
+    e, m = (
+        explained(mixed, X, method=method),
+        explained(lambda X: mixed(X * [-1, 1, 1]), X * [-1, 1, 1], method=method),
+    )
+    np.testing.assert_array_equal(m.x, -e.x[::-1])
+    np.testing.assert_allclose(m.value, e.value[::-1], rtol=1e-13, atol=1e-14)
+    np.testing.assert_allclose(m.std_error, e.std_error[::-1], rtol=1e-12)
+    np.testing.assert_allclose(m.bins.effect, -e.bins.effect[::-1], rtol=1e-12)
+    np.testing.assert_allclose(m.bins.std_error, e.bins.std_error[::-1], rtol=1e-12)
+
+
+def test_mirrored_whole_numbers_mirror_the_curve():
+    X = few()
+    method = sd.DALE(bins=sd.Edges([10, 30, 60]))
+    mirrored = sd.DALE(bins=sd.Edges([-60, -30, -10]))
+    e, m = (
+        explained(mixed, X, 1, method),
+        explained(lambda X: mixed(X * [1, -1, 1]), X * [1, -1, 1], 1, mirrored),
+    )
+    assert e.spec.local == m.spec.local == "integer_steps"
+    np.testing.assert_allclose(
+        m.value - m.value[-1], (e.value - e.value[0])[::-1], rtol=1e-9, atol=1e-12
+    )
+    np.testing.assert_allclose(m.bins.std_error, e.bins.std_error[::-1], rtol=1e-9)
+    np.testing.assert_allclose(m.bins.effect, -e.bins.effect[::-1], rtol=1e-9)
+
+
+@every
+def test_weights_are_repetitions(method):
+    X = few(150)
+    w = np.random.default_rng(5).integers(0, 4, len(X))
+    for feature in (0, 1):
+        a = explained(
+            mixed, X, feature, method(bins="auto"), weights=w.astype(float), heterogeneity_rows=0
+        )
+        b = explained(
+            mixed, np.repeat(X, w, axis=0), feature, method(bins="auto"), heterogeneity_rows=0
+        )
+        np.testing.assert_allclose(a.x, b.x)
+        np.testing.assert_allclose(a.value, b.value, rtol=1e-10, atol=1e-12)
+        np.testing.assert_allclose(a.std_error, b.std_error, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(a.heterogeneity, b.heterogeneity, rtol=1e-9, atol=1e-12)
+
+
+# ------------------------------------------------------------------------------- what is asked of the model
+
+
+@every
+@pytest.mark.parametrize("features", [[0], [1], [0, 1]])
+@pytest.mark.parametrize("gaps", [False, True])
+def test_a_model_is_asked_for_observed_values_alone(method, features, gaps):
+    if method is sd.ALE and 1 in features:
+        pytest.skip(
+            "ALE of many whole numbers has the edges of 32 quantiles, which are observed; see below"
+        )
+    X = few(600)
+    if gaps:
+        X[::7, 0] = np.nan
+        X[::11, 1] = np.nan
+
+    def picky(A):
+        for j in features:
+            seen = np.isin(A[:, j], X[:, j]) | (np.isnan(A[:, j]) if gaps else False)
+            if not seen.all():
+                raise ValueError(f"{A[~seen, j][:3]} were not observed")
+        return np.nan_to_num(A[:, 0]) ** 2 * A[:, 2] + np.nan_to_num(A[:, 1]) / 50 * A[:, 2]
+
+    explained(picky, X, features, method)
+
+
+def test_edges_of_quantiles_are_observed_too():
+    X = few(600)
+
+    def picky(A):
+        if not np.isin(A[:, 1], X[:, 1]).all():
+            raise ValueError("not observed")
+        return A[:, 1] * A[:, 2]
+
+    explained(picky, X, 1, sd.ALE)
+
+
+@every
+def test_it_costs_two_rows_a_row_and_the_rows_themselves_once(method):
+    X = few(500)
+    e = explained(mixed, X, 0, method, heterogeneity_rows=0)
+    first = 3 * len(X)
+    second = 2 * len(X) if method in (sd.RHALE, sd.UALE) else 0
+    assert e.provenance["model_rows"] <= first + second
+    assert e.provenance["slope_rows"] == 0
+    both = explained(
+        mixed, np.column_stack([X[:, [0, 0]], X[:, 2]]), [0, 1], sd.ALE, heterogeneity_rows=0
+    )
+    assert both["x0"].provenance["model_rows"] <= 5 * len(X)
+
+
+# ------------------------------------------------------------------------------------ what is left of rows
+
+
+@every
+@pytest.mark.parametrize("feature", [0, 1])
+def test_a_sample_of_the_rows_changes_no_number_of_the_curve(method, feature):
+    X = few(3000)
+    bins = 6 if feature else "auto"  # bins that the rows choose may end at rows
+    a = explained(mixed, X, feature, method(bins=bins))
+    b = explained(mixed, X, feature, method(bins=bins), keep="10kB")
+    assert a.rows.exact
+    assert not b.rows.exact
+    np.testing.assert_array_equal(a.x, b.x)
+    np.testing.assert_allclose(a.value, b.value, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(a.std_error, b.std_error, rtol=1e-12)
+    np.testing.assert_allclose(a.bins.std, b.bins.std, rtol=1e-12)
+    lower, upper = b.interval(method="bootstrap", replicates=50)
+    assert (upper >= lower).all()
+    b.split(), b.trust(), b.to_frame(), b.to_frame(of="bins")
+
+
+def test_whole_numbers_choose_bins_from_a_sample_too():
+    X = few(3000)
+    e = explained(mixed, X, 1, sd.RHALE, keep="10kB")
+    v, step, _ = by_hand(mixed, X, 1)
+    curve = np.append(0, np.cumsum(step))
+    np.testing.assert_allclose(
+        np.diff(e.value), np.diff(np.interp(e.x, v, curve)), rtol=1e-9, atol=1e-12
+    )
+
+
+@every
+@pytest.mark.parametrize("feature", [0, 1])
+def test_batches_and_threads_change_no_bit(method, feature):
+    X = few(3000)
+    a = explained(mixed, X, feature, method)
+    b = explained(mixed, X, feature, method, memory="200kB")
+    c = explained(mixed, X, feature, method, memory="200kB", threads=3)
+    for name in ("x", "value", "std_error", "heterogeneity"):
+        np.testing.assert_array_equal(getattr(b, name), getattr(c, name))
+        np.testing.assert_allclose(getattr(a, name), getattr(b, name), rtol=1e-10, atol=1e-12)
+
+
+@every
+def test_a_value_of_one_row_borrows_its_neighbours_variance(method):
+    X = np.vstack([few(300), [[2.0, 5, 0.3]], [[9.0, 5, -1.0]]])
+    e = explained(mixed, X, method=method)
+    assert np.isfinite(e.value).all()
+    assert np.isfinite(e.std_error).all()
+    assert (e.std_error[-2:] > 0).all()
+
+
+@every
+def test_missing_values_are_left_out_of_the_steps(method):
+    X = few(500)
+    X[::9, 0] = np.nan
+    q = lambda A: mixed(np.nan_to_num(A, nan=-1.0))  # noqa: E731
+    e = explained(q, X, method=method)
+    v, step, _ = by_hand(q, X[~np.isnan(X[:, 0])], 0)
+    np.testing.assert_allclose(np.diff(np.interp(v, e.x, e.value)), step, rtol=1e-12)
+    assert e.missing == len(X[::9])
+    assert e.missing_point is not None
+
+
+# ---------------------------------------------------------------------------------- outputs and models
+
+
+@every
+def test_each_output_is_as_if_it_were_alone(method):
+    X = few()
+    both = lambda A: np.column_stack([mixed(A), A[:, 0] ** 2])  # noqa: E731
+    together = explained(sd.prediction(both, output="all"), X, 0, method)
+    for place, label in enumerate(together):
+        alone = explained(lambda A, k=place: both(A)[:, k], X, 0, method)
+        np.testing.assert_allclose(together[label].value, alone.value, rtol=1e-12, atol=1e-14)
+        np.testing.assert_allclose(
+            together[label].std_error, alone.std_error, rtol=1e-12, atol=1e-14
+        )
+
+
+@every
+@pytest.mark.parametrize("feature", [0, 1])
+@pytest.mark.parametrize("keep", ["256MB", "30kB"])
+def test_models_that_are_alike_are_as_one(method, feature, keep):
+    X = few(2000)
+    e = explained([mixed, mixed], X, feature, method, keep=keep)
+    one = explained(mixed, X, feature, method, keep=keep)
+    np.testing.assert_allclose(e.x, one.x)
+    np.testing.assert_allclose(e.value, one.value, rtol=1e-9, atol=1e-12)
+
+
+def test_a_part_may_lack_a_value():
+    X = few(60)
+    X[:, 0] = np.repeat([0, 1, 2, 3], [20, 20, 1, 19])
+    folds = [
+        (np.flatnonzero(np.arange(60) % 2 != k), np.flatnonzero(np.arange(60) % 2 == k))
+        for k in (0, 1)
+    ]
+    e = sd.explain([square, square], X, 0, method=sd.RHALE(), cv=folds, progress=False)
+    np.testing.assert_allclose(
+        np.diff(np.interp([0, 1, 2, 3], e.x, e.value)), [1, 3, 5], rtol=1e-12
+    )
+
+
+# -------------------------------------------------------------------------------------------- errors
+
+
+def resampled_errors(X, feature, method, times=300, seed=0):
+    """Return the scatter of curves that are computed anew from rows that are drawn anew."""
+    rng, curves = np.random.default_rng(seed), []
+    points = explained(mixed, X, feature, method).x
+    for _ in range(times):
+        e = explained(
+            mixed, X[rng.integers(0, len(X), len(X))], feature, method, heterogeneity_rows=0
+        )
+        curves.append(e(points))
+    return np.nanstd(curves, axis=0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("center", ["mean", "start"])
+def test_errors_are_those_of_rows_that_are_drawn_anew(center):
+    X = few(500, seed=1)
+    method = sd.ALE(center=center)
+    e = explained(mixed, X, 0, method)
+    np.testing.assert_allclose(e.std_error, resampled_errors(X, 0, method), rtol=0.15, atol=0.002)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("center", ["mean", "start"])
+@pytest.mark.parametrize(
+    ("feature", "bins"), [(0, "auto"), (1, sd.Edges([1, 20, 45, 70]))], ids=["few", "whole"]
+)
+def test_errors_are_those_of_500_simulated_data_sets(center, feature, bins):
+    method = sd.DALE(bins=bins, center=center)
+    found = [
+        explained(
+            mixed, few(400 if feature == 0 else 1600, seed), feature, method, heterogeneity_rows=0
+        )
+        for seed in range(500)
+    ]
+    values, errors = np.array([e.value for e in found]), np.array([e.std_error for e in found])
+    typical = np.sqrt((errors**2).mean(axis=0))
+    np.testing.assert_allclose(typical, values.std(axis=0), rtol=0.12, atol=1e-3)
+
+
+@pytest.mark.parametrize("feature", [0, 1])
+@pytest.mark.parametrize("center", ["mean", "start"])
+@pytest.mark.parametrize("of", ["value", "bins"])
+def test_intervals_of_all_kinds_are_alike(feature, center, of):
+    X = few(1500)
+    X[:, 1] = np.random.default_rng(7).integers(0, 80, len(X))
+    e = explained(mixed, X, feature, sd.DALE(bins="auto" if feature == 0 else 4, center=center))
+    wide = np.diff(e.interval(of=of), axis=0)[0]
+    for more in ({}, {"source": "moments"}):
+        drawn = np.diff(e.interval(method="bootstrap", of=of, replicates=600, **more), axis=0)[0]
+        known = np.isfinite(wide) & np.isfinite(drawn) & (wide > 0)
+        assert known.sum() >= len(wide) - 1
+        np.testing.assert_allclose(drawn[known], wide[known], rtol=0.2)
+    band = np.diff(e.interval(of=of, simultaneous=True), axis=0)[0]
+    assert (band[known] >= wide[known] * (1 - 1e-9)).all()
+
+
+@every
+@pytest.mark.parametrize("feature", [0, 1])
+def test_rows_counted_otherwise_are_as_repeated(method, feature):
+    X = few(300)
+    form = (
+        method(bins="auto") if feature == 0 else method(bins=sd.Edges([1, 20, 45, X[:, 1].max()]))
+    )
+    e = explained(mixed, X, feature, form, heterogeneity_rows=0)
+    counts = np.random.default_rng(6).integers(1, 4, len(X)).astype(float)
+    again = explained(mixed, X, feature, form, weights=counts, heterogeneity_rows=0)
+    np.testing.assert_allclose(e.resampled(counts), again(e.x), rtol=1e-9, atol=1e-10)
+
+
+# ------------------------------------------------------------------------------------------ re-binning
+
+
+@pytest.mark.parametrize("keep", ["256MB", "10kB"])
+def test_unions_of_values_keep_the_curve_and_say_what_is_not_known(keep):
+    X = few(2000)
+    e = explained(mixed, X, 0, sd.ALE, keep=keep)
+    r = e.rebin(sd.Edges([0.0, 1.25, 3.0]))
+    np.testing.assert_array_equal(r.value, e.value)
+    np.testing.assert_array_equal(r.std_error, e.std_error)
+    np.testing.assert_allclose(r.bins.effect * r.bins.widths, np.diff(e.value[[0, 2, 3]]))
+    assert np.isnan(r.bins.std).all()
+    assert "Edges([0, 1.25, 3])" in r.provenance["rebinned_note"]
+    assert "one row" not in {f.kind for f in r.trust()}
+    assert np.isnan(r.split().total).all()
+    r.to_frame(of="bins"), r.interval(of="bins"), r.interval(method="bootstrap", replicates=20)
+    back = e.rebin(sd.Edges(list(VALUES)))
+    np.testing.assert_array_equal(back.bins.std, e.bins.std)
+
+
+def test_edges_between_values_are_refused():
+    e = explained(mixed, few(), 0, sd.ALE)
+    for bins in (sd.Edges([0, 1, 3]), sd.Edges([0.5, 3]), sd.Uniform(3)):
+        with pytest.raises(sd.errors.UnsupportedError, match=r"sd\.Edges"):
+            e.rebin(bins)
+
+
+@pytest.mark.parametrize("center", ["mean", "start", None])
+@pytest.mark.parametrize("weights", [None, "frequency", "sampling"])
+def test_rebinning_as_it_was_gives_the_bins_as_they_were(center, weights):
+    X = few(1000)
+    w = None if weights is None else np.random.default_rng(8).uniform(0.2, 2, len(X))
+    kind = weights or "frequency"
+    w = w / w.sum() if kind == "sampling" else w
+    e = explained(mixed, X, 0, sd.RHALE(center=center), weights=w, weight_kind=kind)
+    r = e.rebin(sd.Optimal(criterion="risk"))
+    np.testing.assert_array_equal(r.bins.left, e.bins.left)
+    np.testing.assert_array_equal(r.bins.std, e.bins.std)
+    np.testing.assert_array_equal(r.heterogeneity, e.heterogeneity)
+    if kind == "frequency":  # Optimal wants rows of some weight
+        np.testing.assert_array_equal(e.rebin(sd.Optimal()).value, e.value)
+
+
+@pytest.mark.parametrize(
+    "bins", [sd.Uniform(7), sd.Quantile(5), sd.Edges([20, 40, 170]), sd.Greedy()]
+)
+def test_whole_numbers_are_rebinned_as_if_explained_anew(bins):
+    X = few(1500)
+    X[:, 1] = np.random.default_rng(9).integers(0, 200, len(X))
+    a, b = explained(mixed, X, 1, sd.RHALE).rebin(bins), explained(mixed, X, 1, sd.RHALE(bins=bins))
+    np.testing.assert_allclose(a.x, b.x)
+    np.testing.assert_allclose(a.value, b.value, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(a.std_error, b.std_error, rtol=1e-12)
+    np.testing.assert_allclose(a.bins.std, b.bins.std, rtol=1e-12)
+
+
+@pytest.mark.parametrize("feature", [0, 1])
+def test_bins_are_not_chosen_anew_for_curves_of_differences(feature):
+    e = explained(mixed, few(), feature, sd.RHALE)
+    with pytest.raises(sd.errors.UnsupportedError, match="bins='fixed'"):
+        e.interval(method="bootstrap", bins="chosen", replicates=5)
+
+
+@every
+@pytest.mark.parametrize("feature", [0, 1])
+def test_files_hold_all_of_it(method, feature, tmp_path):
+    e = explained(mixed, few(), feature, method)
+    e.save(tmp_path / "e.skedasis")
+    back = sd.load(tmp_path / "e.skedasis")
+    for name in ("x", "value", "std_error", "heterogeneity"):
+        np.testing.assert_array_equal(getattr(back, name), getattr(e, name))
+    one, two = (f.interval(method="bootstrap", replicates=20) for f in (e, back))
+    np.testing.assert_array_equal(one, two)
+    assert len(back.rebin(1).bins) == 1

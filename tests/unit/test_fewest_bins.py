@@ -1,0 +1,105 @@
+"""The fewest bins whose polyline tells a curve, against all partitions and integrals computed by quadrature."""
+
+from __future__ import annotations
+
+from itertools import combinations, pairwise
+
+import numpy as np
+import pytest
+
+from skedasis.partition import fewest_bins
+
+NODES, SHARES = np.polynomial.legendre.leggauss(3)
+"""Exact for the squares of linear functions."""
+
+
+def distance2(edges, curve, weight, kept):
+    """Integrate the squared difference to a polyline, cell by cell."""
+    total = 0.0
+    for k, (a, b) in enumerate(pairwise(edges)):
+        x = (a + b) / 2 + (b - a) / 2 * NODES
+        off = np.interp(x, edges, curve) - np.interp(x, edges[list(kept)], curve[list(kept)])
+        total += weight[k] * float(SHARES / 2 @ off**2)
+    return total / weight.sum()
+
+
+def best(edges, curve, weight, tolerance2):
+    """Go through all partitions: of the fewest bins that are near enough the nearest."""
+    inner = range(1, len(edges) - 1)
+    for count in range(len(edges) - 1):
+        found = [(0, *cut, len(edges) - 1) for cut in combinations(inner, count)]
+        off = [distance2(edges, curve, weight, kept) for kept in found]
+        if min(off) <= tolerance2:
+            return found[int(np.argmin(off))], min(off), off
+    return tuple(range(len(edges))), 0.0, [0.0]
+
+
+def drawn(seed):
+    rng = np.random.default_rng(seed)
+    cells = int(rng.integers(1, 10))
+    edges = np.concatenate([[0.0], np.cumsum(rng.gamma(1.0, size=cells))]) + rng.normal() * 10
+    curve = np.cumsum(rng.normal(size=cells + 1) * rng.choice([0.2, 1, 3], cells + 1))
+    weight = rng.choice([0.0, 1.0, 2.5, 40.0], cells)
+    weight[rng.integers(cells)] = 3.0
+    return edges, curve, weight, float(10 ** rng.uniform(-4, 1) * curve.var())
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_no_other_partition_has_fewer_bins_or_is_nearer(seed):
+    edges, curve, weight, tolerance2 = drawn(seed)
+    kept = fewest_bins(edges, curve, weight, tolerance2)
+    wanted, nearest, _ = best(edges, curve, weight, tolerance2)
+    assert len(kept) == len(wanted)
+    off = distance2(edges, curve, weight, kept)
+    assert off <= tolerance2 * (1 + 1e-9) + 1e-15
+    assert off == pytest.approx(nearest, rel=1e-7, abs=1e-12 * curve.var())
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1e9])
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+def test_units_do_not_matter(scale, offset):
+    edges, curve, weight, tolerance2 = drawn(7)
+    kept = fewest_bins(edges, curve, weight, tolerance2)
+    moved = fewest_bins(
+        edges * scale, curve * scale + offset * scale, weight * 5, tolerance2 * scale**2
+    )
+    np.testing.assert_array_equal(moved, kept)
+
+
+def test_of_as_few_bins_the_nearest_is_taken():
+    edges = np.arange(5.0)
+    curve = np.array([0.0, 0, 0, 1, 1])
+    for tolerance2 in (0.04, 0.06):
+        kept = fewest_bins(edges, curve, np.ones(4), tolerance2)
+        assert tuple(kept) == best(edges, curve, np.ones(4), tolerance2)[0]
+
+
+def test_a_tie_is_between_partitions_that_are_as_near():
+    edges, curve = np.arange(5.0), np.array([0.0, 1, 0, 1, 0])
+    kept = fewest_bins(edges, curve, np.ones(4), 0.3)
+    _, nearest, _ = best(edges, curve, np.ones(4), 0.3)
+    assert distance2(edges, curve, np.ones(4), kept) == pytest.approx(nearest)
+
+
+def test_the_tolerance_itself_is_near_enough():
+    edges, curve = np.arange(3.0), np.array([0.0, 1, 0])
+    exact = distance2(edges, curve, np.ones(2), (0, 2))
+    assert len(fewest_bins(edges, curve, np.ones(2), exact * (1 + 1e-12))) == 2
+    assert len(fewest_bins(edges, curve, np.ones(2), exact * (1 - 1e-9))) == 3
+
+
+def test_cells_without_rows_do_not_matter():
+    edges, curve = np.arange(5.0), np.array([0.0, 1, 50, 3, 4])
+    assert tuple(fewest_bins(edges, curve, np.array([1.0, 0, 0, 1]), 1e-9)) == (0, 4)
+    assert len(fewest_bins(edges, curve, np.ones(4), 1e-9)) > 2
+
+
+@pytest.mark.parametrize("level", [0.0, 3.0, -1e9])
+def test_a_flat_curve_is_one_bin(level):
+    edges = np.linspace(-1, 2, 33)
+    assert tuple(fewest_bins(edges, np.full(33, level), np.ones(32), 0.0)) == (0, 32)
+
+
+def test_a_straight_line_is_one_bin():
+    edges = np.cumsum(np.random.default_rng(0).gamma(1.0, size=33))
+    assert len(fewest_bins(edges, 3 * edges - 1, np.ones(32), 1e-12)) == 2
