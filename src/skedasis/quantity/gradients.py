@@ -83,6 +83,7 @@ def _difference(
         # A row without a value has no slope; what it is evaluated at instead only has to be harmless.
         x = np.where(np.isnan(x), column.low, x)
         step = np.where(np.isnan(step), column.sd, step)
+    step = np.maximum(step, column.resolution)  # of times, which are no nearer to one another
     low, high = column.snap(x - step), column.snap(x + step)
     if column.integer:
         # A whole step may leave the data: from 0/1 it would lead to -1 and 2. At the ends it is taken to one side.
