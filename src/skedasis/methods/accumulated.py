@@ -284,7 +284,7 @@ class Accumulated(Parameters):
         if plan.values is not None:
             gathered = {**moments, **found.moments}
             return accumulate_values(
-                plan.values, found.cells, gathered, found.kept, spec, about, rows
+                plan.values, found.cells, gathered, found.kept, spec, about, rows, found.trend
             )
         return accumulate(
             found.cells, found.moments, found.kept, spec, about, rows, trend=found.trend

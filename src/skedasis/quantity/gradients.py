@@ -145,7 +145,8 @@ def look(bound: Bound, column: Summary, values: Floats | None = None) -> Traits:
     there = ~np.isnan(x)
     if column.sd == 0 or there.sum() < 2:
         return usual
-    filled = np.where(there, x, column.snap(np.array([np.nanquantile(x, 0.5, method="lower")])))
+    middle = np.array([float(np.nanquantile(x, 0.5, method="lower"))])
+    filled = np.where(there, x, column.snap(middle))
     donors = np.roll(np.sort(filled), len(x) // 2)
     ends = np.full(len(x), column.low), np.full(len(x), column.high)
     answers = bound.sweep(j, np.stack([ends[0], donors, ends[1]]).T)

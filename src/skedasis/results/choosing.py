@@ -92,7 +92,7 @@ def chosen_bins(
     coarse = {k: moments[k] for k in (LOCAL, AXIS)}
     if planned is not None:
         coarse = {k: m.pool(places[:-1]) for k, m in coarse.items()}
-    if spec.local in ("slopes", "differences", "edges"):
+    if spec.local in ("slopes", "differences", "integer_steps", "edges"):
         spread = replace(spread, axis=coarse[AXIS])
     found = scheme.segments(cells.keep(places), coarse[LOCAL], spread)
     kept = places[found.kept]

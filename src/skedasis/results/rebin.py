@@ -194,7 +194,9 @@ def _read(effect: Effect, found: Chosen, spec: Spec) -> Effect:
         return marginal(found.cells, found.moments, found.kept, spec, about, rows)
     cells, moments, kept = found.cells, {**effect.moments, **found.moments}, found.kept
     if effect.values is not None:
-        return accumulate_values(effect.values, cells, moments, kept, spec, about, rows)
+        return accumulate_values(
+            effect.values, cells, moments, kept, spec, about, rows, found.trend
+        )
     return accumulate(cells, moments, kept, spec, about, rows, trend=found.trend)
 
 

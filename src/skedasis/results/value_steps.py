@@ -22,6 +22,7 @@ from skedasis.results.effect import TRUSTED_ROWS, BinStats, Effect, Rows
 from skedasis.results.pieces import AXIS, LOCAL, RISE, linear
 from skedasis.results.spec import About, Spec
 from skedasis.results.steps import Steps, step_errors
+from skedasis.results.trend import bulge, lines
 from skedasis.typing import Bools, Floats, Ints
 
 _NEAR, _SMALL = 0.1, 0.02
@@ -61,6 +62,7 @@ def accumulate_values(
     spec: Spec,
     about: About,
     rows: Rows | None,
+    trend: Bools | None = None,
 ) -> Effect:
     """Read an accumulated effect off the moments of steps between a feature's values.
 
@@ -76,6 +78,8 @@ def accumulate_values(
         The edges that stay.
     spec, about, rows
         Carried into the result.
+    trend : ndarray of bool, shape (K,), optional
+        Bins within which slopes change linearly.
 
     Notes
     -----
@@ -87,17 +91,12 @@ def accumulate_values(
     forms = rise_forms(values, edges, steps.known)
     start = forms @ steps.mean
     bins, axis = moments[LOCAL].pool(kept[:-1]), moments[AXIS].pool(kept[:-1])
-    matrix, own = forms, np.zeros((len(edges), len(values)))
-    if spec.center == "mean":
-        centre = centre_form(edges, axis)
-        matrix = forms - centre @ forms
-        at = np.interp(values, edges, start) - centre @ start
-        own = np.broadcast_to(
-            -at / max(float(steps.up.weight.sum()), np.finfo(float).tiny), own.shape
-        )
-    error, freedom = step_errors(matrix, own, steps, spec)
     slope, slope_error = bin_slopes(values, edges, steps, spec)
     variance = bins.variance(spec.ddof, spec.weight_kind)
+    tilt = np.zeros(len(slope))
+    if trend is not None and trend.any():
+        found = lines(cells, moments[LOCAL], moments[AXIS], kept, trend, spec)
+        variance, tilt = found.variance, found.trend
     stats = BinStats(
         low=edges[:-1],
         high=edges[1:],
@@ -108,16 +107,30 @@ def accumulate_values(
         std_error=slope_error,
         empty=bins.count == 0,
         trusted=bins.count >= TRUSTED_ROWS,
+        trend=tilt,
     )
+    matrix, own, level = forms, np.zeros((len(edges), len(values))), 0.0
+    if spec.center == "mean":
+        centre = centre_form(edges, axis)
+        matrix = forms - centre @ forms
+        bent = bulge(stats, values)
+        level = float(_share(values, edges, steps) @ bent)
+        at = np.interp(values, edges, start) + bent - centre @ start - level
+        own = np.broadcast_to(
+            -at / max(float(steps.up.weight.sum()), np.finfo(float).tiny), own.shape
+        )
+    error, freedom = step_errors(matrix, own, steps, spec)
     seen = _reached(values, edges, steps.known)
     spread = curves.heterogeneity(stats.widths, stats.std, spec.accumulate)
     return Effect(
         points=edges,
-        value=np.where(seen, matrix @ steps.mean, np.nan),
+        value=np.where(seen, matrix @ steps.mean - level, np.nan),
         heterogeneity=np.where(seen, spread, np.nan),
         std_error=np.where(seen, error, np.nan),
         freedom=freedom,
-        importance=curves.importance(edges, start, axis.weight, axis.mean, axis.m2),
+        importance=_importance(
+            np.interp(values, edges, start) + bulge(stats, values), _share(values, edges, steps)
+        ),
         about=about,
         spec=spec,
         bins=stats,
@@ -126,6 +139,20 @@ def accumulate_values(
         moments=moments,
         values=values,
     )
+
+
+def _share(values: Floats, edges: Floats, steps: Steps) -> Floats:
+    """Return what the rows at each value count in means over the rows within the edges."""
+    inside = (values >= edges[0]) & (values <= edges[-1])
+    weight = np.where(inside, steps.up.weight, 0.0)
+    return weight / max(float(weight.sum()), np.finfo(float).tiny)
+
+
+def _importance(curve: Floats, share: Floats) -> float:
+    """Return the standard deviation over the rows of a curve, given at all values that they have."""
+    moved = np.where(share > 0, curve - share @ curve, 0.0)
+    scale = float(np.abs(moved).max(initial=0.0)) or 1.0
+    return scale * float(np.sqrt(share @ (moved / scale) ** 2))
 
 
 def centre_form(edges: Floats, axis: Moments) -> Floats:

@@ -17,6 +17,7 @@ from skedasis.moments import Moments
 from skedasis.results.effect import Effect
 from skedasis.results.pieces import LOCAL
 from skedasis.results.steps import DOWN, UP, Steps
+from skedasis.results.trend import bulge
 from skedasis.typing import Bools, Center, Floats, Ints
 
 Of = Literal["value", "bins", "importance"]
@@ -118,7 +119,7 @@ class Halved:
         edges = np.asarray(self.effect.points, dtype=float)
         curve = self._at(edges) @ start
         share = steps.up.weight / total_of(steps.up.weight)
-        seen = interpolated(edges, self.values) @ curve
+        seen = interpolated(edges, self.values) @ curve + self._bulge()
         level = (share * seen).sum(axis=0)
         if of == "importance":
             return np.sqrt((share * (seen - level) ** 2).sum(axis=0))[None]
@@ -133,6 +134,13 @@ class Halved:
         """Return the mean steps, (L - 1, R): unknown ones have the mean slope of the nearest on both sides."""
         widths = np.diff(self.values)[:, None]
         return joined(steps.mean / widths, steps.known) * widths
+
+    def _bulge(self) -> Floats:
+        """Return what lies between the curve and the lines between its bins' edges, (L, 1): it stays as it is."""
+        bins = self.effect.bins
+        if bins is None or len(bins) == 0:
+            return np.zeros((len(self.values), 1))
+        return bulge(bins, self.values)[:, None]
 
     def _at(self, edges: Floats) -> Any:
         """Return what takes the curve at the values to the curve at edges."""

@@ -14,6 +14,7 @@ from skedasis.results.intervals.redrawn import FromCurves, correlated
 from skedasis.results.intervals.replicate import binned
 from skedasis.results.pieces import LOCAL, Linear, linear
 from skedasis.results.steps import Scatter, Steps, coefficients
+from skedasis.results.trend import bulge
 from skedasis.results.value_steps import rise_forms
 from skedasis.typing import Floats
 
@@ -147,7 +148,7 @@ def _halved(effect: Effect, values: Floats, of: str) -> Blocks:
                 form @ steps.mean,
                 max(float(steps.up.weight.sum()), np.finfo(float).tiny),
             )
-            at = np.interp(values, edges, start)
+            at = np.interp(values, edges, start) + (0.0 if stats is None else bulge(stats, values))
             share = steps.up.weight / total
             own = np.broadcast_to(-(at - share @ at) / total, own.shape)
             form = form - share @ interpolated(edges, values) @ form
