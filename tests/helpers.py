@@ -117,7 +117,9 @@ def same_effect(a: Any, b: Any, rtol: float = 1e-12) -> None:
             getattr(a, name), getattr(b, name), rtol=rtol, atol=rtol * scale, err_msg=name
         )
     assert a.importance == pytest.approx(b.importance, rel=rtol, abs=0)
-    assert a.score == pytest.approx(b.score, rel=max(rtol, 1e-9), abs=rtol * (1 + b.importance))
+    assert a.heterogeneity_score == pytest.approx(
+        b.heterogeneity_score, rel=max(rtol, 1e-9), abs=rtol * (1 + b.importance), nan_ok=True
+    )
     if b.bins is not None:
         np.testing.assert_array_equal(a.bins.count, b.bins.count)
 

@@ -9,10 +9,10 @@ For independent features score² is the total interaction variance of the featur
 Hooker 2004; Liu & Owen 2006; Fruth et al. 2014), and unbiased. It is in the unit of the quantity, the same for every
 method, and exactly zero, to rounding, for an additive quantity and for a feature that is not used.
 
-Pairs are disjoint, and rows as near each other in x_s as rows with the same other features are. Rows are sorted by a
-noisy normal score of x_s, and neighbours are paired. The noise is such that for jointly normal features partners are as
-far apart as the other features leave possible; how much that is, is measured by the variance inflation factor. For
-x₁x₂ of normal features with correlation r that gives √(1 - r²), which is RHALE's own local spread.
+Pairs are disjoint, and no farther apart in x_s than the other features make plausible. Rows are sorted by a noisy
+normal score of x_s, and neighbours are paired; the more closely the other features determine x_s, which the variance
+inflation factor measures, the less noise. Its size is such that x₁x₂ of jointly normal features with correlation r has
+the score √(1 - r²), which is RHALE's own local spread; pairs at random would extrapolate, and give 1.1 and more.
 
 Arrays only: `skedasis.engine.scores` chooses the rows, calls the model and keeps what it finds in the results.
 """
@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 
 import numpy as np
 
@@ -48,7 +49,7 @@ class HeterogeneityScore:
     Parameters
     ----------
     value, std_error : float
-        In units of the quantity.
+        In units of the quantity. The error of a score of one pair is not known: NaN.
     vif : float
         Variance inflation of the feature's ranks by the other columns: from 1 to 10,000.
     pairs : int
@@ -77,6 +78,11 @@ class HeterogeneityScore:
         ----------
         level : float
             Between 0 and 1.
+
+        Returns
+        -------
+        tuple of two float
+            Both the score where that is 0; NaN where its error is not known.
         """
         from scipy.special import ndtri
 
@@ -243,12 +249,19 @@ def variance_inflation(
     out, are ``-P[:, S] P[S, S]⁻¹``. Time O(n p² + p³) for p regressors; no model row.
     """
     w = np.ones(len(rows)) if rows.weights is None else rows.weights / rows.weights.mean()
-    table, owner = _regressors(columns, w)
-    target = {k: int(np.flatnonzero(owner == k)[0]) for k in wanted if (owner == k).any()}
+    tables = [_regressors(column, w) for column in columns]
+    # In an order of their own, by content: sums have the same bits however the columns of X are arranged.
+    marks = [blake2b(np.ascontiguousarray(t).data, digest_size=16).digest() for t in tables]
+    order = sorted((k for k, t in enumerate(tables) if t.shape[1]), key=lambda k: marks[k])
+    # Columns of the same content have the same answer, that of the first of them.
+    first = {marks[k]: k for k in reversed(order)}
+    asked = [first.get(marks[k], -1) for k in wanted]
     found = np.ones(len(wanted))
-    if len(set(owner.tolist())) < 2 or not target:
+    if len(order) < 2 or max(asked, default=-1) < 0:
         return found
-    left, total = np.zeros(len(wanted)), np.zeros(len(wanted))
+    table = np.hstack([tables[k] for k in order])
+    owner = np.repeat(order, [tables[k].shape[1] for k in order])
+    left, total = np.zeros(len(columns)), np.zeros(len(columns))
     penalty = _PENALTY * table.shape[1]
     for fit in (rows.half, ~rows.half):
         if fit.sum() < 2 or fit.all():
@@ -258,37 +271,29 @@ def variance_inflation(
         moved = table[fit] - middle
         inverse = np.linalg.inv((moved * weight[:, None]).T @ moved + penalty * np.eye(len(owner)))
         judged = table[~fit] - middle
-        for i, k in enumerate(wanted):
-            if k not in target:
-                continue
+        for k in {k for k in asked if k >= 0}:
             own = np.flatnonzero(owner == k)
             form = -inverse[:, own] @ np.linalg.inv(inverse[np.ix_(own, own)])
             form = form[:, 0].copy()  # the ranks come first among a column's own
             form[own] = 0.0
-            residual = judged[:, target[k]] - judged @ form
-            left[i] += held @ residual**2
-            total[i] += held @ judged[:, target[k]] ** 2
-    known = total > 0
-    ratio = total[known] / np.maximum(left[known], total[known] / _LARGEST_VIF)
-    found[known] = np.clip(ratio, 1.0, _LARGEST_VIF)
+            target = judged[:, own[0]]
+            left[k] += held @ (target - judged @ form) ** 2
+            total[k] += held @ target**2
+    for i, k in enumerate(asked):
+        if k >= 0 and total[k] > 0:
+            ratio = total[k] / max(left[k], total[k] / _LARGEST_VIF)
+            found[i] = min(max(ratio, 1.0), _LARGEST_VIF)
     return found
 
 
-def _regressors(columns: Sequence[Ranks | Floats], w: Floats) -> tuple[Floats, Ints]:
-    """Return standardised regressors (n, p), and the column that each belongs to; constant ones are left out."""
-    parts: list[Floats] = []
-    owner: list[int] = []
-    for k, column in enumerate(columns):
-        if isinstance(column, Ranks):
-            rank = _standardised(column.values[:, None], w)
-            # The square of two values is a line through them.
-            square = rank**2 - 1 if column.distinct > 2 else rank[:, :0]
-            table = np.hstack([rank, _standardised(square, w)])
-        else:
-            table = _standardised(column, w)
-        parts.append(table)
-        owner += [k] * table.shape[1]
-    return np.hstack([np.zeros((len(w), 0)), *parts]), np.array(owner, dtype=np.int64)
+def _regressors(column: Ranks | Floats, w: Floats) -> Floats:
+    """Return what a column gives to the regression of the others, standardised, (n, p): nothing if it is constant."""
+    if not isinstance(column, Ranks):
+        return _standardised(column, w)
+    rank = _standardised(column.values[:, None], w)
+    # The square of two values is a line through them.
+    square = rank**2 - 1 if column.distinct > 2 else rank[:, :0]
+    return np.hstack([rank, _standardised(square, w)])
 
 
 def _standardised(table: Floats, w: Floats) -> Floats:
@@ -303,7 +308,7 @@ def _standardised(table: Floats, w: Floats) -> Floats:
 
 
 def paired(ranks: Floats | None, vif: float, noise: Floats) -> tuple[Ints, Ints]:
-    """Pair rows that are as near each other in a feature as the other features leave possible.
+    """Pair rows that are no farther apart in a feature than the other features make plausible.
 
     Parameters
     ----------
@@ -322,7 +327,9 @@ def paired(ranks: Floats | None, vif: float, noise: Floats) -> tuple[Ints, Ints]
     Notes
     -----
     Rows are sorted by ``ndtri(rank) + sqrt(v / (1 - v)) * noise`` with ``v = 2 / (1 + sqrt(12 vif - 11))``, and
-    neighbours paired. Without dependence (vif 1) only the noise is left: pairs at random.
+    neighbours paired. Half the mean square distance of partners is then about v, in units of the variance; v solves
+    ``3 (vif - 1) v² + v = 1``, so that x₁x₂ of normal features has a score of ``vif ** -0.5``. Without dependence
+    (vif 1) only the noise is left: pairs at random.
     """
     from scipy.special import ndtri
 
@@ -361,7 +368,7 @@ def swap_score(
 
     Notes
     -----
-    The error is that of a mean of c² over disjoint pairs, by the delta method.
+    The error is that of a mean of c² over disjoint pairs, by the delta method. One pair has none: NaN.
     """
     first, second = change
     spread = _std(own, own_weights), float(np.ptp(own)) if len(own) else float("nan")
@@ -381,7 +388,9 @@ def swap_score(
     score = scale * float(np.sqrt(mean))
     if score <= _ROUNDING * eps * size:
         return HeterogeneityScore(0.0, 0.0, vif, m, 0.0, *spread, exact)
-    variance = float(share**2 @ (square - mean) ** 2)
+    # Unbiased: for equal weights the sum of squares over m (m - 1). One pair says nothing of its error.
+    rest = 1.0 - float(share @ share)
+    variance = float(share**2 @ (square - mean) ** 2) / rest if m > 1 and rest > 0 else np.nan
     error = scale * float(np.sqrt(variance)) / (2.0 * float(np.sqrt(mean)))
     effective = mean**2 / float(share**2 @ square**2)
     return HeterogeneityScore(score, error, vif, m, effective, *spread, exact)

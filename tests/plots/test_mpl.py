@@ -147,10 +147,10 @@ def test_many_features_on_shared_scales(n, method):
 
 def test_order_and_choice():
     es = sd.explain(lambda X: X[:, 0] + 9 * X[:, 0] * X[:, 1], data(), method=sd.PDP(grid=5))
-    (ax,) = es.plot(top=1, by="heterogeneity").axes
-    first = es.ranking("heterogeneity")[0].feature
+    (ax,) = es.plot(top=1, by="heterogeneity_score").axes
+    first = es.ranking("heterogeneity_score")[0].feature
     assert ax.get_title(loc="left") == f"1. {first}"
-    with pytest.raises(sd.DataError, match="'importance' or 'heterogeneity'"):
+    with pytest.raises(sd.DataError, match="'importance' or 'heterogeneity_score'"):
         es.plot(by="size")
     with pytest.raises(sd.DataError, match="no effect"):
         es.plot(top=0)

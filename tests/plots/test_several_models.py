@@ -61,7 +61,7 @@ def test_given_axes_and_options() -> None:
     assert em.plot(ax=ax) is ax.figure
     assert ax.get_legend() is not None
     es = sd.explain(MODELS, X, method="ale")
-    assert len(es.plot(top=2, columns=1, by="heterogeneity").axes) == 2
+    assert len(es.plot(top=2, columns=1, by="heterogeneity_score").axes) == 2
     with refused(sd.DataError, "plot"):
         es.plot(top=0)
     with refused(sd.DataError, "ranking(by)"):

@@ -663,17 +663,17 @@ def test_many_share_their_scales_and_stand_level(method):
 
 def test_small_ones_are_the_same_on_sheets_of_their_own():
     found = several(sd.ALE(bins=6))
-    made, legend = figure.small(found, ident="s", by="heterogeneity", top=3)
+    made, legend = figure.small(found, ident="s", by="heterogeneity_score", top=3)
     sheets = [Sheet(d) for d in made]
     for i, sheet in enumerate(sheets):
         sound(sheet, f"s-{i}")
-    order = sorted(found.values(), key=lambda e: -e.score)[:3]
+    order = sorted(found.values(), key=lambda e: -e.heterogeneity_score)[:3]
     assert [s.one("title")[0].text for s in sheets] == [
         f"{i + 1}. {e.feature}" for i, e in enumerate(order)
     ]
     assert len({tuple(s.panels[0].up) for s in sheets}) == 1
     assert "average effect" in Sheet(legend).legend
-    with pytest.raises(sd.DataError, match="'importance' or 'heterogeneity'"):
+    with pytest.raises(sd.DataError, match="'importance' or 'heterogeneity_score'"):
         figure.small(found, ident="s", by="name")
     with pytest.raises(sd.DataError, match="no effect"):
         figure.effects({}, ident="s")

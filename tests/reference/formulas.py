@@ -165,14 +165,6 @@ class Accumulated:
         m = weighted_mean(values, w)
         return math.sqrt(weighted_mean([(v - m) ** 2 for v in values], w))
 
-    def score(self):
-        """Return sd(x) times the root of the mean of the bins' variances, weighted by rows."""
-        m = weighted_mean(self.x, self.w)
-        sd = math.sqrt(weighted_mean([(v - m) ** 2 for v in self.x], self.w))
-        return sd * math.sqrt(
-            math.fsum(self.n[k] * self.variance(k) for k in self.bins) / self.total
-        )
-
 
 def spread_of(values, w, kind="frequency"):
     """Return mean, unbiased variance and the size that the mean's error divides by."""

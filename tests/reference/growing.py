@@ -277,7 +277,7 @@ def same(got: Any, want: Any, tol: float = EXACT, size: float | None = None) -> 
 
 
 def _same_effect(one: Effect, other: Effect, tol: float, size: float) -> None:
-    _close(one, other, ("importance", "std_error"), 10 * tol * size)
+    _close(one, other, ("importance", "std_error", "heterogeneity_score"), 10 * tol * size)
     assert (one.missing_point is None) == (other.missing_point is None)
     if one.missing_point is not None:
         _close(
@@ -300,7 +300,9 @@ def largest(result: Any) -> float:
     if isinstance(result, Importance):
         return max(np.abs(result.values).max(initial=0.0), abs(result.baseline))
     size = float(np.nanmax(np.abs(result.value), initial=1e-300))
-    return max(size, np.nan_to_num(result.score)) if isinstance(result, Effect) else size
+    return (
+        max(size, np.nan_to_num(result.heterogeneity).max()) if isinstance(result, Effect) else size
+    )
 
 
 def categories(n: int = N, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:

@@ -129,7 +129,6 @@ def coloured(seed, n=150):
 METHODS = {
     "ale, given order": sd.ALE(order=["grey", "red", "blue", "green"]),
     "ale, similarity": sd.ALE(),
-    "ale, all pairs": sd.ALE(all_pairs=True),
     "pdp": sd.PDP(),
     "ice": sd.ICE(),
     "m-plot": sd.MPlot(),
@@ -155,7 +154,8 @@ def test_a_one_hot_block_is_one_nominal_feature(method, weighted, seed):
     near(got.heterogeneity, want.heterogeneity[place], 1e-12 * size, "heterogeneity")
     near(got.std_error, want.std_error[place], 1e-12 * size, "standard error")
     near(got.importance, want.importance, 1e-12 * size, "importance")
-    near(got.score, want.score, 1e-12 * size, "score")
+    # The same rows swap their levels, however these are written down.
+    near(got.heterogeneity_score, want.heterogeneity_score, 1e-12 * size, "score")
     if want.curves is not None:
         near(got.curves.value, want.curves.value[:, place], 1e-12 * size, "curves")
 

@@ -136,7 +136,6 @@ def check_against(plain, e, tol):
     spread = plain.heterogeneity_std() if accumulate == "std" else plain.heterogeneity_variance()
     near(e.heterogeneity, spread, tol * size, "heterogeneity")
     near(e.importance, plain.importance(), tol * size, "importance")
-    near(e.score, plain.score(), tol * size, "score")
     near(e.bins.effect, plain.mean, tol * np.abs(plain.d).max(), "effect")
     std = np.sqrt([plain.variance(k) for k in plain.bins])
     near(e.bins.std, std, tol * np.abs(plain.d).max(), "std")
@@ -171,7 +170,7 @@ SETTINGS = {
     "uale": (sd.UALE(bins=sd.Uniform(3)), "left"),
     "rhale": (sd.RHALE(bins=sd.Optimal(max_bins=12, min_points=4)), "left"),
     "rhale-ddof0": (sd.RHALE(bins=sd.Uniform(2), ddof=0), "left"),
-    "secants": (sd.RHALE(bins=sd.Uniform(3), local_effects="secants"), "left"),
+    "steps": (sd.RHALE(bins=sd.Uniform(3), local_effects="steps"), "left"),
 }
 
 
@@ -181,7 +180,7 @@ SETTINGS = {
 def test_every_number_is_that_of_the_formulas(method, closed, kind, case):
     quantity = sd.prediction(case.model, slope=case.model.slope)
     e = sd.explain(quantity, case.X, 0, method=method, weights=case.weights, weight_kind=kind)
-    differences = method.name == "ALE" or e.spec.local == "secants"
+    differences = method.name == "ALE" or e.spec.local == "steps"
     w = np.ones(len(case.X)) if case.weights is None else case.weights
     d = plain_differences(case, e.x, closed) if differences else case.model.slope(case.X)[:, 0]
     if (e.bins.count < 3).any() or (e.bins.weight <= 1.5).any() or np.abs(d).max() == 0:
@@ -206,7 +205,14 @@ def test_sampling_weights_have_no_unit(case, factor):
         got = sd.explain(
             quantity, case.X, 0, method=method, weights=weights, weight_kind="sampling"
         )
-        for name in ("x", "value", "heterogeneity", "std_error", "importance", "score"):
+        for name in (
+            "x",
+            "value",
+            "heterogeneity",
+            "std_error",
+            "importance",
+            "heterogeneity_score",
+        ):
             one, two = getattr(got, name), getattr(want, name)
             near(one, two, 1e-10 * np.abs(np.append(want.value, want.heterogeneity)).max(), name)
         for one, two in zip(got.interval(), want.interval(), strict=True):

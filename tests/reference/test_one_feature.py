@@ -163,7 +163,7 @@ def test_d_ice_is_the_derivative_of_the_curves(given):
     p = e.provenance
     assert (p["model_rows"], p["slope_rows"]) == ((0, 250) if given else (250, 0))
     assert calls["slopes"] == p["slope_rows"]
-    assert calls["rows"] == p["model_rows"] + p["check_rows"]
+    assert calls["rows"] == p["model_rows"] + p["check_rows"] + p["score_rows"]
 
 
 # ------------------------------------------------------------------- missing values: DESIGN 4.7
@@ -317,7 +317,7 @@ def test_all_outputs_are_the_single_ones_to_the_last_bit(kind, method):
             np.testing.assert_array_equal(e.curves.value, want.curves.value)
         # Two rows that tell how many outputs there are count as rows of the check.
         for p, n in ((e.provenance, sum(asked)), (want.provenance, sum(rows))):
-            assert n == p["model_rows"] + p["check_rows"]
+            assert n == p["model_rows"] + p["check_rows"] + p["score_rows"]
 
 
 @pytest.mark.parametrize("pair", [(0, 1), (2, 1)])

@@ -338,7 +338,7 @@ def test_bins_of_differences_are_the_best_unions_of_cells(seed, n, k, alpha, met
         made = sd.ALE(bins=sd.Optimal(max_bins=k, alpha=alpha, min_points=2))
     else:
         made = sd.RHALE(
-            bins=sd.Optimal(max_bins=k, alpha=alpha, min_points=2), local_effects="secants"
+            bins=sd.Optimal(max_bins=k, alpha=alpha, min_points=2), local_effects="steps"
         )
     e = sd.explain(f, X, 0, method=made, weights=w if weighted else None)
     if method == "RHALE":

@@ -62,7 +62,7 @@ def traits(quantity: Any, source: Any) -> list[Traits]:
 
 def known(found: list[Traits]) -> bool:
     """Return whether a quantity is known to be piecewise constant in all features."""
-    return all(t.local == "secants" and t.certain and not t.given for t in found)
+    return all(t.local == "steps" and t.certain and not t.given for t in found)
 
 
 @pytest.mark.parametrize("kind", ["float", "integer"])
@@ -95,7 +95,7 @@ def test_results_say_so_whatever_the_setting(kind: str) -> None:
             sd.explain(quantity, at, 0, y=y, method="rhale", tree=tree).spec.local
             for tree in ("auto", "off", "force")
         }
-        assert said == {"secants"}
+        assert said == {"steps"}
 
 
 # ------------------------------------------------------------------- what is made of trees

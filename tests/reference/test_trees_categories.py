@@ -16,7 +16,6 @@ from tests.reference.growing import EXACT, QUIET, alike, categories, grown, numb
 FRAME, TARGET = categories()
 LEVELS = {
     "ale": sd.ALE(bins=6),
-    "ale all pairs": sd.ALE(bins=6, all_pairs=True),
     "ale top": sd.ALE(bins=6, top_levels=2),
     "pdp": sd.PDP(grid=6),
     "pdp centred": sd.PDP(grid=6, center="mean"),
@@ -113,7 +112,7 @@ def test_one_hot_blocks() -> None:
     X = pd.concat([FRAME[["a"]], block], axis=1)
     groups = {"c": list(block)}
     for model in (histograms(X, TARGET), lightgbm(X, TARGET)):
-        for method in (sd.ALE(), sd.ALE(all_pairs=True), sd.PDP(), sd.PDP(heterogeneity=False)):
+        for method in (sd.ALE(), sd.PDP(), sd.PDP(heterogeneity=False)):
             alike(model, X, groups=groups, method=method)
         alike(model, X, [("a", "c")], groups=groups, method=sd.PDP(grid=4))
 

@@ -35,7 +35,7 @@ def test_course_names_the_ends_and_how_far_they_are(tmp_path):
     # 20 rows at 0, 20 at 1, 10 at 6: their mean is 1.6.
     text = words.course(effect(town, rows(20, 20, 10)), "")
     assert text == (
-        "Of its 3 levels “c” raises what the model says most, by 4.40, and “a” lowers it most, by 1.60, "
+        "Of its 3 levels “c” raises the prediction most, by 4.40, and “a” lowers it most, by 1.60, "
         "compared with the mean over the rows."
     )
 
@@ -43,7 +43,7 @@ def test_course_names_the_ends_and_how_far_they_are(tmp_path):
 def test_course_weighs_rows_and_names_few_of_them():
     X = rows(20, 20, 5)
     text = words.course(effect(town, X, weights=np.where(X["town"] == "c", 4.0, 1.0)), "")
-    assert "“c” (5 rows) raises what the model says most, by 3.67" in text  # the mean is 140 / 60
+    assert "“c” (5 rows) raises the prediction most, by 3.67" in text  # the mean is 140 / 60
     assert "“a” lowers it most, by 2.33" in text
 
 
@@ -51,7 +51,7 @@ def test_levels_that_stand_together_are_counted():
     X = rows(20, 20, 20, 20, names="abcd")
     value = {"a": 0.1 + 0.2, "b": 0.3, "c": 1.0, "d": 0.3}
     text = words.course(effect(lambda X: X["town"].map(value), X), "")
-    assert "“c” raises what the model says most, by 0.525" in text
+    assert "“c” raises the prediction most, by 0.525" in text
     assert "and 2 others with it lower it most, by 0.175" in text
 
 
@@ -65,7 +65,7 @@ def test_course_of_dependence_is_about_the_same_mean():
 def test_levels_that_do_not_differ():
     flat = effect(lambda X: 0.1 * X["z"], rows(20, 20, 20))
     assert words.course(flat, "") == "Its 3 levels do not differ: the average effect is flat."
-    assert words.scatter(flat) == "No row’s prediction changes with it."
+    assert words.scatter(flat) == "The prediction of no row changes with it."
 
 
 def test_one_level_has_nothing_to_show():
@@ -93,7 +93,7 @@ def test_steps_against_their_average_are_counted():
     assert words.against(sd.explain(f, X, "town", method="pdp")) is None
     assert words.against(effect(f, X, keep=0)) is None
     assert "No row’s step" in words.scatter(effect(town, rows(20, 20, 20)))
-    assert "the levels’ averages are true of few" in words.scatter(
+    assert "the averages of the levels describe few rows" in words.scatter(
         effect(lambda X: np.where(X["town"] == "b", X["z"], 0.0), rows(40, 40, names="ab"))
     )
 
@@ -141,11 +141,11 @@ def test_missing_a_number_is_one_sentence():
     X = pd.DataFrame({"x": [np.nan] * 5 + [1.0, 3.0] * 20})
     up = sd.explain(lambda X: X["x"].fillna(7.0), X, "x")
     assert words.missing(up) == (
-        "In the 5 rows without a value, missing it raises what the model says by 5.00 on average, compared with "
+        "In the 5 rows without a value, missing it raises the prediction by 5.00 on average, compared with "
         "its observed values in its place."
     )
     down = sd.explain(lambda X: X["x"].fillna(-1.0), X, "x")
-    assert "missing it lowers what the model says by 3.00" in words.missing(down)
+    assert "missing it lowers the prediction by 3.00" in words.missing(down)
     idle = sd.explain(lambda X: np.ones(len(X)), X, "x")
     assert "missing it changes nothing" in words.missing(idle)
     assert words.missing(sd.explain(lambda X: X["x"], X.dropna(), "x")) == ""
@@ -263,7 +263,7 @@ def test_each_kind_has_its_method(told):
     methods = [p.provenance["method"] for p in told.passes]
     assert {m: methods.count(m) for m in methods if m.isupper() or m == "MPlot"} == {
         "RHALE": 1,
-        "ALE": 1,
+        "ALE": 2,
         "PDP": 2,
         "MPlot": 1,
     }
@@ -281,7 +281,7 @@ def test_pictures_say_what_they_show(told):
     firm, grade = of_rhale(told, "firm"), of_rhale(told, "grade")
     assert firm.name == "firm ALE"
     assert firm.alt.startswith("ALE of firm on prediction, model, at 6 levels.")
-    assert "raises what the model says most" in firm.alt
+    assert "raises the prediction most" in firm.alt
     assert grade.name == "grade RHALE"
     assert "In the 22 rows without a value" in grade.alt
     assert "Dotted" not in grade.caption + firm.caption
@@ -290,7 +290,7 @@ def test_pictures_say_what_they_show(told):
     assert "zero at" not in of_pdp(told, "x").caption
 
 
-def test_secants_and_steps_are_told_apart():
+def test_scores_of_numbers_and_levels_are_compared():
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"x": rng.normal(size=300), "y": rng.normal(size=300)})
     X["town"] = rng.choice(["a", "b"], 300)
@@ -298,16 +298,14 @@ def test_secants_and_steps_are_told_apart():
         lambda X: np.floor(3 * X["x"]) * (X["town"] == "a") + np.floor(X["y"]), X, progress=False
     ).told[0]
     text = " ".join(words.gist(told))
-    assert "Rows differ most in x; of the features with levels, in town." in text
-    assert "Secants were used for every numeric feature" in words.secants(told)
-    assert "these features only" in words.secants(told)
+    assert "The average effect is most misleading for town and x: rows differ" in text
 
 
 def test_what_rounding_leaves_is_not_called_heterogeneity():
     told = gather(lambda X: 0.1 * town(X) + 0.7 * X["z"], rows(30, 30, 40), progress=False).told[0]
     line = next(line for line in words.ranking(told) if line.feature == "town")
-    assert line.heterogeneity in ("≈ 0", "0")
-    assert "For every feature, all rows agree with the average." in words.gist(told)
+    assert line.heterogeneity_score in ("≈ 0", "0")
+    assert "The effect of every feature is the same for all rows." in words.gist(told)
 
 
 # --------------------------------------------------------------------------------------- the page

@@ -356,12 +356,12 @@ def names(seen):
 def test_many_effects_are_filtered_and_sorted(visit, effects):
     seen = visit(effects.explore().html)
     by_importance = [r.feature for r in effects.ranking()]
-    by_heterogeneity = [r.feature for r in effects.ranking("heterogeneity")]
+    by_heterogeneity = sorted(by_importance, key=lambda f: -effects[f].heterogeneity_score)
     assert by_importance != by_heterogeneity
     assert names(seen) == by_importance
     sort = seen.page.get_by_label("Sort by")
     for order, expected in (
-        ("heterogeneity", by_heterogeneity),
+        ("heterogeneity score", by_heterogeneity),
         ("columns of X", list(effects)),
         ("importance", by_importance),
     ):
@@ -382,8 +382,8 @@ def test_many_effects_are_filtered_and_sorted(visit, effects):
 
 
 def test_top_and_columns_of_many_effects(visit, effects):
-    seen = visit(effects.explore(by="heterogeneity", top=3, columns=2).html)
-    assert names(seen) == [r.feature for r in effects.ranking("heterogeneity")][:3]
+    seen = visit(effects.explore(by="heterogeneity_score", top=3, columns=2).html)
+    assert names(seen) == [r.feature for r in effects.ranking("heterogeneity_score")][:3]
     tops = seen.page.locator(".skd-item").evaluate_all("all => all.map(e => e.offsetTop)")
     assert tops[0] == tops[1] < tops[2]
 

@@ -74,7 +74,7 @@ def test_sections_are_those_that_there_is_something_to_say_in(page, coin, tmp_pa
     assert headings(page) == [
         "Contents", "At a glance", "Where to look", "Each feature", "Pairs", "How this was made",
     ]  # fmt: skip
-    assert "What makes it unsure" in headings(coin[1])
+    assert "Predictive uncertainty" in headings(coin[1])
     bare = sd.report(smooth, X, path=tmp_path / "r.html", pairs=0, progress=False)
     assert "Pairs" not in headings(Page(bare.path))
 
@@ -132,7 +132,7 @@ def test_pairs_are_there_with_their_strengths(page, story):
     together = story.told[0].together
     assert together.strengths[0].features == ("x0", "x1")
     assert page.html.count('<div class="surface">') == len(together.surfaces)
-    table = page.html.split("Interaction strength of each pair looked at")[1].split("</table>")[0]
+    table = page.html.split("Strength of each computed pair")[1].split("</table>")[0]
     assert table.count("<tr>") == 1 + len(together.strengths)
 
 
@@ -155,7 +155,7 @@ def test_bars_are_as_long_as_their_numbers(story):
     top = max(
         v
         for p in told.places
-        for v in (*(p.importance_ends or ()), *(p.heterogeneity_ends or ()), p.importance)
+        for v in (*(p.importance_ends or ()), *(p.heterogeneity_score_ends or ()), p.importance)
         if math.isfinite(v)
     )
     assert [line["name"] for line in table["lines"]] == [r.feature for r in told.rhale.ranking()]
@@ -167,27 +167,40 @@ def test_bars_are_as_long_as_their_numbers(story):
         left, right = place.importance_ends
         assert cell["ends"][0] == pytest.approx(sections.LENGTH * max(left, 0) / top, abs=0.06)
         assert cell["interval"] == ends(left, right, top)
-        assert line["heterogeneity"]["value"] == effect.score
+        assert line["heterogeneity_score"]["value"] == effect.heterogeneity_score
 
 
-def test_heterogeneity_by_secants_has_a_scale_of_its_own():
+def test_heterogeneity_scores_of_all_kinds_have_one_scale():
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"a": rng.normal(size=200), "b": rng.normal(size=200)})
     X["t"] = rng.choice(["u", "v"], 200)
     steps = gather(
-        lambda X: np.floor(9 * X["a"]) * X["b"].round() + (X["t"] == "u"), X, progress=False
+        lambda X: np.floor(9 * X["a"]) * X["b"].round() + 9 * X["b"] * (X["t"] == "u"),
+        X,
+        progress=False,
     )
-    table = sections.ranking(steps.told[0], anchored(steps))
-    assert "on a scale of its own" in table["caption"]
+    told = steps.told[0]
+    table = sections.ranking(told, anchored(steps))
+    top = max(v for p in told.places for v in (*p.importance_ends, *p.heterogeneity_score_ends))
     for line in table["lines"]:
-        assert 0 <= line["heterogeneity"]["share"] <= sections.LENGTH
-    longest = max(table["lines"], key=lambda line: line["heterogeneity"]["value"])
-    assert longest["name"] in ("a", "b")
+        score = told.rhale[line["name"]].heterogeneity_score
+        length = sections.LENGTH * score / top
+        assert line["heterogeneity_score"]["share"] == pytest.approx(length, abs=0.06)
     ranks = {f["name"]: f["ranks"] for f in feature_sections.features(steps, progress=False)}
-    # What is on different scales is not mixed: first those with secants, each kind in its own order.
-    assert ranks["t"]["heterogeneity"] == 2
+    order = sorted(ranks, key=lambda f: ranks[f]["heterogeneity_score"])
+    assert order == [r.feature for r in told.rhale.ranking("heterogeneity_score")]
     assert ranks["t"]["column"] == 2
     assert sorted(r["importance"] for r in ranks.values()) == [0, 1, 2]
+
+
+def test_a_page_without_scores_says_so(tmp_path):
+    X = np.random.default_rng(0).normal(size=(100, 2))
+    done = sd.report(
+        lambda X: X[:, 0], X, path=tmp_path / "p.html", progress=False, heterogeneity_rows=0
+    )
+    text = done.path.read_text("utf-8")
+    assert "Heterogeneity scores were not computed." in text
+    assert 'id="model-1-places' not in text
 
 
 @pytest.mark.parametrize("value", [0.0, float("nan")])

@@ -124,15 +124,6 @@ def test_the_ledger_counts_levels_missing_values_and_weights(frame):
     assert told.ledger.alone["holes"] == pytest.approx(alone)
 
 
-def test_the_ledger_takes_ale_where_rhale_takes_secants(X):
-    told = told_of(lambda X: np.floor(3 * X[:, 0]) + np.floor(5 * X[:, 1]), X)
-    assert told.rhale["x0"].spec.local == "secants"
-    assert told.ledger.methods["x0"] == "ALE"
-    total = sum(told.ale[f"x{j}"](X[:, j]) for j in range(4))
-    q = np.floor(3 * X[:, 0]) + np.floor(5 * X[:, 1])
-    assert told.ledger.additive == pytest.approx(1 - np.var(q - total) / np.var(q), abs=1e-12)
-
-
 def test_what_is_constant_has_no_ledger(X):
     told = told_of(lambda X: np.full(len(X), 1e9), X)
     assert told.ledger is None
@@ -150,7 +141,7 @@ def test_it_finds_the_pair_that_acts_together():
     assert strengths == sorted(strengths, reverse=True)
     assert [s.shown for s in told.together.strengths].count(True) == 2
     assert len(strengths) == 6  # x0, x1, x2 and x5: in the others no row differs
-    assert "in which rows differ" in told.together.note
+    assert "heterogeneity score is above zero" in told.together.note
     direct = sd.explain(
         lambda X: 2 * X[:, 5] * X[:, 2] + 0.3 * X[:, 0] * X[:, 1] + X[:, 7], X, ("x2", "x5")
     )
@@ -201,7 +192,7 @@ def test_candidates_cost_no_more_than_they_may(X, monkeypatch):
     monkeypatch.setattr(together, "MODEL_ROWS", 3 * 4 * len(X))
     told = told_of(f, X)
     assert len(told.together.strengths) == 3
-    assert "each pair costs 2,400 rows" in told.together.note
+    assert "each pair costs 2,400 model rows" in told.together.note
     assert told.passes[-1].provenance["model_rows"] == 3 * 4 * len(X)
     monkeypatch.setattr(together, "MODEL_ROWS", 0)
     assert len(told_of(f, X).together.strengths) == 1
@@ -217,27 +208,56 @@ def test_groups_are_not_paired_with_their_own_columns(X):
 # ------------------------------------------------------------------- places, objections, M-plots
 
 
-def test_places_have_the_bootstraps_intervals(X):
+def test_places_have_the_intervals_of_both_numbers(X):
     told = told_of(lambda X: X[:, 0] + X[:, 1] * X[:, 2], X, seed=3)
     assert [p.feature for p in told.places] == [r.feature for r in told.rhale.ranking()]
     for place in told.places:
         effect = told.rhale[place.feature]
-        for of, ends in (
-            ("importance", place.importance_ends),
-            ("score", place.heterogeneity_ends),
-        ):
-            low, high = effect.interval(0.95, "bootstrap", of=of, replicates=200, seed=3)
-            assert ends == (float(low), float(high))
-        assert place.comparable
-    steps = told_of(lambda X: np.floor(3 * X[:, 0]), X)
-    assert not next(p for p in steps.places if p.feature == "x0").comparable
+        low, high = effect.interval(0.95, "bootstrap", of="importance", replicates=200, seed=3)
+        assert place.importance_ends == (float(low), float(high))
+        low, high = effect.interval(0.95, of="heterogeneity_score")
+        assert place.heterogeneity_score_ends == (float(low), float(high))
+        assert place.heterogeneity_score == effect.heterogeneity_score
+
+
+def test_each_feature_is_scored_once(X):
+    calls = []
+
+    def f(X):
+        calls.append(len(X))
+        return X[:, 0] * X[:, 1]
+
+    told = told_of(f, X, uncertainty=False)
+    scored = [p.provenance for p in told.passes if p.provenance.get("score_rows", 0)]
+    assert [p["method"] for p in scored] == ["RHALE"]
+    for effects in (told.ale, told.pdp):
+        for name, effect in effects.items():
+            assert effect.heterogeneity_score == told.rhale[name].heterogeneity_score
+    alone = sd.explain(f, X, method="ale")
+    for name, effect in alone.items():
+        assert told.ale[name].heterogeneity_score == pytest.approx(effect.heterogeneity_score)
+
+
+def test_without_scores_there_is_no_word_of_them(X):
+    def f(X):
+        return X[:, 0] * X[:, 1]
+
+    scored, bare = told_of(f, X), told_of(f, X, heterogeneity_rows=0)
+    assert all(np.isnan(e.heterogeneity_score) for e in bare.rhale.values())
+    assert sum(p.provenance.get("score_rows", 0) for p in bare.passes) == 0
+    assert bare.together.strengths[0].features == scored.together.strengths[0].features
+    assert "importance" in bare.together.note
+    assert "heterogeneity_rows=0" in bare.code["main", "x0"]
+    assert "heterogeneity_rows" not in scored.code["main", "x0"]
+    assert not any("rows" in s for s in words.gist(bare) if "effect" in s)
+    assert words.scatter(bare.rhale["x0"]).startswith("The heterogeneity score was not computed.")
 
 
 def test_a_feature_of_one_value_has_no_interval(X):
     constant = np.column_stack([X[:, 0], np.ones(len(X))])
     told = told_of(lambda X: X[:, 0], constant)
     last = told.places[-1]
-    assert (last.feature, last.importance_ends, last.heterogeneity_ends) == ("x1", None, None)
+    assert (last.feature, last.importance_ends) == ("x1", None)
 
 
 def test_objections_are_those_of_the_effect(X):
@@ -266,14 +286,14 @@ def test_each_sentence_has_its_cause(X, coin):
     told = told_of(lambda X: X[:, 0] * X[:, 1], X, X[:, 0] * X[:, 1] + 0.01 * X[:, 2])
     said = " ".join(words.gist(told))
     assert "it explains more than 99\u202f% of the labels’ variance" in said
-    assert "x0 and x1 interact most strongly: interaction strength" in said
+    assert "x0 and x1 interact most strongly" in said
     assert "added up, explain" in said
     plain = " ".join(words.gist(told_of(lambda X: X[:, 0], X)))
     assert "labels’ variance" not in plain
-    assert "interact most" not in plain
-    assert "Look twice" not in plain
+    assert "interact" not in plain
+    assert "Check the" not in plain
     assert "How unsure" not in plain
-    assert "How unsure it is depends most on x0" in " ".join(
+    assert "Predictive uncertainty depends most on x0" in " ".join(
         words.gist(told_of(coin[0], X, coin[1]))
     )
 
@@ -290,10 +310,10 @@ def test_bad_probabilities_and_warnings_are_spoken_of(X, coin):
     odd = told_of(lambda X: np.floor(3 * X[:, 0]) * np.floor(3 * X[:, 1]), twin)
     warned = [n for n, flags in odd.trust.items() if flags.warnings]
     assert warned
-    assert "Look twice at" in " ".join(words.gist(odd))
+    assert "Check the" in " ".join(words.gist(odd))
     little = told_of(lambda X: X[:, 0] + 0.01 * X[:, 1] * X[:, 2], X)
     assert little.pairs[0].features == ("x1", "x2")
-    assert "interact most" not in " ".join(words.gist(little))
+    assert "interact" not in " ".join(words.gist(little))
 
 
 def test_passes_say_what_they_are_of(X, coin):
@@ -315,7 +335,7 @@ def test_costs_count_the_predictions_once(X):
 
     story = gather(f, X, X[:, 0], progress=False, uncertainty=False)
     cost = origins.cost(story)
-    assert cost.model_rows + cost.check_rows == sum(calls)
+    assert cost.model_rows + cost.check_rows + cost.score_rows == sum(calls)
     predictions = [p for p in story.told[0].passes if p.provenance["method"] == "predictions"]
     assert [p.provenance["model_rows"] for p in predictions] == [len(X)]
 
@@ -365,7 +385,7 @@ def test_two_rows_and_a_single_feature():
     assert told.quality["R²"] == 1
     assert told.ledger.additive == pytest.approx(1.0)
     assert told.ledger.said == (
-        "The effect of 1 feature explains 100\u202f% of the variance of what the model says.",
+        "The effect of 1 feature explains 100\u202f% of the variance of the prediction.",
     )
     assert "Fewer than two features" in told.together.note
     one = told_of(lambda X: 2 * X[:, 0], X[:1], [0.0])

@@ -49,7 +49,7 @@ def test_every_class_is_told_of(X, flowers):
     assert [t.name for t in story.told] == ["m: 0", "m: 1", "m: 2"]
     assert [t.quantity for t in story.told] == ["P(y = 0)", "P(y = 1)", "P(y = 2)"]
     cost = origins.cost(story)
-    assert cost.model_rows + cost.check_rows == sum(calls)
+    assert cost.model_rows + cost.check_rows + cost.score_rows == sum(calls)
     for k, told in enumerate(story.told):
         direct = sd.explain(sd.probability(model, class_=k), X, "x1", method=sd.ALE())
         np.testing.assert_allclose(told.ale["x1"].value, direct.value, atol=1e-12)

@@ -63,8 +63,9 @@ def test_scatter_counts_rows_against_their_average(X):
     half = sd.explain(lambda X: X[:, 0] * (X[:, 1] > 0.5) - X[:, 0] * (X[:, 1] < 0.5) / 10, X, 0)
     share = words.against(half)
     assert share == pytest.approx(np.mean(X[:, 1] < 0.5), abs=0.01)
-    assert "true of few" in words.scatter(half)
-    assert "nearly every row" in words.scatter(sd.explain(lambda X: X[:, 0], X, 0))
+    assert "describes few rows" in words.scatter(half)
+    little = sd.explain(lambda X: X[:, 0] + 0.01 * X[:, 0] * X[:, 1], X, 0)
+    assert "nearly every row" in words.scatter(little)
     weighted = sd.explain(
         lambda X: X[:, 0] * np.where(X[:, 1] > 0, 3.0, -1.0), X, 0, weights=1.0 + (X[:, 1] > 0)
     )
@@ -77,14 +78,19 @@ def test_against_needs_rows_and_bins(X):
     assert words.against(sd.explain(lambda X: X[:, 0], X, 0, keep=0)) is None
 
 
-def test_secants_are_not_compared_with_importance(X):
-    steps = sd.explain(
-        lambda X: np.floor(4 * X[:, 0]) * (X[:, 1] > 0),
-        X,
-        0,
-        method=sd.RHALE(local_effects="secants"),
-    )
-    assert "by secants" in words.scatter(steps)
+def test_the_score_is_compared_with_the_importance_of_every_kind_of_model(X):
+    steps = sd.explain(lambda X: np.floor(4 * X[:, 0]) * (X[:, 1] > 0), X, 0)
+    score, importance = steps.heterogeneity_score, steps.importance
+    wanted = f"Heterogeneity score {score:.3g} ±\u202f{steps.heterogeneity_score_error:.2g}"
+    assert words.scatter(steps).startswith(f"{wanted}, importance {importance:.3g}: rows differ")
+
+
+def test_a_score_that_is_zero_or_unknown_is_said(X):
+    additive = sd.explain(lambda X: X[:, 0] ** 2 + X[:, 1], X, 0)
+    assert "Heterogeneity score 0, importance" in words.scatter(additive)
+    assert "the effect is the same for all rows" in words.scatter(additive)
+    unknown = sd.explain(lambda X: X[:, 0], X, 0, heterogeneity_rows=0)
+    assert words.scatter(unknown).startswith("The heterogeneity score was not computed.")
 
 
 def test_aligned_ale_has_the_rows_mean_of_rhale(X):
@@ -111,11 +117,11 @@ def test_doubts_name_what_to_mind(X):
 def test_gist_names_what_is_not_used(X):
     told = gather(lambda X: X[:, 0] + X[:, 1] * X[:, 0], X, progress=False).told[0]
     text = " ".join(words.gist(told))
-    assert "On average, what the model says is moved most by x0" in text
+    assert "On average, the prediction depends most on x0" in text
     assert "Without any effect: x2." in text
-    assert "hides most about x1" in text
+    assert "most misleading for x1" in text
     none = gather(lambda X: 0 * X[:, 0], X, progress=False).told[0]
-    assert words.gist(none) == ["No feature changes what the model says, on average."]
+    assert words.gist(none) == ["No feature changes the prediction on average."]
 
 
 def test_story_orders_features_by_their_largest_share(X):

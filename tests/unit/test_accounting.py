@@ -55,7 +55,7 @@ CASES = {
     "uale": (sd.UALE(), True),
     "rhale-slopes": (sd.RHALE(), True),
     "rhale-differences": (sd.RHALE(), False),
-    "rhale-secants": (sd.RHALE(local_effects="secants"), False),
+    "rhale-secants": (sd.RHALE(local_effects="steps"), False),
 }
 EVERY_CASE = pytest.mark.parametrize(("method", "slopes"), CASES.values(), ids=CASES)
 
@@ -68,8 +68,8 @@ def test_the_counts_are_those_of_the_model(method, slopes, memory, threads):
     options = {"memory": memory, "threads": threads, "progress": False}
     es = sd.explain(quantity(model, slopes), data(), method=method, **options)
     said = es.provenance
-    assert said["model_rows"] + said["check_rows"] == sum(model.rows)
-    assert said["model_calls"] + said["check_calls"] == len(model.rows)
+    assert said["model_rows"] + said["check_rows"] + said["score_rows"] == sum(model.rows)
+    assert said["model_calls"] + said["check_calls"] + said["score_calls"] == len(model.rows)
     assert said["slope_rows"] == sum(model.slope_rows)
     assert said["slope_calls"] == len(model.slope_rows)
     assert 0 < said["check_rows"] <= 128 + D * 7 * 128
@@ -95,7 +95,7 @@ def test_no_method_costs_more_rows_than_it_says(method, slopes):
         assert (said["model_rows"], said["slope_rows"]) == (0, N)
         return
     assert said["slope_rows"] == 0
-    if method.name == "RHALE" and method.local_effects == "secants":
+    if method.name == "RHALE" and method.local_effects == "steps":
         assert said["model_rows"] <= 6 * N * D
         return
     assert said["model_rows"] <= most[method.name]
@@ -160,7 +160,8 @@ def test_nothing_of_a_result_calls_the_model(tmp_path):
 def test_calls_carry_about_a_hundred_thousand_rows(method, n):
     """Neither one giant call nor hundreds of small ones."""
     model = Counted()
-    sd.explain(model, np.random.default_rng(0).normal(size=(n, 2)), [0], method=method)
+    X = np.random.default_rng(0).normal(size=(n, 2))
+    sd.explain(model, X, [0], method=method, heterogeneity_rows=0)
     calls = np.array([rows for rows in model.rows if rows > 1000])
     assert calls.max() <= 100_000
     assert calls.mean() >= 50_000
@@ -248,14 +249,14 @@ def test_the_provenance_is_complete_and_plain(method, slopes):
     if method.name in ("PDP", "ICE"):
         assert said["grid"]
     else:
-        sources = {"ALE": "across each row's bin", "secants": "secants", "slopes": "given slope"}
+        sources = {"ALE": "across each row's bin", "steps": "steps", "slopes": "given slope"}
         if slopes:
             wanted = sources["slopes"]
         elif method.name == "ALE":
             wanted = sources["ALE"]
         else:
             wanted = (
-                "secants" if getattr(method, "local_effects", "") == "secants" else "differences"
+                "steps" if getattr(method, "local_effects", "") == "steps" else "differences"
             )
         assert wanted in said["local_effects"]
 

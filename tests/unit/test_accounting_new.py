@@ -54,7 +54,7 @@ def explained(features, method, X=None, model=None, **options):
     result = sd.explain(q, X, features, method=method, schema=SCHEMA, progress=False, **options)
     one = next(iter(result.values())) if isinstance(result, dict) else result
     said = one.provenance
-    assert model.rows == said["model_rows"] + said["check_rows"]
+    assert model.rows == said["model_rows"] + said["check_rows"] + said["score_rows"]
     assert model.slope_rows + model.mixed_rows == said["slope_rows"]
     assert said["check_rows"] == 128 or said["local_effects"].startswith(("central", "mixed"))
     return said["model_rows"], result
@@ -89,11 +89,6 @@ def test_the_rows_themselves_are_shared_by_all_categories_of_a_call():
     assert rows == N + neighbours
 
 
-def test_all_pairs_cost_each_row_every_level():
-    for column, size in ((CODES, LEVELS), (MORE_CODES, MORE_LEVELS), (FLAG, 2)):
-        assert explained(column, sd.ALE(all_pairs=True))[0] == size * N
-
-
 def test_the_order_of_levels_costs_nothing():
     """Neither the similarity of levels, which looks at all other columns, nor its choice."""
     X = data()
@@ -122,7 +117,6 @@ def test_a_category_of_one_level_costs_nothing_to_move():
     X = data()
     X[:, CODES] = 3.0
     assert explained(CODES, sd.ALE(), X)[0] <= N
-    assert explained(CODES, sd.ALE(all_pairs=True), X)[0] <= N
 
 
 def test_dependence_of_a_category_costs_its_levels():
@@ -252,7 +246,10 @@ def missing_costs(holes, values=None, method=None, n=N, column=NUMBER):
     X[:holes, 0] = np.nan
     model = Counted2()
     e = sd.explain(model, X, 0, method=method or sd.ALE(bins=sd.Uniform(3)))
-    assert model.rows == e.provenance["model_rows"] + e.provenance["check_rows"]
+    assert (
+        model.rows
+        == e.provenance["model_rows"] + e.provenance["check_rows"] + e.provenance["score_rows"]
+    )
     return e, e.provenance["model_rows"] - 2 * (n - holes)
 
 
@@ -297,7 +294,10 @@ def test_rows_without_a_value_of_a_category_are_a_level_and_cost_no_more():
     e = sd.explain(model, X, "c", method=sd.ALE(order=["u", "v", None]))
     assert e.missing_point is None
     assert e.provenance["model_rows"] == N + N + N // 3
-    assert sum(seen) == e.provenance["model_rows"] + e.provenance["check_rows"]
+    assert (
+        sum(seen)
+        == e.provenance["model_rows"] + e.provenance["check_rows"] + e.provenance["score_rows"]
+    )
 
 
 # ------------------------------------------------------------------------------------- several outputs

@@ -143,7 +143,7 @@ def test_a_constant_column_has_an_effect_of_nothing_at_one_point(method, constan
     expected = linear(X).mean() if method in DEPENDENCE else 0.0
     np.testing.assert_allclose(e.value, [expected], rtol=1e-12)
     assert e.importance == 0
-    assert e.score == 0
+    assert e.heterogeneity_score == 0
     np.testing.assert_allclose(e([constant, constant + abs(constant) + 1.0]), [expected, np.nan])
 
 

@@ -20,7 +20,7 @@ METHODS = [
     sd.RHALE(sd.Greedy()),
     sd.RHALE(sd.AutoUniform()),
     sd.UALE(),
-    sd.RHALE(local_effects="secants"),
+    sd.RHALE(local_effects="steps"),
 ]
 
 

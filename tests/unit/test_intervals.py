@@ -218,15 +218,35 @@ def test_scalars_have_percentiles():
     X = data(1200)
     for feature, method in ((2, sd.ALE(bins=CUT)), (0, sd.ALE()), (2, sd.PDP(grid=5, ice="all"))):
         e = explain(method, feature, X=X)
-        for of in ("importance", "score"):
-            low, high = e.interval(0.95, "bootstrap", of=of, replicates=300)
-            assert low.shape == high.shape == ()
-            assert 0 < low < getattr(e, of) < high < 2 * getattr(e, of)
-        with refused(sd.UnsupportedError, "of='score'", "method='bootstrap'"):
-            e.interval(of="score")
-    e = explain(sd.ALE(all_pairs=True), 0, X=X)
-    with refused(sd.UnsupportedError, "all_pairs=True"):
-        e.interval(method="bootstrap", of="importance")
+        low, high = e.interval(0.95, "bootstrap", of="importance", replicates=300)
+        assert low.shape == high.shape == ()
+        assert 0 < low < e.importance < high < 2 * e.importance
+        with refused(sd.UnsupportedError, "of='importance'", "method='bootstrap'"):
+            e.interval(of="importance")
+
+
+def test_the_heterogeneity_score_has_the_interval_of_its_pairs():
+    X = data(1200)
+    for feature, method in ((2, sd.ALE(bins=CUT)), (0, sd.ALE()), (2, sd.PDP(grid=5, ice="all"))):
+        e = explain(method, feature, X=X)
+        low, high = e.interval(of="heterogeneity_score")
+        assert low.shape == high.shape == ()
+        assert 0 < low < e.heterogeneity_score < high
+        # Multiplied and divided by the same: a log scale.
+        assert low * high == pytest.approx(e.heterogeneity_score**2, rel=1e-12)
+        wide = e.interval(0.99, of="heterogeneity_score")
+        assert wide[0] < low < high < wide[1]
+        with refused(sd.UnsupportedError, "pairs of rows", "method='analytic'"):
+            e.interval(method="bootstrap", of="heterogeneity_score")
+    for none in (
+        explain(sd.MPlot(bins=CUT), 2, X=X),
+        explain(sd.ALE(bins=CUT), 2, X=X, heterogeneity_rows=0),
+    ):
+        with refused(sd.UnsupportedError, "no heterogeneity score", "heterogeneity_rows=0"):
+            none.interval(of="heterogeneity_score")
+    both = sd.explain(model, X, [0, 2], method=sd.ALE(), schema=e.about and None, progress=False)
+    for name, ends in both.interval(of="heterogeneity_score").items():
+        assert ends == both[name].interval(of="heterogeneity_score")
 
 
 MOMENTS = {
@@ -254,7 +274,7 @@ def test_moments_give_what_rows_give(case):
     e = explain(method, feature, X=data(900), **options)
     part = explain(method, feature, X=data(900), keep=3000, **options)
     assert not part.rows.exact
-    for of in ("value", "bins", "importance", "score"):
+    for of in ("value", "bins", "importance"):
         if of == "bins" and e.bins is None:
             continue
         how = {"of": of, "replicates": 1500, "seed": 1}
@@ -265,7 +285,7 @@ def test_moments_give_what_rows_give(case):
         ):
             wide = rows[1] - rows[0]
             gap = np.abs(np.array(drawn) - np.array(rows)) / np.where(wide > 0, wide, 1.0)
-            assert gap.max() < (0.12 if of != "score" else 0.3)
+            assert gap.max() < 0.12
 
 
 def test_a_sample_of_curves_gives_what_all_give():
@@ -276,8 +296,6 @@ def test_a_sample_of_curves_gives_what_all_give():
             e.interval(0.9, "bootstrap", replicates=2000, **options) for e in (part, whole)
         )
         np.testing.assert_allclose(np.subtract(*got), np.subtract(*want), rtol=0.12)
-    with refused(sd.UnsupportedError, "score", "all curves"):
-        part.interval(method="bootstrap", of="score")
 
 
 # ------------------------------------------------------------------------------------ bins chosen anew
@@ -432,7 +450,7 @@ def test_loaded_effects_have_the_same_intervals(tmp_path):
         for options in (
             {"simultaneous": True},
             {"method": "bootstrap", "replicates": 20},
-            {"method": "bootstrap", "of": "score", "replicates": 20},
+            {"method": "bootstrap", "of": "importance", "replicates": 20},
         ):
             np.testing.assert_array_equal(again.interval(**options), e.interval(**options))
 

@@ -52,7 +52,7 @@ def test_rhale_of_a_linear_function_is_exact_and_has_no_heterogeneity():
     es = sd.explain(jax.jit(lambda x: x @ w), X)
     for j, e in enumerate(es.values()):
         np.testing.assert_allclose(e.value - e.value[0], w[j] * (e.x - e.x[0]), atol=1e-12)
-        assert e.score == 0
+        assert e.heterogeneity_score == 0
         assert e.provenance["local_effects"] == "JAX autodiff"
     assert es.provenance["slope_calls"] == 1
 

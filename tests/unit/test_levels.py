@@ -268,14 +268,17 @@ def test_what_has_no_order_is_still_in_one():
     assert len(column.levels) == 4
 
 
-def test_dates_are_levels():
+def test_dates_are_levels_where_they_are_declared_to_be():
     days = [dt.date(2024, 1, 2), None, dt.date(2023, 1, 2), dt.date(2024, 1, 2)]
     for X in (pl.DataFrame({"s": days}), pa.table({"s": pa.array(days)})):
-        column = as_source(X).levels(as_source(X).features[0])
+        source = as_source(X, schema={"s": "nominal"})
+        column = source.levels(source.features[0])
         assert column.levels.labels == ("2023-01-02", "2024-01-02", "missing")
         assert column.codes.tolist() == [1, 2, 0, 1]
-    X = pd.DataFrame({"s": pd.to_datetime(pd.Series(days))})
-    column = as_source(X).levels(as_source(X).features[0])
+    source = as_source(
+        pd.DataFrame({"s": pd.to_datetime(pd.Series(days))}), schema={"s": "nominal"}
+    )
+    column = source.levels(source.features[0])
     assert column.codes.tolist() == [1, 2, 0, 1]
 
 

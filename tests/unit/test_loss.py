@@ -306,7 +306,7 @@ def test_the_last_digit_of_a_forest_is_no_second_answer_though_its_loss_is_small
 # ------------------------------------------------------------------------- batches and weights
 
 
-KNOWN = ["slopes", "differences", "secants", "zero_one", "own", "log_loss"]
+KNOWN = ["slopes", "differences", "steps", "zero_one", "own", "log_loss"]
 APPLY = [(m, q) for m in sorted(METHODS) for q in KNOWN if m != "dale" or q in KNOWN[:2]]
 
 
@@ -315,7 +315,7 @@ def test_batches_do_not_matter(method, q, monkeypatch):
     quantity, y = {
         "slopes": (sd.loss(sd.prediction(bent, slope=bent_slope), "pinball", alpha=0.7), Y),
         "differences": (sd.loss(bent), Y),
-        "secants": (sd.loss(TREE, "absolute_error"), Y),
+        "steps": (sd.loss(TREE, "absolute_error"), Y),
         "zero_one": (sd.loss(FOREST, "zero_one"), YES),
         "own": (sd.loss(FOREST, lambda y, f: (y == "no") * 3.0 + (y == f)), YES),
         "log_loss": (sd.loss(FOREST, "log_loss"), YES),
@@ -353,7 +353,7 @@ def test_every_slope_row_asks_the_model_for_a_row_besides():
     p = e.provenance
     assert (p["model_rows"], p["slope_rows"], p["slope_calls"]) == (0, 60, 1)
     assert sum(map(len, slope.seen)) == 60
-    assert sum(map(len, model.seen)) == 60 + p["check_rows"]
+    assert sum(map(len, model.seen)) == 60 + p["check_rows"] + p["score_rows"]
 
 
 def test_a_loss_costs_no_model_row_more_than_its_prediction():

@@ -221,8 +221,8 @@ def test_a_slow_model_has_the_same_effects_to_the_last_bit(clock, method):
     same_effect(slow, fast, rtol=0)
     said = slow.provenance
     assert max(sizes) < 2000
-    assert sum(sizes) == said["model_rows"] + said["check_rows"]
-    assert len(sizes) == said["model_calls"] + said["check_calls"]
+    assert sum(sizes) == said["model_rows"] + said["check_rows"] + said["score_rows"]
+    assert len(sizes) == said["model_calls"] + said["check_calls"] + said["score_calls"]
     assert said["model_rows"] == fast.provenance["model_rows"]
 
 
@@ -273,7 +273,9 @@ def test_all_outputs_are_read_off_the_parts_once(clock):
     both = sd.explain(
         sd.prediction(model, output="all"), X[:4000], 0, method=sd.ALE(bins=4, center="start")
     )
-    assert sum(sizes) == sum(both[0].provenance[k] for k in ("model_rows", "check_rows"))
+    assert sum(sizes) == sum(
+        both[0].provenance[k] for k in ("model_rows", "check_rows", "score_rows")
+    )
     np.testing.assert_allclose(both[0].value, both[0].x - both[0].x[0], atol=1e-12)
     assert np.abs(both[1].value).max() < 1e-12
 
@@ -290,7 +292,8 @@ def test_few_rows_are_evaluated_at_many_values_in_one_call(rows):
         sizes.append(len(X))
         return bent(X)
 
-    sd.explain(model, X[:rows], 0, method=sd.PDP(grid=np.linspace(-1, 1, 100)))
+    method = sd.PDP(grid=np.linspace(-1, 1, 100))
+    sd.explain(model, X[:rows], 0, method=method, heterogeneity_rows=0)
     calls = sizes[2:]
     assert sum(calls) == 100 * rows
     assert len(calls) == max(1, 100 * rows // 10_000) if rows < 1_000 else len(calls) == 10

@@ -41,7 +41,7 @@ def test_the_same_mean_and_no_spread(name: str, weights: Any) -> None:
         assert e.importance == pytest.approx(other.importance, rel=1e-9, abs=1e-12 * size)
         assert np.isnan(e.heterogeneity).all()
         assert np.isnan(e.std_error).all()
-        assert np.isnan(e.score)
+        assert np.isnan(e.heterogeneity_score)
         assert e.curves is None
         assert e.missing == other.missing
         assert e.missing_point is not None
@@ -67,7 +67,7 @@ def test_categories_and_pairs() -> None:
     other = sd.explain(of_frame, rows, "c", method=whole)
     np.testing.assert_allclose(e.value, other.value, rtol=1e-12)
     assert np.isnan(e.heterogeneity).all()
-    assert np.isnan(e.score)
+    assert np.isnan(e.heterogeneity_score)
     assert e.importance == pytest.approx(other.importance, rel=1e-12)
     for pair in (("a", "b"), ("a", "c"), ("c", "d")):
         s = sd.explain(of_frame, rows, pair, method=alone)
@@ -109,7 +109,7 @@ def test_it_is_saved_tabulated_and_ranked(tmp_path: Path) -> None:
         assert table["heterogeneity"].isna().all()
     order = [r.importance for r in found.ranking()]
     assert order == sorted(order, reverse=True)
-    assert all(np.isnan(r.heterogeneity) for r in found.ranking())
+    assert all(np.isnan(r.heterogeneity_score) for r in found.ranking())
     assert "nan" in repr(found["a"])
 
 
@@ -151,6 +151,6 @@ def test_what_is_no_truth_value_is_refused() -> None:
 
 def test_there_is_no_order_by_what_was_not_asked_for() -> None:
     means = sd.explain(MODEL, X, method=sd.PDP(grid=4, heterogeneity=False))
-    with refused(sd.UnsupportedError, "ranking(by='heterogeneity')", "without heterogeneity=False"):
-        means.ranking("heterogeneity")
+    with refused(sd.UnsupportedError, "ranking(by='heterogeneity_score')", "heterogeneity=False"):
+        means.ranking("heterogeneity_score")
     assert means.ranking()[0].importance >= means.ranking()[-1].importance

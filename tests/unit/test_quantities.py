@@ -448,7 +448,7 @@ def test_trees_and_their_like_are_known_to_be_piecewise_constant(name):
     model = TREES[name]
     model = fit(model, TWO if "of classes" in name else TARGET)
     said = local_effects(model)
-    assert said.startswith("secants")
+    assert said.startswith("steps")
     assert "piecewise constant" in said
     assert "detected" not in said
     with refused(sd.UnsupportedError, "DALE of 'x0'", "without derivatives", "sd.RHALE()"):
@@ -481,7 +481,7 @@ def test_a_forest_behind_a_function_is_found_out():
     forest = fit(RandomForestRegressor(10, random_state=0), TARGET)
     q = sd.prediction(lambda X: np.exp(forest.predict(X) / 10))
     said = local_effects(q)
-    assert said.startswith("secants")
+    assert said.startswith("steps")
     assert "detected" in said
     with refused(sd.UnsupportedError, "detected", "sd.ALE()"):
         sd.explain(q, X, 0, method="dale")
@@ -611,5 +611,5 @@ def test_a_poisson_regression_is_explained_on_its_own_scale():
     model = fit(PoissonRegressor(), np.exp(TARGET / 10), standard)
     e = sd.explain(model, standard, 0, method=sd.RHALE())
     log = sd.explain(lambda X: np.log(model.predict(X)), standard, 0, method=sd.RHALE())
-    assert e.score > 100 * max(log.score, 1e-12)
+    assert e.heterogeneity_score > 100 * max(log.heterogeneity_score, 1e-12)
     assert rise(log) == pytest.approx(model.coef_[0] * np.ptp(standard[:, 0]), rel=1e-7)

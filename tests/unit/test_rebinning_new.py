@@ -37,6 +37,23 @@ def one(method: Any, model: Any = bent, feature: Any = 0, **options: Any) -> Any
     return sd.explain(model, options.pop("X", X), feature, method=method, progress=False, **options)
 
 
+@pytest.mark.parametrize(
+    "method", [sd.RHALE(), sd.DALE(), sd.ALE(bins=12)], ids=["rhale", "dale", "ale"]
+)
+def test_other_bins_have_the_same_heterogeneity_score(method):
+    effect = one(method)
+    again = effect.rebin(sd.Edges(effect.cells.edges[[0, 4, -1]]))
+    assert again.heterogeneity_score > 0
+    assert again.swap_score == effect.swap_score
+
+
+def test_groups_of_levels_have_the_same_heterogeneity_score():
+    data = pd.DataFrame({"a": np.arange(60) % 5, "b": np.arange(60.0)})
+    schema = {"a": "ordinal"}
+    effect = sd.explain(lambda T: (T["a"] * T["b"]).to_numpy(), data, "a", schema=schema)
+    assert effect.rebin(sd.Greedy()).swap_score == effect.swap_score is not None
+
+
 # ----------------------------------------------------------------------------------- M-plots
 
 

@@ -60,7 +60,7 @@ CASES |= {
     "anchored": (model, sd.PDP(grid=GRID, ice="all", anchor=0.3), 2, NOMINAL, False),
     "slopes of pdp": (SLOPED, sd.PDP(grid=GRID, ice="all", derivative=True), 2, NOMINAL, False),
 }
-FIGURES = ("value", "bins", "importance", "score")
+FIGURES = ("value", "bins", "importance")
 WEIGHTS = np.random.default_rng(4).gamma(2.0, 1.0, N) + 0.1
 
 
@@ -136,7 +136,7 @@ def test_counts_that_are_none_are_refused():
 
 
 def test_a_resampled_figure_that_is_not_there_is_refused():
-    with refused(sd.DataError, "(of)", "'score'"):
+    with refused(sd.DataError, "(of)", "'importance'"):
         explain(CASES["ale mean"], data()).resampled(np.ones(N), "mean")
     with refused(sd.UnsupportedError, "no bins"):
         explain(CASES["pdp"], data()).resampled(np.ones(N), "bins")
@@ -164,11 +164,11 @@ def test_lines_in_bins_are_fitted_to_the_rows_that_are_there():
     e = sd.explain(q, X, 0, method=method, progress=False)
     assert np.any(e.bins.trend)
     counts = np.random.default_rng(3).multinomial(900, np.full(900, 1 / 900), size=3)
-    got = {of: e.resampled(counts, of) for of in ("value", "bins", "importance", "score")}
+    got = {of: e.resampled(counts, of) for of in ("value", "bins", "importance")}
     cell = np.searchsorted(e.cells.edges, e.rows.x, side="right") - 1
     cell = np.minimum(cell, len(e.cells) - 1)
     for r, count in enumerate(counts):
-        rise, left = [], 0.0
+        rise = []
         for k, (a, b) in enumerate(zip(e.x[:-1], e.x[1:], strict=True)):
             inside = (e.cells.edges[cell] >= a) & (e.cells.edges[cell] < b) & (count > 0)
             x, d, w = e.rows.x[inside], e.rows.effect[inside], count[inside].astype(float)
@@ -181,14 +181,8 @@ def test_lines_in_bins_are_fitted_to_the_rows_that_are_there():
                 means = [np.bincount(groups, w * v)[there] / n[there] for v in (x, d)]
                 slope = np.polyfit(*means, 1, w=np.sqrt(n[there]))[0]
             rise.append((mean + slope * ((a + b) / 2 - middle)) * (b - a))
-            free = w.sum() - (2 if slope else 1)
-            squares = w @ (d - mean) ** 2 - slope**2 * (w @ (x - middle) ** 2)
-            left += w.sum() * squares / free
         np.testing.assert_allclose(got["value"][r], np.append(0, np.cumsum(rise)), rtol=1e-10)
         np.testing.assert_allclose(got["bins"][r], np.array(rise) / np.diff(e.x), rtol=1e-10)
-        x = np.repeat(e.rows.x, count)
-        want = np.sqrt(left / count.sum()) * x.std()
-        assert got["score"][r, 0] == pytest.approx(want, rel=1e-10)
     ones = np.ones(900)
     for of in got:
         same(e.resampled(ones, of), figure(e, of), np.abs(figure(e, of)).max() * 100)

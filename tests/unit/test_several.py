@@ -56,13 +56,13 @@ def test_folds_are_single_explanations_on_their_rows_at_the_same_edges(method: A
     edges = np.array([X[:, 0].min(), -0.6, 0.1, 0.9, X[:, 0].max()])
     em = sd.explain(MODELS, X, "x0", method=method(bins=sd.Edges(edges)), cv=ROWS)
     alone = [
-        sd.explain(m, X[r], "x0", method=method(bins=sd.Edges(edges)))
+        sd.explain(m, X[r], "x0", method=method(bins=sd.Edges(edges)), row_id=r)
         for m, r in zip(MODELS, ROWS, strict=True)
     ]
     for mine, single in zip(em.models, alone, strict=True):
         np.testing.assert_allclose(mine.value, single.value, rtol=1e-9, atol=1e-12)
         np.testing.assert_allclose(mine.std_error, single.std_error, rtol=1e-6)
-        assert mine.score == pytest.approx(single.score, rel=1e-9)
+        assert mine.swap_score == single.swap_score
         np.testing.assert_array_equal(mine.bins.count, single.bins.count)
     mean, between = brute(alone)
     np.testing.assert_allclose(em.value, mean, rtol=1e-9)
@@ -182,10 +182,10 @@ def test_trees_of_one_kind_and_mixed_kinds() -> None:
         DecisionTreeRegressor(max_depth=4).fit(np.delete(X, r, 0), np.delete(y, r)) for r in ROWS
     ]
     em = sd.explain(trees, X, 0, cv=ROWS)
-    assert em.spec.local == "secants"
+    assert em.spec.local == "steps"
     assert {len(e.x) for e in em.models} == {len(em.x)}
     mixed = sd.explain([trees[0], LinearRegression().fit(X, y), times(1.0)], X, 0)
-    assert [e.spec.local for e in mixed.models] == ["secants"] * 3
+    assert [e.spec.local for e in mixed.models] == ["steps"] * 3
     alone = sd.explain(trees[0], X, 0)
     assert mixed.models[1].provenance.get("bins") == alone.provenance.get("bins")
     assert "all of the models" in mixed.models[1].provenance["local_effects"]
@@ -329,7 +329,7 @@ def test_all_features_one_by_one_and_together() -> None:
     ranks = es.ranking()
     assert [r.importance for r in ranks] == sorted((r.importance for r in ranks), reverse=True)
     assert sum(r.first for r in ranks) == 3
-    assert {r.feature for r in es.ranking("heterogeneity")} == set(es)
+    assert {r.feature for r in es.ranking("heterogeneity_score")} == set(es)
     assert len(es.to_frame(of="ranking")) == 3
     assert len(es.to_frame(of="models")) == 3 * len(es.to_frame())
     assert es["x0"].provenance["models"] == 3

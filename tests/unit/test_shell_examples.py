@@ -1,5 +1,6 @@
 """Every example of `--help` and of the guide to the shell is run as it is written; and JSON is what the docs say."""
 
+import importlib
 import json
 import math
 import re
@@ -451,10 +452,12 @@ def test_a_report_gets_what_was_asked_for(folder, monkeypatch):
         seen.update(options, model=model, X=X, y=y, path=path)
         return SimpleNamespace(path=path, effects={})
 
-    monkeypatch.setattr("skedasis.report.build.report", build)
+    # By its module: `skedasis.report` is the function once somebody has asked for it.
+    monkeypatch.setattr(importlib.import_module("skedasis.report.build"), "report", build)
     line = "skedasis report my:clf houses.csv age --features size,heat --group heat=gas,oil,wood"
     asked = (
-        "--target sold --weights visits --no-rows --pairs 2 --no-uncertainty --threads 2 --seed 5"
+        "--target sold --weights visits --no-rows --pairs 2 --no-uncertainty --threads 2 --seed 5 "
+        "--heterogeneity-rows 50"
     )
     done = run(f"{line} {asked} --title T --categorical oil --no-progress -o p.html")
     assert done.exit_code == 0, done.output
@@ -464,6 +467,7 @@ def test_a_report_gets_what_was_asked_for(folder, monkeypatch):
     assert list(seen["weights"]) == list(frame["visits"])
     assert (seen["rows"], seen["pairs"], seen["uncertainty"]) == (False, 2, False)
     assert (seen["threads"], seen["seed"], seen["title"]) == (2, 5, "T")
+    assert seen["heterogeneity_rows"] == 50
     assert (seen["progress"], seen["path"]) == (False, Path("p.html"))
     assert seen["features"] == [0, 1, "heat"]
     assert seen["groups"] == {"heat": [2, 3, 4]}
@@ -471,9 +475,25 @@ def test_a_report_gets_what_was_asked_for(folder, monkeypatch):
     assert type(seen["model"]).__name__ == "LogisticRegression"
     assert run("skedasis report my:clf houses.csv --class yes").exit_code == 0
     assert (seen["rows"], seen["pairs"], seen["uncertainty"]) == (True, 4, True)
+    assert seen["heterogeneity_rows"] == 10_000
     assert isinstance(seen["model"], Quantity)
     assert (seen["progress"], seen["y"], seen["features"]) == (None, None, None)
     assert seen["path"] == Path("report.html")
+
+
+def test_scores_are_in_the_document_unless_they_are_left_out(folder):
+    names = ("heterogeneity_score", "heterogeneity_score_error")
+    for rows, known in (("10000", True), ("0", False)):
+        line = f"skedasis effect my:model houses.csv age --heterogeneity-rows {rows}"
+        said = document(line)["results"][0]
+        assert all((said[name] is not None) == known for name in names)
+        assert (said["provenance"]["score_rows"] > 0) == known
+        words = run(line).stdout
+        assert ("heterogeneity score not computed" in words) != known
+    line = "skedasis report my:model houses.csv age --pairs 0 -o scores.html"
+    (methods,) = document(line)["models"].values()
+    assert set(methods["RHALE"]["age"]) == {"importance", *names}
+    assert methods["RHALE"]["age"]["heterogeneity_score"] is not None
 
 
 def test_no_rows_leaves_rows_out(folder):

@@ -363,12 +363,6 @@ def test_only_accumulated_effects_have_statistics(method: Any) -> None:
         es.statistics()
 
 
-def test_all_pairs_of_levels_are_refused() -> None:
-    es = sd.explain(of_frame, frame(), ["c"], method=sd.ALE(all_pairs=True))
-    with refused(sd.UnsupportedError, "all_pairs"):
-        es.statistics()
-
-
 @pytest.mark.parametrize(
     ("given", "words"),
     [

@@ -206,7 +206,8 @@ def test_a_ranking_counts_levels():
     assert lines["grade"].untrusted_rows == 0
     shown = explain(sd.ALE(bins=4)).to_frame(of="ranking")
     assert list(shown) == [
-        *("feature", "importance", "heterogeneity", "bins", "untrusted_rows", "missing")
+        *("feature", "importance", "heterogeneity_score", "heterogeneity_score_error"),
+        *("bins", "untrusted_rows", "missing"),
     ]
     assert shown["importance"].is_monotonic_decreasing
 

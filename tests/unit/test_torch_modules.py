@@ -68,7 +68,7 @@ def test_rhale_of_a_linear_module_is_exact_and_has_no_heterogeneity():
     for j, e in enumerate(es.values()):
         rises = e.value - e.value[0]
         np.testing.assert_allclose(rises, W[j] * (e.x - e.x[0]), atol=1e-12)
-        assert e.score == 0
+        assert e.heterogeneity_score == 0
         assert e.provenance["local_effects"] == "torch autograd"
 
 

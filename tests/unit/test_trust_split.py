@@ -197,7 +197,6 @@ def test_without_rows_fine_cells_tell():
     assert parts.p_value[0] < 1e-9 < 0.001 < parts.p_value[1]
     assert parts.within == pytest.approx([0.25, 0.25], rel=0.05)
     assert parts.residual[0] == pytest.approx(16 * 0.25 / 12, rel=0.05)
-    assert e.heterogeneity_test().std == pytest.approx(0.5, rel=0.03)
 
 
 def test_steps_between_levels_have_a_split():
@@ -236,38 +235,54 @@ def test_curves_have_no_bins():
 )
 @pytest.mark.parametrize("n", [60, 500])
 def test_an_additive_model_is_never_called_heterogeneous(shape, n):
-    x = np.random.default_rng(13).uniform(size=n)
-    e = of_slopes(shape(x), x, sd.RHALE())
+    X = np.random.default_rng(13).uniform(size=(n, 2))
+    e = sd.explain(lambda X: shape(X[:, 0]) + np.exp(3 * X[:, 1]), X, 0, method=sd.ALE())
     found = e.heterogeneity_test()
-    assert found.verdict != "heterogeneous"
-    assert found.p_value > 0.1
-
-
-def test_constant_slopes_are_said_to_be_the_same():
-    X = np.random.default_rng(14).normal(size=(100, 2))
-    found = sd.explain(lambda X: 3 * X[:, 0] + X[:, 1], X, 0, method=sd.ALE()).heterogeneity_test()
     assert found.verdict == "none"
-    assert "do not differ" in found.text
+    assert found.p_value == 1
+    assert "not above" in found.text
+    assert repr(found) == f"<HeterogeneityTest: {found.text}>"
 
 
-def test_heterogeneity_is_measured_beside_a_bending_slope():
-    rng = np.random.default_rng(15)
-    x = rng.uniform(size=3000)
-    e = of_slopes(20 * x + rng.normal(0, 0.5, 3000), x, sd.DALE(bins=2))
+def test_a_bending_curve_is_no_heterogeneity():
+    """Of 20 sin(3 x) + x z / 2 the curve bends far more than rows differ: only that is tested."""
+    X = np.random.default_rng(15).normal(size=(3000, 2))
+    e = sd.explain(
+        lambda X: 20 * np.sin(3 * X[:, 0]) + X[:, 0] * X[:, 1] / 2, X, 0, method=sd.ALE(bins=2)
+    )
     found = e.heterogeneity_test()
     assert found.verdict == "heterogeneous"
-    assert found.std == pytest.approx(0.5, rel=0.08)
-    assert abs(found.std - 0.5) < 4 * found.std_error
-    assert 0.4 < found.lower < 0.5
-    assert found.residual == pytest.approx(np.sqrt(400 * 0.25 / 12), rel=0.03)
-    assert found.total == pytest.approx(np.hypot(found.residual, 0.5), rel=0.02)
-    assert e.heterogeneity_test(above=0.6).p_value > 0.9
+    assert found.score == e.heterogeneity_score == pytest.approx(0.5, rel=0.1)
+    assert found.std_error == e.heterogeneity_score_error
+    assert found.effective_pairs == e.swap_score.effective_pairs
+    assert 0.4 < found.lower < found.score
+    assert e.heterogeneity_test(above=0.7).p_value > 0.9
+    assert e.heterogeneity_test(above=0.7).verdict == "none"
     assert e.heterogeneity_test(above=0.4).p_value < 0.01
+    assert e.heterogeneity_test(above=0).p_value == 0
+    just = e.heterogeneity_test(above=0.98 * found.score)
+    assert just.verdict == "unclear"
+    assert "not significantly above" in just.text
+
+
+def test_the_test_is_one_sided_on_the_logarithm_of_the_score():
+    """By hand: z = log(score / above) score / error; the lower bound is where z is 1.645."""
+    from scipy.stats import norm
+
+    X = np.random.default_rng(20).normal(size=(500, 2))
+    e = sd.explain(lambda X: X[:, 0] * X[:, 1], X, 0, method=sd.ALE(bins=2))
+    score, error = e.heterogeneity_score, e.heterogeneity_score_error
+    for above in (0.5, 0.9, 1.1):
+        z = np.log(score / above) * score / error
+        assert e.heterogeneity_test(above=above).p_value == pytest.approx(norm.sf(z), rel=1e-9)
+    lower = e.heterogeneity_test(level=0.95).lower
+    assert np.log(score / lower) * score / error == pytest.approx(norm.ppf(0.95), rel=1e-9)
+    assert e.heterogeneity_test(above=lower).p_value == pytest.approx(0.05, rel=1e-6)
 
 
 @pytest.mark.parametrize(
     "method",
-    [sd.ALE(), sd.RHALE(local_effects="secants"), sd.DALE(), sd.ICE(), sd.PDP(ice="all")],
+    [sd.ALE(), sd.RHALE(), sd.DALE(), sd.ICE(), sd.PDP(ice="all")],
     ids=lambda m: m.name,
 )
 def test_every_method_tells_an_interaction_from_none(method):
@@ -277,39 +292,24 @@ def test_every_method_tells_an_interaction_from_none(method):
     )
     assert sd.explain(q, X, 0, method=method).heterogeneity_test().verdict == "heterogeneous"
     alone = sd.explain(lambda X: 2 * X[:, 0] + X[:, 1] ** 2, X, 0, method=method)
-    assert alone.heterogeneity_test().verdict != "heterogeneous"
+    assert alone.heterogeneity_test().verdict == "none"
 
 
-def test_steps_of_levels_tell_it_too():
-    X = frame(400)
-    effects = sd.explain(of_frame, X, method=sd.ALE())
+def test_levels_are_tested_too():
+    effects = sd.explain(of_frame, frame(400), method=sd.ALE())
     assert effects["c"].heterogeneity_test().verdict == "heterogeneous"
     assert effects["d"].heterogeneity_test().verdict == "none"
-    mean = sd.explain(of_frame, X, "c", method=sd.MPlot())
-    assert mean.heterogeneity_test().verdict == "heterogeneous"
-
-
-def test_a_curves_spread_is_the_reported_one():
-    X = np.random.default_rng(17).normal(size=(300, 2))
-    e = sd.explain(lambda X: X[:, 0] * X[:, 1], X, 0, method=sd.ICE(center="mean"))
-    expected = np.sqrt(np.mean(e.heterogeneity**2))
-    assert e.heterogeneity_test().std == pytest.approx(expected, rel=1e-9)
-
-
-def test_few_rows_are_unclear():
-    e = of_slopes(np.arange(8.0) % 3, np.arange(8.0), sd.DALE(bins=1))
-    assert e.heterogeneity_test().verdict == "unclear"
-    assert "too few" in e.heterogeneity_test().text
 
 
 @pytest.mark.parametrize("scale", [1e-12, 1e12])
 def test_the_test_of_heterogeneity_knows_no_units(scale):
-    rng = np.random.default_rng(18)
-    x, d = rng.uniform(size=100), rng.normal(size=100)
-    plain = of_slopes(d, x, sd.DALE(bins=3)).heterogeneity_test()
-    other = of_slopes(scale * d, x, sd.DALE(bins=3)).heterogeneity_test()
+    X = np.random.default_rng(18).normal(size=(100, 2))
+    plain, other = (
+        sd.explain(lambda X, c=c: c * X[:, 0] * X[:, 1], X, 0, method="pdp").heterogeneity_test()
+        for c in (1.0, scale)
+    )
     assert other.p_value == pytest.approx(plain.p_value, rel=1e-6)
-    assert other.std == pytest.approx(scale * plain.std, rel=1e-6)
+    assert other.lower == pytest.approx(scale * plain.lower, rel=1e-6)
 
 
 @pytest.mark.parametrize("level", [0, 1, -0.5, True])
@@ -326,8 +326,11 @@ def test_thresholds_that_are_none_are_refused(above):
         e.heterogeneity_test(above=above)
 
 
-def test_without_curves_there_is_nothing_to_test():
+@pytest.mark.parametrize(
+    ("method", "rows"), [(sd.PDP(heterogeneity=False), 100), (sd.MPlot(), 100), (sd.ALE(), 0)]
+)
+def test_without_a_score_there_is_nothing_to_test(method, rows):
     X = np.random.default_rng(19).normal(size=(50, 2))
-    e = sd.explain(lambda X: X[:, 0], X, 0, method=sd.PDP(ice=0, heterogeneity=False))
-    with refused(UnsupportedError, "curves"):
+    e = sd.explain(lambda X: X[:, 0], X, 0, method=method, heterogeneity_rows=rows)
+    with refused(UnsupportedError, "no heterogeneity score", "heterogeneity_rows=0"):
         e.heterogeneity_test()

@@ -515,7 +515,7 @@ def test_trees_are_explained_by_secants():
         sd.entropy(sd.ensemble([tree, forest])),
         sd.probability(sd.ensemble(forest), "yes"),
     ):
-        assert q.traits(None).local == "secants"
+        assert q.traits(None).local == "steps"
     assert sd.entropy(sd.ensemble([tree, logistic()])).traits(None).local == "differences"
 
 
@@ -559,7 +559,7 @@ def test_slopes_stay_finite_and_exact_where_probabilities_saturate():
     np.testing.assert_allclose(slopes[2], p[2] * w, rtol=1e-12)
     assert (
         sd.entropy(RandomForestClassifier(3).fit(X, TWO), part="epistemic").traits(None).local
-        == "secants"
+        == "steps"
     )
 
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from skedasis.binning.base import Binning, positive, snapped_cells
 from skedasis.cells import Cells, distinct, uniform_edges
 from skedasis.data.summary import Column
+from skedasis.data.times import given_times
 from skedasis.errors import DataError, explained
-from skedasis.typing import Side
+from skedasis.typing import Floats, Json, Side
 
 
 @dataclass(frozen=True)
@@ -77,8 +79,9 @@ class Edges(Binning):
 
     Parameters
     ----------
-    edges : sequence of float
-        At least two, strictly increasing, finite.
+    edges : sequence of float, or of times
+        At least two, strictly increasing, finite. Of a feature of dates, times or durations such, or text that says
+        when (``"2020-01-31"``).
     closed : {"left", "right"}, optional
         The side that belongs to a bin. By default "right" in ALE and "left" elsewhere.
 
@@ -93,14 +96,24 @@ class Edges(Binning):
     (0.0, 18.0, 65.0, 100.0)
     """
 
-    edges: Sequence[float] = ()
+    edges: Sequence[Any] = ()
     closed: Side | None = None
 
     def __post_init__(self) -> None:
+        times = given_times(self.edges)
+        if times is not None:  # whether they increase is known with the feature
+            object.__setattr__(self, "edges", times)
+            self._check_side()
+            return
         try:
             edges = tuple(float(z) for z in self.edges)
         except (TypeError, ValueError):
             edges = ()
+        self._check_increasing(np.array(edges))
+        self._check_side()
+        object.__setattr__(self, "edges", edges)
+
+    def _check_increasing(self, edges: Floats) -> None:
         steps = np.diff(edges)
         if len(edges) < 2 or not np.isfinite(edges).all() or not (steps > 0).all():
             raise DataError(
@@ -111,12 +124,27 @@ class Edges(Binning):
                     "Sort them, and drop duplicates",
                 )
             )
+
+    def _check_side(self) -> None:
         if self.closed not in ("left", "right", None):
             raise DataError(
                 explained("Edges(closed=)", repr(self.closed), "'left' or 'right'", "Name a side")
             )
-        object.__setattr__(self, "edges", edges)
+
+    def describe(self) -> Json:
+        """Return the scheme and its settings, times as text."""
+        said = super().describe()
+        return {**said, "edges": [z if isinstance(z, float) else str(z) for z in self.edges]}
 
     def candidates(self, column: Column) -> Cells:
         """Return the fine cells."""
+        time, what = column.feature.time, f"Edges of {column.feature.name!r}"
+        if time is not None:
+            edges = time.days(self.edges, what)
+            self._check_increasing(edges)
+            return snapped_cells(column, edges, self.closed or "left")
+        if not all(isinstance(z, float) for z in self.edges):
+            raise DataError(
+                explained(what, repr(self.edges[0]), "numbers", "The feature holds no times")
+            )
         return snapped_cells(column, np.array(self.edges), self.closed or "left")

@@ -99,6 +99,7 @@ class EffectOrder(Features, Model, Trust, Data, Told):
             autocompletion=complete.losses,
         ),
     ] = None
+    heterogeneity_rows: given.HeterogeneityRows = given.HETEROGENEITY_ROWS
     threads: Annotated[int, typer.Option(help="Threads that work.", metavar="N", min=1)] = 1
 
 
@@ -165,6 +166,7 @@ def _explained(
         schema=columns.schema,
         groups=columns.groups,
         seed=order.seed,
+        heterogeneity_rows=order.heterogeneity_rows,
         threads=order.threads,
         progress=order.bars,
     )

@@ -49,6 +49,16 @@ FeatureArguments = Annotated[
     ),
 ]
 
+HeterogeneityRows = Annotated[
+    int,
+    typer.Option(
+        help="Rows that the heterogeneity scores rest on, at most; 0: no scores.",
+        metavar="N",
+        min=0,
+    ),
+]
+HETEROGENEITY_ROWS = 10_000
+
 
 @dataclass(frozen=True, kw_only=True)
 class Model:

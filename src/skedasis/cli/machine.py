@@ -54,10 +54,10 @@ def result(found: Any, **besides: Any) -> dict[str, Any]:
         "features": list(map(str, names)),
         **besides,
     }
-    for name in ("importance", "score"):
+    for name in ("importance", "heterogeneity_score", "heterogeneity_score_error"):
         number = getattr(found, name, None)
         if isinstance(number, float):
-            said["heterogeneity" if name == "score" else name] = number
+            said[name] = number
     if isinstance(found, Surface) and not found.includes_main_effects:
         strength = found.interaction_strength()
         said["interaction_strength"] = strength if math.isfinite(strength) else None

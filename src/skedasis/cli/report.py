@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from skedasis.cli.talk import Talk
 
 PAGES = (".html", ".htm")
+NUMBERS = ("importance", "heterogeneity_score", "heterogeneity_score_error")
 EXAMPLES = """Examples
 
 \b
@@ -102,6 +103,7 @@ class ReportOrder(Features, Models, Trust, Data, Told):
             help="Say what makes a model uncertain, if it tells how uncertain it is.",
         ),
     ] = True
+    heterogeneity_rows: given.HeterogeneityRows = given.HETEROGENEITY_ROWS
     threads: Annotated[int, typer.Option(help="Threads that work.", metavar="N", min=1)] = 1
 
 
@@ -143,6 +145,7 @@ def report(order: ReportOrder, talk: Talk) -> dict[str, Any]:
         pairs=order.pairs,
         rows=order.rows,
         uncertainty=order.uncertainty,
+        heterogeneity_rows=order.heterogeneity_rows,
     )
     talk.lines([] if talk.quiet else [f"page     {done.path}"])
     return {"rows": rows.counts, "models": _numbers(done), "written": [done.path]}
@@ -153,7 +156,7 @@ def _numbers(done: Any) -> dict[str, Any]:
     return {
         model: {
             method: {
-                feature: {"importance": effect.importance, "heterogeneity": effect.score}
+                feature: {name: getattr(effect, name) for name in NUMBERS}
                 for feature, effect in effects.items()
             }
             for method, effects in methods.items()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from numbers import Number
+from collections.abc import Iterable, Mapping
+from numbers import Integral, Number
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from skedasis.data.changes import Borrowed, Coded, Values
 from skedasis.data.coding import coded_array, is_missing
-from skedasis.data.schema import Feature
+from skedasis.data.schema import Feature, Kind
+from skedasis.data.times import Ticks, TimeAxis, object_times
 from skedasis.errors import DataError, explained
 from skedasis.typing import Floats, Ints
 
@@ -45,29 +46,44 @@ class ArrayTable:
                     "Use X.astype(float).filled(np.nan)",
                 )
             )
-        if X.dtype.kind not in "fiubO":
+        if X.dtype.kind not in "fiubOmM":
             raise DataError(
                 explained(
                     "X",
                     f"an array of dtype {X.dtype}",
-                    "numbers, booleans or objects",
+                    "numbers, booleans, times or objects",
                     "Give mixed types as a data frame",
                 )
             )
         self.X = np.asarray(X)
+        self._times: dict[int, TimeArray | None] = {}
 
     def __len__(self) -> int:
         return len(self.X)
 
     def features(self) -> tuple[Feature, ...]:
         """Return the columns as features called x0, x1, …."""
-        kinds = [self._kind(j) for j in range(self.X.shape[1])]
+        kinds: list[Kind] = [self._kind(j) for j in range(self.X.shape[1])]
         return tuple(
-            Feature(f"x{j}", kind, position=j, label=j, dtype=str(self.X.dtype))  # type: ignore[arg-type]
+            Feature(f"x{j}", kind, position=j, label=j, dtype=str(self.X.dtype), time=self._axis(j))
             for j, kind in enumerate(kinds)
         )
 
-    def _kind(self, j: int) -> str:
+    def time(self, j: int) -> TimeArray | None:
+        """Return column j as one of times, None where it is none."""
+        if self.X.dtype.kind not in "mMO":
+            return None
+        if j not in self._times:
+            self._times[j] = TimeArray.of(self.X[:, j])
+        return self._times[j]
+
+    def _axis(self, j: int) -> TimeAxis | None:
+        times = self.time(j)
+        return None if times is None else times.axis
+
+    def _kind(self, j: int) -> Kind:
+        if self.time(j) is not None:
+            return "continuous"
         if self.X.dtype.kind == "b":
             return "nominal"
         return object_kind(self.X[:, j]) if self.X.dtype.kind == "O" else "continuous"
@@ -75,7 +91,17 @@ class ArrayTable:
     def column(self, j: int, rows: Rows | None = None) -> Floats:
         """Return column j as float64, NaN where a value is missing."""
         values = self.X[:, j] if rows is None else self.X[rows, j]
-        return to_float(values)
+        times = self.time(j)
+        return to_float(values) if times is None else times.days(values)
+
+    def integer_ends(self, j: int, rows: Rows | None = None) -> tuple[int, int] | None:
+        """Return the smallest and the largest integer of column j; None where there are none."""
+        if self.X.dtype.kind not in "iuO" or not len(self.X):
+            return None
+        values = self.X[:, j] if rows is None else self.X[rows, j]
+        if self.X.dtype.kind == "O":
+            return integer_ends(values.tolist())
+        return int(values.min()), int(values.max())
 
     def coded(self, j: int, rows: Rows | None = None) -> tuple[Ints, list[Any]]:
         """Return each row's place among column j's distinct values, -1 where missing, and these values."""
@@ -84,7 +110,7 @@ class ArrayTable:
 
     def numeric_type(self, j: int) -> np.dtype[Any]:
         """Return the NumPy type that a swept value of column j has to fit into."""
-        return np.dtype(float) if self.X.dtype.kind == "O" else self.X.dtype
+        return np.dtype(float) if self.X.dtype.kind in "mMO" else self.X.dtype
 
     def value(self, j: int, row: int) -> Any:
         """Return one value of column j as a plain object."""
@@ -101,7 +127,7 @@ class ArrayTable:
         The memory of a buffer that is no longer `used` is taken over if it fits.
         """
         memory = used.memory if isinstance(used, ArrayBuffer) else None
-        return ArrayBuffer(self.X, self.X[rows], copies, memory)
+        return ArrayBuffer(self, self.X[rows], copies, memory)
 
 
 class ArrayBuffer:
@@ -112,10 +138,14 @@ class ArrayBuffer:
     """
 
     def __init__(
-        self, X: NDArray[Any], rows: NDArray[Any], copies: int, memory: NDArray[Any] | None = None
+        self,
+        table: ArrayTable,
+        rows: NDArray[Any],
+        copies: int,
+        memory: NDArray[Any] | None = None,
     ) -> None:
         self.n, self.copies = len(rows), copies
-        self.X, self.rows = X, rows
+        self.table, self.X, self.rows = table, table.X, rows
         self.changed: set[int] = set()
         self.memory = memory
         self.buffer = self._room(rows.dtype)
@@ -154,8 +184,9 @@ class ArrayBuffer:
             self._borrow(j, values, column)
             return
         if not isinstance(values, Coded):
+            times = self.table.time(j)
             for part, given in zip(column, values, strict=True):
-                part[:] = given
+                part[:] = given if times is None else times.made(given)
             return
         held = self.X[values.rows, j]
         for part, codes in zip(column, values.codes, strict=True):
@@ -185,9 +216,9 @@ class ArrayBuffer:
 def fits(values: Any, dtype: np.dtype[Any]) -> bool:
     """Return whether a column of this type can take the values unchanged: an array, or a sequence of arrays.
 
-    A float type always can: grids and edges were rounded to it when they were planned.
+    A float type always can, and so can times: grids and edges were rounded to them when they were planned.
     """
-    if dtype.kind in "fO":
+    if dtype.kind in "fOmM":
         return True
     if not isinstance(values, np.ndarray):
         return all(fits(part, dtype) for part in values)
@@ -196,7 +227,42 @@ def fits(values: Any, dtype: np.dtype[Any]) -> bool:
         return bool(np.array_equal(values.astype(dtype).astype(float), values))
 
 
-def object_kind(values: Any) -> str:
+class TimeArray:
+    """A column of times in an array: datetime64, timedelta64, or objects of Python's `datetime`.
+
+    Parameters
+    ----------
+    axis : TimeAxis
+    times : ndarray of datetime64 or timedelta64, shape (n,)
+    as_objects : bool
+        Whether the column holds objects.
+    """
+
+    def __init__(self, axis: TimeAxis, times: NDArray[Any], *, as_objects: bool) -> None:
+        self.axis, self.as_objects = axis, as_objects
+        self._ticks = Ticks(axis, times.astype(np.int64), ~np.isnat(times))
+
+    @classmethod
+    def of(cls, column: NDArray[Any]) -> TimeArray | None:
+        """Return a column of times, None for one of anything else."""
+        as_objects = column.dtype.kind == "O"
+        times = object_times(column.tolist()) if as_objects else column
+        return None if times is None else cls(TimeAxis.of(times), times, as_objects=as_objects)
+
+    def days(self, values: NDArray[Any]) -> Floats:
+        """Return rows of the column as days, NaN where missing."""
+        times = values
+        if self.as_objects:
+            times = np.array([None if is_missing(v) else v for v in values], dtype=self.axis.dtype)
+        return self.axis.days_of_ticks(times.astype(np.int64), ~np.isnat(times))
+
+    def made(self, days: Floats) -> NDArray[Any]:
+        """Return days as the column has them."""
+        times = self._ticks(np.asarray(days, dtype=float)).view(self.axis.dtype)
+        return times.astype(object) if self.as_objects else times
+
+
+def object_kind(values: Any) -> Kind:
     """Return the kind of a column of Python objects: continuous if all that is not missing are numbers."""
     for value in values:
         if is_missing(value):
@@ -204,6 +270,12 @@ def object_kind(values: Any) -> str:
         if isinstance(value, (bool, np.bool_, complex)) or not isinstance(value, Number):
             return "nominal"
     return "continuous"
+
+
+def integer_ends(values: Iterable[Any]) -> tuple[int, int] | None:
+    """Return the smallest and the largest integer among Python objects; None where there are none."""
+    whole = [int(v) for v in values if isinstance(v, Integral) and not isinstance(v, bool)]
+    return (min(whole), max(whole)) if whole else None
 
 
 def to_float(values: Any) -> Floats:

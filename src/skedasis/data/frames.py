@@ -9,10 +9,11 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from skedasis.data.arrays import Rows, fits, object_kind, to_float
+from skedasis.data.arrays import Rows, fits, integer_ends, object_kind, to_float
 from skedasis.data.changes import Borrowed, Coded, Values
 from skedasis.data.coding import coded_array, coded_objects, dense
 from skedasis.data.schema import Feature
+from skedasis.data.time_columns import TimeColumn
 from skedasis.errors import DataError, explained
 from skedasis.typing import Floats, Ints
 
@@ -50,6 +51,7 @@ class FrameTable:
         self.frame: nw.DataFrame[Any] = frame
         self.columns = list(frame.columns)
         self.dtypes: list[Any] = list(frame.schema.values())
+        self._times: dict[int, TimeColumn | None] = {}
 
     @property
     def library(self) -> str:
@@ -69,6 +71,7 @@ class FrameTable:
                 position=j,
                 label=label,
                 dtype=str(self.dtypes[j]),
+                time=None if (times := self._time(j)) is None else times.axis,
             )
             for j, label in enumerate(self.columns)
         )
@@ -77,9 +80,16 @@ class FrameTable:
         """Return column j. Labels need not be text: `frame[label]` would take a number for a row."""
         return self.frame.get_column(self.columns[j])
 
+    def _time(self, j: int) -> TimeColumn | None:
+        """Return column j as one of times, None where it is none."""
+        if j not in self._times:
+            numbers = self.dtypes[j].is_numeric() or self.dtypes[j] in (nw.String, nw.Boolean)
+            self._times[j] = None if numbers else TimeColumn.of(self.series(j))
+        return self._times[j]
+
     def _kind(self, j: int) -> Any:
         dtype = self.dtypes[j]
-        if dtype.is_numeric():
+        if dtype.is_numeric() or self._time(j) is not None:
             return "continuous"
         if dtype in (nw.Object, nw.Unknown):  # older narwhals do not know half precision
             return object_kind(self.series(j).to_list())
@@ -95,12 +105,29 @@ class FrameTable:
         series = self.series(j)
         if rows is not None:
             series = series[rows]
+        times = self._time(j)
+        if times is not None:
+            return times.days(series)
         if series.dtype == nw.Object:
             return to_float(series.to_list())
         try:
+            if series.dtype.is_integer():  # Arrow casts no integers that float64 rounds
+                return to_float(series.to_numpy())
             return to_float(series.cast(nw.Float64).to_numpy())
         except Exception as error:  # each library has its own for text that is no number
             raise ValueError(str(error)) from error
+
+    def integer_ends(self, j: int, rows: Rows | None = None) -> tuple[int, int] | None:
+        """Return the smallest and the largest integer of column j; None where there are none."""
+        dtype = self.dtypes[j]
+        series = self.series(j) if rows is None else self.series(j)[rows]
+        if dtype == nw.Object:
+            return integer_ends(series.to_list())
+        # Narrow ones cannot be too large.
+        if dtype not in (nw.Int64, nw.UInt64, nw.Int128, nw.UInt128):
+            return None
+        low, high = series.min(), series.max()
+        return None if low is None or high is None else (int(low), int(high))
 
     def coded(self, j: int, rows: Rows | None = None) -> tuple[Ints, list[Any]]:
         """Return each row's place among column j's distinct values, -1 where missing, and these values."""
@@ -118,6 +145,11 @@ class FrameTable:
             return coded_objects(series.to_list(), what)
         codes, first = dense(keys, keys >= 0)
         return codes, coded_objects(series[first].to_list(), what)[1]
+
+    def made(self, j: int, values: Floats) -> nw.Series[Any] | None:
+        """Return days as a column of times like column j; None where that is one of numbers."""
+        times = self._time(j)
+        return None if times is None else times.made(values, self.columns[j])
 
     def numeric_type(self, j: int) -> np.dtype[Any]:
         """Return the NumPy type that a swept value of column j has to fit into."""
@@ -175,6 +207,9 @@ class FrameBuffer:
     def _series(self, j: int, values: Floats) -> nw.Series[Any]:
         """Return values as a column, of the type that column j has if they fit."""
         label, dtype = self.table.columns[j], self.table.dtypes[j]
+        made = self.table.made(j, values)
+        if made is not None:
+            return made
         wanted = self.table.numeric_type(j)
         kept = str(dtype) in _NUMPY and fits(values, wanted)
         if not kept:

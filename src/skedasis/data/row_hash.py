@@ -6,6 +6,7 @@ rows, or the noise in an order of rows, is the same for any partition of the dat
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,8 @@ def row_hashes(row_id: NDArray[Any], random_state: int, purpose: str) -> Hashes:
     Parameters
     ----------
     row_id : ndarray, shape (n,)
-        What the rows are known by: numbers, text, times or other objects (by their text).
+        What the rows are known by: numbers (whole ones are the same as integers and as floats), text, times (in one
+        unit), or other objects, by their text.
     random_state : int
     purpose : str
         What is drawn: draws for different purposes are independent.
@@ -41,8 +43,16 @@ def row_hashes(row_id: NDArray[Any], random_state: int, purpose: str) -> Hashes:
     >>> bool(a[1] == b[0]), bool(a[0] == b[1])
     (True, False)
     """
-    seed = _mixed(_of_text(np.array([purpose])) ^ _mixed(_of_numbers(np.array([random_state]))))
-    return _mixed(_of_ids(row_id) ^ seed)
+    return _mixed(_of_ids(row_id) ^ _key(int(random_state), purpose))
+
+
+@lru_cache(maxsize=256)
+def _key(random_state: int, purpose: str) -> np.uint64:
+    """Return the key of a purpose."""
+    # Seeds of any size; within 64 bits those of NumPy's integers.
+    state = np.array([random_state % 2**64], dtype=np.uint64)
+    found: np.uint64 = _mixed(_of_text(np.array([purpose])) ^ _mixed(state))[0]
+    return found
 
 
 def uniform(hashes: Hashes) -> Floats:
@@ -70,8 +80,20 @@ def _of_ids(row_id: NDArray[Any]) -> Hashes:
         return np.where(whole & (integers == row_id), _of_numbers(integers), _mixed(bits))
     if kind in "mM":
         return _mixed(row_id.astype(np.int64).view(np.uint64))
-    text = row_id if kind == "U" else np.array([str(v) for v in row_id.tolist()], dtype=str)
-    return _of_text(text)
+    if kind == "U":
+        return _of_text(row_id.astype(row_id.dtype.newbyteorder("=")))
+    # Objects: numbers and text are the same rows in whatever column they come, such as one of nullable integers.
+    listed = row_id.tolist()
+    inner = np.array(listed) if kind == "O" and _plain(listed) else None
+    if inner is not None and inner.dtype.kind in "iufU":
+        return _of_ids(inner)
+    return _of_text(np.array([str(v) for v in listed], dtype=str))
+
+
+def _plain(values: list[Any]) -> bool:
+    """Return whether all values are numbers, or all are text."""
+    numbers = all(isinstance(v, (int, float, np.number)) for v in values)
+    return numbers or all(isinstance(v, str) for v in values)
 
 
 def _of_numbers(values: NDArray[Any]) -> Hashes:

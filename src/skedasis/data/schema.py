@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from numbers import Integral
 from typing import Any, Literal, get_args
 
 import numpy as np
 
+from skedasis.data.times import TimeAxis
 from skedasis.errors import DataError, explained
 
 Kind = Literal["continuous", "ordinal", "nominal"]
@@ -24,7 +25,7 @@ class Feature:
     name : str
         Its label, as text.
     kind : {"continuous", "ordinal", "nominal"}
-        Numbers are continuous unless declared otherwise; text and booleans are nominal.
+        Numbers, dates, times and durations are continuous unless declared otherwise; text and booleans are nominal.
     unit : str, optional
         Shown on axes.
     levels : tuple, optional
@@ -37,6 +38,8 @@ class Feature:
         The column's type, as its library names it; ``"group"`` for several columns.
     members : tuple of int
         Places of the columns of a group; empty for a single column.
+    time : TimeAxis, optional
+        Of a column of dates, times or durations: how they are days on an axis. It follows from the column.
 
     Examples
     --------
@@ -52,6 +55,7 @@ class Feature:
     label: Hashable = None
     dtype: str = "float64"
     members: tuple[int, ...] = ()
+    time: TimeAxis | None = field(default=None, repr=False)
 
     @property
     def columns(self) -> tuple[int, ...]:
@@ -67,6 +71,11 @@ class Feature:
     def numeric(self) -> bool:
         """Return whether the feature's values have distances: whether it has slopes and bins."""
         return self.kind != "nominal" and not any(isinstance(v, str) for v in self.levels or ())
+
+    @property
+    def per(self) -> str:
+        """Return what slopes are per: the unit, of times a day, else the name."""
+        return "day" if self.time is not None else self.unit or self.name
 
     @property
     def axis(self) -> str:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from skedasis.data.arrays import ArrayTable, Rows
 from skedasis.data.groups import observed_group
 from skedasis.data.levels import MOST, LevelColumn, few_enough, in_order, level_column
+from skedasis.data.ranges import check_integers
 from skedasis.data.schema import Feature
 from skedasis.data.summary import Column
 from skedasis.data.table import Buffer, Table
@@ -198,7 +199,15 @@ class Source:
         return size * len(self.features) <= _HOLD
 
     def column(self, j: int) -> Column:
-        """Return the summary of a feature's column."""
+        """Return the summary of a feature's column.
+
+        Raises
+        ------
+        DataError
+            For values that are no numbers, and numbers with which float64 cannot compute.
+        """
+        # Before they are floats: these have lost what there is to see.
+        check_integers(self.features[j], self.table.integer_ends(j, self.row_id))
         try:
             x = self.table.column(j, self.row_id)
         except (ValueError, TypeError) as error:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from skedasis.data.buckets import order_statistics
+from skedasis.data.ranges import check_range
 from skedasis.data.schema import Feature
 from skedasis.errors import DataError, explained
 from skedasis.typing import Floats, Ints
@@ -47,9 +48,18 @@ class Summary:
     weighted: bool
     dtype: Any
 
+    @property
+    def resolution(self) -> float:
+        """Return the least distance of two values that the column can hold, 0 for numbers."""
+        return 0.0 if self.feature.time is None else self.feature.time.resolution
+
     def snap(self, values: Floats) -> Floats:
         """Round values to what the column can hold, so that what is planned is what the model sees."""
-        return snapped(values, self.dtype)
+        return _held(values, self.feature, self.dtype)
+
+
+def _held(values: Floats, feature: Feature, dtype: Any) -> Floats:
+    return snapped(values, dtype) if feature.time is None else feature.time.rounded(values)
 
 
 def snapped(values: Floats, dtype: Any) -> Floats:
@@ -75,7 +85,8 @@ class Column:
     Raises
     ------
     DataError
-        Where a value is infinite, or none is there at all.
+        Where a value is infinite, or none is there at all; where values are too large, or too near one another, to
+        compute with (`skedasis.data.ranges`).
     """
 
     def __init__(
@@ -111,6 +122,7 @@ class Column:
                     "Replace them, for example X.replace([np.inf, -np.inf], np.nan)",
                 )
             )
+        check_range(self.feature, self.low, self.high)
 
     def __len__(self) -> int:
         return len(self.x)
@@ -202,7 +214,7 @@ class Column:
 
     def snap(self, values: Floats) -> Floats:
         """Round values to what the column can hold."""
-        return snapped(values, self.dtype)
+        return _held(values, self.feature, self.dtype)
 
     def release(self) -> None:
         """Let go of the values: nothing but the summary is asked for from now on."""

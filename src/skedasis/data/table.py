@@ -50,6 +50,10 @@ class Table(Protocol):
         """Return a column as float64."""
         ...
 
+    def integer_ends(self, j: int, rows: Rows | None = None) -> tuple[int, int] | None:
+        """Return the smallest and the largest integer of a column, None where there are none."""
+        ...
+
     def coded(self, j: int, rows: Rows | None = None) -> tuple[Ints, list[Any]]:
         """Return each row's place among a column's distinct values, -1 where missing, and these values."""
         ...

@@ -10,6 +10,7 @@ from typing import Any
 
 from skedasis.data.groups import grouped
 from skedasis.data.levels import LevelColumn, TooManyLevels
+from skedasis.data.ranges import OutOfRange
 from skedasis.data.schema import Feature, find
 from skedasis.data.source import Source
 from skedasis.data.summary import Column
@@ -185,13 +186,19 @@ class Choice:
             return list({task.key: task for task in pairs}.values())
         found: dict[str, Task] = {}
         left: list[str] = []
+        beyond: list[str] = []
+        reason: DataError | None = None
         for (feature,) in self.asked:
             try:
                 found[feature.name] = self._one(method, feature)
-            except TooManyLevels:
+            except (TooManyLevels, OutOfRange) as error:
                 if not self.everything:
                     raise
                 left.append(feature.name)
+                beyond += [feature.name] if isinstance(error, OutOfRange) else []
+                reason = reason or error
+        if not found and len(beyond) == len(left) and reason is not None:
+            raise reason
         if not found:
             raise UnsupportedError(
                 explained(
@@ -201,13 +208,18 @@ class Choice:
                     "Declare codes that are numbers: schema={'name': 'continuous'}",
                 )
             )
-        if left:
-            warnings.warn(
-                f"{method.name}: {len(left)} features with more than {MOST_LEVELS:,} levels were left out: "
-                f"{', '.join(left[:8])}{', …' if len(left) > 8 else ''}.",
-                LeftOutWarning,
-                stacklevel=4,
-            )
+        levels = [name for name in left if name not in beyond]
+        for names, what in (
+            (levels, f"more than {MOST_LEVELS:,} levels"),
+            (beyond, "numbers out of range (name one to see which)"),
+        ):
+            if names:
+                warnings.warn(
+                    f"{method.name}: {len(names)} features with {what} were left out: "
+                    f"{', '.join(names[:8])}{', …' if len(names) > 8 else ''}.",
+                    LeftOutWarning,
+                    stacklevel=4,
+                )
         return list(found.values())
 
     def _one(self, method: Any, feature: Feature) -> Task:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from skedasis.cells import Cells
-from skedasis.engine.choose import Task
+from skedasis.data.source import Source
 from skedasis.engine.prepare import Job
 from skedasis.engine.reading import about_of, read
 from skedasis.engine.run import Gathered, bounds_of, run
@@ -22,9 +22,12 @@ from skedasis.quantity.base import Traits
 from skedasis.quantity.bound import Bound
 from skedasis.results.effect import Effect
 from skedasis.results.trust.slopes import ROWS, SlopeCheck, slope_check
+from skedasis.typing import Floats
 
 Key = tuple[Any, Any]
 """The label of an output, and a feature."""
+_COMMON = 16
+"""Quantiles on which slopes of several outputs are checked."""
 
 
 def complete(
@@ -90,25 +93,31 @@ def checked_slopes(
         return {}, {}
     source = job.source
     rows = score_rows(identifiers(source), source.weights, ROWS, seed)
-    places = np.sort(rows.rows)
-    part = source.only(places)
-    weights = None
-    if rows.weights is not None:
-        weights = rows.weights[np.argsort(rows.rows)]
-    batch = next(part.batches(len(part)))
-    bounds = bounds_of(job, batch, 2)
-    of = {t.key: t for t in tasks}
-    results: dict[Key, Effect] = {}
+    part = source.only(np.sort(rows.rows))
+    weights = None if rows.weights is None else rows.weights[np.argsort(rows.rows)]
+    of = {t.key: t for t in job.tasks}
+    results = {
+        (label, key): read(job, label, of[key], gathered[label, key], scores, kind)
+        for label, key in keys
+    }
+    cells = {at: _cells_of(job, part, results[at]) for at in keys}
+    rises: dict[Key, list[Floats]] = {at: [] for at in keys}
+    for batch in part.batches(max(1, min(job.batch_rows, len(part)))):
+        bounds = bounds_of(job, batch, min(job.copies, 2))
+        for label, key in keys:
+            position = of[key].features[0].position
+            rises[label, key].append(_rises(bounds[label], position, cells[label, key]))
+        for bound in bounds.values():
+            job.checked.meter.add(bound.meter)
     checks: dict[Key, SlopeCheck] = {}
-    for label, key in keys:
-        effect = read(job, label, of[key], gathered[label, key], scores, kind)
-        check = _checked(effect, bounds[label], of[key], weights)
-        bounds[label].forget()
+    for at, effect in results.items():
+        x, rise = part.table.column(of[at[1]].features[0].position, part.row_id), rises[at]
+        there = np.flatnonzero(cells[at].locate(x) >= 0)
+        some = None if weights is None else weights[there]
+        check = slope_check(effect, cells[at], x[there], np.concatenate(rise)[there], some)
         found = {"distance": check.distance, "limit": check.limit, "rows": check.rows}
-        results[label, key] = effect.with_provenance({"slope_check": found})
-        checks[label, key] = check
-    for bound in bounds.values():
-        job.checked.meter.add(bound.meter)
+        results[at] = effect.with_provenance({"slope_check": found})
+        checks[at] = check
     return results, checks
 
 
@@ -118,20 +127,31 @@ def _sloped(plan: Any) -> bool:
     return isinstance(plan, Plan) and plan.traits.local in kinds and len(plan.bins) > 0
 
 
-def _checked(effect: Effect, bound: Bound, task: Task, weights: Any) -> SlopeCheck:
-    """Ask for the rises of the checked rows across the bins of an effect."""
-    bins, j = effect.bins, task.features[0].position
+def _cells_of(job: Job, part: Source, effect: Effect) -> Cells:
+    """Return the cells on which an effect is checked: its own bins.
+
+    Of several outputs the same quantiles for all, so that all are read off the same answers of the model.
+    """
+    bins = effect.bins
     if bins is None or len(bins) == 0:
-        return SlopeCheck(0.0, 0.0, 0)
-    x = bound.column(j)
-    cells = Cells(np.append(bins.left, bins.right[-1:]), effect.spec.closed)
-    cell = cells.locate(x)
+        return Cells(np.zeros(1))
+    if job.single:
+        return Cells(np.append(bins.low, bins.high[-1:]), effect.spec.closed)
+    column = part.column(effect.about.feature.position)
+    ends = np.array([bins.low[0], bins.high[-1]])
+    inner = column.order_statistics(_COMMON)[1:-1]
+    return Cells(np.unique(np.concatenate([ends, np.clip(inner, *ends)])), effect.spec.closed)
+
+
+def _rises(bound: Bound, j: int, cells: Cells) -> Floats:
+    """Return the rise of each row of a batch across its cell, NaN for rows beyond them."""
+    cell = cells.locate(bound.column(j))
+    out = np.full(len(cell), np.nan)
     inside = np.flatnonzero(cell >= 0)
-    if len(inside) < len(x):
-        bound, x, cell = bound.some(inside), x[inside], cell[inside]
-        weights = None if weights is None else weights[inside]
-    rise = bound.across(j, cells.edges, cell)
-    return slope_check(effect, x, rise, weights)
+    if len(inside):
+        part = bound if len(inside) == len(cell) else bound.some(inside)
+        out[inside] = part.across(j, cells.edges, cell[inside])
+    return out
 
 
 def replaceable(job: Job, key: Key, check: SlopeCheck) -> bool:

@@ -1,13 +1,14 @@
-"""The heterogeneity scores of a job: which rows swap their values, and what the quantity says of them.
+"""The heterogeneity scores of a job: which rows swap their values, and what the quantity is then.
 
-The mathematics is in `skedasis.heterogeneity_score`. Here are the data and the model: rows are chosen by their hashes,
-columns are read once, and each feature costs one model row for each row that takes another value.
+The mathematics is in `skedasis.heterogeneity_score`. This module handles the data and the model: rows are chosen by
+their hashes, columns are read once, and each feature costs one model row for each row that takes another value.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from skedasis.data.levels import LevelColumn
 from skedasis.data.source import Batch, Source
 from skedasis.engine.choose import Task
 from skedasis.engine.prepare import Job
-from skedasis.engine.run import bounds_of
+from skedasis.engine.run import bounds_of, models_alone
 from skedasis.errors import DataError, explained
 from skedasis.execute import Progress, in_order
 from skedasis.heterogeneity_score import (
@@ -33,10 +34,15 @@ from skedasis.heterogeneity_score import (
 )
 from skedasis.quantity.base import Meter
 from skedasis.quantity.bound import Bound
-from skedasis.typing import Floats, Ints
+from skedasis.quantity.own_threads import one_thread_each
+from skedasis.typing import Bools, Floats, Ints
 
 ROWS = 10_000
 """Rows of the score where nothing is said: the error is then about a hundredth of the score."""
+
+
+_MOST = 0.9
+"""From this share of a batch's rows on all are asked for: a part of them has to be copied first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,16 +66,16 @@ class Scores:
 
 @dataclass(frozen=True, eq=False)
 class _Swap:
-    """How rows swap the values of one feature; all places are those among the rows of the score, in their own order.
+    """How rows swap the values of one feature.
 
     Parameters
     ----------
     first, second : ndarray of int, shape (m,)
-        Pairs.
+        Pairs, as places among the rows of the score in the order of their hashes.
     donors : ndarray of int, shape (n,)
-        By place in the data's order: the row of X whose value a row takes.
-    moved : ndarray of int
-        Rows, by place in the data's order, that take another value than their own.
+        In the data's order: the row of X whose value a row takes.
+    moves : ndarray of bool, shape (n,)
+        In the data's order: which rows take another value than their own.
     columns : tuple of int
     vif : float
     """
@@ -77,7 +83,7 @@ class _Swap:
     first: Ints
     second: Ints
     donors: Ints
-    moved: Ints
+    moves: Bools
     columns: tuple[int, ...]
     vif: float
 
@@ -130,17 +136,18 @@ def scores_of(job: Job, limit: int | None, seed: int, threads: int, show: bool |
     back = np.searchsorted(ascending, rows.rows)
     part = source.only(ascending)
     swaps = _swaps(tasks, part, rows, back, ascending)
-    own, changes, meter = _evaluated(job, part, swaps, threads, show)
+    there = _asked(job, tasks, part, rows)
+    own, changes, meter = _evaluated(job, part, swaps, there, threads, show)
+    known, w = there[back], rows.weights
     found: dict[tuple[Any, Any], HeterogeneityScore] = {}
-    w = rows.weights
     for (label, key), change in changes.items():
         swap = swaps[key]
         moved = change[back]
         found[label, key] = swap_score(
             (moved[swap.first], moved[swap.second]),
             None if w is None else (w[swap.first], w[swap.second]),
-            own[label][back],
-            w,
+            own[label][back[known]],
+            None if w is None else w[known],
             job.checked.eps,
             vif=swap.vif,
             exact=rows.exact,
@@ -153,6 +160,16 @@ def identifiers(source: Source) -> np.ndarray:
     if source.keys is not None:
         return source.keys
     return np.arange(len(source)) if source.row_id is None else source.row_id
+
+
+def _asked(job: Job, tasks: list[Task], part: Source, rows: ScoreRows) -> Bools:
+    """Return the rows that the model is asked for, in the data's order.
+
+    All of them, but where a single feature is explained those that have it: a model need not take missing values.
+    """
+    if len(job.tasks) > 1 or not tasks[0].way.leaves_out_missing:
+        return np.ones(len(part), dtype=bool)
+    return ~np.isnan(_values(tasks[0], part, rows))
 
 
 def _swaps(
@@ -168,9 +185,25 @@ def _swaps(
     swaps: dict[Any, _Swap] = {}
     for task in tasks:
         place = places[task.key]
-        known = 1.0 if place is None else vif[place]
-        swaps[task.key] = _swap(task, part, rows, back, ids, known)
+        value = _values(task, part, rows)[back]
+        if place is None:
+            swaps[task.key] = _swap(task, value, None, rows, (back, ids), 1.0)
+            continue
+        ranks = columns[place]
+        if np.isnan(value).any() or not isinstance(ranks, Ranks):
+            ranks = _ranks_of_present(value, rows)
+        swaps[task.key] = _swap(task, value, ranks.values, rows, (back, ids), vif[place])
     return swaps
+
+
+def _ranks_of_present(value: Floats, rows: ScoreRows) -> Ranks:
+    """Return mid-ranks among the rows that have a value; the others' are never used."""
+    there = ~np.isnan(value)
+    weights = None if rows.weights is None else rows.weights[there]
+    found = mid_ranks(value[there], weights)
+    every = np.full(len(value), 0.5)
+    every[there] = found.values
+    return Ranks(every, found.distinct)
 
 
 def _regressor(part: Source, j: int, rows: ScoreRows, back: Ints) -> Ranks | Floats:
@@ -179,7 +212,11 @@ def _regressor(part: Source, j: int, rows: ScoreRows, back: Ints) -> Ranks | Flo
     if feature.kind == "nominal":
         return frequent_levels(part.table.coded(j, part.row_id)[0][back], rows.weights)
     if feature.kind == "ordinal":
-        codes = part.levels(feature, most=len(part) + 1).codes
+        try:
+            codes = part.levels(feature, most=len(part) + 1).codes
+        except DataError:
+            # Nothing in these rows, or levels that its order does not name: it says nothing of the other columns.
+            return np.zeros((len(part), 0))
         return mid_ranks(np.where(codes < 0, np.nan, codes)[back], rows.weights)
     return mid_ranks(part.table.column(j, part.row_id)[back], rows.weights)
 
@@ -193,22 +230,25 @@ def _position(task: Task, columns: list[Ranks | Floats]) -> int | None:
     return feature.position if isinstance(column, Ranks) and column.distinct > 2 else None
 
 
-def _swap(task: Task, part: Source, rows: ScoreRows, back: Ints, ids: Ints, vif: float) -> _Swap:
-    feature = task.features[0]
-    value = _values(task, part, rows)[back]
+def _swap(
+    task: Task,
+    value: Floats,
+    ranks: Floats | None,
+    rows: ScoreRows,
+    order: tuple[Ints, Ints],
+    vif: float,
+) -> _Swap:
+    """Pair the rows that have a value, (n,) in the order of the hashes; `order` leads to the data's, and to X's."""
+    back, ids = order
     some = np.flatnonzero(~np.isnan(value))
-    weights = None if rows.weights is None else rows.weights[some]
-    ordered = feature.kind != "nominal" and not feature.members
-    ranks = mid_ranks(value[some], weights) if ordered else None
-    if ranks is not None and ranks.distinct <= 2:
-        ranks = None
-    first, second = paired(None if ranks is None else ranks.values, vif, rows.noise[some])
+    first, second = paired(None if ranks is None else ranks[some], vif, rows.noise[some])
     first, second = some[first], some[second]
     donors = ids.copy()
     donors[back[first]], donors[back[second]] = ids[back[second]], ids[back[first]]
     differ = value[first] != value[second]
-    moved = np.sort(np.concatenate([back[first[differ]], back[second[differ]]]))
-    return _Swap(first, second, donors, moved, feature.columns, vif)
+    moves = np.zeros(len(value), dtype=bool)
+    moves[back[first[differ]]] = moves[back[second[differ]]] = True
+    return _Swap(first, second, donors, moves, task.features[0].columns, vif)
 
 
 def _values(task: Task, part: Source, rows: ScoreRows) -> Floats:
@@ -225,30 +265,40 @@ Answers = tuple[dict[Any, Floats], dict[tuple[Any, Any], Floats]]
 
 
 def _evaluated(
-    job: Job, part: Source, swaps: Mapping[Any, _Swap], threads: int, show: bool | None
+    job: Job,
+    part: Source,
+    swaps: Mapping[Any, _Swap],
+    there: Bools,
+    threads: int,
+    show: bool | None,
 ) -> tuple[dict[Any, Floats], dict[tuple[Any, Any], Floats], Meter]:
-    """Ask the quantity for the rows' own values, and with each feature swapped."""
+    """Ask the quantity for the rows' own values, and with each feature swapped; NaN for rows that are not `there`."""
+    if not there.all():
+        some = np.flatnonzero(there)
+        part = part.only(some)
+        swaps = {
+            k: replace(w, donors=w.donors[some], moves=w.moves[some]) for k, w in swaps.items()
+        }
     batches = list(part.batches(max(1, min(job.batch_rows, len(part)))))
-    own: dict[Any, list[Floats]] = {label: [] for label in job.outputs}
-    change: dict[tuple[Any, Any], list[Floats]] = {(o, k): [] for o in job.outputs for k in swaps}
-    meter = Meter()
+    own = {label: np.full(len(there), np.nan) for label in job.outputs}
+    change = {(label, key): np.full(len(there), np.nan) for label in job.outputs for key in swaps}
+    places = np.flatnonzero(there)
+    meter, pace = Meter(), job.checked.pace
     text = f"Heterogeneity scores of {job.quantity.describe()}"
-    with Progress(len(batches) * len(swaps), text, show) as bar:
+    each = one_thread_each() if models_alone(job, threads) else nullcontext()
+    with each as begin, Progress(len(batches) * len(swaps), text, show) as bar:
+        pace.pulse = lambda: bar.advance(0)
 
-        def work(batch: Batch) -> tuple[Answers, Meter]:
-            return _batch(job, batch, swaps, bar)
+        def work(batch: Batch) -> tuple[Ints, Answers, Meter]:
+            return (places[batch.places], *_batch(job, batch, swaps, bar))
 
-        for (at, moved), cost in in_order(work, batches, threads, stop=job.checked.pace.stop):
+        for rows, (at, moved), cost in in_order(work, batches, threads, begin, pace.stop):
             meter.add(cost)
             for label, values in at.items():
-                own[label].append(values)
-            for place, values in moved.items():
-                change[place].append(values)
-    return (
-        {label: np.concatenate(values) for label, values in own.items()},
-        {place: np.concatenate(values) for place, values in change.items()},
-        meter,
-    )
+                own[label][rows] = values
+            for key, values in moved.items():
+                change[key][rows] = values
+    return own, change, meter
 
 
 def _batch(
@@ -271,16 +321,17 @@ def _batch(
 
 def _change(bound: Bound, batch: Batch, swap: _Swap) -> Floats:
     """Return what the swap changes the quantity by in each row of a batch, (n,)."""
-    change = np.zeros(len(batch))
-    start = batch.start or 0
-    first, last = np.searchsorted(swap.moved, [start, start + len(batch)])
-    moved = swap.moved[first:last] - start
+    places = batch.places
+    change, moved = np.zeros(len(batch)), np.flatnonzero(swap.moves[places])
     if len(moved) == 0:
         return change
-    donors = swap.donors[start : start + len(batch)]
-    if len(moved) < len(batch):
+    donors = swap.donors[places]
+    every = len(moved) >= _MOST * len(batch)
+    if not every:
         bound, donors = bound.some(moved), donors[moved]
+    # Columns of a group borrow from the same rows, so that they move together.
     borrowed = Borrowed(donors[None])
     swapped = bound.sweep_together(dict.fromkeys(swap.columns, borrowed), 1)[:, 0]
-    change[moved] = swapped - bound.at()
+    gained = swapped - bound.at()
+    change[moved] = gained[moved] if every else gained
     return change

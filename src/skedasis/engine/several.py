@@ -219,5 +219,6 @@ def _record(records: Sequence[Json], found: Sequence[One], folds: Folds) -> Json
         "correction": folds.correction,
         "overlap": folds.overlap,
         "correction_chosen": folds.chosen,
+        "score_exact": all(r["score_exact"] for r in records),
         **summed,
     }

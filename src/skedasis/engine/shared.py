@@ -198,7 +198,7 @@ def _with_bins(way: Any, chosen: Segments) -> Any:
 
 def _segments(plan: Any, whole: Any) -> Segments:
     """Return the bins of an effect as places among the edges that were planned, or among levels."""
-    left, right = whole.bins.left, whole.bins.right
+    left, right = whole.bins.low, whole.bins.high
     trend = whole.bins.trend != 0 if np.any(whole.bins.trend) else None
     if isinstance(plan, Plan):
         edges = np.append(left, right[-1])

@@ -43,7 +43,8 @@ class PDP(Parameters):
         A number of points (None: 50, for each of two features 20); the points themselves, for all features or as
         ``{"feature": array}`` (others then get the usual number); or "exact", for trees: all their jumps, so that the
         curve is the step function itself. Unless points are given a feature with few values has its own: at most 13, or
-        at most 64 of whole numbers or with ten rows or more a value; a categorical one has its observed levels.
+        at most 64 of whole numbers or with ten rows or more a value; a categorical one has its observed levels. Points
+        of dates, times and durations are such.
     ice : int or "all"
         How many individual curves to keep with the result: a seeded sample of the rows. The mean is over all rows.
     center : {"mean", "start", None}
@@ -224,7 +225,10 @@ class PDP(Parameters):
                 )
             )
         if not isinstance(wanted, (int, np.integer)):
+            time = column.feature.time
             points = _points(wanted)
+            if time is not None:
+                points = time.days(wanted, f"{self.name}(grid) of {column.feature.name!r}").ravel()
             if points is None:
                 raise DataError(
                     explained(
@@ -317,7 +321,9 @@ class PDP(Parameters):
         anchor = given_for(self.anchor, plan.column.feature, None)
         if anchor is None:
             return points, None
-        there = plan.column.snap(np.array([_number(anchor, self.name)]))
+        time, what = plan.column.feature.time, f"{self.name}(anchor)"
+        place = _number(anchor, self.name) if time is None else float(time.days(anchor, what))
+        there = plan.column.snap(np.array([place]))
         return np.append(points, there), len(points)
 
     def _curves(self, bound: Bound, plan: Plan) -> tuple[Floats, int | None]:
@@ -401,12 +407,15 @@ def _is_grid(grid: Any) -> bool:
         return grid == EXACT
     points = _points(grid)
     if points is None:  # levels, which are known when the feature is
-        return isinstance(grid, Sequence | np.ndarray) and len(grid) > 0
+        return hasattr(grid, "__len__") and len(grid) > 0
     return points.ndim == 1 and len(points) > 0 and bool(np.isfinite(points).all())
 
 
 def _points(grid: Any) -> Floats | None:
+    """Return points that are numbers as an array, None for anything else."""
     try:
+        if np.asarray(grid).dtype.kind in "mM":  # NumPy would count ticks
+            return None
         return np.asarray(grid, dtype=float)
     except (TypeError, ValueError):
         return None

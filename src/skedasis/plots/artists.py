@@ -15,6 +15,7 @@ from matplotlib.patheffects import withStroke
 from matplotlib.text import Text
 from matplotlib.ticker import FixedLocator, Formatter, MaxNLocator
 
+from skedasis.data import clocks
 from skedasis.plots.ground import outlines, strips
 from skedasis.plots.marks import Apart, Band, Hatch, Line, Panel, Rug, Steps, Violin
 from skedasis.plots.scale import Axis, flowed, shortened, wrapped
@@ -201,14 +202,14 @@ class Ticks(Formatter):
     """Numbers at ticks, less what the axis label says of all of them; or names."""
 
     def __init__(self, axis: Axis) -> None:
-        self.scale = axis.scale
+        self.scale, self.time = axis.scale, axis.time
         self.names = dict(zip(axis.ticks, axis.labels, strict=False))
         if axis.apart:
             self.names[axis.beside] = axis.apart
 
     def __call__(self, x: float, pos: int | None = None) -> str:
         """Write one number: a cursor's."""
-        return f"{x:.6g}"
+        return f"{x:.6g}" if self.time is None else self.time.text(x)
 
     def format_ticks(self, values: Sequence[float]) -> list[str]:
         """Write those of all ticks with the same number of decimals."""
@@ -223,6 +224,8 @@ def axis_of(ax: Axes, which: Literal["x", "y"], axis: Axis, most: int) -> None:
     it = ax.xaxis if which == "x" else ax.yaxis
     chosen = MaxNLocator(most, steps=[1, 2, 2.5, 5, 10], min_n_ticks=2)
     ticks = axis.ticks
+    if axis.time is not None and not ticks:
+        ticks = clocks.ticks(axis.time, *axis.range, most)
     if axis.apart:
         low, high = axis.range
         ticks = ticks or tuple(float(t) for t in chosen.tick_values(low, high))

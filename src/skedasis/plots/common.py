@@ -12,7 +12,7 @@ from skedasis.plots.marks import Apart, Band, Hatch, Panel, Steps, Word
 from skedasis.plots.scale import Axis, extent, shortened
 from skedasis.plots.view import ACROSS, BELOW, BESIDE, OWN_TICKS, View
 from skedasis.resample import t_interval
-from skedasis.results.effect import TRUSTED_ROWS, BinStats, Effect
+from skedasis.results.effect import TRUSTED_ROWS, BinStats, Effect, Rows
 from skedasis.results.trend import drawn
 from skedasis.typing import Bools, Floats, Ints
 
@@ -28,22 +28,22 @@ def interval(effect: Effect, view: View) -> Band:
     lower, upper = effect.interval(view.level, simultaneous=view.simultaneous)
     what = "band of the whole average" if view.simultaneous else "interval of the average"
     text = f"{100 * view.level:g} % {what}"
-    x, below = drawn(effect.bins, effect.x, lower)
-    return Band(x, below, drawn(effect.bins, effect.x, upper)[1], "error", text)
+    x, below = drawn(effect.bins, effect.points, lower)
+    return Band(x, below, drawn(effect.bins, effect.points, upper)[1], "error", text)
 
 
 def horizontal(effect: Effect) -> Axis:
     """Return a numeric feature's axis; a few points of a grid are themselves its ticks."""
-    x, feature, bins = effect.x, effect.about.feature, effect.bins
+    x, feature, bins = effect.points, effect.about.feature, effect.bins
     # The points of an M-plot lie within its bins, whose edges are the data's.
-    low, high = extent([x] if bins is None else [x, bins.left, bins.right])
+    low, high = extent([x] if bins is None else [x, bins.low, bins.high])
     few = len(x) == 1 or (bins is None and len(x) <= OWN_TICKS)
     if few and len(x) > 1:
         few = float(np.diff(x).min()) > (high - low) / 9
     ticks = tuple(float(v) for v in x) if few and not (bins is not None and len(bins)) else ()
     apart = "" if effect.missing_point is None else APART
     name = shortened(feature.name, BELOW)
-    return Axis(name, feature.unit, low, high, 0.03, ticks, apart=apart)
+    return Axis(name, feature.unit, low, high, 0.03, ticks, apart=apart, time=effect.time)
 
 
 def vertical(
@@ -128,6 +128,25 @@ def missing(effect: Effect) -> tuple[str, ...]:
     return (f"{counted(effect.missing, 'row')} missing",) if effect.missing else ()
 
 
+def edges(bins: BinStats) -> Floats:
+    """Return the edges of bins, (K + 1,)."""
+    return np.append(bins.low, bins.high[-1:])
+
+
+def stepped(effect: Effect) -> bool:
+    """Return whether local effects are rises across bins, because the model is a step function."""
+    return effect.spec.local == "steps"
+
+
+def local_effects(rows: Rows | None) -> Floats | None:
+    """Return one local effect for each kept row of a numeric feature, (n,); None where these are not known.
+
+    The one place that reads them. Of levels rows keep two steps each, down and up.
+    """
+    local = None if rows is None else rows.local
+    return local if local is not None and local.ndim == 1 else None
+
+
 def rug(effect: Effect) -> density.Rug | None:
     """Return where the rows lie."""
     rows = effect.rows
@@ -207,11 +226,11 @@ def hatches(bins: BinStats) -> Iterator[Hatch]:
     doubt = np.where(bins.empty, 2, np.where(bins.trusted, 0, 1))
     ends = np.flatnonzero(np.diff(doubt, append=-1)) + 1
     for first, end in zip(np.concatenate([[0], ends]), ends, strict=False):
-        left, right = float(bins.left[first]), float(bins.right[end - 1])
+        left, right = float(bins.low[first]), float(bins.high[end - 1])
         if doubt[first] == 1:
             yield Hatch(left, right, "few")
         elif doubt[first] == 2:
-            room = ACROSS * (right - left) / (bins.right[-1] - bins.left[0])
+            room = ACROSS * (right - left) / (bins.high[-1] - bins.low[0])
             yield Hatch(left, right, "empty", "no data" if room > 2 else "", upright=room < 9)
 
 

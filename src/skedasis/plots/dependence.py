@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from skedasis.cells import EVERY_JUMP, widths_share
+from skedasis.data.schema import Feature
 from skedasis.errors import UnsupportedError, explained
 from skedasis.plots.common import (
     aside,
@@ -36,14 +37,14 @@ VERTICES = 13
 def dependence(effect: Effect, view: View) -> Panel:
     """Return the panel of a PDP, ICE or d-ICE of a numeric feature."""
     shown, centring = as_asked(effect, view)
-    x, value, spread = shown.x, shown.value, shown.heterogeneity
+    x, value, spread = shown.points, shown.value, shown.heterogeneity
     derivative = effect.spec.derivative
     said = "slopes of curves" if derivative else "centred curves"
     bands: tuple[Band, ...] = ()
     if not effect.spec.mean_alone:
         around = Band(x, value - spread, value + spread, "heterogeneity", f"± std of {said}")
         bands = (around, interval(shown, view))
-    bundle = bundled(shown.x, shown.curves, view, shown) if view.ice else None
+    bundle = bundled(shown.points, shown.curves, view, shown) if view.ice else None
     moves = centring or effect.spec.center is not None
     notes = [counted(round(float(effect.moments[AXIS].count.sum())) + effect.missing, "row")]
     if bundle is not None:
@@ -52,7 +53,7 @@ def dependence(effect: Effect, view: View) -> Panel:
     point = aside(shown, view.level)
     words = ("effect on " if moves else "", "")
     if derivative:
-        words = ("slope of ", f" per {shortened(effect.feature, 24)}")
+        words = ("slope of ", per_words(effect.about.feature))
     y = vertical(effect, bands, (value, *individual), words, point)
     if derivative:
         y = replace(y, unit=slope_unit(effect))
@@ -71,9 +72,17 @@ def dependence(effect: Effect, view: View) -> Panel:
     return risen(panel, effect, view)
 
 
+def per_words(feature: Feature) -> str:
+    """Return what stands after the name of a slope: " per age", of dates and times " per day"."""
+    return f" per {'day' if feature.time is not None else shortened(feature.name, 24)}"
+
+
 def slope_unit(effect: Effect) -> str | None:
     """Return the unit of a slope: "EUR per m²", or what is known of it."""
-    top, bottom = effect.about.unit, effect.about.feature.unit
+    feature = effect.about.feature
+    top, bottom = effect.about.unit, feature.unit
+    if feature.time is not None:  # the axis' name says "per day"
+        return f"{top} per day" if top else None
     return f"{top or ''} per {bottom}".strip() if bottom else top
 
 
@@ -132,8 +141,8 @@ def centred(effect: Effect) -> Effect:
 def share_of(effect: Effect) -> Floats:
     """Return what each point counts in the mean over the grid."""
     if effect.provenance.get("grid") == EVERY_JUMP:
-        return widths_share(effect.x)
-    return np.full(len(effect.x), 1 / max(len(effect.x), 1))
+        return widths_share(effect.points)
+    return np.full(len(effect.points), 1 / max(len(effect.points), 1))
 
 
 def anchored(effect: Effect, centring: bool, over: str) -> tuple[str, ...]:
@@ -192,7 +201,7 @@ def _beyond(effect: Effect) -> tuple[str, ...]:
     if effect.rows is None or len(effect.rows) == 0:
         return ()
     x, weight = effect.rows.x, effect.rows.weight
-    outside = (x < effect.x[0]) | (x > effect.x[-1])
+    outside = (x < effect.points[0]) | (x > effect.points[-1])
     share = np.average(outside, weights=weight)
     about = "" if effect.rows.exact else "about "
     return (f"{about}{100 * share:.2g} % of rows beyond the grid",) if share > 0 else ()

@@ -10,7 +10,7 @@ import numpy as np
 
 from skedasis.plots import common, density
 from skedasis.plots.bars import LETTERS, BarPanel, axis_of_values, cut, ordered
-from skedasis.plots.dependence import slope_unit
+from skedasis.plots.dependence import per_words, slope_unit
 from skedasis.plots.levels import ERROR, ROWS, Places
 from skedasis.plots.marks import Band, Line, Panel, Rug
 from skedasis.plots.scale import Axis, clean, extent, shortened, told_apart
@@ -85,27 +85,31 @@ def models_panel(found: EffectOfModels, level: float = 0.95, of: Of | None = Non
         return Drawn(replace(panel, lines=(line,), bands=(band,)), at, each, shift)
     x = common.horizontal(replace(first, missing_point=None))
     x = replace(
-        x, least=min(x.least, _end(found.x, np.min)), most=max(x.most, _end(found.x, np.max))
+        x,
+        least=min(x.least, _end(found.points, np.min)),
+        most=max(x.most, _end(found.points, np.max)),
     )
     bent = _bent(found)
     ends = bent.interval(level, of)
     y, zero = _vertical(bent, ends)
-    marked = np.searchsorted(bent.x, found.x) if len(bent.x) > len(found.x) else None
-    band = Band(bent.x, *ends, "error", label)
-    few = len(found.x) <= VERTICES
-    line = Line(bent.x, bent.value, MEAN, vertices=few, marked=marked if few else None)
+    marked = (
+        np.searchsorted(bent.points, found.points) if len(bent.points) > len(found.points) else None
+    )
+    band = Band(bent.points, *ends, "error", label)
+    few = len(found.points) <= VERTICES
+    line = Line(bent.points, bent.value, MEAN, vertices=few, marked=marked if few else None)
     panel = Panel(x, y, zero, first.spec.method, tuple(notes))
     panel = replace(panel, lines=(line,), bands=(band,), rug=_rug(found))
-    return Drawn(panel, bent.x, bent.values)
+    return Drawn(panel, bent.points, bent.values)
 
 
 def _bent(found: EffectOfModels) -> EffectOfModels:
     """Return the effect at more points where slopes change within bins: between edges its curves are parabolas."""
-    each = [drawn(e.bins, e.x, e.value) for e in found.models]
+    each = [drawn(e.bins, e.points, e.value) for e in found.models]
     x = np.unique(np.concatenate([at for at, _ in each]))
-    if len(x) == len(found.x) or found.spec.local == "values":
+    if len(x) == len(found.points) or found.spec.local == "values":
         return found
-    return replace(found, x=x, values=np.stack([e(x) for e in found.models]))
+    return replace(found, points=x, values=np.stack([e.at(x) for e in found.models]))
 
 
 def interval_label(found: OfModels, level: float, of: Of | None) -> str:
@@ -162,7 +166,7 @@ def _vertical(found: EffectOfModels, ends: tuple[Floats, Floats]) -> tuple[Axis,
     spec, about = found.spec, found.about
     moves = spec.center is not None or spec.derivative
     before = "slope of " if spec.derivative else "effect on " if moves else ""
-    after = f" per {shortened(found.feature, 24)}" if spec.derivative else ""
+    after = per_words(about.feature) if spec.derivative else ""
     name = shortened(about.quantity, max(12, BESIDE - len(before) - len(after)))
     unit = slope_unit(found.models[0]) if spec.derivative else about.unit
     return Axis(f"{before}{name}{after}", unit, float(low), float(high), 0.06), moves

@@ -99,6 +99,8 @@ def _values(effect: Effect, given: Any) -> Floats:
         raise DataError(explained("plot(values)", got, f"one value for {rows} of X", fix))
     if effect.levels is not None:
         return effect.levels.places(values).astype(float)
+    if effect.time is not None:
+        return effect.time.days(given, "plot(values)")
     numbers = as_numbers(values, gaps(values))
     if numbers is None:
         fix = f"Pass the column {shortened(effect.feature, 40)!r} of X"

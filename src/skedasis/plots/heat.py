@@ -15,7 +15,6 @@ from skedasis.plots.contours import Crossing, crossings, round_levels
 from skedasis.plots.rim import DOTS, Rim, located, margin, rim_of, strewn
 from skedasis.plots.scale import Axis, extent, padded, shortened
 from skedasis.plots.view import ACROSS, BESIDE, MOST_LEVELS
-from skedasis.results.surfaces.evaluate import evaluated
 from skedasis.results.surfaces.pairs import HOME, corners_with_rows, homes_with_rows
 from skedasis.results.surfaces.side import Side
 from skedasis.results.surfaces.surface import Surface
@@ -144,7 +143,7 @@ def heat(surface: Surface, sight: Sight | None = None) -> Heat:
     asked = (y.at[:, None], x.at[None, :]) if order == (1, 0) else (x.at[None, :], y.at[:, None])
     # The step function says nothing of two values: both lie in one cell and would be drawn alike.
     steps = tuple(sight.step and s.strips is None for s in surface.sides)
-    value = evaluated(surface, *asked, step=(steps[0], steps[1]))
+    value = surface.at(*asked, step=(steps[0], steps[1]))
     count = counts(surface, order)
     empty = _empty(surface, count, x, y, order)
     if sight.empty != "filled":
@@ -280,7 +279,7 @@ def _unsure(
             )
         )
     ends = [replace(surface, value=v) for v in surface.interval(sight.sure)]
-    low, high = (evaluated(e, *asked, step=(steps[0], steps[1])) for e in ends)
+    low, high = (e.at(*asked, step=(steps[0], steps[1])) for e in ends)
     holds = seen & ~((low > 0) | (high < 0))
     change = np.diff(np.pad(holds.astype(int), ((0, 0), (1, 1))), axis=1)
     (i, start), (_, stop) = np.nonzero(change > 0), np.nonzero(change < 0)

@@ -176,7 +176,7 @@ def steps(effect: Effect, view: View) -> Panel | None:
         return None
     places = Places.of(effect.about.feature, levels, view.most)
     at = places.place
-    first, last = levels.places(bins.left), levels.places(bins.right)
+    first, last = levels.places(bins.low), levels.places(bins.high)
     # Two levels are neighbours in the picture only where they are neighbours in the order.
     there = np.flatnonzero(at[last] - at[first] == last - first)
     if len(there) == 0:

@@ -178,7 +178,7 @@ def depth(axis: Axis) -> float:
 def draw_all(
     effects: Mapping[str, Effect],
     *,
-    by: Literal["importance", "heterogeneity"] = "importance",
+    by: Literal["importance", "heterogeneity_score"] = "importance",
     top: int | None = None,
     columns: int | None = None,
     lower: bool = True,
@@ -193,7 +193,7 @@ def draw_all(
     Parameters
     ----------
     effects : Effects
-    by : {"importance", "heterogeneity"}
+    by : {"importance", "heterogeneity_score"}
         What to order by; the largest comes first.
     top : int, optional
         Only so many.

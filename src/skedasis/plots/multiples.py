@@ -2,36 +2,60 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Literal
 
 from skedasis.errors import DataError, explained
 from skedasis.plots import common
 from skedasis.plots.levels import steps, values
 from skedasis.plots.marks import Panel, Picture
+from skedasis.plots.numbers import beside, number, with_error
 from skedasis.plots.panels import has_bins, on_shared_scales, picture, slopes
 from skedasis.plots.scale import shortened
 from skedasis.plots.view import View
 from skedasis.results.effect import Effect
+from skedasis.results.effects import Effects
+
+LETTERS = 33
+"""Of a note above one of many figures: longer ones would break."""
 
 
-def ordered(effects: Mapping[str, Effect], by: str, top: int | None) -> list[Effect]:
+def ordered(
+    effects: Mapping[str, Effect],
+    by: Literal["importance", "heterogeneity_score"],
+    top: int | None,
+) -> list[Effect]:
     """Return the effects that are drawn, the largest first.
 
     Raises
     ------
     DataError
-        For another order than by importance or heterogeneity, and where there is nothing to draw.
+        Where there is nothing to draw; and as `Effects.ranking`, as does UnsupportedError.
     """
-    if by not in ("importance", "heterogeneity"):
-        raise DataError(
-            explained("plot(by)", repr(by), "'importance' or 'heterogeneity'", "Name one")
-        )
-    size = {"importance": lambda e: -e.importance, "heterogeneity": lambda e: -e.score}[by]
-    chosen = sorted(effects.values(), key=size)[:top]
-    if not chosen:
+    ranks = Effects(dict(effects)).ranking(by)[:top]
+    if not ranks:
         raise DataError(explained("plot", "no effect", "at least one", "Explain some features"))
-    return chosen
+    return [effects[r.feature] for r in ranks]
+
+
+def heterogeneity(effect: Effect, letters: int | None = None) -> str:
+    """Return the heterogeneity score with its standard error, as a caption says it.
+
+    Parameters
+    ----------
+    effect : Effect
+    letters : int, optional
+        The error is left out where both need more room.
+    """
+    score, error = effect.heterogeneity_score, effect.heterogeneity_score_error
+    if math.isnan(score):
+        return "heterogeneity score not computed"
+    said = f"heterogeneity score {with_error(score, error, effect.importance)}"
+    if letters is None or len(said) <= letters:
+        return said
+    return f"heterogeneity score {beside(score, effect.importance)}"
 
 
 def comparable(effects: Sequence[Effect], view: View, lower: bool) -> list[Picture]:
@@ -60,7 +84,7 @@ def _below(effect: Effect, view: View) -> Panel | None:
 def _headed(panel: Panel, effect: Effect, place: int) -> Panel:
     """Return a panel headed by its feature and the two numbers that rank it."""
     name = f"{place + 1}. {shortened(effect.feature, 24)}"
-    figures = f"importance {effect.importance:.3g}, heterogeneity {effect.score:.3g}"
+    figures = (f"importance {number(effect.importance)}", heterogeneity(effect, LETTERS))
     missing = common.missing(effect)
     if panel.x.labels and effect.levels is not None and len(effect.levels) > len(panel.lines[0].x):
         missing = (f"{len(panel.lines[0].x)} of {len(effect.levels):,} levels", *missing)
@@ -69,7 +93,7 @@ def _headed(panel: Panel, effect: Effect, place: int) -> Panel:
     y = replace(panel.y, name=shortened(panel.y.name, 36))
     apart = None if panel.apart is None else replace(panel.apart, label="value missing")
     return replace(
-        panel, title=name, notes=(figures, *missing), rug=rug, y=y, words=(), apart=apart
+        panel, title=name, notes=(*figures, *missing), rug=rug, y=y, words=(), apart=apart
     )
 
 

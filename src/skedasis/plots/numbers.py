@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from skedasis.data.times import TimeAxis
 from skedasis.typing import Floats
 
 NOISE = 1e-9
@@ -44,8 +45,28 @@ def beside(value: float, largest: float) -> str:
     return "≈ 0" if 0 < abs(value) < NOISE * largest else number(value)
 
 
-def places(values: Floats) -> list[str]:
-    """Return places on an axis, with as many digits as keep neighbours apart.
+def with_error(value: float, error: float, largest: float = 0.0) -> str:
+    r"""Return a number with its standard error.
+
+    Parameters
+    ----------
+    value, error : float
+        An error that is zero or not finite is left out.
+    largest : float
+        What the number stands beside; see `beside`.
+
+    Examples
+    --------
+    >>> with_error(2.4137, 0.1234), with_error(31.3, 2.46), with_error(0.0, 0.0)
+    ('2.41 ±\u202f0.12', '31.3 ±\u202f2.5', '0')
+    """
+    if not 0 < error < math.inf or abs(value) < NOISE * largest:
+        return beside(value, largest)
+    return f"{beside(value, largest)} ±\u202f{number(error, 2)}"
+
+
+def places(values: Floats, time: TimeAxis | None = None) -> list[str]:
+    """Return places on an axis, with as many digits as keep neighbours apart; those on a time axis as times.
 
     Examples
     --------
@@ -53,6 +74,8 @@ def places(values: Floats) -> list[str]:
     >>> places(np.array([19.0, 24.5, 79.0])), places(np.array([1.7e9, 1.7e9 + 0.25]))
     (['19.0', '24.5', '79.0'], ['1,700,000,000.00', '1,700,000,000.25'])
     """
+    if time is not None:
+        return time.texts(values)
     steps = np.diff(np.unique(values[np.isfinite(values)]))
     if len(steps) == 0:
         return [number(float(v), 4) for v in values]

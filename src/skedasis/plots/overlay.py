@@ -10,7 +10,7 @@ import numpy as np
 
 from skedasis.errors import DataError, UnsupportedError, explained
 from skedasis.plots import common
-from skedasis.plots.dependence import centred, slope_unit
+from skedasis.plots.dependence import centred, per_words, slope_unit
 from skedasis.plots.levels import Places
 from skedasis.plots.marks import Rug
 from skedasis.plots.scale import Axis, extent, settled, shortened
@@ -18,6 +18,7 @@ from skedasis.plots.view import ACROSS, BELOW, BESIDE, most_levels
 from skedasis.results.effect import Effect
 from skedasis.results.pieces import AXIS
 from skedasis.results.surfaces.surface import Surface
+from skedasis.results.times import on_axis_of
 from skedasis.results.trend import drawn
 from skedasis.typing import Floats
 
@@ -84,6 +85,7 @@ def overlay(
 ) -> Overlay:
     """Say what is to be seen of several effects of one feature; see `compare`. `across` letters fit below it."""
     checked(effects, labels, center)
+    effects = [on_axis_of(e, effects[0]) for e in effects]
     names = _labels(effects) if labels is None else [shortened(str(v), 40) for v in labels]
     first = effects[0]
     shown = [_moved(e) if center == "mean" else e for e in effects]
@@ -200,7 +202,7 @@ def mean_over_data(effect: Effect) -> float:
     at, weight = _where(effect)
     if at is None or len(at) == 0:
         return float(value[known].mean())
-    x, value = drawn(effect.bins, np.asarray(effect.x, dtype=float), value)
+    x, value = drawn(effect.bins, np.asarray(effect.points, dtype=float), value)
     known = np.isfinite(value)
     return float(np.average(np.interp(at, x[known], value[known]), weights=weight))
 
@@ -250,11 +252,11 @@ def _labels(effects: Sequence[Effect]) -> list[str]:
 
 def _numeric(effects: Sequence[Effect]) -> Axis:
     axes = [common.horizontal(e) for e in effects]
-    feature = effects[0].about.feature
+    feature, time = effects[0].about.feature, effects[0].time
     low, high = extent([np.array([a.least, a.most]) for a in axes])
     ticks = {a.ticks for a in axes}
     same = ticks.pop() if len(ticks) == 1 else ()
-    return Axis(shortened(feature.name, BELOW), feature.unit, low, high, 0.03, same)
+    return Axis(shortened(feature.name, BELOW), feature.unit, low, high, 0.03, same, time=time)
 
 
 def _ends(effect: Effect, level: float) -> tuple[Floats, Floats]:
@@ -266,7 +268,7 @@ def _ends(effect: Effect, level: float) -> tuple[Floats, Floats]:
 
 
 def _strand(effect: Effect, label: str, level: float) -> Strand:
-    at = np.asarray(effect.x, dtype=float)
+    at = np.asarray(effect.points, dtype=float)
     x, y = drawn(effect.bins, at, effect.value)
     lower, upper = (drawn(effect.bins, at, ends)[1] for ends in _ends(effect, level))
     return Strand(x, y, lower, upper, label, "line")
@@ -307,5 +309,5 @@ def _vertical(effects: Sequence[Effect], strands: Sequence[Strand], center: Zero
         else next((e.about.unit for e in effects if e.about.unit), None)
     )
     if first.spec.derivative:
-        name += f" per {shortened(first.feature, 24)}"
+        name += per_words(first.about.feature)
     return Axis(name, unit, float(low), float(high), 0.06)

@@ -84,7 +84,7 @@ def picture(effect: Effect, view: View | None = None) -> Picture:
 def has_bins(effect: Effect) -> bool:
     """Return whether there are bins to be seen: of a constant feature they have no width."""
     bins = effect.bins
-    return bins is not None and len(bins) > 0 and bool(bins.right[-1] > bins.left[0])
+    return bins is not None and len(bins) > 0 and bool(bins.high[-1] > bins.low[0])
 
 
 def on_shared_scales(panels: Sequence[Panel]) -> list[Panel]:
@@ -124,8 +124,8 @@ def slopes(effect: Effect, *, per_sd: bool = False, across: int = ACROSS) -> Pan
     factor = about.spread if per_sd and not means else 1.0
     y, cell, weight = _local(effect, bins)
     s = common.Spread(
-        bins.left,
-        bins.right,
+        bins.low,
+        bins.high,
         factor * bins.effect,
         factor * bins.std,
         bins.trusted,
@@ -139,21 +139,21 @@ def slopes(effect: Effect, *, per_sd: bool = False, across: int = ACROSS) -> Pan
         named = (shortened(about.quantity, 40), about.unit)
         panel = common.spread_panel(x, named, s, common.MEANS_OF["bin"], zero=False)
     else:
-        per = about.feature.unit or shortened(about.feature.name, 24)
+        per = shortened(about.feature.per, 24)
         unit = f"{about.unit or shortened(about.quantity, 24)} per {per}"
         named = ("slope per sd", about.unit) if per_sd else ("slope", unit)
         texts = ("mean slope", "± std of slopes", "local effects")
         panel = common.spread_panel(x, named, s, texts, zero=True)
-    words = common.words(bins.count, (bins.left + bins.right) / 2, x, across)
+    words = common.words(bins.count, (bins.low + bins.high) / 2, x, across)
     return replace(panel, hatches=tuple(common.hatches(bins)), words=words)
 
 
 def _accumulated(effect: Effect, bins: BinStats, view: View) -> Panel:
     notes = _notes(effect, bins)
-    if effect.spec.local == "steps":
-        notes = (*notes, "slopes are secants")
+    if common.stepped(effect):
+        notes = (*notes, "slopes are rises across bins")
     return _curve(
-        effect, view, "± heterogeneity (STD)", "average effect", notes, ("effect on ", "")
+        effect, bins, view, "± heterogeneity (STD)", "average effect", notes, ("effect on ", "")
     )
 
 
@@ -161,7 +161,8 @@ def _marginal(effect: Effect, bins: BinStats, view: View) -> Panel:
     """Return the panel of an M-plot: means of rows as they are, which are no effect."""
     after = " minus its mean" if effect.spec.center == "mean" else ""
     label = f"mean {shortened(effect.about.quantity, 24)} in the bin"
-    return _curve(effect, view, "± std within the bin", label, _notes(effect, bins), ("", after))
+    notes = _notes(effect, bins)
+    return _curve(effect, bins, view, "± std within the bin", label, notes, ("", after))
 
 
 def _notes(effect: Effect, bins: BinStats) -> tuple[str, ...]:
@@ -177,6 +178,7 @@ def _notes(effect: Effect, bins: BinStats) -> tuple[str, ...]:
 
 def _curve(
     effect: Effect,
+    bins: BinStats,
     view: View,
     spread: str,
     label: str,
@@ -184,13 +186,15 @@ def _curve(
     around: tuple[str, str],
 ) -> Panel:
     """Return the panel of a curve with its bands."""
-    x, value = drawn(effect.bins, effect.x, effect.value)
-    std = np.interp(x, effect.x, effect.heterogeneity)
+    x, value = drawn(bins, effect.points, effect.value)
+    std = np.interp(x, effect.points, effect.heterogeneity)
     bands = (
         Band(x, value - std, value + std, "heterogeneity", spread),
         common.interval(effect, view),
     )
-    marked = np.searchsorted(x, effect.x) if len(x) > len(effect.x) else None
+    # Of a curve on finer points than its bins only the bins' edges have marks; those of an M-plot are means.
+    finer = effect.spec.local != "values" and len(x) > len(bins) + 1
+    marked = np.flatnonzero(np.isin(x, common.edges(bins))) if finer else None
     point = common.aside(effect, view.level)
     return Panel(
         common.horizontal(effect),
@@ -200,7 +204,7 @@ def _curve(
         notes=(*notes, *common.missing(effect)),
         lines=(Line(x, value, label, vertices=True, marked=marked),),
         bands=bands,
-        hatches=tuple(common.hatches(effect.bins)) if effect.bins and has_bins(effect) else (),
+        hatches=tuple(common.hatches(bins)) if has_bins(effect) else (),
         rug=common.rug(effect),
         apart=point,
     )
@@ -208,23 +212,23 @@ def _curve(
 
 def _local(effect: Effect, bins: BinStats) -> tuple[Floats, Ints, Floats]:
     """Return the kept rows' local effects, their bins and their weights."""
-    rows, cells = effect.rows, effect.cells
-    if rows is None or rows.effect is None or cells is None or rows.effect.ndim != 1:
+    rows, cells, local = effect.rows, effect.cells, common.local_effects(effect.rows)
+    if rows is None or local is None or cells is None:
         return np.zeros(0), np.zeros(0, dtype=np.int64), np.zeros(0)
-    cell = Cells(np.append(bins.left, bins.right[-1]), cells.closed).locate(rows.x)
+    cell = Cells(common.edges(bins), cells.closed).locate(rows.x)
     weight = np.ones(len(rows)) if rows.weight is None else rows.weight
-    there = (cell >= 0) & (weight > 0) & np.isfinite(rows.effect)
-    y, cell = rows.effect[there], cell[there]
-    if not effect.spec.pointwise:
+    there = (cell >= 0) & (weight > 0) & np.isfinite(local)
+    y, cell = local[there], cell[there]
+    if effect.spec.pointwise:
+        # About the line, as the bin's std is.
+        y = y - bins.trend[cell] * (rows.x[there] - ((bins.low + bins.high) / 2)[cell])
+    elif effect.spec.local not in ("steps", "value_steps"):  # those are rises across whole bins
         own = effect.moments[LOCAL].mean[cells.locate(rows.x[there])]
         y = y - own + bins.effect[cell]
-    else:
-        # About the line, as the bin's std is.
-        y = y - bins.trend[cell] * (rows.x[there] - ((bins.left + bins.right) / 2)[cell])
     return y, cell, weight[there]
 
 
 def _counts(bins: BinStats, x: Axis) -> Panel:
     height = bins.count.astype(float)
     y = Axis("rows", None, 0.0, float(height.max(initial=0.0)), 0.0)
-    return Panel(x, y, bars=Bars(bins.left, bins.right, height))
+    return Panel(x, y, bars=Bars(bins.low, bins.high, height))

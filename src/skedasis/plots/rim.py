@@ -83,11 +83,11 @@ def rim_of(side: Side, feature: Feature, *, step: bool, most: int, across: int |
         value = float(nodes[0])
         low, high = padded(value, value, 0.0)
         axis, edges = (
-            Axis(name, feature.unit, low, high, 0.0, (value,)),
+            Axis(name, feature.unit, low, high, 0.0, (value,), time=feature.time),
             np.array([low, high], dtype=np.float64),
         )
         return Rim(axis, edges, nodes, np.zeros(1, dtype=np.int64) - (side.bins is None))
-    axis = Axis(name, feature.unit, float(nodes[0]), float(nodes[-1]), 0.0)
+    axis = Axis(name, feature.unit, float(nodes[0]), float(nodes[-1]), 0.0, time=feature.time)
     edges = nodes if step else np.linspace(nodes[0], nodes[-1], FINE + 1, dtype=np.float64)
     at = (edges[:-1] + edges[1:]) / 2
     home = np.full(len(at), -1) if side.bins is None else side.bins.locate(at)

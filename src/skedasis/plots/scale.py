@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from skedasis.data import clocks
+from skedasis.data.times import TimeAxis
 from skedasis.typing import Floats
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -18,6 +20,7 @@ ROUNDING = 1e-13
 """Share of a number below which another one is its rounding error: sums and means lose a few hundred epsilons."""
 LEAST = 1e-300
 """Below it numbers lose digits, and the steps between ticks are zero: what is so small is drawn as zero."""
+_EPOCH = TimeAxis("datetime", "s")
 _MINUS, _TIMES = "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}"
 
 
@@ -99,6 +102,49 @@ class Scale:
 
 
 @dataclass(frozen=True)
+class Clock(Scale):
+    """The scale of a time axis: the day that all ticks share stands in the label.
+
+    Parameters
+    ----------
+    time : TimeAxis
+    shared : str
+        Empty where ticks say all.
+    """
+
+    time: TimeAxis = _EPOCH
+    shared: str = ""
+
+    @classmethod
+    def on(cls, time: TimeAxis, low: float, high: float) -> Clock:
+        """Return the scale between two places of an axis.
+
+        Examples
+        --------
+        >>> scale = Clock.on(TimeAxis("datetime", "s"), 0.25, 0.75)
+        >>> scale.texts([0.25, 0.5]), scale.label("sent", None)
+        (['06:00', '12:00'], 'sent, 1970-01-01')
+        """
+        if time.kind not in ("date", "datetime") or not (math.isfinite(low) and low < high):
+            return cls(time=time)
+        first, last = clocks.written(time, np.array([low, high]), 1 / 86_400)
+        return cls(time=time, shared=first[:10] if first[:10] == last[:10] else "")
+
+    def texts(self, ticks: Sequence[float]) -> list[str]:
+        """Write the ticks, less what they share."""
+        texts = clocks.written(self.time, np.asarray(ticks, dtype=float), None, short=True)
+        if not self.shared or any(len(t) <= 10 or t[:10] != self.shared for t in texts):
+            return texts
+        return [t[11:] for t in texts]
+
+    def label(self, name: str, unit: str | None) -> str:
+        """Return a label that says what the ticks leave out, and the time zone."""
+        name = f"{name}, {self.shared}" if self.shared else name
+        unit = unit or self.time.zone
+        return f"{name} [{unit}]" if unit else name
+
+
+@dataclass(frozen=True)
 class Axis:
     """A range, and what it is a range of.
 
@@ -118,6 +164,8 @@ class Axis:
         Degrees by which these labels are turned, so that they do not touch.
     apart : str
         What stands at the tick of a place beside the axis, at `beside`; empty where there is none.
+    time : TimeAxis, optional
+        Of dates, times and durations: what the days on the axis are.
     """
 
     name: str
@@ -129,6 +177,7 @@ class Axis:
     labels: tuple[str, ...] = ()
     turn: int = 0
     apart: str = ""
+    time: TimeAxis | None = None
 
     @property
     def range(self) -> tuple[float, float]:
@@ -156,6 +205,8 @@ class Axis:
     @property
     def scale(self) -> Scale:
         """Return the scale of its ticks; names have none."""
+        if self.time is not None:
+            return Clock.on(self.time, self.least, self.most)
         return Scale() if self.labels else Scale.of(*self.range)
 
     @property

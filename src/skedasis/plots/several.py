@@ -101,7 +101,7 @@ def _explain(ax: Axes, entries: Legend, *, own: bool, legend: bool) -> None:
 def draw_all_models(
     found: EffectsOfModels,
     *,
-    by: Literal["importance", "heterogeneity"] = "importance",
+    by: Literal["importance", "heterogeneity_score"] = "importance",
     top: int | None = None,
     columns: int | None = None,
     level: float = 0.95,
@@ -114,7 +114,7 @@ def draw_all_models(
     Parameters
     ----------
     found : EffectsOfModels
-    by : {"importance", "heterogeneity"}
+    by : {"importance", "heterogeneity_score"}
     top, columns : int, optional
         Only so many; of the grid.
     level, of, legend, size

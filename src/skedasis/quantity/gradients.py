@@ -83,6 +83,7 @@ def _difference(
         # A row without a value has no slope; what it is evaluated at instead only has to be harmless.
         x = np.where(np.isnan(x), column.low, x)
         step = np.where(np.isnan(step), column.sd, step)
+    step = np.maximum(step, column.resolution)  # of times, which are no nearer to one another
     low, high = column.snap(x - step), column.snap(x + step)
     if column.integer:
         # A whole step may leave the data: from 0/1 it would lead to -1 and 2. At the ends it is taken to one side.
@@ -188,6 +189,8 @@ def _steps_that_last(bound: Bound, column: Summary, loose: Floats) -> tuple[Floa
     before, after = np.diff(values, axis=1).T
     larger = np.maximum(np.abs(before), np.abs(after))
     moves = larger > loose
-    lasts = moves & (np.abs(after - before) <= larger / 2 + 2 * loose)
+    # As steep on the other side of a kink, such as that of |x - y|, is a slope, too.
+    alike = np.abs(np.abs(after) - np.abs(before)) <= larger / 2 + 2 * loose
+    lasts = moves & alike
     smooth = 2 * np.count_nonzero(lasts) > np.count_nonzero(moves) > len(x) // 10
     return (before + after) / 2, lasts & smooth

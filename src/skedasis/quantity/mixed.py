@@ -100,6 +100,6 @@ def _around(
         return low, high, high - low
     lift = np.maximum(1.0, np.abs(x) / sd)
     step = wide * sd if wide else np.minimum((eps * lift) ** power, _WIDE) * sd
-    step = np.maximum(step, 32 * np.spacing(np.abs(x)))
+    step = np.maximum(np.maximum(step, 32 * np.spacing(np.abs(x))), column.resolution)
     low, high = column.snap(x - step), column.snap(x + step)
     return low, high, high - low

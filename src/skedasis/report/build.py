@@ -68,6 +68,7 @@ def report(  # noqa: PLR0913 - each is a keyword, most of them those of `explain
     threads: int = 1,
     progress: bool | None = None,
     tree: Wish = "auto",
+    heterogeneity_rows: int | None = 10_000,
 ) -> Report:
     """Write the story of one or several models into one page.
 
@@ -87,6 +88,9 @@ def report(  # noqa: PLR0913 - each is a keyword, most of them those of `explain
         By default every one. Those of more than 2,000 levels are named as left out.
     schema, groups, weights, seed, memory, keep, threads, progress, tree
         As in `skedasis.explain`.
+    heterogeneity_rows : int or None
+        How many rows the heterogeneity scores rest on at most. None takes all, 0 leaves the scores out. Each feature's
+        score is computed once, whatever the number of methods.
     title : str, optional
     pairs : int
         At most so many second-order ALE surfaces, the strongest first; 0 for none.
@@ -114,10 +118,11 @@ def report(  # noqa: PLR0913 - each is a keyword, most of them those of `explain
     -----
     Passes a model: RHALE of numeric and ordinal features, ALE and M-plots of all, PDP with c-ICE of these and those.
     Features that no row has a value of are named as left out; asked for by name they are refused. Model rows, of N
-    rows and d features: N of slopes, or 2 N d of differences; 2 N d for ALE and at most 51 N d for PDP; N for
-    M-plots, the quality and the variance explained together; 4 N for each of at most ten candidate pairs, and no more
-    than 2,000,000 for all of them; of a model that predicts a distribution what `skedasis.diagnose` and two more
-    passes cost on at most 2,000 rows. Trees are walked instead of called.
+    rows and d features: N of slopes, or 2 N d of differences; n (d + 2) for the heterogeneity scores of n rows, n
+    at most `heterogeneity_rows`; 2 N d for ALE and at most 51 N d for PDP; N for M-plots, the quality and the variance
+    explained together; 4 N for each of at most ten candidate pairs, and no more than 2,000,000 for all of them; of a
+    model that predicts a distribution what `skedasis.diagnose` and two more passes cost on at most 2,000 rows. Trees
+    are walked instead of called.
 
     Examples
     --------
@@ -133,6 +138,7 @@ def report(  # noqa: PLR0913 - each is a keyword, most of them those of `explain
     data: Json = {"features": features, "weights": weights, "schema": schema, "groups": groups}
     told: Json = {"pairs": pairs, "rows": rows, "uncertainty": uncertainty}
     how: Json = {"seed": seed, "memory": memory, "keep": keep, "threads": threads, "tree": tree}
+    how["heterogeneity_rows"] = heterogeneity_rows
     story = gather(models, X, y, **data, **told, **how, progress=progress)
     return write(story, path, title=title, progress=progress)
 
@@ -214,7 +220,7 @@ def _save(story: Story, folder: Path, progress: bool | None) -> list[Path]:
             bar.advance()
             for feature in story.features:
                 # A feature that takes one value has nothing to show.
-                if len(told.rhale[feature].x) > 1:
+                if len(told.rhale[feature].points) > 1:
                     save(told.name, pictures.of_rhale(told, feature))
                     save(told.name, pictures.of_pdp(told, feature))
                 bar.advance()

@@ -46,9 +46,9 @@ def of_rhale(told: Told, feature: str) -> Caption:
     method = effect.spec.method
     if effect.levels is not None:
         said = (words.course(effect, ""), words.scatter(effect), words.missing(effect))
-        at = count(len(effect.x), "level")
+        at = count(len(effect.points), "level")
         text = (
-            f"{method} at each level: the average effect and how rows stray from it; "
+            f"{method} at each level: the average effect and how rows differ from it; "
             "below, the steps from level to level."
         )
         alt = f"{method} of {_of(told, feature)}, at {at}. {_joined(said)}"
@@ -56,7 +56,7 @@ def of_rhale(told: Told, feature: str) -> Caption:
     bins = 0 if effect.bins is None else len(effect.bins)
     said = (words.course(effect, unit_of(effect)), words.scatter(effect), words.missing(effect))
     alt = f"RHALE of {_of(told, feature)}, in {count(bins, 'bin')}. {_joined(said)}"
-    text = "RHALE: the average effect and how rows stray from it; below, the slopes in each bin."
+    text = "RHALE: the average effect and how rows differ from it; below, the slopes in each bin."
     return Caption(f"{feature} RHALE", alt, text, f"RHALE of {named(feature)}")
 
 
@@ -68,7 +68,7 @@ def of_compared(told: Told, feature: str, methods: Sequence[str]) -> Caption:
     sizes = [f"{m} moves by {number(size)}" for m, size in rise.items() if np.isfinite(size)]
     if sizes:
         alt += f" {listed(sizes)}."
-    text = f"{names}: where they part, features depend on each other."
+    text = f"{names}: where they diverge, features depend on each other."
     return Caption(f"{feature} methods", alt, text, f"{names} of {named(feature)}")
 
 

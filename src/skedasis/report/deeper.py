@@ -13,7 +13,7 @@ from skedasis.results.surfaces.surface import Surface
 
 
 def pairs(story: Story) -> dict[str, Any] | None:
-    """Return what features do in pairs; None where no pair was looked at."""
+    """Return what features do in pairs; None where no pair was computed."""
     models = [
         _pairs_of(told, f"pairs-{k}")
         for k, told in enumerate(story.told, 1)
@@ -22,9 +22,9 @@ def pairs(story: Story) -> dict[str, Any] | None:
     if not models:
         return None
     lead = (
-        "What two features do together that neither does alone, by second-order ALE; zero everywhere means that their "
-        "effects simply add. A pair’s interaction strength is the standard deviation of that over the rows; cells "
-        "without rows do not count."
+        "Second-order ALE: the effect of two features together that is not the sum of their effects. Zero everywhere "
+        "means that they do not interact. A pair’s interaction strength is the standard deviation of this effect over "
+        "the rows; cells without rows do not count."
     )
     return {"lead": lead, "models": models}
 
@@ -32,7 +32,7 @@ def pairs(story: Story) -> dict[str, Any] | None:
 def _pairs_of(told: Told, ident: str) -> dict[str, Any]:
     together = told.together
     top = max(s.strength for s in together.strengths)
-    said = [] if top > 0 else ["None of the pairs looked at does anything together."]
+    said = [] if top > 0 else ["None of the computed pairs interacts."]
     return {
         "name": told.name,
         "said": [*said, together.note] if together.note else said,
@@ -58,7 +58,7 @@ def _strengths(told: Told) -> Numbers:
     rows = [
         (*s.features, number(s.strength), "yes" if s.shown else "") for s in told.together.strengths
     ]
-    caption = f"Interaction strength of each pair looked at, in units of {told.axis}"
+    caption = f"Interaction strength of each computed pair, in units of {told.axis}"
     return Numbers(caption, heads, rows)
 
 
@@ -77,8 +77,8 @@ def unsure(story: Story) -> dict[str, Any] | None:
     if not models:
         return None
     lead = (
-        "The model predicts a distribution. Its entropy says how unsure it is of a row: here that is explained like "
-        "any other quantity, so a curve that rises says where it grows less sure."
+        "The model predicts a distribution. Its entropy measures how uncertain the prediction of a row is. Here the "
+        "entropy is explained like any other quantity: where a curve rises, predictions become less certain."
     )
     return {"lead": lead, "models": models}
 
@@ -86,9 +86,9 @@ def unsure(story: Story) -> dict[str, Any] | None:
 def _unsure_of(told: Told, found: Unsure, ident: str) -> dict[str, Any]:
     first = [r.feature for r in found.rhale.ranking() if r.importance > 0][:3]
     said = (
-        [f"On average, the entropy is moved most by {listed(first)}."]
+        [f"On average, the entropy depends most on {listed(first)}."]
         if first
-        else ["No feature moves the entropy."]
+        else ["No feature changes the entropy."]
     )
     keys = [k for k in told.code if k[0] in ("diagnosis", "entropy", "entropy pdp")]
     diagnosis = found.diagnosis

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -68,7 +69,7 @@ def of_feature(told: Told, feature: str, ident: str) -> list[Shown]:
     list of Shown
         Nothing for a feature that takes one value.
     """
-    if len(told.rhale[feature].x) < 2:
+    if len(told.rhale[feature].points) < 2:
         return []
     made = [
         _effect(told.rhale[feature], captions.of_rhale(told, feature), f"{ident}-rhale"),
@@ -112,8 +113,8 @@ def of_all(effects: Mapping[str, Effect], ident: str) -> list[Shown]:
 
 
 def of_places(told: Told, links: Mapping[str, str], ident: str) -> Shown | None:
-    """Draw importance against heterogeneity, each point a link to its feature."""
-    if not told.places:
+    """Draw importance against heterogeneity score, each point a link to its feature."""
+    if not any(math.isfinite(p.heterogeneity_score) for p in told.places):
         return None
     unit = f" ({told.axis})"
     drawing = places(
@@ -121,7 +122,7 @@ def of_places(told: Told, links: Mapping[str, str], ident: str) -> Shown | None:
         ident=ident,
         links={feature: f"#{anchor}" for feature, anchor in links.items()},
         x_label=f"importance{unit}",
-        y_label=f"heterogeneity{unit}",
+        y_label=f"heterogeneity score{unit}",
     )
     return shown(drawing, "")
 
@@ -130,7 +131,9 @@ def of_ledger(told: Told, ident: str) -> Shown | None:
     """Draw how much of the quantity's variance the effects add up to."""
     if told.ledger is None:
         return None
-    caption = "How much of the variance of what the model says the effects on this page, added up, explain."
+    caption = (
+        "How much of the variance of the prediction the sum of the effects on this page explains."
+    )
     rest = told.ledger.said[-1] if told.ledger.rest else ""
     return shown(ledger(told.ledger.shares, ident=ident), f"{caption} {rest}".rstrip())
 

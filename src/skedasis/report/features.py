@@ -77,9 +77,14 @@ def _of_model(told: Told, feature: str, ident: str) -> dict[str, Any]:
         "doubts": words.doubts(rhale, objected=any(f.kind in FEW for f in flags)),
         "flags": _flags(flags, feature),
         "parts": "bins" if rhale.levels is None else "levels",
-        "tables": words.numbers(rhale, told.axis, unit or f"unit of {named(feature)}"),
+        "tables": words.numbers(rhale, told.axis, _per(rhale, unit, feature)),
         "code": _code(told, feature),
     }
+
+
+def _per(effect: Effect, unit: str, feature: str) -> str:
+    """Return what slopes are given per."""
+    return "day" if effect.time is not None else unit or f"unit of {named(feature)}"
 
 
 def _flags(found: Sequence[Flag], feature: str) -> dict[str, list[str]]:
@@ -105,29 +110,18 @@ def _ranks(story: Story) -> dict[str, Mapping[str, int]]:
     """Return each feature's place in the orders that a reader can choose."""
     orders = {
         "importance": list(story.features),
-        "heterogeneity": _by_heterogeneity(story),
+        "heterogeneity_score": _by_score(story),
         "column": list(story.told[0].rhale),
     }
     places = {name: {f: k for k, f in enumerate(order)} for name, order in orders.items()}
     return {f: {name: place[f] for name, place in places.items()} for f in story.features}
 
 
-def _by_heterogeneity(story: Story) -> list[str]:
-    """Return the features by the largest share that a model gives them.
-
-    Secants are on a scale of their own: features that have them come first, and are compared among themselves.
-    """
+def _by_score(story: Story) -> list[str]:
+    """Return the features by the largest share of a model's heterogeneity scores: models may differ in their units."""
     shares = dict.fromkeys(story.features, 0.0)
-    secant = {f: any(_secants(t.rhale[f]) for t in story.told) for f in story.features}
     for told in story.told:
-        for alike in (True, False):
-            some = [f for f in story.features if _secants(told.rhale[f]) == alike]
-            scores = np.nan_to_num(np.array([told.rhale[f].score for f in some], dtype=float))
-            total = scores.sum()
-            for f, score in zip(some, scores, strict=True):
-                shares[f] = max(shares[f], float(score / total) if total > 0 else 0.0)
-    return sorted(story.features, key=lambda f: (not secant[f], -shares[f]))
-
-
-def _secants(effect: Effect) -> bool:
-    return effect.spec.local == "steps"
+        scores = {f: np.nan_to_num(told.rhale[f].heterogeneity_score) for f in story.features}
+        total = sum(scores.values()) or 1.0
+        shares = {f: max(share, scores[f] / total) for f, share in shares.items()}
+    return sorted(story.features, key=lambda f: -shares[f])

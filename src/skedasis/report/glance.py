@@ -33,42 +33,41 @@ def ledger(told: Told) -> list[str]:
 
 
 def together(told: Told) -> list[str]:
-    """Name the pair that interacts most strongly, if what it does is worth a sentence."""
+    """Name the pair that interacts most strongly, if that is worth a sentence."""
     shares = {} if told.ledger is None else told.ledger.pairs
     known = [s for s in told.together.strengths if shares.get(s.features, 0.0) >= WORTH]
     if not known:
         return []
     (a, b), strength = known[0].features, known[0].strength
     top = max(e.importance for e in told.rhale.values())
-    text = f"Of the pairs looked at, {named(a)} and {named(b)} interact most strongly: interaction strength"
+    text = f"Of the computed pairs, {named(a)} and {named(b)} interact most strongly"
     return [
-        f"{text} {number(strength)}, beside {number(top)} of the most important feature alone (standard deviations)."
+        f"{text}: interaction strength {number(strength)}, where the largest importance is {number(top)}."
     ]
 
 
 def trust(told: Told) -> list[str]:
-    """Name the features whose pictures have warnings beside them."""
+    """Name the features that have warnings."""
     warned = {name: len(flags.warnings) for name, flags in told.trust.items() if flags.warnings}
     if not warned:
         return []
     total, most = sum(warned.values()), sorted(warned, key=lambda name: -warned[name])
-    where = "its picture" if len(warned) == 1 else "their pictures"
-    stand = "is a warning" if total == 1 else f"are {count(total, 'warning')}"
-    return [f"Look twice at {listed(most, 5)}: there {stand} beside {where}."]
+    warnings = "warning" if total == 1 else count(total, "warning")
+    return [f"Check the {warnings} on {listed(most, 5)}."]
 
 
 def unsure(told: Told) -> list[str]:
-    """Say what makes the model unsure, and whose importance is not to be taken at its word."""
+    """Say what the predictive uncertainty depends on, and whose importance understates or misleads."""
     found = told.unsure
     if found is None:
         return []
     moving = [r.feature for r in found.rhale.ranking() if r.importance > 0]
-    said = [f"How unsure it is depends most on {listed(moving[:3])}."] if moving else []
+    said = [f"Predictive uncertainty depends most on {listed(moving[:3])}."] if moving else []
     if found.diagnosis is not None:
         for kind, text in (
             (
                 "shared",
-                "Other features tell part of what these tell, so they matter more than their importance says",
+                "These features share information with others, so they matter more than their importance says",
             ),
             ("misleading", "The model would predict better without the values of"),
         ):

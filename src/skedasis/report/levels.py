@@ -48,7 +48,7 @@ def course(effect: Effect, levels: LevelStats) -> str:
     if np.nanmax(value) - np.nanmin(value) == 0:
         return f"Its {len(levels):,} levels do not differ: the average effect is flat."
     return (
-        f"Of its {len(levels):,} levels {_highest(levels, value)} what the model says most, by "
+        f"Of its {len(levels):,} levels {_highest(levels, value)} the prediction most, by "
         f"{number(float(np.nanmax(value)))}, and {_highest(levels, -value, 'lower')} it most, by "
         f"{number(-float(np.nanmin(value)))}, compared with the mean over the rows."
     )
@@ -71,7 +71,7 @@ def against(effect: Effect) -> float | None:
     None where no steps are kept.
     """
     rows = effect.rows
-    if rows is None or rows.effect is None or rows.effect.ndim != 2 or len(effect.x) < 2:
+    if rows is None or rows.effect is None or rows.effect.ndim != 2 or len(effect.points) < 2:
         return None
     mean, place = np.diff(effect.value), rows.x.astype(np.int64)
     # The step from the level before, and that to the level after: NaN in `rows.effect` where there is none.
@@ -223,7 +223,7 @@ def step_rows(
     steps = effect.bins
     if steps is None:
         return []
-    left, right = levels.places(steps.left), levels.places(steps.right)
+    left, right = levels.places(steps.low), levels.places(steps.high)
     return [
         (
             levels.labels[left[k]],

@@ -10,7 +10,7 @@ from skedasis.typing import Json
 
 
 def origins(told: Told) -> list[tuple[str, ...]]:
-    """Return how each pass was made: method, settings, model rows, calls, slope rows, check rows, seconds."""
+    """Return how each pass was made: method, settings, model rows, calls, slope, check and score rows, seconds."""
     lines: list[tuple[str, ...]] = []
     for made in told.passes:
         p = made.provenance
@@ -22,6 +22,7 @@ def origins(told: Told) -> list[tuple[str, ...]]:
                 f"{p['model_calls']:,}",
                 f"{p['slope_rows']:,}",
                 f"{p['check_rows']:,}",
+                f"{p.get('score_rows', 0):,}",
                 f"{p['seconds']:.2f}",
             )
         )
@@ -59,7 +60,7 @@ class Cost:
 
     Parameters
     ----------
-    model_rows, check_rows, slope_rows, model_calls : int
+    model_rows, check_rows, slope_rows, score_rows, model_calls : int
     seconds : float
     exact : bool
         Whether nothing of it is approximate.
@@ -68,6 +69,7 @@ class Cost:
     model_rows: int
     check_rows: int
     slope_rows: int
+    score_rows: int
     model_calls: int
     seconds: float
     exact: bool
@@ -85,9 +87,10 @@ def cost(story: Story) -> Cost:
     True
     """
     made = [p.provenance for told in story.told for p in told.passes]
-    rows, checks, slopes, calls = (
+    rows, checks, slopes, scores, calls = (
         sum(int(p.get(name, 0)) for p in made)
-        for name in ("model_rows", "check_rows", "slope_rows", "model_calls")
+        for name in ("model_rows", "check_rows", "slope_rows", "score_rows", "model_calls")
     )
     seconds = sum(float(p.get("seconds", 0.0)) for p in made)
-    return Cost(rows, checks, slopes, calls, seconds, all(p.get("exact", True) for p in made))
+    exact = all(p.get("exact", True) for p in made)
+    return Cost(rows, checks, slopes, scores, calls, seconds, exact)

@@ -52,7 +52,7 @@ def of_rhale(told: Told, feature: str) -> Picture:
     if effect.levels is None and np.isfinite(ale.value).sum() > 1:
         axes = figure.axes[0]
         look: dict[str, Any] = {"ls": (0, (1.5, 1.5)), "lw": 1.3, "color": "#444444", "zorder": 4}
-        lines = axes.plot(ale.x, words.aligned(ale, effect), **look)
+        lines = axes.plot(ale.points, words.aligned(ale, effect), **look)
         # A file has no caption that could say what the dots are.
         said_of_it = ["ALE, moved to the same mean"]
         axes.legend(lines, said_of_it, loc="upper left", frameon=False, fontsize=8)

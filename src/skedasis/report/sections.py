@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from skedasis.report import captions, deeper, drawings, origins, words
@@ -23,15 +23,15 @@ def title(story: Story) -> str:
     # "prediction" is no name that a user has given.
     names = ("the prediction" if t.quantity == "prediction" else t.quantity for t in story.told)
     quantities = list(dict.fromkeys(names))
-    return f"What moves {listed(quantities)}"
+    return f"Feature effects on {listed(quantities)}"
 
 
 def lead(story: Story) -> str:
     """Return the page in a sentence."""
     names = listed([t.name for t in story.told])
     return (
-        f"The effect of {count(len(story.features), 'feature')} in {names}: how large it is, for which rows it is not "
-        f"true, and how sure that is. From {count(story.rows, 'row')} of {count(story.columns, 'column')}."
+        f"The effect of {count(len(story.features), 'feature')} in {names}: how large it is, where the average "
+        f"misleads, and how precise it is. From {count(story.rows, 'row')} of {count(story.columns, 'column')}."
     )
 
 
@@ -59,8 +59,7 @@ def cautions(story: Story) -> list[dict[str, str]]:
     found += [
         {"name": told.name if several else "", "text": text}
         for told in story.told
-        for text in (words.secants(told), *told.warnings)
-        if text
+        for text in told.warnings
     ]
     return found
 
@@ -134,29 +133,20 @@ def _facts(story: Story, told: Told) -> list[tuple[str, str]]:
 
 def ranking(told: Told, anchors: Mapping[str, str]) -> dict[str, Any]:
     """Return a model's ranking: numbers with their bars, intervals where they are known, and what there is to mind."""
-    secants = sum(e.spec.local == "steps" for e in told.rhale.values())
+    intervals = f", with {percent(words.LEVEL)} intervals" if told.places else ""
     return {
-        "caption": _caption(told, secants),
+        "caption": f"Importance and heterogeneity score in units of {told.axis}{intervals}.",
         "heads": _heads(told),
         "lines": _lines(told, anchors),
     }
-
-
-def _caption(told: Told, secants: int) -> str:
-    text = f"Importance and heterogeneity in units of {told.axis}"
-    if told.places:
-        text += f", with {percent(words.LEVEL)} intervals"
-    if secants == 0:
-        return f"{text}."
-    whose = "" if secants == len(told.rhale) else " of features with secants"
-    return f"{text}. Heterogeneity{whose} is on a scale of its own."
 
 
 def _heads(told: Told) -> list[dict[str, str]]:
     numeric = any(e.levels is None for e in told.rhale.values())
     levels = any(e.levels is not None for e in told.rhale.values())
     parts = "Bins" if not levels else "Bins or levels" if numeric else "Levels"
-    heads = ["Feature", "Importance", "Heterogeneity", parts, "Rows not to be trusted", "Missing"]
+    heads = ["Feature", "Importance", "Heterogeneity score", parts]
+    heads += ["Rows not to be trusted", "Missing"]
     if told.trust:
         heads.append("Warnings")
     return [
@@ -172,19 +162,10 @@ def _heads(told: Told) -> list[dict[str, str]]:
 def _lines(told: Told, anchors: Mapping[str, str]) -> list[dict[str, Any]]:
     places = {p.feature: p for p in told.places}
     ranks = {r.feature: r for r in told.rhale.ranking()}
-    secants = {f for f, e in told.rhale.items() if e.spec.local == "steps"}
-    ends = {
-        f: (p.importance_ends, None if f in secants else p.heterogeneity_ends)
-        for f, p in places.items()
-    }
-    reach = [v for pair in ends.values() for e in pair if e is not None for v in e]
-    reach += [r.importance for r in ranks.values()]
-    reach += [r.heterogeneity for f, r in ranks.items() if f not in secants]
-    top = _largest(reach)
-    apart = [places[f].heterogeneity_ends for f in secants if f in places]
-    own = _largest(
-        [ranks[f].heterogeneity for f in secants] + [v for e in apart if e is not None for v in e]
-    )
+    values = [v for r in ranks.values() for v in (r.importance, r.heterogeneity_score)]
+    ends = [e for p in places.values() for e in (p.importance_ends, p.heterogeneity_score_ends)]
+    values += [v for pair in ends if pair is not None for v in pair]
+    top = max([v for v in values if math.isfinite(v)], default=0.0) or 1.0
     lines: list[dict[str, Any]] = []
     for line in words.ranking(told):
         f = line.feature
@@ -196,20 +177,16 @@ def _lines(told: Told, anchors: Mapping[str, str]) -> list[dict[str, Any]]:
                 "importance": _cell(
                     rank.importance, line.importance, place and place.importance_ends, top
                 ),
-                "heterogeneity": _cell(
-                    rank.heterogeneity,
-                    line.heterogeneity,
-                    place and place.heterogeneity_ends,
-                    own if f in secants else top,
+                "heterogeneity_score": _cell(
+                    rank.heterogeneity_score,
+                    line.heterogeneity_score,
+                    place and place.heterogeneity_score_ends,
+                    top,
                 ),
                 "counts": _counts(told, rank, line),
             }
         )
     return lines
-
-
-def _largest(values: Sequence[float]) -> float:
-    return max([v for v in values if math.isfinite(v)], default=0.0) or 1.0
 
 
 def _cell(value: float, text: str, ends: tuple[float, float] | None, top: float) -> dict[str, Any]:
@@ -246,17 +223,24 @@ def _counts(told: Told, rank: Rank, line: words.Line) -> list[dict[str, Any]]:
 def made(story: Story) -> str:
     """Return what the numbers rest on, and what they cost."""
     cost = origins.cost(story)
-    rows = cost.model_rows + cost.check_rows
+    rows = cost.model_rows + cost.check_rows + cost.score_rows
     also = f" and for {count(cost.slope_rows, 'row')} of slopes" if cost.slope_rows else ""
     exact = (
         "" if cost.exact else " What rests on a sample, or is approximate, says so where it stands."
     )
     who = "The models were" if len(story.told) > 1 else "The model was"
     return (
-        f"The effects rest on all {count(story.rows, 'row')}. {who} asked for "
-        f"{count(rows, 'row')}{also}, in {cost.seconds:.1f} seconds.{exact} What a model says is explained, "
-        "not the world: where it errs, so do its effects."
+        f"The effects rest on all {count(story.rows, 'row')}.{_sampled(story)} {who} asked for "
+        f"{count(rows, 'row')}{also}, in {cost.seconds:.1f} seconds.{exact} The page explains the model, "
+        "not the world: where the model errs, so do its effects."
     )
+
+
+def _sampled(story: Story) -> str:
+    """Say how many rows the heterogeneity scores rest on, where these are not all."""
+    scores = [e.swap_score for told in story.told for e in told.rhale.values()]
+    pairs = [s.pairs for s in scores if s is not None and not s.exact]
+    return f" The heterogeneity scores rest on {2 * max(pairs):,} of them." if pairs else ""
 
 
 def _origins(told: Told) -> Numbers:
@@ -264,7 +248,8 @@ def _origins(told: Told) -> Numbers:
     where = f" Local effects: {'; '.join(sources)}.{origins.walked(told)}" if sources else ""
     heads = (
         *(("Method", False), ("Settings", True), ("Model rows", False), ("Calls", False)),
-        *(("Slope rows", False), ("Check rows", False), ("Seconds", False)),
+        *(("Slope rows", False), ("Check rows", False), ("Score rows", False)),
+        ("Seconds", False),
     )
     caption = f"{named(told.name)}: {told.rhale.provenance['quantity']}.{where}"
     return Numbers(caption, heads, origins.origins(told))
@@ -292,6 +277,7 @@ def sections(story: Story, name: str | None, progress: bool | None) -> dict[str,
         "models": [model(story, t, places, f"model-{k}") for k, t in enumerate(story.told, 1)],
         "features": features(story, progress),
         "kinds": kinds(story),
+        "scored": any(e.swap_score is not None for t in story.told for e in t.rhale.values()),
         "cautions": cautions(story),
         "pairs": together,
         "unsure": unsure,
@@ -303,6 +289,6 @@ def sections(story: Story, name: str | None, progress: bool | None) -> dict[str,
 def _contents(*, pairs: bool, unsure: bool) -> list[dict[str, str]]:
     names = {"short": "At a glance", "where": "Where to look", "features": "Each feature"}
     names |= {"pairs": "Pairs"} if pairs else {}
-    names |= {"unsure": "What makes it unsure"} if unsure else {}
+    names |= {"unsure": "Predictive uncertainty"} if unsure else {}
     names |= {"made": "How this was made"}
     return [{"anchor": anchor, "name": name} for anchor, name in names.items()]

@@ -8,6 +8,7 @@ import numpy as np
 from rich.markup import escape
 from rich.table import Table as Lines
 
+from skedasis.plots.multiples import heterogeneity
 from skedasis.report import levels, words
 from skedasis.report.numbers import count, number, places
 from skedasis.report.story import Told
@@ -19,7 +20,7 @@ LINES = 40
 
 
 def ranking(told: Told) -> Lines:
-    """Return a ranking for a terminal: feature, importance, heterogeneity, bins, rows not to be trusted."""
+    """Return a ranking for a terminal: feature, importance, heterogeneity score, bins, rows not to be trusted."""
     kinds = {e.about.feature.kind for e in told.rhale.values()}
     method = "ALE" if kinds == {"nominal"} else "RHALE"
     besides = " (ALE where levels have no order)" if "nominal" in kinds and len(kinds) > 1 else ""
@@ -28,18 +29,18 @@ def ranking(told: Told) -> Lines:
     table.add_column("feature", overflow="fold")
     some = any(e.levels is not None for e in told.rhale.values())
     parts = "bins or levels" if some else "bins"
-    for heading in ("importance", "heterogeneity", parts, "rows not to be trusted"):
+    for heading in ("importance", "heterogeneity score", parts, "rows not to be trusted"):
         table.add_column(heading, justify="right")
     for line in words.ranking(told):
         feature = escape(line.feature)
-        table.add_row(feature, line.importance, line.heterogeneity, line.bins, line.untrusted)
+        table.add_row(feature, line.importance, line.heterogeneity_score, line.bins, line.untrusted)
     return table
 
 
 def numbers(effect: Effect) -> Lines:
     """Return an effect's numbers for a terminal: its bins, its levels, or some points of its grid."""
     title = f"{effect.spec.method} of {effect.about.feature.axis} on {effect.about.axis}"
-    caption = f"importance {number(effect.importance)}, heterogeneity {number(effect.score)}"
+    caption = f"importance {number(effect.importance)}, {heterogeneity(effect)}"
     if effect.levels is not None:
         some = levels.most_rows(effect.levels.count, LINES)
         rows = levels.level_rows(effect, effect.levels, some)
@@ -51,13 +52,15 @@ def numbers(effect: Effect) -> Lines:
         return _table(title, _ended(caption, effect), heads, rows)
     rows = words.bins_table(effect)
     middle = "mean" if effect.spec.local == "values" else "mean slope"
+    if effect.time is not None and middle == "mean slope":
+        middle = "mean slope per day"
     names: Sequence[str] = ("from", "to", "rows", middle, "std", "standard error", "")
     if not any(row[-1] for row in rows):
         names, rows = names[:-1], [row[:-1] for row in rows]
     if not rows:
-        some = np.unique(np.linspace(0, len(effect.x) - 1, 12).astype(int))
+        some = np.unique(np.linspace(0, len(effect.points) - 1, 12).astype(int))
         columns = (effect.value, effect.heterogeneity, effect.std_error)
-        at = places(effect.x[some])
+        at = places(effect.points[some], effect.time)
         rows = [
             (where, *(number(float(c[j])) for c in columns))
             for where, j in zip(at, some, strict=True)

@@ -10,6 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skedasis.plots.common import edges as bin_edges
+from skedasis.plots.common import local_effects
+from skedasis.plots.numbers import with_error
 from skedasis.report import glance, levels
 from skedasis.report.numbers import (
     NOISE,
@@ -17,6 +20,7 @@ from skedasis.report.numbers import (
     beside,
     count,
     listed,
+    named,
     number,
     percent,
     places,
@@ -24,12 +28,13 @@ from skedasis.report.numbers import (
 from skedasis.report.story.told import Told
 from skedasis.results.effect import Effect
 from skedasis.results.parts import BinStats
+from skedasis.results.trend import drawn
 from skedasis.typing import Floats
 
 LEVEL = 0.95
 """Of the intervals that are spoken of."""
-_ALIKE, _APART = 0.25, 1.0
-"""Heterogeneity as a share of importance: below the one rows are alike, above the other the average says little."""
+_ALIKE = 0.25
+"""Heterogeneity score as a share of the importance, below which the average holds for nearly every row."""
 
 
 # ------------------------------------------------------------------------------------ one effect
@@ -42,14 +47,14 @@ def against(effect: Effect) -> float | None:
     """
     if effect.levels is not None:
         return levels.against(effect)
-    rows, bins = effect.rows, effect.bins
-    if rows is None or rows.effect is None or bins is None or len(bins) == 0:
+    rows, bins, local = effect.rows, effect.bins, local_effects(effect.rows)
+    if rows is None or local is None or bins is None or len(bins) == 0:
         return None
-    edges = np.concatenate([bins.left, bins.right[-1:]])
+    edges = bin_edges(bins)
     side = "right" if effect.spec.closed == "left" else "left"
     place = np.clip(np.searchsorted(edges, rows.x, side) - 1, 0, len(bins) - 1)
-    mean = bins.effect[place] + bins.trend[place] * (rows.x - (bins.left + bins.right)[place] / 2)
-    opposite = rows.effect * np.sign(np.nan_to_num(mean)) < 0
+    mean = bins.effect[place] + bins.trend[place] * (rows.x - (bins.low + bins.high)[place] / 2)
+    opposite = local * np.sign(np.nan_to_num(mean)) < 0
     return float(np.average(opposite, weights=rows.weight)) if len(rows) else None
 
 
@@ -57,11 +62,11 @@ def course(effect: Effect, unit: str) -> str:
     """Say how the curve goes: up, down, or both; or which levels stand highest and lowest."""
     if effect.levels is not None:
         return levels.course(effect, effect.levels)
-    x, value = effect.path()
+    x, value = drawn(effect.bins, effect.points, effect.value)
     x, value = x[np.isfinite(value)], value[np.isfinite(value)]
     if len(x) < 2:
         return "It takes a single value in these rows: there is no effect to see."
-    low, high = places(x[[0, -1]])
+    low, high = places(x[[0, -1]], effect.time)
     total, path = float(value[-1] - value[0]), float(np.abs(np.diff(value)).sum())
     where = f"Between {low} and {high}{' ' + unit if unit else ''}"
     way = "rises" if total > 0 else "falls"
@@ -70,7 +75,7 @@ def course(effect: Effect, unit: str) -> str:
     if abs(total) > 0.9 * path:
         return f"{where} the average effect {way} by {number(abs(total))}."
     ends = np.array([x[value.argmin()], x[value.argmax()]])
-    lowest, highest = places(ends)
+    lowest, highest = places(ends, effect.time)
     return (
         f"{where} the average effect moves by {number(float(np.ptp(value)))}, lowest at {lowest} and highest at "
         f"{highest}; from end to end it {way} by {number(abs(total))}."
@@ -78,11 +83,11 @@ def course(effect: Effect, unit: str) -> str:
 
 
 def scatter(effect: Effect) -> str:
-    """Say how far the rows stray from the average."""
+    """Say how far the rows differ from the average."""
     if effect.bins is not None and len(effect.bins) == 0:
         return ""  # a single value, or a single level
-    if effect.importance == 0 and effect.score == 0:
-        return "No row’s prediction changes with it."
+    if effect.importance == 0 and effect.heterogeneity_score == 0:
+        return "The prediction of no row changes with it."
     kept = "rows" if effect.rows is None or effect.rows.exact else "kept rows"
     if effect.levels is not None:
         return _compared(effect) + levels.opposite(effect, kept)
@@ -98,31 +103,27 @@ def scatter(effect: Effect) -> str:
 
 
 def _compared(effect: Effect) -> str:
-    """Say what the heterogeneity means beside the importance, where the two compare."""
-    if effect.spec.local == "steps":
-        # A jump's secant is as steep as its cell is narrow, and so is the spread of secants.
-        return (
-            f"Heterogeneity {number(effect.score)}, by secants: it compares with that of this model’s other numeric "
-            "features, not with the importance."
-        )
-    ratio = effect.score / effect.importance if effect.importance > 0 else math.inf
-    size = (
-        f"Heterogeneity {beside(effect.score, effect.importance)} beside an importance of "
-        f"{beside(effect.importance, effect.score)}: "
-    )
-    if ratio < _ALIKE:
-        return size + "the average holds for nearly every row."
-    if ratio < _APART:
-        return size + "rows differ, though less than the average moves."
-    shown = "curve is" if effect.levels is None else "levels’ averages are"
-    return size + f"rows differ more than the average moves, so the {shown} true of few rows."
+    """Say what the heterogeneity score means, given the importance."""
+    score, importance = effect.heterogeneity_score, effect.importance
+    if math.isnan(score):
+        return "The heterogeneity score was not computed."
+    written = with_error(score, effect.heterogeneity_score_error, importance)
+    size = f"Heterogeneity score {written}, importance {beside(importance, score)}: "
+    if score <= NOISE * importance:
+        return size + "the effect is the same for all rows."
+    if score < _ALIKE * importance:
+        return size + "the average effect holds for nearly every row."
+    if score < importance:
+        return size + "rows differ, though less than the average effect moves."
+    shown = "curve describes" if effect.levels is None else "averages of the levels describe"
+    return size + f"rows differ more than the average effect moves, so the {shown} few rows."
 
 
 def certainty(rhale: Effect, ale: Effect) -> str:
     """Say how well the average curve is known, and how far two ways to compute it differ."""
     lower, upper = rhale.interval(LEVEL)
     half = (upper - lower)[np.isfinite(upper - lower)] / 2
-    if len(half) == 0 or len(rhale.x) < 2:
+    if len(half) == 0 or len(rhale.points) < 2:
         return ""
     widest = number(float(half.max()), 2)
     text = f"Where it is least certain, the average lies within ±\u202f{widest} ({percent(LEVEL)} interval)."
@@ -131,7 +132,7 @@ def certainty(rhale: Effect, ale: Effect) -> str:
     shifted = aligned(ale, rhale)
     there = np.isfinite(shifted)
     if there.any():
-        apart = np.abs(shifted - rhale(ale.x))[there].max()
+        apart = np.abs(shifted - rhale.at(ale.points))[there].max()
         text += f" ALE differs from it by at most {number(float(apart), 2)}."
     return text
 
@@ -141,10 +142,10 @@ def aligned(ale: Effect, rhale: Effect) -> Floats:
 
     Each is centred by its own bins; what there is to compare are their shapes.
     """
-    value = np.where(np.isfinite(rhale(ale.x)), ale.value, np.nan)
-    x = ale.x if rhale.rows is None else rhale.rows.x
+    value = np.where(np.isfinite(rhale.at(ale.points)), ale.value, np.nan)
+    x = ale.points if rhale.rows is None else rhale.rows.x
     weight = None if rhale.rows is None else rhale.rows.weight
-    gap = ale(x) - rhale(x)
+    gap = ale.at(x) - rhale.at(x)
     there = np.isfinite(gap)
     if not there.any():
         return value
@@ -169,7 +170,7 @@ def missing(effect: Effect) -> str:
     known = math.isfinite(error) and error >= NOISE * abs(point.effect)
     sure = f" (standard error {number(error, 2)})" if known else ""
     return (
-        f"{rows}, missing it {way} what the model says by {number(abs(point.effect))}{sure} on average, compared "
+        f"{rows}, missing it {way} the prediction by {number(abs(point.effect))}{sure} on average, compared "
         f"with {values} in its place."
     )
 
@@ -222,24 +223,6 @@ def _of_bins(effect: Effect, *, objected: bool) -> list[str]:
 # ------------------------------------------------------------------------------------- one model
 
 
-def secants(told: Told) -> str:
-    """Say why differences took the place of slopes, where they did; one sentence for all features."""
-    used = [e for e in told.rhale.values() if e.spec.local == "steps"]
-    if not used:
-        return ""
-    numeric = [e for e in told.rhale.values() if e.levels is None]
-    some = (
-        "every numeric feature" if len(used) == len(numeric) else listed([e.feature for e in used])
-    )
-    some = "" if len(used) == len(told.rhale) else f" for {some}"
-    these = "features" if len(used) == len(told.rhale) else "these features only"
-    return (
-        f"Secants were used{some}: the model is piecewise constant and has no useful slope, so RHALE takes its "
-        f"differences across fine cells. A jump is as steep as its cell is narrow: compare heterogeneity between "
-        f"{these}, not with importance."
-    )
-
-
 def gist(told: Told) -> list[str]:
     """Return the few sentences that a reader with one minute should take away about a model.
 
@@ -249,40 +232,46 @@ def gist(told: Told) -> list[str]:
     ranks = told.rhale.ranking()
     moving = [r for r in ranks if r.importance > 0]
     if not moving:
-        return [*glance.quality(told), "No feature changes what the model says, on average."]
+        return [*glance.quality(told), f"No feature changes {_of(told)} on average."]
     first = [r.feature for r in moving[:3]]
     said = [
         *glance.quality(told),
-        f"On average, what the model says is moved most by {listed(first)}.",
+        f"On average, {_of(told)} depends most on {listed(first)}.",
     ]
-    said.append(_gist_of_rows(told))
+    said += _gist_of_rows(told)
     said += [*glance.ledger(told), *glance.together(told)]
     said += [*glance.trust(told), *glance.unsure(told)]
-    idle = [r.feature for r in ranks if r.importance == 0 and r.heterogeneity == 0]
+    idle = [r.feature for r in ranks if r.importance == 0 and r.heterogeneity_score == 0]
     if idle:
         said.append(f"Without any effect: {listed(idle)}.")
     return said
 
 
-def _gist_of_rows(told: Told) -> str:
-    ranks = told.rhale.ranking("heterogeneity")
+def _of(told: Told) -> str:
+    """Return what is explained, within a sentence."""
+    # "prediction" is no name that a user has given.
+    return "the prediction" if told.quantity == "prediction" else named(told.quantity)
+
+
+def _gist_of_rows(told: Told) -> list[str]:
+    """Say where effects differ between rows; nothing without heterogeneity scores."""
+    ranks = [r for r in told.rhale.ranking() if math.isfinite(r.heterogeneity_score)]
+    if not ranks:
+        return []
+    ranks.sort(key=lambda r: -r.heterogeneity_score)
     top = max(r.importance for r in ranks)
-    least = NOISE * max(top, ranks[0].heterogeneity)
-    differing = [r for r in ranks if r.heterogeneity > least]
+    least = NOISE * max(top, ranks[0].heterogeneity_score)
+    differing = [r for r in ranks if r.heterogeneity_score > least]
     if not differing:
-        return "For every feature, all rows agree with the average."
-    secants = [r.feature for r in differing if told.rhale[r.feature].spec.local == "steps"]
-    if secants:
-        # Secants are on a scale of their own: beside the steps of levels they would always come first.
-        others = [r.feature for r in differing if r.feature not in secants]
-        apart = f"; of the features with levels, in {listed(others[:3])}" if others else ""
-        return f"Rows differ most in {listed(secants[:3])}{apart}."
-    hidden = [r for r in differing if r.heterogeneity > _APART * r.importance]
-    weighty = [r.feature for r in hidden if r.heterogeneity >= 0.2 * top]
+        return ["The effect of every feature is the same for all rows."]
+    hidden = [r for r in differing if r.heterogeneity_score > r.importance]
+    weighty = [r.feature for r in hidden if r.heterogeneity_score >= 0.2 * top]
     if weighty:
-        return f"The average hides most about {listed(weighty[:3])}: there rows differ by more than the average moves."
-    most = f"Rows differ most in {listed([r.feature for r in differing[:3]])}"
-    return f"{most}, but, for every feature that matters, by less than its average moves."
+        return [
+            f"The average effect is most misleading for {listed(weighty[:3])}: rows differ more than it moves."
+        ]
+    most = f"The effect of {listed([r.feature for r in differing[:3]])} varies most between rows"
+    return [f"{most}, though for every feature that matters by less than its average moves."]
 
 
 @dataclass(frozen=True)
@@ -291,17 +280,13 @@ class Line:
 
     Parameters
     ----------
-    feature, importance, heterogeneity : str
-    importance_share, heterogeneity_share : float
-        Lengths of bars, of 100, on one scale.
+    feature, importance, heterogeneity_score : str
     bins, untrusted, missing : str
     """
 
     feature: str
     importance: str
-    heterogeneity: str
-    importance_share: float
-    heterogeneity_share: float
+    heterogeneity_score: str
     bins: str
     untrusted: str
     missing: str
@@ -310,14 +295,14 @@ class Line:
 def ranking(told: Told) -> list[Line]:
     """Return a model's ranking by RHALE, most important first."""
     ranks = told.rhale.ranking()
-    top = max([max(r.importance, r.heterogeneity) for r in ranks], default=0.0) or 1.0
+    top = max(
+        [v for r in ranks for v in (r.importance, r.heterogeneity_score) if v > 0], default=1.0
+    )
     return [
         Line(
             r.feature,
             beside(r.importance, top),
-            beside(r.heterogeneity, top),
-            round(100 * r.importance / top, 1),
-            round(100 * r.heterogeneity / top, 1),
+            beside(r.heterogeneity_score, top),
             f"{r.bins:,}",
             f"{r.untrusted_rows:,}",
             f"{r.missing:,}",
@@ -336,7 +321,7 @@ def numbers(effect: Effect, axis: str, per: str) -> list[Numbers]:
         The quantity with its unit, and what slopes are given per.
     """
     if effect.levels is not None:
-        return levels.tables(effect, effect.levels, axis) if len(effect.x) > 1 else []
+        return levels.tables(effect, effect.levels, axis) if len(effect.points) > 1 else []
     rows = bins_table(effect)
     heads = (
         *(("From", False), ("To", False), ("Rows", False), ("Mean slope", False)),
@@ -351,7 +336,7 @@ def bins_table(effect: Effect) -> list[tuple[str, ...]]:
     bins = effect.bins
     if bins is None or len(bins) == 0 or effect.levels is not None:
         return []
-    edges = places(np.concatenate([bins.left, bins.right[-1:]]))
+    edges = places(bin_edges(bins), effect.time)
     remarks = [
         "empty" if empty else "" if trusted else "not to be trusted"
         for empty, trusted in zip(bins.empty, bins.trusted, strict=True)

@@ -55,7 +55,7 @@ def accumulate(
     spread = curves.heterogeneity(stats.widths, stats.std, spec.accumulate)
     seen = _reached(bins.count)
     return Effect(
-        x=edges,
+        points=edges,
         value=np.where(seen, form.matrix @ slope, np.nan),
         heterogeneity=np.where(seen, spread, np.nan),
         std_error=np.where(seen, error, np.nan),
@@ -94,8 +94,8 @@ def _statistics(edges: Floats, form: Linear, spec: Spec) -> BinStats:
     if not spec.pointwise:
         effect = np.where(np.isnan(effect), np.nan, np.diff(form.start) / np.diff(edges))
     return BinStats(
-        left=edges[:-1],
-        right=edges[1:],
+        low=edges[:-1],
+        high=edges[1:],
         count=bins.count.astype(int),
         weight=bins.weight,
         effect=effect,
@@ -103,7 +103,7 @@ def _statistics(edges: Floats, form: Linear, spec: Spec) -> BinStats:
         std_error=np.where(np.isnan(variance), np.nan, np.sqrt(error2)),
         empty=bins.count == 0,
         trusted=bins.count >= TRUSTED_ROWS,
-        **({} if pieces.trend is None else {"trend": pieces.trend}),
+        trend=np.zeros(len(edges) - 1) if pieces.trend is None else pieces.trend,
     )
 
 

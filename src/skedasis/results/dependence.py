@@ -47,7 +47,7 @@ def depend(
     )
     error = np.sqrt(shown.variance(1, kind) / shown.effective(kind))
     return Effect(
-        x=grid.points,
+        points=grid.points,
         value=shown.mean,
         heterogeneity=spread,
         std_error=error,
@@ -83,7 +83,7 @@ def depend_levels(
     value = shown.mean - shown.mean[0]
     share = levels.share
     return Effect(
-        x=levels.array(),
+        points=levels.array(),
         value=shown.mean,
         heterogeneity=spread,
         std_error=np.sqrt(shown.variance(1, kind) / shown.effective(kind)),
@@ -121,7 +121,7 @@ def depend_pair(
     if not spec.mean_alone:
         spread = np.nan_to_num(spread)
     return Surface(
-        x=(sides[0].nodes, sides[1].nodes),
+        points=(sides[0].nodes, sides[1].nodes),
         value=shown.mean.reshape(shape),
         heterogeneity=spread,
         sides=sides,

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skedasis.cells import Cells
+from skedasis.data.times import TimeAxis
 from skedasis.heterogeneity_score import HeterogeneityScore
 from skedasis.moments import Moments
 from skedasis.results.parts import (
@@ -46,7 +47,10 @@ class Effect(ShownEffect):
     ----------
     x : ndarray, shape (m,)
         Edges of the bins, or points of the grid, in units of the feature; the means of the feature within the bins of
-        an M-plot; the levels of a categorical feature, in the order of accumulation.
+        an M-plot; the levels of a categorical feature, in the order of accumulation. Of dates, times and durations
+        datetime64 (in UTC where the column has a time zone) or timedelta64 (of times of day from midnight).
+    points : ndarray, shape (m,)
+        The same as floats: of dates, times and durations days on the feature's axis. Else `x` itself.
     value : ndarray of float, shape (m,)
         The effect there, in units of the quantity. Between `x` it is linear, but where `bins.trend` is not 0: there it
         is a parabola, and `path()` has what is to be drawn.
@@ -80,7 +84,7 @@ class Effect(ShownEffect):
     No method of a result ever calls the model.
     """
 
-    x: NDArray[Any]
+    points: NDArray[Any]
     value: Floats
     heterogeneity: Floats
     std_error: Floats
@@ -100,7 +104,19 @@ class Effect(ShownEffect):
     values: Floats | None = None
 
     def __post_init__(self) -> None:
-        locked(self.x, self.value, self.heterogeneity, self.std_error, self.freedom)
+        locked(self.points, self.value, self.heterogeneity, self.std_error, self.freedom)
+        if self.time is not None and self.bins is not None and self.bins.time is None:
+            object.__setattr__(self, "bins", replace(self.bins, time=self.time))
+
+    @property
+    def time(self) -> TimeAxis | None:
+        """Return how days are the times of the feature; None of numbers, and of levels."""
+        return self.about.feature.time if self.levels is None else None
+
+    @property
+    def x(self) -> NDArray[Any]:
+        """Return where `value` stands, as the feature has it."""
+        return self.points if self.time is None else self.time.times(self.points)
 
     @property
     def feature(self) -> str:
@@ -137,7 +153,7 @@ class Effect(ShownEffect):
     def __repr__(self) -> str:
         from skedasis.results.words import count
 
-        where = count(len(self.x), "point" if self.levels is None else "level")
+        where = count(len(self.points), "point" if self.levels is None else "level")
         if self.bins is not None and self.levels is None:
             where = count(len(self.bins), "bin")
         return (
@@ -151,7 +167,7 @@ class Effect(ShownEffect):
         Parameters
         ----------
         x_new : array_like
-            Values of the feature.
+            Values of the feature: of dates, times and durations such, or text that says when.
 
         Returns
         -------
@@ -170,8 +186,18 @@ class Effect(ShownEffect):
         if self.levels is not None:
             place = self.levels.places(x_new)
             return np.where(place >= 0, self.value[place], np.nan).reshape(np.shape(x_new))
-        x_new = np.asarray(x_new, dtype=float)
-        found = np.interp(x_new, self.x, self.value, left=np.nan, right=np.nan)
+        if self.time is not None:
+            days = self.time.days(x_new, f"effect of {self.feature!r}")
+            # The ends as `x` has them may be off by the rounding to the axis' grain.
+            slack = 0.0 if self.time.exact else self.time.resolution
+            first, last = self.points[[0, -1]]
+            near = (days >= first - slack) & (days <= last + slack)
+            return self.at(np.where(near, np.clip(days, first, last), days))
+        return self.at(np.asarray(x_new, dtype=float))
+
+    def at(self, x_new: Floats) -> Floats:
+        """Evaluate the effect of a feature that has no levels at places on its axis: numbers, or days."""
+        found = np.interp(x_new, self.points, self.value, left=np.nan, right=np.nan)
         if self.bins is not None and np.any(self.bins.trend):
             from skedasis.results.trend import bulge
 
@@ -183,7 +209,8 @@ class Effect(ShownEffect):
         """Return the corners of a polygon that looks like the curve, (x, value): `x`, and `points` in each bend."""
         from skedasis.results.trend import drawn
 
-        return drawn(self.bins, self.x, self.value, points)
+        x, value = drawn(self.bins, self.points, self.value, points)
+        return x if self.time is None else self.time.times(x), value
 
     def interval(
         self,

@@ -155,7 +155,7 @@ class Effects(ShownEffects, Mapping[str, Effect]):
                 e.importance,
                 e.heterogeneity_score,
                 e.heterogeneity_score_error,
-                len(e.x) if e.bins is None or e.levels is not None else len(e.bins),
+                len(e.points) if e.bins is None or e.levels is not None else len(e.bins),
                 e.untrusted_rows,
                 e.missing,
             )

@@ -14,8 +14,10 @@ from skedasis.results.effects import Effects
 from skedasis.results.spec import About, Spec
 from skedasis.typing import Json
 
-_PLAIN = ("x", "value", "heterogeneity", "std_error", "freedom")
-_LATER = {"trend"}
+_PLAIN = ("value", "heterogeneity", "std_error", "freedom")
+_LATER = {"trend", "time", "across"}
+_EARLIER = {"low": "left", "high": "right"}
+"""What fields of parts were called then."""
 """What parts have today and had not then."""
 _PARTS: dict[str, type[Any]] = {"bins": BinStats, "rows": Rows, "curves": Curves, "cells": Cells}
 
@@ -46,7 +48,9 @@ def _effect(header: Json, i: int, array: Callable[[str], Any]) -> Effect:
         if entries is not None:
             parts[part] = kind(
                 **{
-                    f.name: entries[f.name] if f.name in entries else own(f"{part}.{f.name}")
+                    f.name: entries[f.name]
+                    if f.name in entries
+                    else own(f"{part}.{_EARLIER.get(f.name, f.name)}")
                     for f in fields(kind)
                     if f.name not in _LATER
                 }
@@ -60,6 +64,7 @@ def _effect(header: Json, i: int, array: Callable[[str], Any]) -> Effect:
     if feature["levels"] is not None:
         feature["levels"] = tuple(feature["levels"])
     return Effect(
+        points=own("x"),
         **{name: own(name) for name in _PLAIN},
         importance=header["importance"],
         about=About(Feature(**feature), **about),

@@ -19,6 +19,7 @@ import numpy as np
 
 from skedasis.cells import Cells
 from skedasis.data.schema import Feature
+from skedasis.data.times import TimeAxis
 from skedasis.errors import DataError, explained
 from skedasis.heterogeneity_score import HeterogeneityScore
 from skedasis.moments import Moments
@@ -47,7 +48,7 @@ _RESULTS = (
 )
 _PARTS = (
     *(About, BinStats, CellStats, Cells, Curves, Feature, HeterogeneityScore),
-    *(LevelStats, LocalImportance, MissingPoint, Moments, Statistic, Verdict),
+    *(LevelStats, LocalImportance, MissingPoint, Moments, Statistic, TimeAxis, Verdict),
 )
 _KINDS: dict[str, type[Any]] = {
     kind.__name__: kind for kind in (*_RESULTS, *_PARTS, PairRows, Rows, Side, Spec)

@@ -63,7 +63,7 @@ def accumulate_levels(
     error, freedom = step_errors(matrix, own, steps, spec)
     stats = _statistics(levels, steps, kept, start, spec)
     return Effect(
-        x=levels.array(),
+        points=levels.array(),
         value=matrix @ mean,
         heterogeneity=_spread(levels, steps, stats, about, spec),
         std_error=error,
@@ -125,8 +125,8 @@ def _statistics(
     spans = [slice(a, b + 1) for a, b in pairwise(kept)]
     count = np.array([levels.count[s].sum() for s in spans])
     return BinStats(
-        left=names[kept[:-1]],
-        right=names[kept[1:]],
+        low=names[kept[:-1]],
+        high=names[kept[1:]],
         count=count,
         weight=np.array([levels.weight[s].sum() for s in spans]),
         effect=form @ steps.mean,
@@ -149,7 +149,7 @@ def _spread(levels: LevelStats, steps: Steps, stats: BinStats, about: About, spe
     std = np.sqrt(steps.pooled.variance(spec.ddof, spec.weight_kind))
     if about.feature.kind == "ordinal":
         if len(stats) < len(std):  # grouped: the spread within the group, for each of its steps
-            length = np.diff(np.append(levels.places(stats.left), len(levels) - 1))
+            length = np.diff(np.append(levels.places(stats.low), len(levels) - 1))
             std = np.repeat(stats.std, length)
         return curves.heterogeneity(np.ones(len(std)), std, spec.accumulate)
     weight = np.where(np.isnan(std), 0.0, steps.pooled.weight)

@@ -48,7 +48,7 @@ def marginal(
     value, spread, error, freedom = _means(bins.take(np.flatnonzero(there)), spec)
     share = bins.weight[there] / max(float(bins.weight.sum()), np.finfo(float).tiny)
     return Effect(
-        x=axis.mean[there],
+        points=axis.mean[there],
         value=value,
         heterogeneity=spread,
         std_error=error,
@@ -71,8 +71,8 @@ def _statistics(edges: Floats, bins: Moments, spec: Spec) -> BinStats:
     std = np.sqrt(bins.variance(spec.ddof, spec.weight_kind))
     size = np.where(there, bins.effective(spec.weight_kind), 1.0)
     return BinStats(
-        left=edges[:-1],
-        right=edges[1:],
+        low=edges[:-1],
+        high=edges[1:],
         count=bins.count.astype(int),
         weight=bins.weight,
         effect=np.where(there, bins.mean, np.nan),
@@ -95,7 +95,7 @@ def marginal_levels(
     value, spread, error, freedom = _means(local, spec)
     share = local.weight / max(float(local.weight.sum()), np.finfo(float).tiny)
     return Effect(
-        x=levels.array(),
+        points=levels.array(),
         value=np.where(local.weight > 0, value, np.nan),
         heterogeneity=spread,
         std_error=error,

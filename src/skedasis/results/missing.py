@@ -55,5 +55,5 @@ def _level(effect: Effect) -> float:
     there = axis.weight > 0
     if not there.any() or (effect.bins is not None and effect.spec.center == "mean"):
         return 0.0  # accumulated effects are centred already
-    value = effect(np.clip(axis.mean[there], effect.x[0], effect.x[-1]))
+    value = effect.at(np.clip(axis.mean[there], effect.points[0], effect.points[-1]))
     return float(np.average(value, weights=axis.weight[there]))

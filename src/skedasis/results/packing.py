@@ -135,7 +135,7 @@ def unpacked(node: Any, array: Callable[[str], Any], kinds: Kinds, *, older: boo
     kinds : mapping of str to type
         The dataclasses that may occur: nothing else is ever made.
     older : bool
-        Whether an older format was read: fields that a dataclass no longer has are then left out.
+        Whether an older format was read: fields have then the names of today, or are left out.
 
     Raises
     ------
@@ -155,23 +155,32 @@ def unpacked(node: Any, array: Callable[[str], Any], kinds: Kinds, *, older: boo
         return array(node["of"])
     of = node["of"]
     if older and kind in kinds:
-        of = without_removed(of, kinds[kind])
+        of = of_today(of, kinds[kind])
     parts = unpacked(of, array, kinds, older=older)
     return _objects(parts, node["shape"]) if kind == "objects" else _made(kind, parts, kinds)
 
 
-def without_removed(parts: Mapping[str, Any], kind: type[Any]) -> dict[str, Any]:
-    """Return the packed fields that a dataclass still has.
+def of_today(parts: Mapping[str, Any], kind: type[Any]) -> dict[str, Any]:
+    """Return the packed fields of an older format that a dataclass still has, by their names of today.
 
     Examples
     --------
     >>> from dataclasses import make_dataclass
-    >>> without_removed({"x": 1, "score": 2.0}, make_dataclass("Point", ["x"]))
-    {'x': 1}
+    >>> of_today({"x": 1, "score": 2.0}, make_dataclass("Effect", ["points"]))
+    {'points': 1}
     """
     known = {f.name for f in fields(kind)}
-    return {name: value for name, value in parts.items() if name in known}
+    names = _RENAMED.get(kind.__name__, {})
+    return {names.get(n, n): value for n, value in parts.items() if names.get(n, n) in known}
 
+
+_RENAMED: dict[str, dict[str, str]] = {
+    "BinStats": {"left": "low", "right": "high"},
+    "Effect": {"x": "points"},
+    "EffectOfModels": {"x": "points"},
+    "Surface": {"x": "points"},
+}
+"""What fields of parts were called in files of earlier versions."""
 
 _LEAVES: dict[str, Callable[[Any], Any]] = {
     "date": date.fromisoformat,

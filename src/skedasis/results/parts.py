@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from skedasis.data.times import TimeAxis
 from skedasis.typing import Bools, Floats, Ints
 
 TRUSTED_ROWS = 10
@@ -27,15 +28,16 @@ class BinStats:
 
     Parameters
     ----------
-    left, right : ndarray, shape (K,)
-        Edges, in units of the feature. Of a categorical feature the first and the last level that a step, or a run of
-        steps, leads between.
+    low, high : ndarray, shape (K,)
+        Edges, in units of the feature; of times days on the axis. Of a categorical feature the first and the last level
+        that a step, or a run of steps, leads between.
     count : ndarray of int, shape (K,)
         Rows.
     weight : ndarray of float, shape (K,)
         Their weight.
     effect : ndarray of float, shape (K,)
-        Mean slope, in units of the quantity per unit of the feature (RHALE Eq. 10); NaN where the bin is empty. Of a
+        Mean slope, in units of the quantity per unit of the feature, or of times per day (RHALE Eq. 10); NaN where the
+        bin is empty. Of a
         categorical feature per step from one level to the next; of an M-plot the bin's mean.
     std : ndarray of float, shape (K,)
         Standard deviation of the slopes (Eq. 11); NaN where the weight is 1 or less.
@@ -46,10 +48,12 @@ class BinStats:
     trend : ndarray of float, shape (K,)
         By how much the slope changes per unit of the feature within the bin: 0 where it is constant. Where it is not,
         `effect` is the slope in the middle of the bin, and `std` the spread about the line.
+    time : TimeAxis, optional
+        Of dates, times and durations: what the days of `low` and `high` are.
     """
 
-    left: NDArray[Any]
-    right: NDArray[Any]
+    low: NDArray[Any]
+    high: NDArray[Any]
     count: Ints
     weight: Floats
     effect: Floats
@@ -58,22 +62,33 @@ class BinStats:
     empty: Bools
     trusted: Bools
     trend: Floats = field(default_factory=lambda: np.zeros(0))
+    time: TimeAxis | None = None
 
     def __post_init__(self) -> None:
         # Constant slopes; and files written before there were others.
-        if len(self.trend) != len(self.left):
-            object.__setattr__(self, "trend", np.zeros(len(self.left)))
-        locked(*(getattr(self, f.name) for f in fields(self)))
+        if len(self.trend) != len(self.low):
+            object.__setattr__(self, "trend", np.zeros(len(self.low)))
+        locked(*(getattr(self, f.name) for f in fields(self) if f.name != "time"))
 
     def __len__(self) -> int:
-        return len(self.left)
+        return len(self.low)
+
+    @property
+    def left(self) -> NDArray[Any]:
+        """Return the left edges as the feature has them: of times datetime64 (UTC) or timedelta64; or levels."""
+        return self.low if self.time is None else self.time.times(self.low)
+
+    @property
+    def right(self) -> NDArray[Any]:
+        """Return the right edges likewise."""
+        return self.high if self.time is None else self.time.times(self.high)
 
     @property
     def widths(self) -> Floats:
-        """Return right - left; 1 a step between levels, which have no distances."""
-        if self.left.dtype.kind != "f":
+        """Return right - left, of times in days; 1 a step between levels, which have no distances."""
+        if self.low.dtype.kind != "f":
             return np.ones(len(self))
-        return self.right - self.left
+        return self.high - self.low
 
     @property
     def ends(self) -> tuple[Floats, Floats]:
@@ -95,7 +110,7 @@ class Rows:
     Parameters
     ----------
     x : ndarray of float, shape (r,)
-        The feature's values; of a categorical feature the places of its levels.
+        The feature's values, of times days on its axis; of a categorical feature the places of its levels.
     effect : ndarray of float, shape (r,) or (r, 2), optional
         What the curve is made of: slopes, or differences across cells; of a feature with few values, of whole numbers
         and of categories the steps from the value before and to the value after, NaN where there is none. None for PDP
@@ -132,7 +147,8 @@ class Curves:
     value : ndarray of float, shape (r, m)
         One curve a row, on the effect's grid.
     x : ndarray of float, shape (r,)
-        The rows' own values of the feature; of a categorical feature the places of their levels, NaN for none.
+        The rows' own values of the feature, of times days on its axis; of a categorical feature the places of their
+        levels, NaN for none.
     row : ndarray of int, shape (r,)
         The rows' places in X.
     weight : ndarray of float, shape (r,), optional

@@ -55,10 +55,14 @@ def rebinned(effect: Effect, bins: Binning | int) -> Effect:
         For results without bins, steps of a nominal feature, and cells that would have to be cut.
     """
     if effect.levels is not None:
-        return _regrouped(effect, effect.levels, bins)
-    if effect.cells is None or effect.bins is None:
+        found = _regrouped(effect, effect.levels, bins)
+    elif effect.cells is None or effect.bins is None:
         raise _without_bins(effect)
-    return _recut(effect, effect.cells, bins) if len(effect.cells) else effect
+    elif len(effect.cells) == 0:
+        return effect
+    else:
+        found = _recut(effect, effect.cells, bins)
+    return replace(found, swap_score=effect.swap_score)  # it rests on no bins
 
 
 def _without_bins(effect: Effect) -> UnsupportedError:
@@ -193,7 +197,7 @@ def _with_missing(before: Effect, after: Effect) -> Effect:
     if spec.center == "mean" or after.levels is not None:
         return replace(after, missing_point=point)
     axis = after.moments[AXIS]
-    level = _mean(after(np.clip(axis.mean, after.x[0], after.x[-1])), axis)
+    level = _mean(after.at(np.clip(axis.mean, after.points[0], after.points[-1])), axis)
     return replace(after, missing_point=replace(point, value=point.effect + level))
 
 
@@ -260,7 +264,7 @@ def _reread(effect: Effect, cells: Cells, scheme: Binning, spec: Spec) -> Effect
             )
     stats, rises = effect.bins, None
     same = stats is not None and np.array_equal(
-        cells.edges[kept], np.append(stats.left, stats.right[-1:])
+        cells.edges[kept], np.append(stats.low, stats.high[-1:])
     )
     if same:
         rises = effect.moments.get(RISE, effect.moments[LOCAL])

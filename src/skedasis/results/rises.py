@@ -137,7 +137,7 @@ def rises(effect: Effect, level: float = 0.95) -> tuple[Rise, ...]:
     [(0.5, 0.9, 'all')]
     """
     level = given_level("rises(level)", level)
-    grid, curves = np.asarray(effect.x), _curves(effect)
+    grid, curves = np.asarray(effect.points), _curves(effect)
     y, kind = curves.value, effect.spec.weight_kind
     if len(y) == 0:
         return ()

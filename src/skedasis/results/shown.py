@@ -136,7 +136,7 @@ class ShownEffects(Shown):
         self,
         path: str | Path | None = None,
         *,
-        by: Literal["importance", "heterogeneity"] = "importance",
+        by: Literal["importance", "heterogeneity_score"] = "importance",
         top: int | None = None,
         columns: int | None = None,
         lower: bool = True,
@@ -151,7 +151,7 @@ class ShownEffects(Shown):
         ----------
         path : str or Path, optional
             Where the page is written, too.
-        by : {"importance", "heterogeneity"}
+        by : {"importance", "heterogeneity_score"}
             How they are sorted at first. The page sorts them by name and by X's order, too.
         top : int, optional
             Only so many.

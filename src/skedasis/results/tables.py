@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from skedasis.data.times import TimeAxis, TimePoints
 from skedasis.errors import DataError, UnsupportedError, explained
 from skedasis.results.effect import Effect
 from skedasis.results.parts import BinStats, LevelStats
@@ -16,6 +17,8 @@ from skedasis.results.surfaces.surface import CellStats, Surface
 
 Table = dict[str, Any]
 _LIBRARIES = ("pandas", "polars", "pyarrow")
+_PLACES = ("low", "high", "time")
+"""Fields of bins that are written as their left and right ends."""
 _POINTS = ("value", "heterogeneity", "std_error")
 
 
@@ -39,14 +42,20 @@ def table_of(effect: Effect, of: str) -> Table:
     if of == "effect":
         return _named(effect, _points(effect))
     if of == "bins" and effect.bins is not None:
-        columns = {f.name: getattr(effect.bins, f.name) for f in fields(BinStats)}
-        if effect.levels is not None:
-            ends = {end: _labels(effect.levels, columns[end]) for end in ("left", "right")}
-            columns |= ends
+        bins = effect.bins
+        ends = {"left": bins.low, "right": bins.high}
+        levels, time = effect.levels, effect.time
+        columns: Table = {
+            end: _labels(levels, at) if levels is not None else placed(at, time)
+            for end, at in ends.items()
+        }
+        columns |= {
+            f.name: getattr(bins, f.name) for f in fields(BinStats) if f.name not in _PLACES
+        }
         return _named(effect, columns)
     if of == "curves" and effect.curves is not None:
         curves, (r, m) = effect.curves, effect.curves.value.shape
-        place = {k: np.tile(v, r) for k, v in _places(effect).items()}
+        place = {k: tiled(v, r) for k, v in _places(effect).items()}
         rows = {"row": np.repeat(curves.row, m), **place, "value": curves.value.ravel()}
         return _named(effect, rows)
     if of == "missing" and effect.missing_point is not None:
@@ -87,7 +96,7 @@ def _points(effect: Effect) -> Table:
 def _places(effect: Effect) -> Table:
     """Return the column of what an effect's values stand at."""
     if effect.levels is None:
-        return {"x": effect.x}
+        return {"x": placed(effect.points, effect.time)}
     return {"level": np.array(effect.levels.labels, dtype=object)}
 
 
@@ -107,8 +116,9 @@ def effects_table(effects: Sequence[Effect], of: str) -> Table:
 
     Where some of the features are categorical, ``"x"`` is NaN for their levels and ``"level"`` None for the points of
     the others, as are ``"count"`` and ``"weight"`` NaN; of bins ``"left"`` and ``"right"`` are NaN for steps between
-    levels, which stand in ``"left_level"`` and ``"right_level"``. Only features with a point of missing values have a
-    line in the table of these.
+    levels, which stand in ``"left_level"`` and ``"right_level"``. Times likewise have columns of their own beside those
+    of numbers: ``"time"``, ``"left_time"`` and ``"right_time"``, text where they are of several kinds. Only features
+    with a point of missing values have a line in the table of these.
 
     Raises
     ------
@@ -118,27 +128,80 @@ def effects_table(effects: Sequence[Effect], of: str) -> Table:
     if of == "missing":
         effects = [e for e in effects if e.missing_point is not None] or effects
     tables = [table_of(e, of) for e in effects]
-    if of != "missing" and any(e.levels is not None for e in effects):
-        tables = [_beside(e, t, of) for e, t in zip(effects, tables, strict=True)]
-    return stacked(tables)
+    if of == "effect" and any(e.levels is not None for e in effects):
+        # Points between numbers have no rows of their own.
+        tables = [
+            {**t, **{n: t.get(n, np.full(len(t["feature"]), np.nan)) for n in ("count", "weight")}}
+            for t in tables
+        ]
+    return stacked(tables if of == "missing" else in_columns_of_their_own(tables))
 
 
-def _beside(effect: Effect, table: Table, of: str) -> Table:
-    """Put numbers and levels into columns of their own."""
-    levels, size = effect.levels is not None, len(table["feature"])
-    blank, none = np.full(size, np.nan), np.full(size, None, dtype=object)
-    names = {"x": ("x", "level"), "level": ("x", "level")}
-    if of == "bins":
-        names = {end: (end, f"{end}_level") for end in ("left", "right")}
+def in_columns_of_their_own(tables: Sequence[Table]) -> list[Table]:
+    """Return tables with numbers, levels and times in columns of their own, where there is more than one of these.
+
+    Numbers stay in ``"x"``, or ``"left"`` and ``"right"``; levels go to ``"level"``, or ``"left_level"`` and so on;
+    times to ``"time"``.
+    """
+    kinds = {_kind(t) for t in tables}
+    if len(kinds) < 2 and (kinds != {"time"} or _one_kind(tables)):
+        return list(tables)
+    together = _one_kind([t for t in tables if _kind(t) == "time"])
+    return [_spread(t, kinds, tables, together=together) for t in tables]
+
+
+def _kind(table: Table) -> str:
+    """Return what the places of a table are."""
+    place = next(table[name] for name in ("level", "x", "left") if name in table)
+    if isinstance(place, TimePoints):
+        return "time"
+    return "level" if np.asarray(place).dtype.kind == "O" else "number"
+
+
+def _one_kind(tables: Sequence[Table]) -> bool:
+    """Return whether times may stand in one column."""
+    found = [next(c for c in t.values() if isinstance(c, TimePoints)) for t in tables]
+    return all(c.alike(found[0]) for c in found)
+
+
+def _spread(table: Table, kinds: set[str], tables: Sequence[Table], *, together: bool) -> Table:
+    """Put numbers, levels and times into columns of their own."""
+    own, size = _kind(table), len(table["feature"])
+    ends = ("left", "right") if "left" in table else ("",)
+    places = [n for n in ("x", "level", "left", "right") if n in table]
     out: Table = {}
     for name, column in table.items():
-        if name in names:
-            number, text = names[name]
-            out |= {number: blank if levels else column, text: column if levels else none}
-        else:
+        if name not in places:
             out[name] = column
-    # Points between numbers have no rows of their own.
-    return {**out, **({"count": blank, "weight": blank} if of == "effect" and not levels else {})}
+        elif name == places[0]:
+            for end, place in zip(ends, places, strict=True):
+                out |= _columns(table[place], own, size, kinds, tables, end, together=together)
+    return out
+
+
+def _columns(
+    column: Any,
+    own: str,
+    size: int,
+    kinds: set[str],
+    tables: Sequence[Table],
+    end: str,
+    *,
+    together: bool,
+) -> Table:
+    """Return a column of places, and blank ones for the kinds that it is none of."""
+    out: Table = {end or "x": column if own == "number" else np.full(size, np.nan)}
+    if "level" in kinds:
+        out[f"{end}_level" if end else "level"] = (
+            column if own == "level" else np.full(size, None, dtype=object)
+        )
+    if "time" in kinds:
+        every = next(c for t in tables for c in t.values() if isinstance(c, TimePoints))
+        times: Any = column if own == "time" else TimePoints(every.axis, np.full(size, np.nan))
+        if not together:
+            times = np.array(times.tolist(), dtype=object)
+        out[f"{end}_time" if end else "time"] = times
+    return out
 
 
 def surface_table(surface: Surface, of: str) -> Table:
@@ -163,11 +226,11 @@ def surface_table(surface: Surface, of: str) -> Table:
             explained("to_frame(of)", repr(of), "'effect' or 'cells'", "Name one of these")
         )
     nodes = [
-        s.nodes if s.levels is None else np.array(s.levels.labels, dtype=object)
-        for s in surface.sides
+        placed(s.nodes, t) if s.levels is None else np.array(s.levels.labels, dtype=object)
+        for s, t in zip(surface.sides, surface.times, strict=True)
     ]
     if of == "effect":
-        x0, x1 = _product(nodes[0], nodes[1])
+        x0, x1 = product(nodes[0], nodes[1])
         columns = {"x0": x0, "x1": x1, "value": surface.value.ravel()}
         columns["heterogeneity"] = surface.heterogeneity.ravel()
         columns["std_error"] = surface.std_error.ravel()
@@ -191,19 +254,37 @@ def surface_table(surface: Surface, of: str) -> Table:
 
 
 def _cell_columns(nodes: Sequence[Any], cells: CellStats) -> Table:
-    left0, left1 = _product(nodes[0][:-1], nodes[1][:-1])
-    right0, right1 = _product(nodes[0][1:], nodes[1][1:])
+    left0, left1 = product(nodes[0][:-1], nodes[1][:-1])
+    right0, right1 = product(nodes[0][1:], nodes[1][1:])
     ends = {"left0": left0, "right0": right0, "left1": left1, "right1": right1}
     return {**ends, **{f.name: getattr(cells, f.name).ravel() for f in fields(CellStats)}}
 
 
-def _product(first: Any, second: Any) -> tuple[Any, Any]:
+def product(first: Any, second: Any) -> tuple[Any, Any]:
     """Return all pairs of two columns' entries, the second running fastest."""
-    return np.repeat(first, len(second)), np.tile(second, len(first))
+    times = len(second)
+    repeated = (
+        first.repeat(times)
+        if isinstance(first, TimePoints)
+        else np.repeat(np.asarray(first), times)
+    )
+    return repeated, tiled(second, len(first))
+
+
+def placed(points: Any, time: TimeAxis | None) -> Any:
+    """Return places on an axis as a column of a table: numbers, or times."""
+    return points if time is None else TimePoints(time, np.asarray(points, dtype=float))
+
+
+def tiled(column: Any, count: int) -> Any:
+    """Return a column so many times under itself."""
+    return column.tile(count) if isinstance(column, TimePoints) else np.tile(column, count)
 
 
 def _plain(values: Any) -> Any:
-    """Return text as a list of str: libraries disagree about NumPy's own text types."""
+    """Return text as a list of str: libraries disagree about NumPy's own text types. Times are put in later."""
+    if isinstance(values, TimePoints):
+        return values.days
     return (
         values.tolist() if isinstance(values, np.ndarray) and values.dtype.kind in "UO" else values
     )
@@ -211,7 +292,14 @@ def _plain(values: Any) -> Any:
 
 def stacked(tables: Sequence[Table]) -> Table:
     """Return tables of the same columns under one another."""
-    return {name: np.concatenate([np.asarray(t[name]) for t in tables]) for name in tables[0]}
+    return {name: _under([t[name] for t in tables]) for name in tables[0]}
+
+
+def _under(columns: Sequence[Any]) -> Any:
+    first, *others = columns
+    if isinstance(first, TimePoints) and all(isinstance(c, TimePoints) for c in others):
+        return first.joined(others)
+    return np.concatenate([np.asarray(c) for c in columns])
 
 
 def ranking_table(ranks: Sequence[Any]) -> Table:
@@ -236,9 +324,13 @@ def frame(table: Table, backend: Any) -> Any:
         if library == "modin" or importlib.util.find_spec(str(library)) is not None:
             import narwhals.stable.v2 as nw
 
-            return nw.from_dict(
-                {k: _plain(v) for k, v in table.items()}, backend=library
-            ).to_native()
+            made = nw.from_dict({k: _plain(v) for k, v in table.items()}, backend=library)
+            times = {k: v for k, v in table.items() if isinstance(v, TimePoints)}
+            if times:
+                from skedasis.data.time_columns import as_series  # it loads narwhals
+
+                made = made.with_columns(*(as_series(v, k, library) for k, v in times.items()))
+            return made.to_native()
     raise UnsupportedError(
         explained(
             "to_frame",

@@ -103,8 +103,8 @@ def bulge(bins: BinStats, x: Floats) -> Floats:
     x : ndarray of float
         Values of the feature; beyond the bins, and for NaN, it is zero.
     """
-    place = np.clip(np.searchsorted(bins.left, x, side="right") - 1, 0, len(bins) - 1)
-    left, right = bins.left[place], bins.right[place]
+    place = np.clip(np.searchsorted(bins.low, x, side="right") - 1, 0, len(bins) - 1)
+    left, right = bins.low[place], bins.high[place]
     inside = (x > left) & (x < right)
     return np.where(inside, bins.trend[place] / 2 * (x - left) * (x - right), 0.0)
 
@@ -126,6 +126,6 @@ def drawn(
         return x, value
     bent = np.flatnonzero(bins.trend)
     share = np.arange(1, points + 1) / (points + 1)
-    more = (bins.left[bent, None] + np.outer(bins.widths[bent], share)).ravel()
+    more = (bins.low[bent, None] + np.outer(bins.widths[bent], share)).ravel()
     at = np.sort(np.concatenate([x, more]))
     return at, np.interp(at, x, value) + bulge(bins, at)

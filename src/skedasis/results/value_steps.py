@@ -99,8 +99,8 @@ def accumulate_values(
     slope, slope_error = bin_slopes(values, edges, steps, spec)
     variance = bins.variance(spec.ddof, spec.weight_kind)
     stats = BinStats(
-        left=edges[:-1],
-        right=edges[1:],
+        low=edges[:-1],
+        high=edges[1:],
         count=bins.count.astype(int),
         weight=bins.weight,
         effect=slope,
@@ -112,7 +112,7 @@ def accumulate_values(
     seen = _reached(values, edges, steps.known)
     spread = curves.heterogeneity(stats.widths, stats.std, spec.accumulate)
     return Effect(
-        x=edges,
+        points=edges,
         value=np.where(seen, matrix @ steps.mean, np.nan),
         heterogeneity=np.where(seen, spread, np.nan),
         std_error=np.where(seen, error, np.nan),
@@ -170,7 +170,7 @@ def chosen_for_reading(effect: Effect, score: HeterogeneityScore | None) -> Ints
     mean square over the rows), and within 0.02 standard deviations of the quantity. A curve that moves by less than
     1e-6 of the quantity's range is flat.
     """
-    edges, weight = np.asarray(effect.x, dtype=float), _cell_weight(effect)
+    edges, weight = np.asarray(effect.points, dtype=float), _cell_weight(effect)
     known = np.isfinite(effect.value)
     curve = np.interp(edges, edges[known], effect.value[known]) if known.any() else edges * 0
     spread = 0.0 if score is None else score.value
@@ -225,8 +225,8 @@ def read_in_bins(effect: Effect, kept: Ints, rises: Moments | None) -> Effect:
         variance = rises.variance(spec.ddof, spec.weight_kind)
     std = np.sqrt(variance)
     stats = BinStats(
-        left=edges[:-1],
-        right=edges[1:],
+        low=edges[:-1],
+        high=edges[1:],
         count=bins.count.astype(int),
         weight=bins.weight,
         effect=slope,
@@ -235,7 +235,7 @@ def read_in_bins(effect: Effect, kept: Ints, rises: Moments | None) -> Effect:
         empty=bins.count == 0,
         trusted=bins.count >= TRUSTED_ROWS,
     )
-    at = np.asarray(effect.x, dtype=float)
+    at = np.asarray(effect.points, dtype=float)
     spread = _accumulated(stats, at, spec)
     moments = {**effect.moments} if rises is None else {**effect.moments, RISE: rises}
     return replace(
@@ -252,7 +252,7 @@ def _accumulated(stats: BinStats, at: Floats, spec: Spec) -> Floats:
     Eq. 16 adds variances of rises: within a bin the variance grows linearly. UALE's standard deviations grow linearly.
     """
     ends = curves.heterogeneity(stats.widths, stats.std, spec.accumulate)
-    corners = np.append(stats.left, stats.right[-1:])
+    corners = np.append(stats.low, stats.high[-1:])
     if spec.accumulate == "std":
         return np.interp(at, corners, ends)
     largest = float(np.nanmax(ends, initial=0.0))

@@ -79,7 +79,7 @@ def cells(surface: Surface, shown: Heat) -> list[Cell]:
     order = order_of(surface)
     x, y = _told(surface, shown, order)
     asked = (x.at[None, :], y.at[:, None]) if order == (0, 1) else (y.at[:, None], x.at[None, :])
-    value = surface(*asked)
+    value = surface.at(*asked)
     rows = counts(surface, order)
     unit = f" {clean(surface.about.unit)}" if surface.about.unit else ""
     what = "effect" if surface.includes_main_effects else "joint effect"
@@ -135,7 +135,8 @@ def _stretches(side: Side, rim: Rim, fold: int) -> _Stretch:
         names = [f"{name}: {text}{unit}" for text in rim.axis.labels]
         return _Stretch(rim.edges, names, rim.at, [np.array([k]) for k in rim.home])
     nodes = np.asarray(side.nodes, dtype=float)
-    texts = places(_short(nodes))
+    time = rim.axis.time
+    texts = places(_short(nodes)) if time is None else time.texts(nodes)
     if len(nodes) == 1:
         homes = [] if side.bins is None else [np.array([0])]
         return _Stretch(rim.edges, [f"{name}: {texts[0]}{unit}"], nodes, homes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
@@ -30,7 +31,7 @@ from skedasis.results.models.several import EffectOfModels, EffectsOfModels
 from skedasis.results.models.several_more import ImportanceOfModels
 from skedasis.results.surfaces.surface import Surface
 
-By = Literal["importance", "heterogeneity"]
+By = Literal["importance", "heterogeneity_score"]
 WIDE = 560
 """Pixels that a figure is shown across, at most."""
 CURVES = "Up and down go through the curves."
@@ -61,7 +62,7 @@ def of_effects(
     _counted(top=top, columns=columns)
     chosen = ordered(effects, by, top)
     drawn, legend = figure.small(effects, ident="small", by=by, top=top, lower=lower, view=view)
-    sizes = [(e.feature, e.importance, None if e.spec.mean_alone else e.score) for e in chosen]
+    sizes = [(e.feature, e.importance, e.heterogeneity_score) for e in chosen]
     kinds = dict.fromkeys(f"{e.spec.method} of {e.about.quantity}" for e in chosen)
     named = title or ", ".join(kinds)
     many = Many(drawn, legend, sizes, list(effects), by, columns)
@@ -76,8 +77,8 @@ class Many:
     ----------
     drawn : sequence of Drawing
     legend : Drawing
-    sizes : sequence of (str, float, float or None)
-        Of each figure the feature, its importance, and its heterogeneity where that is known.
+    sizes : sequence of (str, float, float)
+        Of each figure the feature, its importance, and its heterogeneity score, NaN where there is none.
     features : sequence of str
         All of them, in X's order.
     by : str
@@ -88,7 +89,7 @@ class Many:
 
     drawn: Sequence[Drawing]
     legend: Drawing
-    sizes: Sequence[tuple[str, float, float | None]]
+    sizes: Sequence[tuple[str, float, float]]
     features: Sequence[str]
     by: By
     columns: int | None = None
@@ -101,7 +102,7 @@ def of_many(title: str, many: Many, tables: Sequence[Markup]) -> Explorable:
     items = [
         _item(one, size, places[size[0]]) for one, size in zip(many.drawn, many.sizes, strict=True)
     ]
-    left = f", the {shown:,} first ones by {many.by}" if shown < total else ""
+    left = f", the {shown:,} first ones by {many.by.replace('_', ' ')}" if shown < total else ""
     # What explains all figures comes before them: nobody looks below two hundred of them.
     body = [
         head(title, f"{count(total, 'feature')}{left}, on shared scales."),
@@ -116,16 +117,16 @@ def of_many(title: str, many: Many, tables: Sequence[Markup]) -> Explorable:
     return explorable(title, joined(body), tall, scripts=[asset("gallery.js")], look=look)
 
 
-def _item(one: Drawing, size: tuple[str, float, float | None], place: str) -> Markup:
+def _item(one: Drawing, size: tuple[str, float, float], place: str) -> Markup:
     """Return one of many figures with what it is filtered and sorted by."""
-    feature, importance, heterogeneity = size
+    feature, importance, score = size
     return tag(
         "li",
         one.svg,
         class_="skd-item",
         data_feature=feature,
         data_importance=repr(float(importance)),
-        data_heterogeneity="" if heterogeneity is None else repr(float(heterogeneity)),
+        data_heterogeneity_score="" if math.isnan(score) else repr(float(score)),
         data_place=place,
     )
 
@@ -148,7 +149,7 @@ def _controls(by: By, items: int) -> Markup:
     """Return what filters and sorts; hidden until the script is there that answers it."""
     orders = {
         "importance": "importance",
-        "heterogeneity": "heterogeneity",
+        "heterogeneity_score": "heterogeneity score",
         "name": "name",
         "columns": "columns of X",
     }
@@ -270,7 +271,7 @@ def of_many_models(
     _counted(top=top, columns=columns)
     drawn, legend = fits.small_models(found, ident="small", by=by, top=top, level=level, of=of)
     ranks = found.ranking(by)[:top]
-    sizes = [(r.feature, r.importance, r.heterogeneity) for r in ranks]
+    sizes = [(r.feature, r.importance, r.heterogeneity_score) for r in ranks]
     many = Many(drawn, legend, sizes, list(found), by, columns)
     first = found[ranks[0].feature]
     named = f"{first.spec.method} of {first.about.quantity}, of {count(len(first), 'model')}"

@@ -61,7 +61,7 @@ def effect(
     ('RHALE of x0', 480.0)
     """
     view = View() if view is None else view
-    most = max(LEAST, POINTS // max(len(effect.x), 1))
+    most = max(LEAST, POINTS // max(len(effect.points), 1))
     view = replace(view, across=ACROSS, curves=min(view.curves, most))
     shown = picture(effect, view)
     named = (

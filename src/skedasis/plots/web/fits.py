@@ -76,7 +76,7 @@ def small_models(
     found: EffectsOfModels,
     *,
     ident: str,
-    by: Literal["importance", "heterogeneity"] = "importance",
+    by: Literal["importance", "heterogeneity_score"] = "importance",
     top: int | None = None,
     level: float = 0.95,
     of: Of | None = None,
@@ -88,7 +88,7 @@ def small_models(
     found : EffectsOfModels
     ident : str
         Each figure's own begins with it, and ends with its place.
-    by : {"importance", "heterogeneity"}
+    by : {"importance", "heterogeneity_score"}
     top : int, optional
         Only so many.
     level, of
@@ -245,7 +245,7 @@ def _stretches(found: EffectOfModels, panel: Panel, x: Floats) -> tuple[list[str
     unit = found.about.feature.unit
     after = f" {shortened(unit, 30)}" if unit else ""
     low, high = panel.x.range
-    names = [f"{shortened(found.feature, LONG)} = {t}{after}" for t in places(x)]
+    names = [f"{shortened(found.feature, LONG)} = {t}{after}" for t in places(x, found.time)]
     return names, [low, *((x[:-1] + x[1:]) / 2).tolist(), high]
 
 

@@ -25,6 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 from markupsafe import Markup
 
+from skedasis.data import clocks
 from skedasis.plots.scale import Axis
 from skedasis.plots.web.svg import joined, px, tag
 from skedasis.plots.web.text import LEADING, SIZE, SMALL, lines_of, width_of
@@ -110,6 +111,7 @@ class Frame:
             class_="panel",
             data_x=f"{px(self.left)} {px(self.right)} {x0!r} {x1!r}",
             data_y=f"{px(self.bottom)} {px(self.top)} {y0!r} {y1!r}",
+            data_clock=None if self.across.time is None else self.across.time.clock,
             **attributes,
         )
 
@@ -342,6 +344,8 @@ def round_ticks(axis: Axis, most: int) -> tuple[float, ...]:
     (0.0, 25.0, 50.0, 75.0, 100.0)
     """
     low, high = axis.range
+    if axis.time is not None:
+        return clocks.ticks(axis.time, low, high, most)
     unit, offset = 10.0**axis.scale.exponent, axis.scale.offset
     a, b = (low - offset) / unit, (high - offset) / unit
     if not (math.isfinite(b - a) and b > a):

@@ -339,6 +339,8 @@ def _place(axis: Axis, value: float) -> str:
     if axis.labels:
         return axis.labels[int(np.argmin(np.abs(np.array(axis.ticks) - value)))]
     span = axis.limits[1] - axis.limits[0]
+    if axis.time is not None:
+        return axis.time.text(value, span / 100)
     decimals = max(0, 2 - math.floor(math.log10(span)))
     return (
         number(value, 6)

@@ -10,7 +10,6 @@ from markupsafe import Markup
 
 from skedasis.plots.marks import Picture
 from skedasis.plots.multiples import columns_for, comparable, ordered
-from skedasis.plots.numbers import beside, number
 from skedasis.plots.scale import shortened
 from skedasis.plots.view import View
 from skedasis.plots.web.areas import Defs
@@ -31,7 +30,7 @@ def small(
     effects: Mapping[str, Effect],
     *,
     ident: str,
-    by: Literal["importance", "heterogeneity"] = "importance",
+    by: Literal["importance", "heterogeneity_score"] = "importance",
     top: int | None = None,
     lower: bool = True,
     view: View | None = None,
@@ -43,7 +42,7 @@ def small(
     effects : Effects
     ident : str
         Each figure's own begins with it, and ends with its place.
-    by : {"importance", "heterogeneity"}
+    by : {"importance", "heterogeneity_score"}
         What to order by; the largest comes first.
     top : int, optional
         Only so many.
@@ -108,7 +107,7 @@ def _alike(keys: Keys) -> Keys:
 
 def _chosen(
     effects: Mapping[str, Effect],
-    by: Literal["importance", "heterogeneity"],
+    by: Literal["importance", "heterogeneity_score"],
     top: int | None,
     *,
     lower: bool,
@@ -117,17 +116,7 @@ def _chosen(
     """Return which effects are drawn, their panels on shared scales, and what is seen of each."""
     chosen = ordered(effects, by, top)
     view = replace(View(curves=60) if view is None else view, across=ACROSS)
-    shown = comparable(chosen, view, lower)
-    return chosen, [_noted(pic, e) for pic, e in zip(shown, chosen, strict=True)], view
-
-
-def _noted(shown: Picture, effect: Effect) -> Picture:
-    """Return panels whose notes break where they are narrow; what is left of a zero is called one."""
-    figures = (
-        f"importance {number(effect.importance)}",
-        f"heterogeneity {beside(effect.score, effect.importance)}",
-    )
-    return replace(shown, main=replace(shown.main, notes=(*figures, *shown.main.notes[1:])))
+    return chosen, comparable(chosen, view, lower), view
 
 
 def _heads(shown: Sequence[Picture]) -> tuple[float, float]:
@@ -162,7 +151,7 @@ def effects(
     effects: Mapping[str, Effect],
     *,
     ident: str,
-    by: Literal["importance", "heterogeneity"] = "importance",
+    by: Literal["importance", "heterogeneity_score"] = "importance",
     top: int | None = None,
     columns: int | None = None,
     lower: bool = True,
@@ -212,7 +201,10 @@ def effects(
     width = WIDTH * columns
     drawn, high = legend(_alike(keys), EDGE, foot, width - 2 * EDGE)
     names = ", ".join(shortened(found.feature, 40) for found in chosen)
-    words = alt or f"{len(chosen)} effects on shared scales, ordered by {by}: {names}."
+    words = (
+        alt
+        or f"{len(chosen)} effects on shared scales, ordered by {by.replace('_', ' ')}: {names}."
+    )
     parts = [defs.written(), *parts, drawn]
-    said = title or f"Effects, by {by}"
+    said = title or f"Effects, by {by.replace('_', ' ')}"
     return sheet(parts, (width, foot + high + 4), ident=ident, title=said, alt=words)

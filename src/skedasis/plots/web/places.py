@@ -1,4 +1,4 @@
-"""Where to look first: how much features move a quantity, beside how much rows differ."""
+"""Where to look first: the importance of each feature against its heterogeneity score."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from skedasis.plots.web.tagged import SHAPES, box_of, crosses, named
 from skedasis.plots.web.text import SMALL
 from skedasis.typing import Floats
 
-WIDTH, HIGH, LOW = 480.0, 330.0, 180.0
-"""Of the figure, of the panel, and of the one for what is on a scale of its own."""
+WIDTH, HIGH = 480.0, 330.0
+"""Of the figure and of the panel."""
 SHORT = 22
 """Letters of a name beside its point."""
 NAMED = 14
@@ -32,35 +32,32 @@ REACH = 2.0
 """How many times as far as its points a panel reaches for the sake of their intervals."""
 KINDS = {"ordinal": ("triangle", "ordinal"), "nominal": ("square", "nominal")}
 NUMERIC = ("circle", "numeric")
-OWN = "on a scale of its own: differences of predictions"
-_OVER = ("rows differ by more", "than the average moves")
-_UNDER = ("the average moves by more", "than rows differ")
+EQUAL = "score = importance"
+_OVER = ("rows differ more than", "the average effect moves")
+_UNDER = ("the average effect moves", "more than rows differ")
 
 
 @dataclass(frozen=True)
 class Place:
-    """A feature, by how much it moves the quantity and by how much rows differ.
+    """A feature's importance and its heterogeneity score.
 
     Parameters
     ----------
     feature : str
     kind : str
         "continuous", "ordinal" or "nominal".
-    importance, heterogeneity : float
+    importance, heterogeneity_score : float
         In units of the quantity.
-    importance_ends, heterogeneity_ends : (float, float) or None
+    importance_ends, heterogeneity_score_ends : (float, float) or None
         Ends of their intervals.
-    comparable : bool
-        False where the heterogeneity is that of secants, which is on a scale of its own.
     """
 
     feature: str
     kind: str
     importance: float
-    heterogeneity: float
-    importance_ends: tuple[float, float] | None
-    heterogeneity_ends: tuple[float, float] | None
-    comparable: bool
+    heterogeneity_score: float
+    importance_ends: tuple[float, float] | None = None
+    heterogeneity_score_ends: tuple[float, float] | None = None
 
 
 def places(
@@ -75,7 +72,7 @@ def places(
     title: str = "Where to look",
     alt: str = "",
 ) -> Drawing:
-    """Draw how much features move a quantity, beside how much rows differ.
+    """Draw the importance of features against their heterogeneity scores, on axes of the same range.
 
     Parameters
     ----------
@@ -85,7 +82,7 @@ def places(
     links : mapping of str to str
         Where each feature's point leads, such as "#feature-3".
     x_label, y_label : str
-        Of importance and of heterogeneity.
+        Of importance and of the heterogeneity score.
     unit : str, optional
     level : float
         Of the intervals.
@@ -94,32 +91,26 @@ def places(
     Returns
     -------
     Drawing
-        Each point is a link, and the most important ones come first. Features whose heterogeneity is on a scale of its
-        own have a panel of their own. What is no number is not drawn, but counted.
+        Each point is a link, and the most important ones come first. A feature without one of the numbers is not
+        drawn, but counted.
 
     Examples
     --------
-    >>> two = [Place("age", "continuous", 2.0, 1.0, (1.8, 2.2), (0.9, 1.1), True)]
-    >>> drawn = places(
-    ...     two, ident="w", links={"age": "#f0"}, x_label="importance", y_label="heterogeneity"
-    ... )
-    >>> 'href="#f0"' in drawn.svg
+    >>> one = [Place("age", "continuous", 2.0, 1.0, (1.8, 2.2), (0.9, 1.1))]
+    >>> labels = {"x_label": "importance", "y_label": "heterogeneity score"}
+    >>> 'href="#f0"' in places(one, ident="w", links={"age": "#f0"}, **labels).svg
     True
     """
     order = sorted(places, key=lambda p: -p.importance if math.isfinite(p.importance) else math.inf)
-    known = [p for p in order if math.isfinite(p.importance) and math.isfinite(p.heterogeneity)]
+    known = [p for p in order if math.isfinite(p.importance + p.heterogeneity_score)]
     labels = (shortened(x_label, BELOW), shortened(y_label, BELOW))
     parts: list[Markup] = []
     keys: Keys = {}
     y, hidden = 2.0, 0
-    for rank, mine in enumerate(_groups(known)):
-        alone = not mine[0].comparable
-        head, _ = headed("", (OWN,) if alone else (), WIDTH, y)
-        scatter = _Scatter.of(mine, labels, unit, y, level, alone=alone, high=(HIGH, LOW)[rank])
-        drawn, more, silent = scatter.drawn(links)
-        parts += [head, drawn]
-        keys |= more
-        hidden += silent
+    if known:
+        scatter = _Scatter.of(known, labels, unit, y, level)
+        drawn, keys, hidden = scatter.drawn(links)
+        parts.append(drawn)
         y = scatter.frame.bottom + below(scatter.frame.across, scatter.frame.width) + 6
     explained, high = legend(keys, 2.0, y, WIDTH - 4)
     notes = _notes(places, known, hidden)
@@ -129,19 +120,13 @@ def places(
     return sheet([*parts, explained, foot], size, ident=ident, title=title, alt=said, role="group")
 
 
-def _groups(known: Sequence[Place]) -> list[list[Place]]:
-    """Return those that compare and those that do not, first the group that is most to be looked at."""
-    both = [[p for p in known if p.comparable == c] for c in (True, False)]
-    return sorted(filter(None, both), key=lambda g: -sum(p.importance for p in g))
-
-
 def _notes(places: Sequence[Place], known: Sequence[Place], hidden: int) -> tuple[str, ...]:
     """Say what is not to be seen."""
     notes: list[str] = []
     if not places:
         notes.append("no features")
     if len(known) < len(places):
-        notes.append(f"{counted(len(places) - len(known), 'feature')} without a number")
+        notes.append(f"{counted(len(places) - len(known), 'feature')} without a score")
     if hidden:
         notes.append(f"{counted(hidden, 'name')} shown when pointed at")
     return tuple(notes)
@@ -158,7 +143,6 @@ class _Scatter:
     lower: Floats
     upper: Floats
     level: float
-    alone: bool
 
     @classmethod
     def of(
@@ -168,28 +152,24 @@ class _Scatter:
         unit: str | None,
         top: float,
         level: float,
-        *,
-        alone: bool,
-        high: float,
     ) -> _Scatter:
-        at = np.array([(p.importance, p.heterogeneity) for p in places], dtype=float)
-        ends = [[_ends(e) for e in (p.importance_ends, p.heterogeneity_ends)] for p in places]
+        at = np.array([(p.importance, p.heterogeneity_score) for p in places], dtype=float)
+        ends = [[_ends(e) for e in (p.importance_ends, p.heterogeneity_score_ends)] for p in places]
         lower, upper = np.moveaxis(np.array(ends, dtype=float), 2, 0)
-        x, y = (
-            _axis(label, unit, at[:, k], lower[:, k], upper[:, k]) for k, label in enumerate(labels)
-        )
-        top += above(y, WIDTH) + (24 if alone else 0)
-        left = beside(y, high)
-        frame = Frame(x, y, left, top, WIDTH - left - 20, high)
+        most = _most(at, upper)
+        x, y = (Axis(label, unit, 0.0, most, 0.04) for label in labels)
+        top += above(y, WIDTH)
+        left = beside(y, HIGH)
+        frame = Frame(x, y, left, top, WIDTH - left - 20, HIGH)
         names = told_apart([clean(p.feature) for p in places], SHORT)
-        return cls(places, names, frame, at, lower, upper, level, alone)
+        return cls(places, names, frame, at, lower, upper, level)
 
     def drawn(self, links: Mapping[str, str]) -> tuple[Markup, Keys, int]:
         """Return the panel, what explains it, and how many points have no name beside them."""
         frame = self.frame
         x, y = frame.x(self.at[:, 0]), frame.y(self.at[:, 1])
         d, boxes = crosses(frame, self.at, self.lower, self.upper)
-        words = [] if self.alone else self._words(x, y)
+        words = self._words(x, y)
         taken = [box for _, box in words]
         # The first points are served first: those that stand out in either way.
         stands_out = (self.at / np.maximum(np.abs(self.at).max(axis=0), 1e-300)).max(axis=1)
@@ -232,12 +212,8 @@ class _Scatter:
         return tag("a", *inner, href=link, **look)
 
     def _diagonal(self) -> Markup:
-        """Return where rows differ as much as the average moves; on another scale that says nothing."""
-        (a, b), (c, d) = self.frame.across.limits, self.frame.up.limits
-        low, high = max(a, c), min(b, d)
-        if self.alone or not low < high:
-            return Markup()
-        ends = np.array([low, high])
+        """Return where rows differ as much as the average effect moves."""
+        ends = np.array(self.frame.across.limits)
         (x0, x1), (y0, y1) = self.frame.x(ends).tolist(), self.frame.y(ends).tolist()
         return tag("path", class_="diagonal", d=f"M{px(x0)} {px(y0)}L{px(x1)} {px(y1)}")
 
@@ -253,20 +229,12 @@ class _Scatter:
         ):
             box = box_of(lines, left, first, anchor)
             inside = (x > box[0] - 6) & (x < box[2] + 6) & (y > box[1] - 6) & (y < box[3] + 6)
-            if inside.any() or self._crossed(box):
+            if inside.any():
                 continue
             texts = [tag("text", t, x=left, y=first + k * step) for k, t in enumerate(lines)]
             look = "part end" if anchor == "end" else "part"
             found.append((tag("g", *texts, class_=look), box))
         return found
-
-    def _crossed(self, box: tuple[float, float, float, float]) -> bool:
-        """Return whether the diagonal runs through a box."""
-        (a, b), (c, d) = self.frame.across.limits, self.frame.up.limits
-        along = np.linspace(max(a, c), min(b, d), 200)
-        x, y = self.frame.x(along), self.frame.y(along)
-        inside = (x > box[0]) & (x < box[2]) & (y > box[1]) & (y < box[3])
-        return bool(inside.any())
 
     def _keys(self, intervals: bool) -> Keys:
         there = {KINDS.get(p.kind, NUMERIC) for p in self.places}
@@ -278,11 +246,7 @@ class _Scatter:
         if intervals:
             said = f"{100 * self.level:g} % intervals"
             keys[said] = tag("path", class_="cross", d="M3 0H23M13-6V6")
-        if not self.alone:
-            keys["rows differ as much as the average moves"] = tag(
-                "path", class_="diagonal", d="M1 5L25-5"
-            )
-        return keys
+        return keys | {EQUAL: tag("path", class_="diagonal", d="M1 5L25-5")}
 
 
 def _ends(ends: tuple[float, float] | None) -> tuple[float, float]:
@@ -290,17 +254,10 @@ def _ends(ends: tuple[float, float] | None) -> tuple[float, float]:
     return (math.nan, math.nan) if ends is None else ends
 
 
-def _axis(label: str, unit: str | None, value: Floats, lower: Floats, upper: Floats) -> Axis:
-    """Return an axis from zero on, which far-off ends of intervals stretch to twice its length at most."""
-    low, high = min(0.0, float(value.min())), max(0.0, float(value.max()))
-    span = (high - low) or 1.0
-    finite = [e[np.isfinite(e)] for e in (lower, upper)]
-    least = max(float(finite[0].min(initial=low)), low - (REACH - 1) * span)
-    most = min(float(finite[1].max(initial=high)), high + (REACH - 1) * span)
-    margin = 0.04
-    if high == low:
-        least, most = 0.0, span
-    return Axis(label, unit, least, most, margin)
+def _most(value: Floats, upper: Floats) -> float:
+    """Return where both axes end: upper ends of intervals stretch them to twice their length at most."""
+    high = float(value.max(initial=0.0)) or 1.0
+    return min(float(upper[np.isfinite(upper)].max(initial=high)), REACH * high)
 
 
 def _tip(place: Place, kind: str) -> str:
@@ -309,8 +266,8 @@ def _tip(place: Place, kind: str) -> str:
         [
             shortened(place.feature, 60),
             f"importance {number(place.importance)}{_written(place.importance_ends)}",
-            f"heterogeneity {number(place.heterogeneity)}{_written(place.heterogeneity_ends)}",
-            kind if place.comparable else f"{kind}, heterogeneity of differences",
+            f"heterogeneity score {number(place.heterogeneity_score)}{_written(place.heterogeneity_score_ends)}",
+            kind,
         ]
     )
 
@@ -326,7 +283,7 @@ def _said(known: Sequence[Place], labels: tuple[str, str], notes: Sequence[str])
     parts = [f"{counted(len(known), 'feature')}: {labels[0]} across, {labels[1]} upwards."]
     if known:
         first = "; ".join(
-            f"{shortened(p.feature, 60)} {number(p.importance)} and {number(p.heterogeneity)}"
+            f"{shortened(p.feature, 60)} {number(p.importance)} and {number(p.heterogeneity_score)}"
             for p in known[:5]
         )
         parts.append(f"The most important: {first}.")

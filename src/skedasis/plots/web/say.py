@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from skedasis.plots.multiples import heterogeneity
 from skedasis.plots.numbers import number
 from skedasis.results.effect import Effect
 from skedasis.results.surfaces.surface import Surface
@@ -16,14 +17,14 @@ def lead(result: Effect | Surface) -> str:
     >>> import skedasis as sd
     >>> X = np.arange(5.0)[:, None]
     >>> lead(sd.explain(lambda X: 3 * X[:, 0], X, 0, method=sd.ALE(bins=2)))
-    'ALE of prediction: importance 4.24, heterogeneity 0.'
+    'ALE of prediction: importance 4.24, heterogeneity score 0.'
     """
     unit = f" {result.about.unit}" if result.about.unit else ""
     if isinstance(result, Surface):
         what = "standard deviation" if result.includes_main_effects else "interaction strength"
         sizes = f"{what} {number(result.interaction_strength())}{unit}"
-    elif result.spec.mean_alone:
-        sizes = f"importance {number(result.importance)}{unit}"
     else:
-        sizes = f"importance {number(result.importance)}{unit}, heterogeneity {number(result.score)}{unit}"
+        sizes = f"importance {number(result.importance)}{unit}"
+        if result.swap_score is not None:
+            sizes += f", {heterogeneity(result)}{unit}"
     return f"{result.spec.method} of {result.about.quantity}: {sizes}."

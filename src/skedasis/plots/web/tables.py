@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
+from skedasis.data.times import TimePoints
 from skedasis.plots.numbers import beside, places
 from skedasis.plots.web.svg import joined, tag
 
@@ -76,6 +77,8 @@ def _row(cells: Sequence[str], written: Sequence[tuple[list[str], bool]]) -> Mar
 
 def _cells(name: str, column: Sequence[Any]) -> tuple[list[str], bool]:
     """Return a column as text, and whether it was text."""
+    if isinstance(column, TimePoints):
+        return column.texts(), True
     values = np.asarray(column)
     if values.dtype.kind == "b":
         return ["yes" if v else "no" for v in values.tolist()], True
@@ -101,8 +104,9 @@ def records(lines: Iterable[Any], *, leave: Sequence[str] = ()) -> dict[str, lis
     Examples
     --------
     >>> from skedasis.results.effects import Rank
-    >>> records([Rank("a", 1.0, 0.5, 4, 0, 0)], leave=["bins", "missing"])
-    {'feature': ['a'], 'importance': [1.0], 'heterogeneity': [0.5], 'untrusted_rows': [0]}
+    >>> records([Rank("a", 1.0, 0.5, 0.1, 4, 0, 0)], leave=["bins", "missing"])
+    {'feature': ['a'], 'importance': [1.0], 'heterogeneity_score': [0.5], 'heterogeneity_score_error': [0.1],
+     'untrusted_rows': [0]}
     """
     rows = list(lines)
     names = [f.name for f in fields(rows[0]) if f.name not in leave] if rows else []

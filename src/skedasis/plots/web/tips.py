@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from markupsafe import Markup
 
+from skedasis.plots import common
 from skedasis.plots.levels import Places
 from skedasis.plots.marks import Band, Panel, Picture
 from skedasis.plots.numbers import beside, number, places
@@ -78,7 +79,7 @@ def some(n: int) -> list[int]:
 
 def _bins(effect: Effect, bins: BinStats) -> list[Hit]:
     """Say of each bin its ends, its rows and its slope; of an M-plot its mean."""
-    edges = places(np.append(bins.left, bins.right[-1:]))
+    edges = places(common.edges(bins), effect.time)
     means = effect.spec.local == "values"
     unit = _unit(effect.about.feature.unit)
     largest = float(np.nanmax(np.abs(bins.effect), initial=0.0))
@@ -93,19 +94,21 @@ def _bins(effect: Effect, bins: BinStats) -> list[Hit]:
             lines += _slopes(effect, bins, k, largest)
         if not bins.trusted[k] and not bins.empty[k]:
             lines.append(f"fewer than {TRUSTED_ROWS} rows: not to be trusted")
-        out.append(Hit(float(bins.left[k]), float(bins.right[k]), "\n".join(lines)))
+        out.append(Hit(float(bins.low[k]), float(bins.high[k]), "\n".join(lines)))
     return out
 
 
 def _slopes(effect: Effect, bins: BinStats, k: int, largest: float) -> list[str]:
     """Say how the effect changes in a bin."""
-    start, end = effect.value[k], effect.value[k + 1]
+    # The curve may have more points than the bins have edges.
+    start, end = effect.at(np.array([bins.low[k], bins.high[k]]))
     top = float(np.nanmax(np.abs(effect.value), initial=0.0))
     lines = [f"effect {beside(start, top)} → {beside(end, top)}{_unit(effect.about.unit)}"]
+    per = " per day" if effect.time is not None else ""
     if bins.trend[k]:
         first, last = (float(v[k]) for v in bins.ends)
-        lines.append(f"slope {beside(first, largest)} → {beside(last, largest)}")
-    return lines + _figures("slope", k, bins, largest, "")
+        lines.append(f"slope {beside(first, largest)} → {beside(last, largest)}{per}")
+    return lines + _figures("slope", k, bins, largest, per)
 
 
 def _figures(what: str, k: int, bins: BinStats, largest: float, unit: str) -> list[str]:
@@ -125,7 +128,7 @@ def _points(effect: Effect, panel: Panel) -> list[Hit]:
     x = panel.lines[0].x
     low, high = panel.x.range
     ends = np.concatenate([[low], (x[:-1] + x[1:]) / 2, [high]])
-    unit, at = _unit(effect.about.feature.unit), places(x)
+    unit, at = _unit(effect.about.feature.unit), places(x, effect.time)
     chosen = some(len(x))
     # Stops that were left out belong to their neighbours: the curve is said where it is asked for.
     edges = ends if len(chosen) == len(x) else np.append(ends[chosen], high)
@@ -213,7 +216,7 @@ def of_groups(panel: Panel, feature: str, unit: str | None) -> list[Hit]:
         return []
     edges = panel.outlines[0].edges
     named = dict(zip(panel.x.ticks, panel.x.labels, strict=False))
-    texts = places(edges)
+    texts = places(edges, panel.x.time)
     out: list[Hit] = []
     for k in range(len(edges) - 1):
         middle = round(float(edges[k] + edges[k + 1]) / 2)
@@ -240,7 +243,8 @@ def of_overlay(shown: Overlay, feature: str, names: Sequence[str] | None) -> lis
     ends = (low, high) if np.isnan(shown.x.least) else (shown.x.least, shown.x.most)
     at = np.unique(np.linspace(*ends, STOPS, dtype=np.float64))
     edges = np.concatenate([[low], (at[:-1] + at[1:]) / 2, [high]])
-    texts, unit = places(_rounded(at)), _unit(shown.x.unit)
+    time, unit = shown.x.time, _unit(shown.x.unit)
+    texts = places(_rounded(at)) if time is None else time.texts(at)
     values = [_along(s.x, s.y, at) for s in shown.strands]
     top = max((float(np.nanmax(np.abs(v), initial=0.0)) for v in values), default=0.0)
     out: list[Hit] = []

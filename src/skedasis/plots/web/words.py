@@ -6,6 +6,7 @@ import numpy as np
 
 from skedasis.plots.levels import Places
 from skedasis.plots.marks import Line, Panel
+from skedasis.plots.multiples import heterogeneity
 from skedasis.plots.numbers import beside, places
 from skedasis.plots.overlay import Overlay
 from skedasis.plots.scale import shortened
@@ -33,8 +34,8 @@ def described(effect: Effect, panel: Panel) -> str:
     line = panel.lines[0]
     if np.isfinite(line.y).any():
         parts.append(_course(effect, line))
-    if effect.score > 0 and np.isfinite(effect.score):
-        parts.append(f"Heterogeneity {beside(effect.score, effect.importance)}.")
+    if effect.heterogeneity_score > 0:
+        parts.append(f"{heterogeneity(effect).capitalize()}.")
     if panel.notes:
         parts.append(f"{'; '.join(panel.notes)}.")
     return " ".join(parts)
@@ -45,7 +46,7 @@ def _said(effect: Effect, line: Line, chosen: list[int]) -> dict[int, str]:
     if effect.levels is None:
         unit = effect.about.feature.unit
         after = f" {shortened(unit, 30)}" if unit else ""
-        texts = [f"{t}{after}" for t in places(line.x[chosen])]
+        texts = [f"{t}{after}" for t in places(line.x[chosen], effect.time)]
     else:
         shown = Places.of(effect.about.feature, effect.levels, len(line.x)).shown
         texts = [shortened(effect.levels.labels[shown[i]], LONG) for i in chosen]

@@ -8,7 +8,7 @@
 | `asked` | the model asked by several methods: effects, complaints, costs; its predictions, once |
 | `quality`, `scores` | how well it predicts; the scores themselves |
 | `ledger` | how much of the variance the drawn effects add up to |
-| `interest` | importance against heterogeneity, with intervals |
+| `interest` | importance against heterogeneity score, with intervals |
 | `together` | the strongest pairs |
 | `unsure` | what makes it unsure |
 | `codes` | the code that makes each figure |

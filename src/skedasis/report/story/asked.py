@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,10 @@ from skedasis.typing import Floats, Json
 
 Label = Any
 """Of an output: a class, a name or an index; None where the quantity is one itself."""
+
+
+UNSCORED: Json = {"heterogeneity_rows": 0}
+"""Of passes whose features have their heterogeneity scores from another method, which are the same."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +109,7 @@ class Asked:
         self, method: Parameters, pairs: Sequence[tuple[str, str]]
     ) -> dict[Label, dict[tuple[str, str], Any]]:
         """Explain some pairs, and return their surfaces by output."""
-        found = self._explain(self.quantity, list(pairs), method, {})
+        found = self._explain(self.quantity, list(pairs), method, UNSCORED)
         several = not all(isinstance(k, tuple) and k in found for k in pairs)
         shown: dict[Label, Any] = found if several else {None: found}
         first = next(iter(next(iter(shown.values())).values()))
@@ -154,9 +158,16 @@ def _record(meter: Meter, seconds: float) -> Json:
         "model_calls": meter.calls,
         "slope_rows": 0,
         "check_rows": 0,
+        "score_rows": 0,
         "seconds": seconds,
         "exact": True,
     }
+
+
+def with_scores(effects: Effects, of: Effects) -> Effects:
+    """Return effects with the heterogeneity scores that the same features have in another pass."""
+    found = {n: replace(e, swap_score=of[n].swap_score) for n, e in effects.items()}
+    return Effects(found, effects.provenance)
 
 
 class _Listening:

@@ -18,7 +18,7 @@ from skedasis.results.effects import Effects
 CURVES = 100
 """Individual curves that a figure shows: more of them are a smear."""
 DEFAULTS: Mapping[str, Any] = {
-    "seed": 0, "memory": "1GB", "keep": "256MB", "threads": 1, "tree": "auto",
+    "seed": 0, "memory": "1GB", "keep": "256MB", "threads": 1, "tree": "auto", "heterogeneity_rows": 10_000,
 }  # fmt: skip
 """Of `skedasis.explain`: what is not said."""
 GIVEN = ("y", "weights", "schema", "groups")
@@ -78,7 +78,7 @@ class Call:
         named = [n for n in GIVEN if self.given.get(n) is not None and n not in without]
         said = {name: name for name in named}
         for name, usual in DEFAULTS.items():
-            if name in self.given and self.given[name] != usual:
+            if name not in without and name in self.given and self.given[name] != usual:
                 said[name] = repr(self.given[name])
         said |= other
         return "".join(f", {name}={text}" for name, text in said.items())
@@ -189,6 +189,6 @@ def _of_unsure(call: Call, unsure: Unsure) -> dict[tuple[str, ...], str]:
         found["entropy pdp", name] = f"{text}.plot()"
     if unsure.diagnosis is not None:
         kept = {name: repr(value) for name, value in unsure.kept.items()}
-        keywords = call.keywords(without=("y",), **kept)
+        keywords = call.keywords(without=("y", "heterogeneity_rows"), **kept)
         found["diagnosis",] = f"sd.diagnose({model}, X, y{keywords}).plot()"
     return found

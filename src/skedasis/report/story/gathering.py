@@ -9,6 +9,7 @@ import numpy as np
 
 from skedasis.data.given import as_source
 from skedasis.data.levels import TooManyLevels
+from skedasis.data.ranges import OutOfRange
 from skedasis.data.schema import Feature
 from skedasis.data.source import Source
 from skedasis.engine.choose import Choice
@@ -54,14 +55,15 @@ def gather(
         A sentence about each model, by its name.
     pairs : int
         How many surfaces of pairs to keep of each model: the strongest by second-order ALE among pairs of the five
-        features in which rows differ most. 0 looks for none.
+        features with the largest heterogeneity scores. 0 computes none.
     rows : bool
         False keeps no row and no individual curve in any result.
     uncertainty : bool
         Whether to explain the entropy of models that have a predictive distribution, and to diagnose them where labels
         are given.
     **options
-        ``seed``, ``memory``, ``keep``, ``threads``, ``progress``, ``tree``: as in `skedasis.explain`.
+        ``seed``, ``memory``, ``keep``, ``threads``, ``progress``, ``tree``, ``heterogeneity_rows``: as in
+        `skedasis.explain`.
 
     Returns
     -------
@@ -75,9 +77,9 @@ def gather(
     Notes
     -----
     All features that share a method do so in one pass. In model rows, of N rows and d features: RHALE 2 N d (N slope
-    rows where there are slopes), ALE 2 N d, PDP 50 N d, M-plots N, predictions N, at most ten pairs 4 N each (fewer
-    where they would cost more than 2,000,000), the entropy at most 52 · 2,000 d and the diagnosis 2,000 (1 + 5 d). Of
-    trees that are walked all but the predictions are free.
+    rows where there are slopes), the heterogeneity scores of n rows n (d + 2), ALE 2 N d, PDP 50 N d, M-plots N,
+    predictions N, at most ten pairs 4 N each (fewer where they would cost more than 2,000,000), the entropy at most
+    2,000 (53 d + 3) and the diagnosis 2,000 (1 + 5 d). Of trees that are walked all but the predictions are free.
     """
     _check(pairs, rows, uncertainty)
     quantities = _named(models)
@@ -160,7 +162,10 @@ def _chosen(source: Source, wanted: Any, groups: Any) -> tuple[list[Feature], li
     empty = [f.name for f in features if _empty(source, f)] if wanted is None else []
     if len(empty) == len(features):
         empty = []  # nothing would be left: the first one's error says it
-    others = [f for f in features if f.name not in empty]
+    beyond = [] if wanted is not None else [f.name for f in features if _out_of_range(source, f)]
+    if len(empty) + len(beyond) == len(features):
+        beyond = []  # likewise
+    others = [f for f in features if f.name not in (*empty, *beyond)]
     left_out = [f.name for f in others if _countless(source, f)] if wanted is None else []
     if len(left_out) == len(others):
         raise UnsupportedError(
@@ -172,7 +177,25 @@ def _chosen(source: Source, wanted: Any, groups: Any) -> tuple[list[Feature], li
             )
         )
     remarks = [f"Left out, having no value in any row: {listed(empty, 20)}."] if empty else []
+    if beyond:
+        remarks.append(
+            f"Left out, having numbers that are too large, or too near one another, to compute with: "
+            f"{listed(beyond, 20)}. The model still uses them."
+        )
     return [f for f in others if f.name not in left_out], left_out, remarks
+
+
+def _out_of_range(source: Source, feature: Feature) -> bool:
+    """Return whether a feature has numbers with which float64 cannot compute."""
+    if feature.categorical or len(feature.columns) > 1:
+        return False
+    try:
+        source.column(feature.position)
+    except OutOfRange:
+        return True
+    except DataError:
+        return False
+    return False
 
 
 def _empty(source: Source, feature: Feature) -> bool:

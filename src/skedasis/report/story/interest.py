@@ -1,14 +1,15 @@
-"""Where to look: each feature's importance and heterogeneity, with intervals."""
+"""Where to look: each feature's importance and heterogeneity score, with intervals."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from skedasis.errors import UnsupportedError
 from skedasis.plots.web.places import Place
+from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
 
 LEVEL, REPLICATES = 0.95, 200
@@ -29,30 +30,39 @@ def places(effects: Effects, seed: int) -> tuple[Place, ...]:
 
     Notes
     -----
-    No model row. Features of one value have no interval, nor have those whose rows do not tell.
+    No model row. Importances have bootstrap intervals, scores those of their pairs of rows. Features of one value have
+    no interval of the importance, nor have those whose kept rows do not give one.
     """
-    across = _ends(effects, "importance", seed)
-    up = _ends(effects, "score", seed)
+    across = _ends(effects, seed)
     return tuple(
         Place(
             rank.feature,
             effects[rank.feature].about.feature.kind,
             rank.importance,
-            rank.heterogeneity,
+            rank.heterogeneity_score,
             across[rank.feature],
-            up[rank.feature],
-            effects[rank.feature].spec.local != "steps",
+            _score_ends(effects[rank.feature]),
         )
         for rank in effects.ranking()
     )
 
 
-def _ends(effects: Effects, of: Literal["importance", "score"], seed: int) -> Ends:
-    """Return the ends of all features' intervals; None where there is none."""
+def _score_ends(effect: Effect) -> tuple[float, float] | None:
+    """Return the ends of the interval of a heterogeneity score; None where there is none."""
+    if effect.swap_score is None:
+        return None
+    low, high = (float(end) for end in effect.interval(LEVEL, of="heterogeneity_score"))
+    return (low, high) if np.isfinite([low, high]).all() else None
+
+
+def _ends(effects: Effects, seed: int) -> Ends:
+    """Return the ends of the intervals of all features' importances; None where there is none."""
     ends: dict[str, tuple[float, float] | None] = dict.fromkeys(effects)
     for large in (False, True):
-        some = {n: e for n, e in effects.items() if len(e.x) > 1 and (_rows(e) > ROWS) == large}
-        for name, (low, high) in _bootstrap(some, of, seed, "moments" if large else None).items():
+        some = {
+            n: e for n, e in effects.items() if len(e.points) > 1 and (_rows(e) > ROWS) == large
+        }
+        for name, (low, high) in _bootstrap(some, seed, "moments" if large else None).items():
             if np.isfinite([low, high]).all():
                 ends[name] = float(low), float(high)
     return ends
@@ -62,9 +72,14 @@ def _rows(effect: Any) -> int:
     return 0 if effect.rows is None else len(effect.rows)
 
 
-def _bootstrap(some: dict[str, Any], of: Any, seed: int, source: Any) -> dict[str, Any]:
+def _bootstrap(some: dict[str, Any], seed: int, source: Any) -> dict[str, Any]:
     """Return intervals, of all features at once if none refuses."""
-    options: dict[str, Any] = {"of": of, "replicates": REPLICATES, "seed": seed, "source": source}
+    options: dict[str, Any] = {
+        "of": "importance",
+        "replicates": REPLICATES,
+        "seed": seed,
+        "source": source,
+    }
     try:
         return Effects(some).interval(LEVEL, "bootstrap", **options) if some else {}
     except UnsupportedError:
@@ -72,5 +87,5 @@ def _bootstrap(some: dict[str, Any], of: Any, seed: int, source: Any) -> dict[st
             return {}
     found: dict[str, Any] = {}
     for name, effect in some.items():
-        found |= _bootstrap({name: effect}, of, seed, source)
+        found |= _bootstrap({name: effect}, seed, source)
     return found

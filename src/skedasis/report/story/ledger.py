@@ -37,8 +37,6 @@ class Ledger:
         independent and nothing interacts.
     pairs : dict of (str, str) to float
         Each pair's share alone, likewise.
-    methods : dict of str to str
-        By which method each feature's effect was taken.
     said : tuple of str
         What it means.
     rest : bool
@@ -50,7 +48,6 @@ class Ledger:
     with_pairs: float | None
     alone: Mapping[str, float]
     pairs: Mapping[tuple[str, str], float]
-    methods: Mapping[str, str]
     said: tuple[str, ...]
     rest: bool = False
 
@@ -66,8 +63,7 @@ class Ledger:
 def ledger(
     values: Floats,
     source: Source,
-    rhale: Mapping[str, Effect],
-    ale: Mapping[str, Effect],
+    effects: Mapping[str, Effect],
     surfaces: Sequence[Surface],
 ) -> tuple[Ledger | None, str]:
     """Return the ledger, or None and the reason.
@@ -78,8 +74,8 @@ def ledger(
         The quantity at the rows.
     source : Source
         These rows.
-    rhale, ale : mapping of str to Effect
-        RHALE, and ALE in its place where it takes secants: its few bins hide the jumps within them.
+    effects : mapping of str to Effect
+        RHALE; of nominal features ALE.
     surfaces : sequence of Surface
         Second-order effects.
 
@@ -91,8 +87,7 @@ def ledger(
     total = _variance(values, weight)
     if len(values) < 2 or not total > (NOISE * float(np.abs(values).max())) ** 2:
         return None, "It is the same for all rows: there is nothing to explain."
-    taken = {n: ale[n] if e.spec.local == "steps" else e for n, e in rhale.items()}
-    parts = {n: at_rows(e, source) for n, e in taken.items()}
+    parts = {n: at_rows(e, source) for n, e in effects.items()}
     summed = np.sum(list(parts.values()), axis=0)
     additive = 1 - _variance(values - summed, weight) / total
     alone = {n: _variance(v, weight) / total for n, v in parts.items()}
@@ -108,7 +103,6 @@ def ledger(
         with_pairs,
         dict(sorted(alone.items(), key=lambda item: -item[1])),
         pairs,
-        {n: e.spec.method for n, e in taken.items()},
         tuple(_said(additive, with_pairs, len(parts), len(pairs))),
         _rest(additive, with_pairs) > _LITTLE,
     )
@@ -127,11 +121,11 @@ def _variance(x: Floats, weight: Floats) -> float:
 def _said(additive: float, with_pairs: float | None, features: int, pairs: int) -> list[str]:
     one = features == 1
     these = "The effect of 1 feature" if one else f"The effects of {features:,} features, added up,"
-    of = f"{percent_of(additive)} of the variance of what the model says"
+    of = f"{percent_of(additive)} of the variance of the prediction"
     text = f"{these} explain{'s' if one else ''} {of}."
     if additive < 0:
-        text = f"{these} fit{'s' if one else ''} what the model says worse than its mean does ({of}): features depend "
-        text += "on one another, or act together, so strongly that one curve each tells little."
+        text = f"{these} fit{'s' if one else ''} the prediction worse than its mean does ({of}): features depend "
+        text += "on one another, or interact, so strongly that one curve each tells little."
     said = [text]
     if with_pairs is not None:
         them = f"the {pairs} pairs shown" if pairs > 1 else "the pair shown"
@@ -178,7 +172,7 @@ def at_rows(effect: Effect, source: Source) -> Floats:
         observed = place >= 0
     else:
         x = _numbers(feature, source)
-        value, observed = effect(x), np.isfinite(x)
+        value, observed = effect.at(x), np.isfinite(x)
     point = effect.missing_point
     missing = 0.0 if point is None or not np.isfinite(point.value) else point.value
     return np.where(observed, np.nan_to_num(value), missing)
@@ -195,11 +189,16 @@ def surface_at_rows(surface: Surface, source: Source) -> Floats:
         # What stands for rows of no level is no level itself; None would be that of missing values.
         names = np.array([*labels, object()], dtype=object)
         x.append(names[_places(labels, about.feature, source)])
-    return np.nan_to_num(surface(*x))
+    return np.nan_to_num(surface.at(*x))
 
 
 def _numbers(feature: Feature, source: Source) -> Floats:
-    return source.table.column(feature.position, source.row_id)
+    x, own = (
+        source.table.column(feature.position, source.row_id),
+        source.features[feature.position].time,
+    )
+    # Other rows may begin on another day.
+    return x if feature.time is None or own is None else own.onto(feature.time, x)
 
 
 def _places(labels: Sequence[str], feature: Feature, source: Source) -> Any:

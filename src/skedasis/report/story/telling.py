@@ -11,7 +11,7 @@ from skedasis.methods.ale import ALE
 from skedasis.methods.mplot import MPlot
 from skedasis.methods.rhale import RHALE
 from skedasis.quantity.fitted import title
-from skedasis.report.story.asked import Answers, Asked, Label, Pass
+from skedasis.report.story.asked import UNSCORED, Answers, Asked, Label, Pass, with_scores
 from skedasis.report.story.codes import CURVES, Call, codes, pdp_method
 from skedasis.report.story.interest import places
 from skedasis.report.story.ledger import ledger
@@ -106,18 +106,27 @@ def _later(one: Told, first: Told) -> Told:
 
 
 def _passes(asked: Asked, wanted: Wanted) -> dict[str, ByOutput]:
-    """Explain all features; each kind of feature by the methods that suit it."""
+    """Explain all features; each kind of feature by the methods that suit it.
+
+    The heterogeneity score does not depend on the method: it is computed once for each feature.
+    """
     every, nominal = wanted.names(), wanted.names(nominal=True)
     others = wanted.names(nominal=False)
-    rhale, ale = asked.effects(RHALE(), others), asked.effects(ALE(), every)
-    start = asked.effects(pdp_method("continuous", rows=wanted.rows), others)
-    mean = asked.effects(pdp_method("nominal", rows=wanted.rows), nominal)
+    rhale, levels = asked.effects(RHALE(), others), asked.effects(ALE(), nominal)
+    ale = asked.effects(ALE(), others, **UNSCORED)
+    start = asked.effects(pdp_method("continuous", rows=wanted.rows), others, **UNSCORED)
+    mean = asked.effects(pdp_method("nominal", rows=wanted.rows), nominal, **UNSCORED)
+    main = _joined(rhale, levels, every)
     return {
-        "main": _joined(rhale, ale, every),
-        "ale": ale,
-        "pdp": _joined(start, mean, every),
-        "mplot": asked.effects(MPlot(), every),
+        "main": main,
+        "ale": _joined(_scored(ale, main), levels, every),
+        "pdp": _scored(_joined(start, mean, every), main),
+        "mplot": asked.effects(MPlot(), every, **UNSCORED),
     }
+
+
+def _scored(found: ByOutput, main: ByOutput) -> ByOutput:
+    return {label: with_scores(effects, main[label]) for label, effects in found.items()}
 
 
 def _joined(first: ByOutput, second: ByOutput, names: Sequence[str]) -> ByOutput:
@@ -155,7 +164,7 @@ def _told(shared: Shared, label: Label, effects: Mapping[str, Effects], call: Ca
     quantity, values = shared.answers.quantities[label], shared.answers.values[label]
     together = shared.together[label]
     good, no_quality = quality(quantity, values, shared.answers.raw, source.y, source.weights)
-    spent, no_ledger = ledger(values, source, main, effects["ale"], together.surfaces)
+    spent, no_ledger = ledger(values, source, main, together.surfaces)
     reasons = {"quality": no_quality, "ledger": no_ledger, "unsure": shared.why_not}
     pairs = [s.features for s in together.surfaces]
     first = next(iter(main.values())).about

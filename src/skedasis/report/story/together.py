@@ -80,8 +80,9 @@ def strongest(
 
     Notes
     -----
-    Candidates are all pairs of the `CANDIDATES` features in which rows differ most: of fewer features where 4 N model
-    rows a pair would be more than `MODEL_ROWS`. A feature in which no row differs acts together with none.
+    Candidates are all pairs of the `CANDIDATES` features of the largest heterogeneity scores: of fewer features where
+    4 N model rows a pair would be more than `MODEL_ROWS`. A feature of score zero interacts with none. Without scores
+    the most important features are taken.
     """
     if shown < 1:
         return dict.fromkeys(effects, Together(note="Pairs were not asked for."))
@@ -90,7 +91,7 @@ def strongest(
     most = CANDIDATES if free else _affordable(rows)
     chosen = [name for name in single if name in order[:most]]
     if len(chosen) < 2:
-        why = "Fewer than two features have rows that differ: nothing acts together."
+        why = "Fewer than two features have a heterogeneity score above zero: no two features interact."
         return dict.fromkeys(effects, Together(note=why))
     pairs = [p for p in itertools.combinations(chosen, 2) if _apart(single, p)]
     drawn = [p for p in pairs if not _unordered(single, p)]
@@ -98,32 +99,39 @@ def strongest(
         found = asked.surfaces(METHOD, drawn) if drawn else {}
     except (DataError, UnsupportedError) as error:
         return dict.fromkeys(effects, Together(note=str(error).splitlines()[0]))
-    note = _note(chosen, len(order), most, rows, len(pairs) - len(drawn))
+    by = "heterogeneity score" if _scored(single) else "importance"
+    note = _note(chosen, by, len(order), (most, rows, len(pairs) - len(drawn)))
     return {label: _ranked(found.get(label, {}), shown, note) for label in effects}
 
 
 def candidates(effects: Sequence[Effects]) -> list[str]:
-    """Return the features in which rows differ, those most that differ most.
+    """Return the features that may interact, those of the largest heterogeneity scores first.
 
-    The heterogeneity of secants is on a scale of its own, so each feature's is taken as a share of the largest of its
-    kind; of several outputs the largest share counts.
+    Without scores these are all that have an importance. Outputs may differ in their units: of several each score is
+    taken as a share of the output's largest, and the largest share counts.
     """
     share: dict[str, float] = {}
     for of in effects:
-        kinds = {name: e.spec.local == "steps" for name, e in of.items()}
-        for secants in (False, True):
-            some = {n: e.score for n, e in of.items() if kinds[n] == secants and _drawable(e)}
-            scale = max(of[n].importance for n in some) if some and not secants else 0.0
-            top = max([*some.values(), 0.0])
-            for name, score in some.items():
-                if score > NOISE * max(top, scale):
-                    share[name] = max(share.get(name, 0.0), score / top)
+        scored = _scored(of)
+        size = {
+            n: e.heterogeneity_score if scored else e.importance
+            for n, e in of.items()
+            if _drawable(e)
+        }
+        top = max(size.values(), default=0.0)
+        least = NOISE * max([top, *(of[n].importance for n in size)])
+        for name, value in size.items():
+            if value > least:
+                share[name] = max(share.get(name, 0.0), value / top)
     return sorted(share, key=lambda name: -share[name])
 
 
+def _scored(effects: Effects) -> bool:
+    return all(e.swap_score is not None for e in effects.values())
+
+
 def _drawable(effect: Effect) -> bool:
-    few = effect.levels is None or len(effect.levels) <= LEVELS
-    return len(effect.x) > 1 and few and math.isfinite(effect.score)
+    return len(effect.points) > 1 and (effect.levels is None or len(effect.levels) <= LEVELS)
 
 
 def _affordable(rows: int) -> int:
@@ -157,15 +165,28 @@ def _ranked(found: Mapping[tuple[str, str], Surface], shown: int, note: str) -> 
     return Together(tuple(found[p] for p in kept), lines, note)
 
 
-def _note(chosen: Sequence[str], among: int, most: int, rows: int, unordered: int) -> str:
-    """Say which pairs were looked at, and why no others."""
+def _note(chosen: Sequence[str], by: str, among: int, limits: tuple[int, int, int]) -> str:
+    """Say which pairs were computed, and why no others.
+
+    Parameters
+    ----------
+    chosen : sequence of str
+        The features whose pairs they are.
+    by : str
+        What they were chosen by.
+    among : int
+        Features that they were chosen from.
+    limits : tuple of int
+        At most so many features, the rows of X, and pairs of nominal features that were left out.
+    """
+    most, rows, unordered = limits
     pairs = len(chosen) * (len(chosen) - 1) // 2 - unordered
-    said = f"{count(pairs, 'pair')} looked at, of {listed(chosen)}"
+    said = f"{count(pairs, 'pair')} computed, of {listed(chosen)}"
     if unordered:
-        said = f"{count(unordered, 'pair')} of nominal features left out, for they have no order; {said}"
+        said = f"{count(unordered, 'pair')} of nominal features left out because these have no order; {said}"
     if among <= len(chosen):
-        return f"{said}: the features in which rows differ."
-    said += f": those of {among} features in which rows differ most"
+        return f"{said}: all features whose {by} is above zero."
+    said += f": the features with the largest {by}, of {among}"
     if most < CANDIDATES:
-        said += f" (no more, for each pair costs {4 * rows:,} rows of the model)"
+        said += f" (no more, because each pair costs {4 * rows:,} model rows)"
     return f"{said}."

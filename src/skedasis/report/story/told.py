@@ -30,7 +30,8 @@ class Told:
     model, quantity, axis : str
         What the model is; what is explained of it, and that with its unit.
     rhale, ale, pdp : Effects
-        Of all features. Nominal features, which have no RHALE, have their ALE in its place.
+        Of all features. Nominal features, which have no RHALE, have their ALE in its place. All have the heterogeneity
+        scores of `rhale`: a score does not depend on the method.
     warnings : tuple of str
         What the methods complained of.
     note : str
@@ -42,7 +43,7 @@ class Told:
     trust : dict of str to Trust
         What there is to object to each feature's RHALE.
     places : tuple of Place
-        Importance and heterogeneity of each feature with intervals, the most important first.
+        Importance and heterogeneity score of each feature with intervals, the most important first.
     quality : Quality, optional
         How well the model predicts the labels.
     ledger : Ledger, optional

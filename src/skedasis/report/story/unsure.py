@@ -17,7 +17,7 @@ from skedasis.methods.rhale import RHALE
 from skedasis.quantity.base import Quantity
 from skedasis.quantity.several import Several
 from skedasis.report.numbers import count
-from skedasis.report.story.asked import Asked, Pass
+from skedasis.report.story.asked import UNSCORED, Asked, Pass, with_scores
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.effects import Effects
 from skedasis.typing import Floats
@@ -154,9 +154,9 @@ def _effects(
     rhale = Effects(
         {n: (levels if n in levels else steps)[n] for n in names}, (steps or levels).provenance
     )
-    top = [r.feature for r in rhale.ranking() if len(rhale[r.feature].x) > 1][:FEATURES]
-    pdp = asked.effects(PDP(ice=ice), top, certain, **options).get(None, Effects({}))
-    return rhale, pdp
+    top = [r.feature for r in rhale.ranking() if len(rhale[r.feature].points) > 1][:FEATURES]
+    pdp = asked.effects(PDP(ice=ice), top, certain, **options | UNSCORED).get(None, Effects({}))
+    return rhale, with_scores(pdp, rhale)
 
 
 def _diagnosis(
@@ -189,8 +189,8 @@ def _diagnosis(
 
 
 def options_of(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keywords of `skedasis.explain` that `diagnose` takes besides the labels."""
-    return {k: v for k, v in options.items() if k != "y"}
+    """Return the keywords of `skedasis.explain` that `diagnose` takes, apart from the labels."""
+    return {k: v for k, v in options.items() if k not in ("y", "heterogeneity_rows")}
 
 
 def _labelled(y: Any, weights: Any) -> dict[str, Floats]:

@@ -56,7 +56,7 @@
   const BY = {
     name: (a, b) => collator.compare(a.dataset.name, b.dataset.name),
     importance: (a, b) => a.dataset.importance - b.dataset.importance,
-    heterogeneity: (a, b) => a.dataset.heterogeneity - b.dataset.heterogeneity,
+    heterogeneity_score: (a, b) => a.dataset.heterogeneityScore - b.dataset.heterogeneityScore,
     column: (a, b) => a.dataset.column - b.dataset.column,
   };
 

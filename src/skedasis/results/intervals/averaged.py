@@ -59,7 +59,7 @@ class Averaged(Counted):
             axis = _plain(x[known].astype(np.int64), len(e.levels), counts[known])
             share = axis / axis.sum(axis=0)
             return np.sqrt((share * (mean - (share * mean).sum(axis=0)) ** 2).sum(axis=0))[None]
-        grid = np.asarray(e.x, dtype=float)
+        grid = np.asarray(e.points, dtype=float)
         # Beyond the grid the curve is level: two more pieces, of no slope.
         place = np.searchsorted(grid, x[known], side="right")
         columns = Columns(place, len(grid) + 1, {AXIS: x[known]}, Draws(None, "frequency", len(x)))

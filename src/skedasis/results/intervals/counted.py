@@ -113,9 +113,9 @@ class Halved:
             bins = self.effect.bins
             if bins is None:
                 return start[:0]
-            ends = self._at(np.append(bins.left, bins.right[-1:])) @ start
+            ends = self._at(np.append(bins.low, bins.high[-1:])) @ start
             return np.diff(ends, axis=0) / bins.widths[:, None]
-        edges = np.asarray(self.effect.x, dtype=float)
+        edges = np.asarray(self.effect.points, dtype=float)
         curve = self._at(edges) @ start
         share = steps.up.weight / total_of(steps.up.weight)
         seen = interpolated(edges, self.values) @ curve
@@ -172,7 +172,7 @@ class Marginal:
     @classmethod
     def of(cls, effect: Effect) -> Marginal:
         """Return the form of an effect."""
-        shown = np.arange(len(effect.x))
+        shown = np.arange(len(effect.points))
         if effect.bins is not None and effect.cells is not None and len(effect.cells):
             shown = np.flatnonzero(~effect.bins.empty)
         return cls(effect.spec.center, shown, effect)
@@ -196,7 +196,7 @@ def runs(effect: Effect) -> Ints:
     levels, stats = effect.levels, effect.bins
     if levels is None or stats is None or len(stats) == 0:
         return np.zeros(1, dtype=np.int64)
-    return np.append(levels.places(stats.left), len(levels) - 1)
+    return np.append(levels.places(stats.low), len(levels) - 1)
 
 
 def pooled(moments: Mapping[str, Moments]) -> Moments:

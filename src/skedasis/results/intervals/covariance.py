@@ -110,7 +110,7 @@ def _of_bins(form: Linear) -> Blocks:
 def _stepped(effect: Effect, of: str) -> Blocks:
     """Return the errors of forms of mean steps, by level (docs/explanation/levels-and-pairs.md)."""
     spec, steps, places = effect.spec, Steps.of(effect.moments), runs(effect)
-    size = len(effect.x)
+    size = len(effect.points)
     known = steps.pooled.weight > 0
     start = curves.accumulation(np.ones(len(known)), known, np.arange(size))
     own = np.zeros((size, size))
@@ -134,9 +134,9 @@ def _stepped(effect: Effect, of: str) -> Blocks:
 def _halved(effect: Effect, values: Floats, of: str) -> Blocks:
     """Return the errors of a curve of steps between values, or of its bins' slopes: by value."""
     spec, steps, stats = effect.spec, Steps.of(effect.moments, halves=True), effect.bins
-    edges = np.asarray(effect.x, dtype=float)
+    edges = np.asarray(effect.points, dtype=float)
     if of == "bins" and stats is not None:
-        ends = np.append(stats.left, stats.right[-1:])
+        ends = np.append(stats.low, stats.high[-1:])
         form = np.diff(rise_forms(values, ends, steps.known), axis=0) / stats.widths[:, None]
         own = np.zeros((len(form), len(values)))
     else:
@@ -209,7 +209,7 @@ def _means(effect: Effect, bins: Moments, variance: Floats) -> Blocks:
 
 def _of_curves(effect: Effect) -> Blocks | None:
     kept = effect.curves
-    if kept is None or len(kept) < FromCurves.least or len(effect.x) > MOST:
+    if kept is None or len(kept) < FromCurves.least or len(effect.points) > MOST:
         return None
     factor = correlated(kept) * np.nan_to_num(effect.std_error)[:, None]
     least = np.nanmin(effect.freedom, initial=np.inf)

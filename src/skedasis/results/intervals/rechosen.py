@@ -114,14 +114,14 @@ class _Reader:
             bins = moments[LOCAL].pool(found.kept[:-1])
             return self._means(bins, self.cells.keep(found.kept))
         curve = accumulate(self.cells, moments, found.kept, e.spec, e.about, None, found.trend)
-        return curve(e.x)
+        return curve.at(e.points)
 
     def _means(self, bins: Moments, cells: Cells) -> Floats:
         """Return the mean of the bin that each of the effect's points lies in."""
         value = np.where(bins.weight > 0, bins.mean, np.nan)
         if self.effect.spec.center == "mean":
             value = value - np.average(bins.mean, weights=bins.weight)
-        place = cells.locate(np.asarray(self.effect.x, dtype=float))
+        place = cells.locate(np.asarray(self.effect.points, dtype=float))
         return np.where(place >= 0, value[place], np.nan)
 
 

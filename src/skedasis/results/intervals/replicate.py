@@ -145,7 +145,7 @@ def _is_fixed(effect: Effect) -> bool:
     if effect.spec.local == "values":
         return False
     constant = effect.cells is not None and len(effect.cells) == 0
-    return constant or len(effect.x) < 2
+    return constant or len(effect.points) < 2
 
 
 def _form(effect: Effect) -> Form:
@@ -169,18 +169,18 @@ def _of_rows(effect: Effect, rows: Rows, local: Floats) -> FromRows:
         if isinstance(form, Halved):
             place, size = np.searchsorted(form.values, rows.x), len(form.values)
         else:
-            place, size = rows.x.astype(np.int64), len(effect.x)
+            place, size = rows.x.astype(np.int64), len(effect.points)
         return FromRows(form, Columns(place, size, values, draws), draws)
     values = {LOCAL: local, AXIS: rows.x}
     if isinstance(form, Accumulated):
         # Re-binned to narrower edges, a result still has all its rows: some lie in no cell.
         place = form.cells.locate(rows.x)
         return FromRows(form, Columns(place, len(form.cells), values, draws), draws)
-    place, size = np.zeros(len(rows), dtype=np.int64), len(effect.x)
+    place, size = np.zeros(len(rows), dtype=np.int64), len(effect.points)
     if effect.levels is not None:
         place = rows.x.astype(np.int64)
     elif effect.bins is not None and effect.cells is not None and len(effect.cells):
-        edges = np.append(effect.bins.left, effect.bins.right[-1:])
+        edges = np.append(effect.bins.low, effect.bins.high[-1:])
         place, size = Cells(edges, effect.cells.closed).locate(rows.x), len(effect.bins)
     return FromRows(form, Columns(place, size, values, draws), draws)
 
@@ -190,7 +190,7 @@ def binned(effect: Effect) -> Mapping[str, Moments]:
     cells, stats = effect.cells, effect.bins
     if cells is None or stats is None or len(cells) == 0:
         return effect.moments
-    kept = np.searchsorted(cells.edges, np.append(stats.left, stats.right[-1:]))
+    kept = np.searchsorted(cells.edges, np.append(stats.low, stats.high[-1:]))
     return {k: m.pool(kept[:-1]) for k, m in effect.moments.items()}
 
 

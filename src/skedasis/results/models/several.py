@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from skedasis.data.times import TimeAxis
 from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects, check_order
 from skedasis.results.importance import Importance
@@ -34,6 +35,8 @@ class EffectOfModels(ShownEffectOfModels, OfModels):
     ----------
     x : ndarray, shape (k,)
         As in `Effect`: the same for all models. Of an M-plot the mean over the models' points in each bin.
+    points : ndarray, shape (k,)
+        The same as floats, as in `Effect`.
     values : ndarray of float, shape (m, k)
         Each model's effect.
     within : ndarray of float, shape (m, k)
@@ -62,12 +65,22 @@ class EffectOfModels(ShownEffectOfModels, OfModels):
     [2.0, 1.0]
     """
 
-    x: NDArray[Any] = field(default_factory=lambda: np.zeros(0))
+    points: NDArray[Any] = field(default_factory=lambda: np.zeros(0))
     within: Floats = field(default_factory=lambda: np.zeros(0))
     models: tuple[Effect, ...] = ()
 
     def __post_init__(self) -> None:
-        locked(self.x, self.values, self.within)
+        locked(self.points, self.values, self.within)
+
+    @property
+    def time(self) -> TimeAxis | None:
+        """Return how days are the times of the feature; None of numbers, and of levels."""
+        return self.models[0].time
+
+    @property
+    def x(self) -> NDArray[Any]:
+        """Return where `value` stands, as the feature has it."""
+        return self.points if self.time is None else self.time.times(self.points)
 
     @property
     def heterogeneity(self) -> Floats:
@@ -118,7 +131,7 @@ class EffectOfModels(ShownEffectOfModels, OfModels):
         parts = "points" if self.levels is None else "levels"
         return (
             f"<EffectOfModels: {len(self)} models, {self.feature!r} on {self.about.quantity}: "
-            f"{self.spec.method}, {len(self.x)} {parts}, importance {self.importance:.4g}>"
+            f"{self.spec.method}, {len(self.points)} {parts}, importance {self.importance:.4g}>"
         )
 
     def __call__(self, x_new: Any) -> Floats:
@@ -143,9 +156,11 @@ class EffectOfModels(ShownEffectOfModels, OfModels):
 
     def table(self, of: str = "effect") -> dict[str, Any]:
         """Return the columns of `to_frame`."""
+        from skedasis.results.tables import placed, tiled
+
         known_table(of, "effect")
-        k, m = len(self.x), len(self)
-        names = {"x": self.x}
+        k, m = len(self.points), len(self)
+        names: dict[str, Any] = {"x": placed(self.points, self.time)}
         if self.levels is not None:
             names = {"level": np.array(self.levels.labels, dtype=object)}
         if of == "models":
@@ -153,7 +168,7 @@ class EffectOfModels(ShownEffectOfModels, OfModels):
             return {
                 "feature": np.array([self.feature] * (m * k), dtype=object),
                 "model": np.repeat(np.arange(m), k),
-                **{name: np.tile(at, m) for name, at in names.items()},
+                **{name: tiled(at, m) for name, at in names.items()},
                 "value": self.values.ravel(),
                 "heterogeneity": self.within.ravel(),
                 "std_error": error.ravel(),
@@ -278,14 +293,14 @@ class EffectsOfModels(ShownEffectsOfModels, Mapping[str, EffectOfModels]):
             A line for each feature and point, and model; or for each feature. Where some of the features are
             categorical there are two columns for places: ``"x"``, NaN for levels, and ``"level"``, None for numbers.
         """
-        from skedasis.results.tables import frame, stacked
+        from skedasis.results.tables import frame, in_columns_of_their_own, stacked
 
         effects = list(self.effects.values())
         if of == "ranking":
             names = ("feature", "importance", "between", "heterogeneity_score", "first")
             table = {n: [getattr(r, n) for r in self.ranking()] for n in names}
         else:
-            table = stacked(_both_places([e.table(of) for e in effects]))
+            table = stacked(in_columns_of_their_own([e.table(of) for e in effects]))
         return frame(table, backend or effects[0].about.library)
 
     def plot(self, **options: Any) -> Figure:
@@ -299,22 +314,6 @@ class EffectsOfModels(ShownEffectsOfModels, Mapping[str, EffectOfModels]):
         from skedasis.results.io import save
 
         save(self, path)
-
-
-def _both_places(tables: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Give all tables a column for numbers and one for levels, where some have the one and some the other."""
-    if all("x" in t for t in tables) or all("level" in t for t in tables):
-        return list(tables)
-    both: list[dict[str, Any]] = []
-    for table in tables:
-        n = len(table["value"])
-        places = {
-            "x": table.get("x", np.full(n, np.nan)),
-            "level": table.get("level", np.full(n, None, dtype=object)),
-        }
-        front = {k: table[k] for k in ("feature", "model") if k in table}
-        both.append({**front, **places, **{k: v for k, v in table.items() if k not in places}})
-    return both
 
 
 def put_together(
@@ -343,8 +342,8 @@ def put_together(
         for name in ("value", "heterogeneity")
     )
     if not _in_bins(found[0]):
-        return EffectOfModels(values, *known, found[0].x.copy(), within, found)
-    x = mean_of(np.stack([on_bins(e, e.x) for e in found]))
+        return EffectOfModels(values, *known, found[0].points.copy(), within, found)
+    x = mean_of(np.stack([on_bins(e, e.points) for e in found]))
     there = ~np.isnan(x)
     return EffectOfModels(values[:, there], *known, x[there], within[:, there], found)
 

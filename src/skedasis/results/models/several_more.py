@@ -54,6 +54,11 @@ class SurfaceOfModels(ShownSurfaceOfModels, OfModels):
         return self.models[0].x
 
     @property
+    def points(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the same as floats: of times days."""
+        return self.models[0].points
+
+    @property
     def heterogeneity(self) -> Floats:
         """Return how rows differ within a model: the mean over the models."""
         return mean_of(np.stack([s.heterogeneity for s in self.models]))
@@ -112,13 +117,17 @@ class SurfaceOfModels(ShownSurfaceOfModels, OfModels):
     def table(self, of: str = "effect") -> dict[str, Any]:
         """Return the columns of `to_frame`."""
         known_table(of, "effect")
-        (a, b), size = self.x, self.values[0].size
-        at = {"x0": np.repeat(a, len(b)), "x1": np.tile(b, len(a))}
+        from skedasis.results.tables import placed, product, tiled
+
+        first = self.models[0]
+        a, b = (placed(x, t) for x, t in zip(self.points, first.times, strict=True))
+        size = self.values[0].size
+        at = dict(zip(("x0", "x1"), product(a, b), strict=True))
         if of == "models":
             m = len(self)
             return {
                 "model": np.repeat(np.arange(m), size),
-                **{k: np.tile(v, m) for k, v in at.items()},
+                **{k: tiled(v, m) for k, v in at.items()},
                 "value": self.values.ravel(),
             }
         return {**at, **{k: v.ravel() for k, v in columns_of(self).items()}}

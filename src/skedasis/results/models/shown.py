@@ -70,7 +70,7 @@ class ShownEffectsOfModels(Shown):
         self,
         path: str | Path | None = None,
         *,
-        by: Literal["importance", "heterogeneity"] = "importance",
+        by: Literal["importance", "heterogeneity_score"] = "importance",
         top: int | None = None,
         columns: int | None = None,
         level: float = 0.95,

@@ -71,11 +71,11 @@ def places(effect: Effect) -> Places:
         at = np.arange(len(levels), dtype=float)
         return Places(at, levels.weight, int(levels.count.sum()), exact=True)
     rows, cells = effect.rows, effect.cells
-    if len(effect.x) < 2 or cells is None or len(cells) == 0:
+    if len(effect.points) < 2 or cells is None or len(cells) == 0:
         count = int(effect.provenance.get("rows", effect.missing)) - effect.missing
         return Places(np.zeros(1), np.ones(1), count, exact=True)
     if rows is not None and rows.exact:
-        inside = (rows.x >= effect.x[0]) & (rows.x <= effect.x[-1])
+        inside = (rows.x >= effect.points[0]) & (rows.x <= effect.points[-1])
         weight = np.ones(len(rows)) if rows.weight is None else rows.weight
         return Places(rows.x[inside], weight[inside], int(inside.sum()), exact=True)
     if effect.values is not None:
@@ -95,7 +95,7 @@ def _points(effect: Effect, cells: Cells) -> tuple[Floats, Ints, Floats]:
     """
     axis = effect.moments[AXIS]
     own = np.clip(axis.mean, cells.edges[:-1], cells.edges[1:])
-    inside = (axis.weight > 0) & (own >= effect.x[0]) & (own <= effect.x[-1])
+    inside = (axis.weight > 0) & (own >= effect.points[0]) & (own <= effect.points[-1])
     cell = np.flatnonzero(inside)
     left, right, mean = cells.edges[cell], cells.edges[cell + 1], own[cell]
     variance = axis.m2[cell] / axis.weight[cell]
@@ -110,7 +110,7 @@ def _points(effect: Effect, cells: Cells) -> tuple[Floats, Ints, Floats]:
         part = np.where(above + below > 0, above / (above + below), 0.5)
     x = [mean - below, mean + above, left, right]
     share = [part, 1 - part, np.full(len(cell), _SPECK), np.full(len(cell), _SPECK)]
-    where = np.clip(np.concatenate(x), effect.x[0], effect.x[-1])
+    where = np.clip(np.concatenate(x), effect.points[0], effect.points[-1])
     return where, np.tile(cell, 4), np.concatenate(share)
 
 
@@ -118,9 +118,9 @@ def at_places(effect: Effect, where: Floats) -> Floats:
     """Return the curve at values of the feature; of a categorical feature at places of levels."""
     if effect.levels is not None:
         return effect.value[where.astype(np.int64)]
-    if len(effect.x) < 2:
+    if len(effect.points) < 2:
         return np.zeros(len(where))
-    return effect(where)
+    return effect.at(where)
 
 
 def figures(value: Floats, weight: Floats, percentiles: Percentiles | None) -> Floats:
@@ -296,7 +296,7 @@ def _of_rows(effect: Effect, source: FromRows) -> tuple[Floats, Any, Floats]:
     x = np.zeros(0) if rows is None else rows.x
     inside = np.flatnonzero((source.columns.place >= 0) & ~np.isnan(x))
     if effect.levels is None:
-        inside = inside[(x[inside] >= effect.x[0]) & (x[inside] <= effect.x[-1])]
+        inside = inside[(x[inside] >= effect.points[0]) & (x[inside] <= effect.points[-1])]
     group, size = _grouped(effect, x[inside])
     w = source.draws.weight
     worth = np.ones(len(inside))
@@ -315,7 +315,7 @@ def _grouped(effect: Effect, x: Floats) -> tuple[Ints, int]:
     values, group = np.unique(x, return_inverse=True)
     if len(values) > GROUPS:
         block = np.arange(len(values)) * GROUPS // len(values)
-        edges = effect.x.astype(float)
+        edges = effect.points.astype(float)
         block = block + len(values) * np.searchsorted(edges, values, side="right")
         group = np.unique(block, return_inverse=True)[1][group]
     return group.astype(np.int64), int(group.max(initial=-1)) + 1
@@ -329,7 +329,7 @@ def _of_cells(effect: Effect, source: FromMoments) -> tuple[Floats, Any, Floats]
         gather = _summing(each, each, np.ones(size), (size, size))
         return x, gather, source.moments[UP].weight
     if isinstance(source.form, Stepped):
-        size = len(effect.x)
+        size = len(effect.points)
         places = np.arange(size)
         gather = _summing(places, places, np.ones(size), (size, size))
         return places.astype(float), gather, source.moments[UP].weight
@@ -353,10 +353,10 @@ def _summing(row: Ints, column: Ints, worth: Floats, shape: tuple[int, int]) -> 
 
 def _interpolation(effect: Effect, x: Floats) -> Any:
     """Return the matrix that takes a curve at the effect's points to other places."""
-    size = len(effect.x)
+    size = len(effect.points)
     if effect.levels is not None:
         return _summing(np.arange(len(x)), x.astype(np.int64), np.ones(len(x)), (len(x), size))
-    edges = effect.x.astype(float)
+    edges = effect.points.astype(float)
     left = np.clip(np.searchsorted(edges, x, side="right") - 1, 0, size - 2)
     part = np.clip((x - edges[left]) / (edges[left + 1] - edges[left]), 0.0, 1.0)
     row = np.tile(np.arange(len(x)), 2)
@@ -369,6 +369,6 @@ def _bending(effect: Effect, x: Floats) -> Any:
     bins = effect.bins
     if effect.levels is not None or bins is None or not np.any(bins.trend):
         return None
-    place = np.clip(np.searchsorted(bins.left, x, side="right") - 1, 0, len(bins) - 1)
-    worth = (x - bins.left[place]) * (x - bins.right[place]) / 2
+    place = np.clip(np.searchsorted(bins.low, x, side="right") - 1, 0, len(bins) - 1)
+    worth = (x - bins.low[place]) * (x - bins.high[place]) / 2
     return _summing(np.arange(len(x)), place, np.minimum(worth, 0.0), (len(x), len(bins)))

@@ -18,6 +18,15 @@ def evaluated(
     shown: Surface, x0: Any, x1: Any, *, step: bool | tuple[bool, bool] = False
 ) -> Floats:
     """Evaluate a surface; see `Surface.__call__`. `step` may differ between the two features."""
+    first, second = (
+        x if time is None else time.days(x, f"surface of {name!r}")
+        for x, time, name in zip((x0, x1), shown.times, shown.features, strict=True)
+    )
+    return on_axes(shown, first, second, step=step)
+
+
+def on_axes(shown: Surface, x0: Any, x1: Any, *, step: bool | tuple[bool, bool] = False) -> Floats:
+    """Evaluate a surface at numbers, days or levels; see `Surface.at`."""
     steps = step if isinstance(step, tuple) else (step, step)
     a, b = np.broadcast_arrays(_asked(shown.sides[0], x0), _asked(shown.sides[1], x1))
     first, second = (s.between(v) for s, v in zip(shown.sides, (a, b), strict=True))

@@ -60,7 +60,7 @@ def surface(
     value = second_order(delta, moments[HOME].weight, sides)
     std = np.sqrt(cell.variance(spec.ddof, spec.weight_kind))
     return Surface(
-        x=(sides[0].nodes, sides[1].nodes),
+        points=(sides[0].nodes, sides[1].nodes),
         value=value,
         heterogeneity=_touching(std, cell.weight, value.shape),
         sides=sides,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from numpy.typing import NDArray
 
+from skedasis.data.times import TimeAxis
 from skedasis.errors import UnsupportedError, explained
 from skedasis.moments import Moments
 from skedasis.results.effect import Effect
@@ -35,7 +36,9 @@ class Surface(ShownSurface):
     Attributes
     ----------
     x : tuple of two ndarray, shapes (m0,) and (m1,)
-        Edges of the bins, points of the grid, or levels.
+        Edges of the bins, points of the grid, or levels; of dates, times and durations as `Effect.x`.
+    points : tuple of two ndarray
+        The same as floats, as in `Effect`.
     value : ndarray of float, shape (m0, m1)
         In units of the quantity. ALE and DALE: the second-order effect alone, without what each feature does by itself;
         its main effects and its mean over the data are zero. PDP: the mean of the quantity, main effects included.
@@ -56,7 +59,7 @@ class Surface(ShownSurface):
     No method of a result ever calls the model.
     """
 
-    x: tuple[NDArray[Any], NDArray[Any]]
+    points: tuple[NDArray[Any], NDArray[Any]]
     value: Floats
     heterogeneity: Floats
     sides: tuple[Side, Side]
@@ -69,7 +72,24 @@ class Surface(ShownSurface):
     provenance: Json = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        locked(*self.x, self.value, self.heterogeneity)
+        locked(*self.points, self.value, self.heterogeneity)
+
+    @property
+    def times(self) -> tuple[TimeAxis | None, TimeAxis | None]:
+        """Return how days are times, of each feature; None of numbers, and of levels."""
+        first, second = (
+            a.feature.time if s.levels is None else None
+            for a, s in zip(self.abouts, self.sides, strict=True)
+        )
+        return first, second
+
+    @property
+    def x(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return where the values stand, as the features have it."""
+        first, second = (
+            x if t is None else t.times(x) for x, t in zip(self.points, self.times, strict=True)
+        )
+        return first, second
 
     @property
     def features(self) -> tuple[str, str]:
@@ -150,6 +170,12 @@ class Surface(ShownSurface):
         from skedasis.results.surfaces.evaluate import evaluated
 
         return evaluated(self, x0, x1, step=step)
+
+    def at(self, x0: Any, x1: Any, *, step: bool | tuple[bool, bool] = False) -> Floats:
+        """Evaluate the surface as a call does, at places on its axes (of times days); `step` may differ by feature."""
+        from skedasis.results.surfaces.evaluate import on_axes
+
+        return on_axes(self, x0, x1, step=step)
 
     def interaction_strength(self) -> float:
         """Return the surface's weighted standard deviation over the data, in units of the quantity.

@@ -9,7 +9,10 @@ import numpy as np
 from skedasis.errors import DataError, explained
 from skedasis.results.effect import Effect
 from skedasis.results.parts import TRUSTED_ROWS
+from skedasis.results.times import on_axis_of
+from skedasis.results.trend import drawn
 from skedasis.results.trust.far import FAR_NOTE
+from skedasis.results.trust.flags import number
 from skedasis.typing import Floats
 
 SIZE = 0.1
@@ -59,6 +62,7 @@ def disagreement(
     curve, values count as different where the two curves have none in common.
     """
     check(effect, other)
+    other = on_axis_of(other, effect)
     x, values, errors, freedom, share = _common(effect, other)
     if len(x) < 2:
         return None
@@ -122,12 +126,12 @@ def _common(effect: Effect, other: Effect) -> tuple[Any, Floats, Floats, Floats,
         labels = np.array(effect.levels.labels, dtype=object)[places[0]]
         weight = effect.levels.weight[places[0]]
         return labels, parts[0], parts[1], parts[2], weight / max(float(weight.sum()), 1e-300)
-    left, right = max(float(e.x[0]) for e in both), min(float(e.x[-1]) for e in both)
-    x = np.unique(np.concatenate([e.path()[0] for e in both]))
+    left, right = max(float(e.points[0]) for e in both), min(float(e.points[-1]) for e in both)
+    x = np.unique(np.concatenate([drawn(e.bins, e.points, e.value)[0] for e in both]))
     x = x[(x >= left) & (x <= right)]
-    values = np.array([e(x) for e in both])
+    values = np.array([e.at(x) for e in both])
     errors, freedom = (
-        np.array([np.interp(x, e.x, np.asarray(getattr(e, name), dtype=float)) for e in both])
+        np.array([np.interp(x, e.points, np.asarray(getattr(e, name), dtype=float)) for e in both])
         for name in ("std_error", "freedom")
     )
     there = ~np.isnan(values).any(axis=0)
@@ -143,9 +147,11 @@ def _apart(effect: Effect, other: Effect, x: Any, values: Floats) -> Floats:
     before = _before(effect, x)
     first, last = np.arange(len(x)), np.arange(len(x))
     for curve in (effect, other):
-        place = np.clip(np.searchsorted(curve.x, x, side="right") - 1, 0, len(curve.x) - 2)
-        left = np.searchsorted(x, curve.x[place])
-        right = np.minimum(np.searchsorted(x, curve.x[place + 1]), len(x) - 1)
+        place = np.clip(
+            np.searchsorted(curve.points, x, side="right") - 1, 0, len(curve.points) - 2
+        )
+        left = np.searchsorted(x, curve.points[place])
+        right = np.minimum(np.searchsorted(x, curve.points[place + 1]), len(x) - 1)
         narrow = before[right] - before[left] <= NARROW
         first = np.where(narrow, np.minimum(first, left), first)
         last = np.where(narrow, np.maximum(last, right), last)
@@ -202,7 +208,7 @@ def _few(effect: Effect, where: Any) -> bool:
         return bool((effect.levels.count[there] < TRUSTED_ROWS).any())
     if effect.bins is None or len(effect.bins) == 0:
         return False
-    there = (effect.bins.left <= where[1]) & (effect.bins.right >= where[0])
+    there = (effect.bins.low <= where[1]) & (effect.bins.high >= where[0])
     return bool((there & ~effect.bins.trusted).any())
 
 
@@ -215,7 +221,9 @@ def _text(
 ) -> str:
     """Say by how much two effects differ, and which of them to trust."""
     names = effect.spec.method, other.spec.method
-    place = f"at {where!r}" if isinstance(where, str) else f"from {where[0]:.4g} to {where[1]:.4g}"
+    place = f"at {where!r}"
+    if not isinstance(where, str):
+        place = f"from {number(where[0], effect.time)} to {number(where[1], effect.time)}"
     times = numbers["errors"]
     sure = "whose errors are zero" if np.isinf(times) else f"{times:.1f} times their joint error"
     said = (

@@ -269,7 +269,7 @@ def extrapolation(effect: Effect, X: Any, seed: int = 0) -> Extrapolation:
     """
     space = Space.of(X, seed)
     columns = columns_of(space, effect)
-    m, rng = len(effect.x), np.random.default_rng(seed)
+    m, rng = len(effect.points), np.random.default_rng(seed)
     if effect.spec.local in ("slopes", "differences", "values"):
         return Extrapolation(np.zeros(m), 0.0, 0)
     view, n = space.beside(columns), len(space.points)
@@ -279,7 +279,7 @@ def extrapolation(effect: Effect, X: Any, seed: int = 0) -> Extrapolation:
         point = np.repeat(np.arange(m), max(SWEPT // max(m, 1), 1))
         row = rng.integers(n, size=len(point))
         made = view.points[row]
-        view.put(made, columns[0], np.asarray(effect.x, dtype=float)[point])
+        view.put(made, columns[0], np.asarray(effect.points, dtype=float)[point])
     else:
         row, point, made = _edges(effect, view, columns[0], rng)
     far = view.far(made, row)
@@ -326,13 +326,15 @@ def _edges(
     effect: Effect, view: View, position: int, rng: np.random.Generator
 ) -> tuple[Ints, Ints, Floats]:
     """Return rows, the places of the edges they are moved to, and what becomes of them."""
-    edges = np.asarray(effect.x if effect.cells is None else effect.cells.edges, dtype=float)
+    edges = np.asarray(effect.points if effect.cells is None else effect.cells.edges, dtype=float)
     cell = Cells(edges, effect.spec.closed).locate(view.space.numbers(position))
     inside = np.flatnonzero(cell >= 0)
     row = inside[rng.integers(len(inside), size=SWEPT)] if len(inside) else inside
     edge = cell[row] + rng.integers(2, size=len(row))
     # Cells may be finer than the bins that are shown.
-    point = np.clip(np.searchsorted(effect.x, edges[edge], "right") - 1, 0, len(effect.x) - 1)
+    point = np.clip(
+        np.searchsorted(effect.points, edges[edge], "right") - 1, 0, len(effect.points) - 1
+    )
     made = view.points[row]
     view.put(made, position, edges[edge])
     return row, point, made

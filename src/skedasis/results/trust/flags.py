@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from skedasis.data.times import TimeAxis
 from skedasis.results.shown import Shown
 from skedasis.results.words import count
 from skedasis.typing import Bools
@@ -16,10 +17,12 @@ Kind = Literal[
     "few rows",
     "one row",
     "slope changes",
-    "slope_mismatch",
+    "slope mismatch",
     "no rows",
     "extrapolation",
     "disagreement",
+    "collinear",
+    "few pairs",
 ]
 Severity = Literal["note", "warning"]
 
@@ -31,7 +34,8 @@ class Flag:
     Parameters
     ----------
     kind : str
-        "few rows", "one row", "slope changes", "slope_mismatch", "no rows", "extrapolation" or "disagreement".
+        "few rows", "one row", "slope changes", "slope mismatch", "no rows", "extrapolation" or "disagreement"; of the
+        heterogeneity score "collinear" or "few pairs".
     severity : {"note", "warning"}
     text : str
         A sentence or two: what is the matter, by which numbers, and what to do.
@@ -48,6 +52,11 @@ class Flag:
     feature: str
     where: tuple[Any, Any] | str | None = None
     numbers: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def code(self) -> str:
+        """Return the kind as one word, such as ``"few_pairs"``: for programs and settings."""
+        return self.kind.replace(" ", "_")
 
     def __str__(self) -> str:
         return f"{self.severity}: {self.text}"
@@ -124,12 +133,14 @@ def runs(where: Bools) -> Iterator[tuple[int, int]]:
     yield from ((int(a), int(b) - 1) for a, b in zip(edge[::2], edge[1::2], strict=True))
 
 
-def number(value: Any) -> str:
-    """Write an end of a stretch.
+def number(value: Any, time: TimeAxis | None = None) -> str:
+    """Write an end of a stretch; one on a time axis as a time.
 
     Examples
     --------
     >>> number(0.1 + 0.2), number("a")
     ('0.3', 'a')
     """
+    if time is not None:
+        return time.text(float(value))
     return f"{value:.4g}" if isinstance(value, (int, float, np.number)) else str(value)

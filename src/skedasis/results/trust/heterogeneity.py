@@ -25,7 +25,8 @@ class HeterogeneityTest:
     lower : float
         One-sided lower confidence bound of the score, at the test's level.
     p_value : float
-        Of the hypothesis that the score is not above `above`.
+        Of the hypothesis that the score is not above `above`. NaN, as the error and the bound, where the score rests on
+        one pair of rows.
     above : float
         The threshold, in units of the quantity.
     effective_pairs : float
@@ -59,6 +60,11 @@ class HeterogeneityTest:
         """
         if self.verdict == "none":
             return f"The heterogeneity score, {self.score:.3g}, is not above {self.above:.3g}."
+        if np.isnan(self.p_value):
+            return (
+                f"The heterogeneity score, {self.score:.3g}, rests on one pair of rows: whether it is above "
+                f"{self.above:.3g} is not known."
+            )
         p = "p < 0.001" if self.p_value < 0.001 else f"p = {self.p_value:.2g}"
         if self.verdict == "unclear":
             return (
@@ -131,7 +137,8 @@ def heterogeneity_test(
                 "Explain again without heterogeneity_rows=0, by any method but MPlot",
             )
         )
-    limit = NEGLIGIBLE * found.quantity_std if above is None else float(above)
+    # Without rows there is no standard deviation, and no score above it.
+    limit = float(np.nan_to_num(NEGLIGIBLE * found.quantity_std)) if above is None else float(above)
     if not found.value > 0:
         p, lower = 1.0, found.value
     elif found.std_error == 0:
@@ -139,7 +146,8 @@ def heterogeneity_test(
     else:
         scale = found.std_error / found.value
         lower = found.value * float(np.exp(-ndtri(level) * scale))
-        p = 0.0 if limit <= 0 else float(ndtr(-np.log(found.value / limit) / scale))
+        # No error is known (NaN): then no p-value either, whatever the threshold.
+        p = 0.0 * scale if limit <= 0 else float(ndtr(-np.log(found.value / limit) / scale))
     return HeterogeneityTest(
         found.value, found.std_error, lower, p, limit, found.effective_pairs, level
     )

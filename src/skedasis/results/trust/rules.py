@@ -7,11 +7,13 @@ tuple of them; an empty one means that there is nothing to object.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from skedasis.errors import DataError, explained
+from skedasis.heterogeneity_score import COLLINEAR, FEW_PAIRS
 from skedasis.results.effect import Effect, LevelStats
 from skedasis.results.parts import TRUSTED_ROWS
 from skedasis.results.trust.beside import check, disagreement
@@ -74,11 +76,15 @@ def trust(
     - *no rows*: empty bins; gaps between neighbouring values that are wider than 5 % of the axis and ten times the
       median of the ten gaps on either side, with ten rows or more on both sides. Ends of the axis that fewer rows
       carry, beyond a gap of 25 %, are noted.
-    - *slope_mismatch*: the accumulated slopes are farther from the quantity's own rises across the bins than a quarter
+    - *slope mismatch*: the accumulated slopes are farther from the quantity's own rises across the bins than a quarter
       of √(importance² + score²) and three standard errors (`skedasis.results.trust.slopes`).
     - *extrapolation*: 10 % (a warning: 25 %) of the rows that the method made up are farther from all data than 99 % of
       the data's rows are from their nearest (`skedasis.results.trust.far`).
     - *disagreement* with `beside`: `skedasis.results.trust.beside`.
+    - *collinear*: the other columns determine the feature so closely (variance inflation above 10) that its
+      heterogeneity score speaks of small moves only. A note.
+    - *few pairs*: fewer than 50 effective pairs of rows carry the heterogeneity score, so that its error is not known
+      well; a warning where there are 50 pairs or more, a note where there are simply few rows.
 
     Examples
     --------
@@ -100,7 +106,16 @@ def trust(
     if beside is not None:
         other = None if space is None else extrapolation(beside, space, seed)
         found += _beside(effect, beside, level, (far, other))
-    return Trust(sorted(found, key=lambda f: f.severity == "note"))
+    found += _of_score(effect)
+    return Trust(sorted((_clocked(effect, f) for f in found), key=lambda f: f.severity == "note"))
+
+
+def _clocked(effect: Effect, flag: Flag) -> Flag:
+    """Return a flag of a time feature with times for ends, as text; others as they are."""
+    if effect.time is None or not isinstance(flag.where, tuple):
+        return flag
+    first, last = effect.time.texts([float(end) for end in flag.where])
+    return replace(flag, where=(first, last))
 
 
 def trust_all(
@@ -137,7 +152,7 @@ def _few(effect: Effect) -> Iterator[Flag]:
     kinds: tuple[tuple[Kind, Any], ...] = (("one row", single), ("few rows", few))
     for kind, which in kinds:
         for a, b in runs(which):
-            ends, rows = (float(stats.left[a]), float(stats.right[b])), stats.count[a : b + 1]
+            ends, rows = (float(stats.low[a]), float(stats.high[b])), stats.count[a : b + 1]
             text = _few_text(effect, ends, rows.tolist(), varies=kind == "few rows")
             yield Flag(kind, "warning", text, name, ends, {"rows": rows.tolist()})
 
@@ -163,7 +178,7 @@ def _rare(effect: Effect, levels: LevelStats) -> Iterator[Flag]:
 
 def _few_text(effect: Effect, ends: tuple[float, float], rows: list[int], *, varies: bool) -> str:
     """Say that bins hold few rows, or none that would give them a variance."""
-    said = f"{effect.feature!r} from {number(ends[0])} to {number(ends[1])}: "
+    said = f"{effect.feature!r} from {number(ends[0], effect.time)} to {number(ends[1], effect.time)}: "
     bins = len(rows)
     if not varies:
         what = "one row" if max(rows) == 1 else "a weight of 1 at most"
@@ -183,9 +198,9 @@ def _empty(effect: Effect) -> Iterator[Flag]:
     stats, name = effect.bins, effect.feature
     if stats is None or effect.levels is not None or len(stats) == 0:
         return
-    whole = float(stats.right[-1] - stats.left[0])
+    whole = float(stats.high[-1] - stats.low[0])
     for a, b in runs(stats.empty):
-        left, right = float(stats.left[a]), float(stats.right[b])
+        left, right = float(stats.low[a]), float(stats.high[b])
         share = (right - left) / whole
         drawn = "the curve is joined across them by a straight line"
         if a == 0 or b == len(stats) - 1:
@@ -193,7 +208,7 @@ def _empty(effect: Effect) -> Iterator[Flag]:
         elif effect.spec.local == "values":
             drawn = "nothing is shown"
         text = (
-            f"No row has {name!r} between {number(left)} and {number(right)} "
+            f"No row has {name!r} between {number(left, effect.time)} and {number(right, effect.time)} "
             f"({share:.0%} of the axis): {drawn}. Read nothing into that stretch."
         )
         yield Flag("no rows", "warning", text, name, (left, right), {"share": share})
@@ -202,10 +217,10 @@ def _empty(effect: Effect) -> Iterator[Flag]:
 def _gaps(effect: Effect) -> Iterator[Flag]:
     """Object to wide gaps between rows."""
     kept = effect.rows if effect.rows is not None else effect.curves
-    if kept is None or effect.levels is not None or len(effect.x) < 2:
+    if kept is None or effect.levels is not None or len(effect.points) < 2:
         return
     x, often = np.unique(kept.x[np.isfinite(kept.x)], return_counts=True)
-    shown = np.asarray(effect.x if effect.bins is None else _edges(effect), dtype=float)
+    shown = np.asarray(effect.points if effect.bins is None else _edges(effect), dtype=float)
     total = int(often.sum())
     if total < 2 * TRUSTED_ROWS or len(x) < 2:
         return
@@ -217,7 +232,7 @@ def _gaps(effect: Effect) -> Iterator[Flag]:
         if beyond or gap[k] <= TIMES * _usual(gap, int(k)) or _told(effect, left, right):
             continue
         share, rows = (right - left) / whole, int(small[k])
-        stretch = f"between {number(left)} and {number(right)} ({share:.0%} of the axis)"
+        stretch = f"between {number(left, effect.time)} and {number(right, effect.time)} ({share:.0%} of the axis)"
         if rows < TRUSTED_ROWS:
             text = f"No row has {effect.feature!r} {stretch}, and {count(rows, 'row')} beyond it."
             text += " That end of the curve rests on so few."
@@ -236,7 +251,7 @@ def _usual(gap: Floats, k: int) -> float:
 
 def _edges(effect: Effect) -> Floats:
     stats = effect.bins
-    return np.asarray(effect.x) if stats is None else np.append(stats.left, stats.right[-1:])
+    return np.asarray(effect.points) if stats is None else np.append(stats.low, stats.high[-1:])
 
 
 def _told(effect: Effect, left: float, right: float) -> bool:
@@ -244,19 +259,19 @@ def _told(effect: Effect, left: float, right: float) -> bool:
     stats = effect.bins
     if stats is None or not stats.empty.any():
         return False
-    return bool(((stats.left < right) & (stats.right > left) & stats.empty).any())
+    return bool(((stats.low < right) & (stats.high > left) & stats.empty).any())
 
 
 def _bends(effect: Effect, level: float, seed: int) -> Iterator[Flag]:
     """Object to bins in which the local effects depend on x."""
     if effect.bins is None or effect.spec.local in ("none", "values") or effect.spec.on_cells:
         return  # nothing is straightened where the curve stands on all cells
-    parts = split(effect, seed=seed)
+    parts, stats = split(effect, seed=seed), effect.bins
     for a, b in runs(np.nan_to_num(parts.adjusted(), nan=1.0) <= 1 - level):
         here = slice(a, b + 1)
         worst = a + int(np.argmax(np.nan_to_num(parts.share[here])))
         share, p = float(parts.share[worst]), float(parts.adjusted()[here].min())
-        ends = (_end(effect, parts.left[a]), _end(effect, parts.right[b]))
+        ends = (_end(effect, stats.low[a]), _end(effect, stats.high[b]))
         # Pooled within cells, what is reported holds nothing of the bend.
         seen = float(np.sqrt(np.nanmax(parts.residual[here]))) >= SEEN * _typical(effect)
         grave = effect.spec.pointwise and share >= BENT and seen
@@ -278,7 +293,7 @@ def _mismatch(effect: Effect) -> Iterator[Flag]:
         f"{found['distance']:.3g} (root mean square) from its rises across the bins, where {found['limit']:.3g} "
         "is allowed for. Read sd.ALE() instead, and check the slope function if you gave one."
     )
-    yield Flag("slope_mismatch", "warning", text, effect.feature, None, dict(found))
+    yield Flag("slope mismatch", "warning", text, effect.feature, None, dict(found))
 
 
 def _typical(effect: Effect) -> float:
@@ -304,7 +319,9 @@ def _bent_text(effect: Effect, ends: tuple[Any, Any], numbers: Mapping[str, Any]
     """Say that local effects depend on x inside bins."""
     bins, share, p = numbers["bins"], numbers["share"], numbers["p_value"]
     sure = "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
-    where = f"{effect.feature!r} from {number(ends[0])} to {number(ends[1])}"
+    where = (
+        f"{effect.feature!r} from {number(ends[0], effect.time)} to {number(ends[1], effect.time)}"
+    )
     inside = "inside the bin" if bins == 1 else f"inside {bins} bins"
     most = "" if bins == 1 else "up to "
     if effect.levels is not None:
@@ -320,7 +337,7 @@ def _bent_text(effect: Effect, ends: tuple[Any, Any], numbers: Mapping[str, Any]
     if share < BENT:
         return f"{said}; the reported spread is hardly touched."
     chosen = effect.spec.method in ("RHALE", "UALE")
-    finer = max(40, 2 * len(effect.x))
+    finer = max(40, 2 * len(effect.points))
     fix = f"See it with e.rebin({finer})" if chosen else "Use more bins, or sd.RHALE()"
     left = f"only {numbers['within']:.3g}" if share < 0.999 else "hardly anything"
     return (
@@ -333,7 +350,7 @@ def _far(effect: Effect, far: Extrapolation | None) -> Iterator[Flag]:
     """Object to rows that were made up far from the data."""
     name, swept = effect.feature, effect.spec.local == "none"
     if far is None:
-        if swept and len(effect.x) > 1:
+        if swept and len(effect.points) > 1:
             text = (
                 f"Each row was asked for at each value of {name!r}: how many of these rows are like "
                 "no data is known with trust(X=X) only."
@@ -343,7 +360,11 @@ def _far(effect: Effect, far: Extrapolation | None) -> Iterator[Flag]:
     if far.overall < FAR_NOTE:
         return
     place = int(np.nanargmax(far.share))
-    label = effect.levels.labels[place] if effect.levels is not None else number(effect.x[place])
+    label = (
+        effect.levels.labels[place]
+        if effect.levels is not None
+        else number(effect.points[place], effect.time)
+    )
     beside = f" (measured with {', '.join(map(repr, far.others))})" if far.others else ""
     fix = (
         "Use more bins." if effect.levels is None else "Rows of neighbouring levels are not alike."
@@ -376,3 +397,30 @@ def _beside(
     if found is not None:
         where, text, numbers = found
         yield Flag("disagreement", "warning", text, effect.feature, where, numbers)
+
+
+def _of_score(effect: Effect) -> Iterator[Flag]:
+    """Object to a heterogeneity score that speaks of small moves only, or that rests on few pairs of rows."""
+    score, name = effect.swap_score, effect.feature
+    if score is None:
+        return
+    if score.vif > COLLINEAR:
+        text = (
+            f"The other columns of X nearly determine {name!r} (variance inflation {score.vif:,.0f}; above "
+            f"{COLLINEAR:.0f} is high). Its heterogeneity score compares only values that the other columns make "
+            "plausible, which are close to each other. A column that nearly repeats another lowers the score even if "
+            "the model ignores it: leave such a column out of X, or explain both as a group with groups=."
+        )
+        yield Flag("collinear", "note", text, name, None, {"vif": score.vif})
+    if score.value > 0 and score.effective_pairs < FEW_PAIRS:
+        sampled = not score.exact
+        # Of all rows there are no more to ask for.
+        severity: Severity = "warning" if sampled else "note"
+        fix = "Raise heterogeneity_rows" if sampled else "Use more rows if there are any"
+        text = (
+            f"The heterogeneity score of {name!r}, {score.value:.3g}, rests on few pairs of rows "
+            f"({score.effective_pairs:.0f} effective pairs of {score.pairs:,}; {FEW_PAIRS:.0f} are needed), so that "
+            f"its standard error is not reliable. {fix}; until then read the score as an order of magnitude."
+        )
+        numbers = {"pairs": score.pairs, "effective_pairs": score.effective_pairs}
+        yield Flag("few pairs", severity, text, name, None, numbers)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skedasis.cells import Cells
 from skedasis.moments import Moments
 from skedasis.results.effect import Effect
 from skedasis.typing import Floats
@@ -40,37 +41,40 @@ class SlopeCheck:
         return self.distance <= self.limit
 
 
-def slope_check(effect: Effect, x: Floats, rise: Floats, weight: Floats | None) -> SlopeCheck:
+def slope_check(
+    effect: Effect, cells: Cells, x: Floats, rise: Floats, weight: Floats | None
+) -> SlopeCheck:
     """Compare an effect of slopes with the rises of some rows across its bins.
 
     Parameters
     ----------
     effect : Effect
-        Of local effects that belong to points, with bins.
+        Of local effects that belong to points.
+    cells : Cells
+        Its bins; or others, within its range.
     x : ndarray of float, shape (n,)
-        Values of the checked rows, all within the bins.
+        Values of the checked rows, all within the cells.
     rise : ndarray of float, shape (n,)
-        By how much the quantity rises in these rows from the left to the right edge of their bin.
+        By how much the quantity rises in these rows from the left to the right edge of their cell.
     weight : ndarray of float, shape (n,), optional
 
     Notes
     -----
     In each bin the mean slope times the width (of all rows) minus the mean rise (of the checked rows); accumulated,
-    interpolated at the checked rows, and centred there. A bin without a checked row adds nothing. No model row.
+    interpolated at the checked rows, and centred there. A bin without a checked row adds nothing. The standard error is
+    that of the rises: slopes of which the mean itself is not sure do not tell the rise either. No model row.
     """
-    bins = effect.bins
     score = effect.heterogeneity_score
     limit = _SHARE * float(np.hypot(effect.importance, 0.0 if np.isnan(score) else score))
-    if bins is None or len(bins) == 0 or len(x) == 0:
+    if len(cells) == 0 or len(x) == 0:
         return SlopeCheck(0.0, limit, 0)
-    edges = np.append(bins.left, bins.right[-1:])
-    side = "right" if effect.spec.closed == "left" else "left"
-    cell = np.clip(np.searchsorted(edges, x, side) - 1, 0, len(bins) - 1)
-    seen = Moments.of(rise, cell, len(bins), weight)
-    known = (seen.count > 0) & ~np.isnan(bins.effect)
-    off = np.where(known, bins.effect * bins.widths - seen.mean, 0.0)
+    edges = cells.edges
+    seen = Moments.of(rise, cells.locate(x), len(cells), weight)
+    told = np.diff(effect.at(edges))
+    known = (seen.count > 0) & ~np.isnan(told)
+    off = np.where(known, told - seen.mean, 0.0)
     variance = np.nan_to_num(seen.variance(1, "frequency")) / np.where(known, seen.count, 1.0)
-    variance = np.where(known, variance + (np.nan_to_num(bins.std_error) * bins.widths) ** 2, 0.0)
+    variance = np.where(known, variance, 0.0)
     # Each bin's difference is passed in full to its right, and in part within it.
     part = np.clip((x[:, None] - edges[:-1]) / np.diff(edges), 0.0, 1.0)
     share = np.full(len(x), 1 / len(x)) if weight is None else weight / weight.sum()

@@ -206,7 +206,7 @@ def lean(stats: BinStats, x: Floats, place: Ints) -> Floats:
     """
     if not np.any(stats.trend):
         return np.zeros(len(x))
-    middle = (stats.left + stats.right) / 2
+    middle = (stats.low + stats.high) / 2
     return np.where(place >= 0, stats.trend[place] * (x - middle[place]), 0.0)
 
 
@@ -217,9 +217,7 @@ def _of_steps(effect: Effect, steps: Floats, weight: Floats) -> LocalRows:
         none = np.zeros(0)
         return LocalRows(none, none, none, none.astype(np.int64))
     place = rows.x.astype(np.int64)
-    run = (
-        np.searchsorted(levels.places(stats.left), np.arange(max(len(levels) - 1, 1)), "right") - 1
-    )
+    run = np.searchsorted(levels.places(stats.low), np.arange(max(len(levels) - 1, 1)), "right") - 1
     last = len(run) - 1
     before, after = run[np.clip(place - 1, 0, last)], run[np.clip(place, 0, last)]
     down, up = ~np.isnan(steps[:, 0]), ~np.isnan(steps[:, 1])
@@ -240,7 +238,7 @@ def _of_steps(effect: Effect, steps: Floats, weight: Floats) -> LocalRows:
 def edges_of(effect: Effect) -> Floats:
     """Return the edges of a numeric feature's bins."""
     stats = effect.bins
-    return np.zeros(0) if stats is None else np.append(stats.left, stats.right[-1:])
+    return np.zeros(0) if stats is None else np.append(stats.low, stats.high[-1:])
 
 
 def _closed(effect: Effect) -> Any:

@@ -4,6 +4,7 @@
    It knows of a figure only what stands in its elements:
      svg.skd                                  a figure; with tabindex it takes the arrow keys
      g.panel[data-x][data-y]                  "px0 px1 v0 v1": pixel and value of both ends of an axis
+    g.panel[data-clock]                      "kind ms zone": of a time axis, whose values are days from there
      [data-tip]                               a mark that says something, one line a line
      path.curves[data-rows][data-name]        individual curves, one subpath a row; which rows, and of which group
      [data-each]                              what they are of, if not rows
@@ -190,8 +191,21 @@
     const each = curve.path.closest("[data-each]")?.getAttribute("data-each") ?? "row";
     const who = [curve.row === "" ? `one ${each}` : `${each} ${curve.row}`, curve.name].filter(Boolean);
     if (y === undefined || up === null || across === null) return who.join(", ");
-    const where = withPlace ? ` at ${number(across.value(x), across.range)}` : "";
+    const where = withPlace ? ` at ${placed(panel, across.value(x), across.range)}` : "";
     return `${who.join(", ")}: ${number(up.value(y), up.range)}${where}`;
+  }
+
+  /* A place on a horizontal axis in words: a number, or of a time axis a date, a time or a number of days. */
+  function placed(panel, value, range) {
+    const clock = panel.getAttribute("data-clock");
+    if (clock === null) return number(value, range);
+    const [kind, start, zone] = clock.split(" ");
+    if (kind === "duration") return `${number(value, range)} d`;
+    const instant = new Date(Number.parseFloat(start) + value * 864e5);
+    if (Number.isNaN(instant.getTime())) return number(value, range);
+    const text = instant.toLocaleString("sv-SE", { timeZone: zone }); // as ISO 8601 writes it
+    if (kind === "time") return text.slice(11, 16);
+    return kind === "date" || range > 2 ? text.slice(0, 10) : text.slice(0, 16);
   }
 
   // ------------------------------------------------------------------------------ what to show

@@ -1,6 +1,6 @@
 "use strict";
 /* Filters and sorts the figures of a page by what their elements say of them:
-     .skd-gallery > [data-feature][data-importance][data-heterogeneity][data-place]
+     .skd-gallery > [data-feature][data-importance][data-heterogeneity-score][data-place]
    The controls are hidden until there is this script to answer them. */
 (() => {
   const gallery = document.querySelector(".skd-gallery");
@@ -19,7 +19,7 @@
   };
   const orders = {
     importance: largest("importance"),
-    heterogeneity: largest("heterogeneity"),
+    heterogeneity_score: largest("heterogeneityScore"),
     name: (a, b) => a.dataset.feature.localeCompare(b.dataset.feature, undefined, { numeric: true }),
     columns: (a, b) => size(a, "place") - size(b, "place"),
   };

@@ -1,0 +1,565 @@
+"""Time axes: dates, times and durations as days on an axis of floats, and back to what the column holds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
+from functools import cached_property
+from typing import Any, Literal, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skedasis.errors import DataError, explained
+from skedasis.typing import Bools, Floats, Ints
+
+TimeKind = Literal["date", "datetime", "duration", "time"]
+
+PER_DAY = {
+    "D": 1,
+    "h": 24,
+    "m": 1_440,
+    "s": 86_400,
+    "ms": 86_400_000,
+    "us": 86_400_000_000,
+    "ns": 86_400_000_000_000,
+}
+"""Ticks of each unit in a day, by NumPy's names of the units."""
+
+_EXACT = 2**51
+"""Up to so many ticks, tick / ticks_per_day as float64 leads back to the same tick: two roundings of 2**-53 each."""
+NOT_A_TIME = np.iinfo(np.int64).min
+"""NumPy's tick of "not a time"."""
+_POWERS = 11
+"""A day has 864 * 10**11 nanoseconds: coarser grains than 10**11 ticks would not divide it."""
+_LIBRARIES = ("pandas", "polars", "pyarrow", "modin", "cudf")
+_WHEN = re.compile(r"\d{4}-\d\d|\d\d:\d\d")
+"""How text begins that says when, as ISO 8601 writes it."""
+_WORDS = {
+    "date": "dates",
+    "datetime": "dates and times",
+    "duration": "durations",
+    "time": "times of day",
+}
+
+
+@runtime_checkable
+class _Timestamp(Protocol):
+    """A point in time of pandas, which has nanoseconds that Python's own has not."""
+
+    def to_datetime64(self) -> np.datetime64: ...
+
+
+@runtime_checkable
+class _Timedelta(Protocol):
+    """A duration of pandas."""
+
+    def to_timedelta64(self) -> np.timedelta64: ...
+
+
+@dataclass(frozen=True)
+class TimeAxis:
+    """How a column of times is an axis of floats: days from `origin`.
+
+    Parameters
+    ----------
+    kind : {"date", "datetime", "duration", "time"}
+    unit : str
+        The column's resolution, as NumPy names it: "D", "h", "m", "s", "ms", "us" or "ns". Ticks are counted in it.
+    origin : int
+        The tick at which day 0 begins: of points in time the midnight (UTC) before the first value, counted from 1970.
+    zone : str, optional
+        The time zone of the column. Ticks are UTC; texts are local time.
+    grain : int
+        Values are whole multiples of so many ticks: 1, or a power of ten where the range has too many ticks for
+        float64.
+    exact : bool
+        Whether each value of the column leads to a float that leads back to it. If not, the nearest multiple of the
+        grain stands for it in results; the model still gets observed values as they are.
+
+    Examples
+    --------
+    >>> axis = TimeAxis.of(np.array(["2020-01-01", "2020-03-01"], dtype="datetime64[D]"))
+    >>> axis.days(np.array(["2020-01-31"], dtype="datetime64[D]"))
+    array([30.])
+    >>> axis.times(np.array([30.0]))
+    array(['2020-01-31'], dtype='datetime64[D]')
+    """
+
+    kind: TimeKind
+    unit: str
+    origin: int = 0
+    zone: str | None = None
+    grain: int = 1
+    exact: bool = True
+
+    @classmethod
+    def fitting(
+        cls, kind: TimeKind, unit: str, ticks: Ints, present: Bools, zone: str | None = None
+    ) -> TimeAxis:
+        """Return the axis for a column's ticks.
+
+        Parameters
+        ----------
+        kind, unit, zone
+            As of the axis.
+        ticks : ndarray of int64, shape (n,)
+        present : ndarray of bool, shape (n,)
+            Which rows have a value.
+        """
+        if not present.any():
+            return cls(kind, unit, 0, zone)
+        some = ticks if present.all() else ticks[present]
+        low, high = int(some.min()), int(some.max())
+        day = PER_DAY[unit]
+        # Times of day count from midnight, and so do durations as long as nothing is lost by it.
+        near = kind == "time" or (kind == "duration" and max(abs(low), abs(high)) < _EXACT)
+        origin = 0 if near else low // day * day
+        span, grain, whole = max(high - origin, origin - low), 1, True
+        while span // grain >= _EXACT and day % (10 * grain) == 0:
+            grain *= 10
+            whole = whole and not (some % grain).any()
+        return cls(kind, unit, origin, zone, grain, whole)
+
+    @classmethod
+    def of(cls, values: NDArray[Any]) -> TimeAxis:
+        """Return the axis for an array of datetime64 or timedelta64.
+
+        Raises
+        ------
+        DataError
+            For units that are coarser than a day, or finer than a nanosecond.
+        """
+        kind, unit = kind_of(values.dtype)
+        return cls.fitting(kind, unit, values.astype(np.int64), ~np.isnat(values))
+
+    @property
+    def per_day(self) -> int:
+        """Return how many grains a day has."""
+        return PER_DAY[self.unit] // self.grain
+
+    @property
+    def resolution(self) -> float:
+        """Return the least distance of two values, in days."""
+        return 1 / self.per_day
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Return the NumPy type of its times: of times of day timedelta64 from midnight."""
+        return np.dtype(f"{'m' if self.kind in ('duration', 'time') else 'M'}8[{self.unit}]")
+
+    def days_of_ticks(self, ticks: Ints, present: Bools | None = None) -> Floats:
+        """Return ticks as days; NaN where not present."""
+        # Divided first: differences of nanoseconds over centuries do not fit into an int64.
+        grain = self.grain
+        if grain == 1:
+            whole = (ticks - self.origin).astype(float)
+        else:
+            whole = (ticks // grain - self.origin // grain) + (ticks % grain) / grain
+        days = whole / self.per_day
+        return days if present is None else np.where(present, days, np.nan)
+
+    def ticks(self, days: Floats) -> Ints:
+        """Return days as ticks, rounded to the column's resolution; NaN is NumPy's "not a time"."""
+        missing = np.isnan(days)
+        whole = np.rint(np.where(missing, 0.0, days) * self.per_day).astype(np.int64)
+        return np.where(missing, NOT_A_TIME, whole * self.grain + self.origin)
+
+    def rounded(self, days: Floats) -> Floats:
+        """Return the days of the nearest times that the column can hold."""
+        if not self.exact:
+            return days  # observed values must stay what they are: `ticks` rounds all others
+        whole = np.rint(days * self.per_day)
+        if self.kind == "time":  # there is none after the last tick of the day
+            whole = np.clip(whole, 0, self.per_day - 1)
+        return whole / self.per_day
+
+    def times(self, days: Floats) -> NDArray[Any]:
+        """Return days as datetime64 (UTC where there is a time zone) or timedelta64; NaN becomes NaT."""
+        return self.ticks(np.asarray(days, dtype=float)).view(self.dtype)
+
+    def days(self, values: Any, what: str = "values") -> Floats:
+        """Return times as days.
+
+        Parameters
+        ----------
+        values : array_like
+            datetime64 or timedelta64 (of an axis with a time zone in UTC), objects of Python's `datetime` or of pandas,
+            text as ISO 8601 writes it, or a column of a data frame library. Objects and text without a time zone are
+            local time on an axis that has one. Floats are refused, but for NaN.
+        what : str
+            For errors.
+
+        Returns
+        -------
+        ndarray of float, shape of `values`
+            NaN where missing.
+
+        Raises
+        ------
+        DataError
+            For what is no such time.
+        """
+        array = _as_times(values)
+        if array.dtype.kind in "OU":
+            flat = [self._scalar(v, what) for v in array.ravel().tolist()]
+            return np.array(flat, dtype=float).reshape(array.shape)
+        if array.dtype.kind == "f" and np.isnan(array).all():
+            return array.astype(float)
+        if array.dtype.kind not in "mM" or (array.dtype.kind == "m") != (self.dtype.kind == "m"):
+            raise self._refused(what, f"{array.dtype} values")
+        return self._from_numpy(array)
+
+    def _from_numpy(self, array: NDArray[Any]) -> Floats:
+        present = ~np.isnat(array)
+        if np.datetime_data(array.dtype)[0] == "generic":
+            return np.full(array.shape, np.nan)  # NaT alone has no unit
+        if np.datetime_data(array.dtype)[0] in ("Y", "M", "W"):
+            array = array.astype("M8[D]" if array.dtype.kind == "M" else "m8[D]")
+        if np.datetime_data(array.dtype)[1] != 1:
+            array = array.astype(f"{array.dtype.kind}8[{np.datetime_data(array.dtype)[0]}]")
+        given = PER_DAY[unit_of(array.dtype)]
+        ticks = np.where(present, array.astype(np.int64), 0)
+        own = PER_DAY[self.unit]
+        if given <= own:
+            return self.days_of_ticks(ticks * (own // given), present)
+        ratio = given // own
+        rest = (ticks % ratio) / given
+        return self.days_of_ticks(ticks // ratio, present) + rest
+
+    def _scalar(self, value: Any, what: str) -> float:
+        """Return one object, or text, as days."""
+        if value is None or (isinstance(value, float) and np.isnan(value)):
+            return np.nan
+        if isinstance(value, str):
+            value = self._read(value, what)
+        found = self._as_numpy(value)
+        if found is None or (found.dtype.kind == "m") != (self.dtype.kind == "m"):
+            raise self._refused(what, repr(value)[:60])
+        return float(self._from_numpy(np.array([found]))[0])
+
+    def _as_numpy(self, value: Any) -> np.datetime64 | np.timedelta64 | None:
+        """Return an object as NumPy's, None where it is no time."""
+        if isinstance(value, (np.datetime64, np.timedelta64)):
+            return value
+        if isinstance(value, (date, datetime)):
+            return self._instant(value)
+        return _amount(value)
+
+    def _instant(self, value: date | datetime) -> np.datetime64:
+        """Return a point in time in UTC; without a zone of its own it is local time where the axis has one."""
+        if not isinstance(value, datetime):
+            if self.zone is None:
+                return np.datetime64(value)
+            value = datetime(value.year, value.month, value.day)  # noqa: DTZ001 - gets one below
+        if value.tzinfo is None and self.zone is not None:
+            value = value.replace(tzinfo=self.tz)
+        if isinstance(value, _Timestamp):
+            return value.to_datetime64()
+        if value.tzinfo is not None:
+            value = value.astimezone(UTC).replace(tzinfo=None)
+        return np.datetime64(value)
+
+    def _read(self, text: str, what: str) -> Any:
+        try:
+            if self.kind == "time":
+                return time.fromisoformat(text)
+            if self.kind != "duration":
+                return datetime.fromisoformat(text)
+        except ValueError as error:
+            raise self._refused(what, repr(text)[:60]) from error
+        raise self._refused(what, repr(text)[:60])
+
+    def _refused(self, what: str, got: str) -> DataError:
+        example = {
+            "duration": 'np.timedelta64(3, "h")',
+            "time": "datetime.time(14, 30)",
+        }.get(self.kind, 'np.datetime64("2020-01-31")')
+        return DataError(
+            explained(
+                what, got, _WORDS[self.kind], f"Give the column's own type, such as {example}"
+            )
+        )
+
+    @cached_property
+    def tz(self) -> tzinfo:
+        """Return the time zone in which texts are written."""
+        return zone_of(self.zone)
+
+    @property
+    def clock(self) -> str:
+        """Return what a script needs to write places: kind, milliseconds from 1970 to day 0, and the time zone."""
+        start = self.origin * 86_400_000 / PER_DAY[self.unit]
+        zone = str(self.tz) if hasattr(self.tz, "key") else "UTC"
+        if zone == "UTC" and self.zone is not None:
+            ahead = self.tz.utcoffset(None)
+            start += 0 if ahead is None else int(ahead.total_seconds() * 1000)
+        return f"{self.kind} {start!r} {zone}"
+
+    def local(self, days: Floats) -> NDArray[Any]:
+        """Return days as datetime64 or timedelta64 as a clock on the wall shows them."""
+        times = self.times(days)
+        if self.zone is None or self.dtype.kind == "m" or not len(times):
+            return times
+        shift = [_offset(t, self.tz) for t in times]
+        return times.astype(_finer(times.dtype)) + np.array(shift, dtype="m8[s]")
+
+    def from_local(self, times: NDArray[Any]) -> Floats:
+        """Return what a clock on the wall shows as days."""
+        if self.zone is None or self.dtype.kind == "m":
+            return self._from_numpy(times)
+        # The offset of the same reading in UTC is at most one change of the clocks away from the right one.
+        guess = times - np.array([_offset(t, self.tz) for t in times], dtype="m8[s]")
+        shift = np.array([_offset(t, self.tz) for t in guess], dtype="m8[s]")
+        return self._from_numpy(times.astype(_finer(times.dtype)) - shift)
+
+    def texts(self, days: Sequence[float] | Floats, step: float | None = None) -> list[str]:
+        """Write places on the axis for people, with as much detail as keeps neighbours apart.
+
+        Parameters
+        ----------
+        days : sequence of float
+        step : float, optional
+            The least difference that matters, in days; by default that of neighbours among `days`.
+
+        Examples
+        --------
+        >>> axis = TimeAxis("datetime", "s")
+        >>> axis.texts([0.0, 31.0]), axis.texts([0.25, 0.75])
+        (['1970-01-01', '1970-02-01'], ['1970-01-01 06:00', '1970-01-01 18:00'])
+        >>> TimeAxis("duration", "s").texts([0.0, 0.5, 2.25])
+        ['0', '12 h', '2 d 6 h']
+        """
+        from skedasis.data.clocks import written
+
+        return written(self, np.asarray(days, dtype=float), step)
+
+    def text(self, day: float, step: float | None = None) -> str:
+        """Write one place on the axis; see `texts`."""
+        return self.texts([day], step)[0]
+
+    def onto(self, other: TimeAxis, days: Floats) -> Floats:
+        """Return days on this axis as days on another one, whose origin may be another."""
+        if (self.origin, self.unit) == (other.origin, other.unit):
+            return days
+        # One division of Python's integers: it is rounded once, however large they are.
+        mine, theirs = PER_DAY[self.unit], PER_DAY[other.unit]
+        return days + (self.origin * theirs - other.origin * mine) / (mine * theirs)
+
+
+@dataclass(frozen=True, eq=False)
+class TimePoints:
+    """A column of places on a time axis, as tables hold it: a sequence of texts, until a data frame is made of it.
+
+    Parameters
+    ----------
+    axis : TimeAxis
+    days : ndarray of float, shape (n,)
+        NaN is missing.
+    """
+
+    axis: TimeAxis
+    days: Floats
+
+    def __len__(self) -> int:
+        return len(self.days)
+
+    def __getitem__(self, part: slice) -> TimePoints:
+        return TimePoints(self.axis, self.days[part])
+
+    def __iter__(self) -> Iterator[str | None]:
+        return iter(self.tolist())
+
+    def tolist(self) -> list[str | None]:
+        """Return texts for machines: ISO 8601 in full, with the offset of the time zone; None where missing."""
+        times = self.axis.local(self.days)
+        missing = np.isnat(times)
+        if self.axis.dtype.kind == "m":
+            texts = self.axis.texts(self.days, self.axis.resolution)
+        else:
+            ahead = np.zeros(len(times), dtype=np.int64)
+            if self.axis.zone is not None:
+                utc = self.axis.times(self.days).astype(times.dtype)
+                ahead = (times - utc).astype("m8[s]").astype(np.int64)
+            texts = [
+                f"{t}{_offset_text(int(a))}" if self.axis.zone is not None else str(t)
+                for t, a in zip(np.datetime_as_string(times), ahead, strict=True)
+            ]
+        return [None if m else t for m, t in zip(missing.tolist(), texts, strict=True)]
+
+    def texts(self) -> list[str]:
+        """Return texts for people; see `TimeAxis.texts`."""
+        return self.axis.texts(self.days)
+
+    def repeat(self, count: int) -> TimePoints:
+        """Return each place so many times, one after the other."""
+        return TimePoints(self.axis, np.repeat(self.days, count))
+
+    def tile(self, count: int) -> TimePoints:
+        """Return all places so many times."""
+        return TimePoints(self.axis, np.tile(self.days, count))
+
+    def joined(self, others: Sequence[TimePoints]) -> TimePoints:
+        """Return the places of several columns under one another, on the axis of the first."""
+        moved = [o.axis.onto(self.axis, o.days) for o in others]
+        return TimePoints(self.axis, np.concatenate([self.days, *moved]))
+
+    def alike(self, other: TimePoints) -> bool:
+        """Return whether both may stand in one column."""
+        return (self.axis.kind, self.axis.zone) == (other.axis.kind, other.axis.zone)
+
+
+def _offset_text(seconds: int) -> str:
+    sign, minutes = "-" if seconds < 0 else "+", abs(seconds) // 60
+    return f"{sign}{minutes // 60:02}:{minutes % 60:02}"
+
+
+class Ticks:
+    """The way from days back to the ticks of a column: observed values exactly, others rounded.
+
+    Parameters
+    ----------
+    axis : TimeAxis
+    ticks : ndarray of int64, shape (n,)
+        The column.
+    present : ndarray of bool, shape (n,)
+    """
+
+    def __init__(self, axis: TimeAxis, ticks: Ints, present: Bools) -> None:
+        self.axis = axis
+        self._known: tuple[Floats, Ints] | None = None
+        if not axis.exact:
+            # Nanoseconds over years: floats lead back to observed values by looking them up.
+            some = np.unique(ticks[present])
+            self._known = axis.days_of_ticks(some), some
+
+    def __call__(self, days: Floats) -> Ints:
+        """Return days as ticks; NaN is `NOT_A_TIME`."""
+        ticks = self.axis.ticks(days)
+        if self._known is None:
+            return ticks
+        own, known = self._known
+        place = np.minimum(np.searchsorted(own, days), len(own) - 1)
+        return np.where(own[place] == days, known[place], ticks)
+
+
+def _amount(value: Any) -> np.timedelta64 | None:
+    """Return a time of day, from midnight, or a duration as NumPy's; None for anything else."""
+    if isinstance(value, time):
+        seconds = 3600 * value.hour + 60 * value.minute + value.second
+        return np.timedelta64(1_000_000 * seconds + value.microsecond, "us")
+    if isinstance(value, _Timedelta):
+        return value.to_timedelta64()
+    return np.timedelta64(value) if isinstance(value, timedelta) else None
+
+
+def unit_of(dtype: np.dtype[Any]) -> str:
+    """Return the unit of a datetime64 or timedelta64.
+
+    Raises
+    ------
+    DataError
+        For units that are coarser than a day, finer than a nanosecond, or multiples such as 25 seconds.
+    """
+    unit, count = np.datetime_data(dtype)
+    if unit not in PER_DAY or count != 1:
+        raise DataError(
+            explained(
+                "X",
+                f"an array of dtype {dtype}",
+                "times in days, hours, minutes, seconds or fractions down to nanoseconds",
+                f'Use X.astype("{dtype.kind}8[s]")',
+            )
+        )
+    return unit
+
+
+def kind_of(dtype: np.dtype[Any]) -> tuple[TimeKind, str]:
+    """Return what times of a NumPy type are, and their unit; see `unit_of`."""
+    unit = unit_of(dtype)
+    if dtype.kind == "m":
+        return "duration", unit
+    return ("date" if unit == "D" else "datetime"), unit
+
+
+def zone_of(name: str | None) -> tzinfo:
+    """Return the time zone of a name such as "Europe/Berlin" or "+01:00"; UTC where it is not known here."""
+    fixed = re.search(r"([+-])(\d{2}):?(\d{2})$", name or "")
+    if fixed:
+        minutes = 60 * int(fixed[2]) + int(fixed[3])
+        return timezone(timedelta(minutes=minutes if fixed[1] == "+" else -minutes))
+    if name is None or name.upper() == "UTC":
+        return UTC
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return UTC
+
+
+def _offset(instant: np.datetime64, tz: tzinfo) -> int:
+    """Return by how many seconds local time is ahead of UTC."""
+    try:
+        moment = instant.astype("M8[s]").item()
+    except (ValueError, OverflowError):
+        return 0
+    if not isinstance(moment, datetime):  # not a time; before the year 1, after 9999
+        return 0
+    try:
+        ahead = moment.replace(tzinfo=UTC).astimezone(tz).utcoffset()
+    except OverflowError:
+        return 0
+    return 0 if ahead is None else int(ahead.total_seconds())
+
+
+def _finer(dtype: np.dtype[Any]) -> str:
+    """Return the type, or that of seconds where it is coarser: time zones are minutes apart."""
+    unit = np.datetime_data(dtype)[0]
+    return f"{dtype.kind}8[{unit if unit in ('s', 'ms', 'us', 'ns') else 's'}]"
+
+
+def _as_times(values: Any) -> NDArray[Any]:
+    """Return values as an array of times, or of what else they are."""
+    if isinstance(values, np.ndarray):
+        return values
+    if type(values).__module__.partition(".")[0] in _LIBRARIES and np.ndim(values):
+        from skedasis.data.time_columns import times_of  # it loads narwhals
+
+        return times_of(values)
+    return np.asarray(values, dtype=object)
+
+
+def given_times(values: Any) -> tuple[Any, ...] | None:
+    """Return what a caller gave as a tuple of times, of any types that `TimeAxis.days` takes; None for others."""
+    if isinstance(values, str):
+        return None
+    try:
+        found = tuple(values)
+    except TypeError:
+        return None
+    kinds = (date, time, timedelta, np.datetime64, np.timedelta64)
+    there = [isinstance(v, kinds) or (isinstance(v, str) and bool(_WHEN.match(v))) for v in found]
+    return found if found and all(there) else None
+
+
+def object_times(values: Sequence[Any]) -> NDArray[Any] | None:
+    """Return Python objects as datetime64 or timedelta64: if all are dates, or all points in time without a zone.
+
+    Dates become ``datetime64[D]``, `datetime` and `timedelta` microseconds. None for anything else.
+    """
+    kinds = {type(v) for v in values if v is not None and not _is_nan(v)}
+    unit = {date: "M8[D]", datetime: "M8[us]", timedelta: "m8[us]"}
+    if len(kinds) != 1 or not kinds <= unit.keys():
+        return None
+    kind = kinds.pop()
+    if kind is datetime and any(isinstance(v, datetime) and v.tzinfo for v in values):
+        return None
+    clean = [v if type(v) is kind else None for v in values]
+    return np.array(clean, dtype=unit[kind])
+
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float) and value != value  # noqa: PLR0124 - NaN

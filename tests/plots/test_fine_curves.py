@@ -1,0 +1,83 @@
+"""Curves on finer points than their bins have edges: few bins describe a curve that stands on many cells."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import skedasis as sd
+from skedasis.plots import common
+from skedasis.plots.mpl import draw
+from skedasis.plots.panels import picture
+from skedasis.plots.view import View
+from skedasis.plots.web import figure, tips
+from skedasis.report import words
+
+CELLS, BINS = 32, 3
+
+
+@pytest.fixture(scope="module", params=["edges", "steps"])
+def effect(request):
+    """Return an effect of a step function: its curve on 32 cells, its bins three unions of these."""
+    X = np.random.default_rng(0).uniform(-1, 1, size=(640, 2))
+    fine = sd.explain(
+        lambda X: np.floor(4 * X[:, 0]) * (1 + (X[:, 1] > 0)), X, 0, method=sd.ALE(bins=CELLS)
+    )
+    edges = fine.x[[0, 10, 24, CELLS]]
+    bins = fine.rebin(sd.Edges(edges.tolist())).bins
+    rise = np.diff(fine(edges)) / np.diff(edges)
+    return replace(
+        fine,
+        bins=replace(bins, effect=rise),
+        spec=replace(fine.spec, method="RHALE", local=request.param),
+    )
+
+
+def test_the_curve_is_drawn_on_its_own_points_and_marked_at_the_edges(effect):
+    shown = picture(effect)
+    (line,) = shown.main.lines
+    np.testing.assert_array_equal(line.x, effect.x)
+    np.testing.assert_array_equal(line.y, effect.value)
+    np.testing.assert_array_equal(line.x[line.marked], common.edges(effect.bins))
+    spread, error = shown.main.bands
+    np.testing.assert_allclose(spread.upper - line.y, effect.heterogeneity)
+    assert len(error.upper) == CELLS + 1
+
+
+def test_bars_are_the_bins(effect):
+    panel = picture(effect).slopes
+    np.testing.assert_array_equal(panel.steps.left, effect.bins.left)
+    np.testing.assert_array_equal(panel.steps.y, effect.bins.effect)
+    assert len(panel.words) == BINS
+    if effect.spec.local == "steps":
+        assert "slopes from finite differences" in picture(effect).main.notes
+
+
+def test_what_is_said_of_a_bin_is_the_curve_at_its_edges(effect):
+    main, _, _ = tips.of_effect(effect, picture(effect), View())
+    assert len(main) == BINS
+    for k, hit in enumerate(main):
+        ends = effect([effect.bins.left[k], effect.bins.right[k]])
+        said = next(line for line in hit.text.splitlines() if line.startswith("effect "))
+        start, end = (float(v.replace("−", "-")) for v in said.removeprefix("effect ").split(" → "))
+        np.testing.assert_allclose((start, end), ends, rtol=5e-3, atol=5e-3)
+
+
+def test_words_and_tables_have_a_line_for_each_bin(effect):
+    assert len(words.bins_table(effect)) == BINS
+    assert words.course(effect, "").startswith("Between ")
+    assert 0 <= words.against(effect) <= 1
+    assert "Where it is least certain" in words.certainty(effect, effect)
+
+
+def test_two_steps_a_row_are_no_slopes(effect):
+    both = np.column_stack([effect.rows.effect, effect.rows.effect])
+    few = replace(effect, rows=replace(effect.rows, effect=both))
+    assert common.local_effects(few.rows) is None
+    assert words.against(few) is None
+    assert picture(few).slopes.violins == ()
+
+
+def test_both_renderers_draw_it(effect):
+    assert len(draw(effect).axes) == 2
+    assert "<svg" in figure.effect(effect, ident="f").svg

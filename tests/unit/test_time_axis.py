@@ -1,0 +1,491 @@
+"""Dates, times and durations: continuous features whose model gets the column's own type."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import skedasis as sd
+from skedasis.data import clocks
+from skedasis.data.given import as_source
+from skedasis.data.times import TimeAxis
+from skedasis.errors import DataError
+from tests.helpers import refused
+
+N = 240
+RNG = np.random.default_rng(7)
+START = np.datetime64("2020-03-01", "us")
+SECONDS = np.sort(RNG.choice(120 * 86_400, N, replace=False))
+SECONDS[0] = 0
+MOMENTS = START + SECONDS.astype("m8[s]").astype("m8[us]")
+MOVED = RNG.permutation(N)
+OTHER = RNG.normal(size=N)
+
+
+def moments(unit="us"):
+    """Return the moments, in no order."""
+    return MOMENTS[MOVED].astype(f"M8[{unit}]")
+
+
+def clock(values):
+    """Return Python's times of day of moments."""
+    return [v.time() for v in values.astype("M8[us]").tolist()]
+
+
+def pandas_columns():
+    """Return columns of pandas by name."""
+    t = pd.Series(moments("ns"))
+    zoned = t.dt.tz_localize("UTC")
+    return {
+        "ns": t,
+        "s": t.astype("datetime64[s]"),
+        "zone": zoned.dt.tz_convert("Europe/Berlin"),
+        "duration": t - t.min(),
+        "objects": pd.Series([v.date() for v in t], dtype=object),
+        "arrow": t.astype("timestamp[us][pyarrow]"),
+        "arrow zone": zoned.astype("timestamp[us, tz=America/New_York][pyarrow]"),
+        "arrow date": t.astype("date32[pyarrow]"),
+        "arrow date64": t.astype("date64[pyarrow]"),
+        "arrow duration": (t - t.min()).astype("duration[ms][pyarrow]"),
+        "arrow time": pd.Series(clock(t.to_numpy())).astype("time64[us][pyarrow]"),
+    }
+
+
+def polars_columns():
+    """Return columns of Polars by name."""
+    t = pl.Series(moments())
+    return {
+        "date": t.cast(pl.Date),
+        "ms": t.cast(pl.Datetime("ms")),
+        "ns": t.cast(pl.Datetime("ns")),
+        "zone": t.dt.replace_time_zone("UTC").dt.convert_time_zone("Asia/Tokyo"),
+        "duration": (t - t.min()).cast(pl.Duration("ns")),
+        "time": t.dt.time(),
+    }
+
+
+def arrow_columns():
+    """Return columns of Arrow by name."""
+    t = pa.array(moments())
+    since = pa.array(moments() - START)
+    return {
+        "date32": t.cast(pa.date32()),
+        "date64": t.cast(pa.date32()).cast(pa.date64()),
+        "s": t.cast(pa.timestamp("s")),
+        "zone": t.cast(pa.timestamp("us", "UTC")),
+        "duration": since.cast(pa.duration("s")),
+        "time32": pa.array(clock(moments()), pa.time32("s")),
+        "time64": pa.array(clock(moments()), pa.time64("ns")),
+    }
+
+
+FRAMES = [
+    pytest.param(make({"t": column, "z": OTHER}), id=f"{make.__module__.split('.')[0]} {name}")
+    for make, columns in (
+        (pd.DataFrame, pandas_columns()),
+        (pl.DataFrame, polars_columns()),
+        (pa.table, arrow_columns()),
+    )
+    for name, column in columns.items()
+]
+
+
+def numbers(frame):
+    """Return column t in days, by the library's own plain objects, and not by ours."""
+    found = []
+    for v in nw.from_native(frame, eager_only=True).get_column("t").to_list():
+        if isinstance(v, dt.timedelta):
+            found.append(v / dt.timedelta(days=1))
+        elif isinstance(v, dt.time):
+            found.append((v.hour * 3600 + v.minute * 60 + v.second + v.microsecond / 1e6) / 86_400)
+        elif isinstance(v, dt.datetime):
+            day = dt.datetime(2020, 3, 1, tzinfo=dt.UTC if v.tzinfo else None)
+            found.append((v - day) / dt.timedelta(days=1))
+        else:
+            found.append(float((v - dt.date(2020, 3, 1)).days))
+    return np.array(found)
+
+
+def kind_of(frame):
+    """Return the type of column t in its library."""
+    native = frame["t"]
+    return native.type if isinstance(frame, pa.Table) else native.dtype
+
+
+def other(frame):
+    """Return column z."""
+    return nw.from_native(frame, eager_only=True).get_column("z").to_numpy()
+
+
+class Watching:
+    """A model that computes with the column as it is, and looks at its type and its values."""
+
+    def __init__(self, frame):
+        self.kind, self.container = kind_of(frame), type(frame)
+        self.seen = set()
+
+    def __call__(self, X):
+        assert type(X) is self.container
+        assert kind_of(X) == self.kind
+        days = numbers(X)
+        self.seen |= set(days.tolist())
+        return 3.0 * days + np.sin(days / 20.0) * other(X)
+
+
+# ------------------------------------------------------------------------------ what the model gets
+
+
+@pytest.mark.parametrize("X", FRAMES)
+@pytest.mark.parametrize("method", ["ale", "pdp", "rhale", "mplot"])
+def test_an_effect_is_that_of_the_same_days_as_numbers(X, method):
+    model = Watching(X)
+    e = sd.explain(model, X, "t", method=method)
+    days = numbers(X)
+    plain = np.column_stack([days, OTHER])
+    want = sd.explain(
+        lambda X: 3 * X[:, 0] + np.sin(X[:, 0] / 20) * X[:, 1], plain, 0, method=method
+    )
+    tick = e.time.resolution  # of points between observed ones, which the column rounds
+    if method == "rhale":
+        assert abs(e.importance - want.importance) < 0.02 * want.importance
+        assert np.all(np.abs(e.bins.effect[~e.bins.empty] - 3) < 0.5)  # whatever the column's unit
+        return
+    got = (e.x - e.x[0]) / np.timedelta64(1, "D")
+    np.testing.assert_allclose(got, want.x - want.x[0], atol=1.01 * tick + 1e-9)
+    if method == "ale":
+        assert set(np.round(got + days.min(), 8)) <= set(np.round(days, 8))
+    if len(e.value) == len(want.value):
+        np.testing.assert_allclose(e.value, want.value, atol=4 * tick + 1e-6)
+
+
+@pytest.mark.parametrize("X", FRAMES)
+def test_times_are_continuous(X):
+    feature = as_source(X).features[0]
+    assert feature.kind == "continuous"
+    assert feature.time is not None
+    assert feature.per == "day"
+
+
+@pytest.mark.parametrize("X", FRAMES)
+def test_observed_values_come_back_exactly(X):
+    source = as_source(X)
+    buffer = next(source.batches(N)).tile(1)
+    days = source.table.column(0)
+    back = buffer.swept({0: days[None, :]}, 1)
+    assert kind_of(back) == kind_of(X)
+    for made, own in zip(_list(back), _list(X), strict=True):
+        assert made == own
+        assert type(made) is type(own)
+
+
+def _list(frame):
+    return nw.from_native(frame, eager_only=True).get_column("t").to_list()
+
+
+@pytest.mark.parametrize("unit", ["D", "h", "m", "s", "ms", "us", "ns"])
+def test_an_array_of_times_stays_one(unit):
+    X = np.column_stack([moments(unit), moments(unit)[::-1]])
+
+    def model(X):
+        assert X.dtype == np.dtype(f"M8[{unit}]")
+        return (X[:, 0] - START) / np.timedelta64(1, "D")
+
+    e = sd.explain(model, X, 0, method="ale")
+    assert e.x.dtype == X.dtype
+    assert set(e.x.tolist()) <= set(X[:, 0].tolist())
+    np.testing.assert_allclose(e.bins.effect, 1.0)
+    durations = X - X.min()
+    e = sd.explain(lambda X: X[:, 0] / np.timedelta64(1, "h"), durations, 0, method="ale")
+    assert e.x.dtype == durations.dtype
+    np.testing.assert_allclose(e.bins.effect, 24.0)
+
+
+@pytest.mark.parametrize("unit", ["M8[M]", "M8[25s]", "m8[ps]"])
+def test_units_that_are_no_days_or_parts_are_refused(unit):
+    X = np.zeros((5, 1), dtype=unit)
+    with refused(DataError, "X", unit[:2], "days, hours"):
+        sd.explain(lambda X: np.zeros(len(X)), X, 0)
+
+
+def test_nanoseconds_over_decades_come_back_exactly():
+    ticks = RNG.integers(0, 60 * 365 * 86_400 * 10**9, 500)
+    X = pd.DataFrame({"t": ticks.view("M8[ns]"), "z": RNG.normal(size=500)})
+    known = set(ticks.tolist())
+    asked = []
+
+    def model(X):
+        asked.append(X["t"].to_numpy().view(np.int64))
+        return X["z"].to_numpy()
+
+    sd.explain(model, X, "t", method=sd.ALE(bins=7))
+    assert set(np.concatenate(asked).tolist()) <= known
+    assert as_source(X).features[0].time.exact is False
+
+
+def test_ticks_that_are_whole_in_a_coarser_unit_lose_nothing():
+    ticks = RNG.integers(0, 90 * 365 * 86_400, 500) * 10**9
+    axis = TimeAxis.of(ticks.view("M8[ns]"))
+    assert axis.exact
+    assert axis.unit == "ns"
+    np.testing.assert_array_equal(axis.ticks(axis.days(ticks.view("M8[ns]"))), ticks)
+    # Five centuries of nanoseconds do not fit into an int64 of differences.
+    far = np.array(["1700-01-01", "2200-01-01"], dtype="M8[ns]")
+    axis = TimeAxis.of(far)
+    np.testing.assert_array_equal(axis.times(axis.days(far)), far)
+
+
+# ----------------------------------------------------------------------------- what users say and get
+
+
+def zoned():
+    """Return a frame with a time zone, and a model of it."""
+    X = pd.DataFrame({"t": pandas_columns()["zone"], "z": OTHER})
+    start = pd.Timestamp(START, tz="UTC")
+    return X, lambda X: (X["t"] - start).dt.total_seconds() / 3600 + X["z"]
+
+
+def test_tables_have_the_type_and_the_zone_of_the_column():
+    X, model = zoned()
+    e = sd.explain(model, X, "t", method="ale")
+    assert e.to_frame()["x"].dtype == X["t"].dtype
+    bins = e.to_frame(of="bins")
+    assert bins["left"].dtype == bins["right"].dtype == X["t"].dtype
+    assert set(bins["left"]) <= set(X["t"])
+    np.testing.assert_allclose(bins["effect"], 24.0)
+    for backend, kind in (
+        ("polars", pl.Datetime("ns", "Europe/Berlin")),
+        ("pyarrow", pa.timestamp("ns", "Europe/Berlin")),
+    ):
+        table = e.to_frame(backend)
+        assert (table["x"].type if backend == "pyarrow" else table["x"].dtype) == kind
+    curves = sd.explain(model, X, "t", method=sd.ICE(grid=3)).to_frame(of="curves")
+    assert curves["x"].dtype == X["t"].dtype
+
+
+@pytest.mark.parametrize("name", ["date", "duration", "time"])
+def test_tables_of_polars_have_the_type_of_the_column(name):
+    X = pl.DataFrame({"t": polars_columns()[name], "z": OTHER})
+    e = sd.explain(lambda X: X["z"].to_numpy(), X, "t", method="ale")
+    assert e.to_frame()["x"].dtype == X["t"].dtype
+    assert set(e.to_frame()["x"]) <= set(X["t"])
+
+
+def test_tables_of_all_features_keep_numbers_levels_and_times_apart():
+    X, model = zoned()
+    X["c"] = np.where(OTHER > 0, "a", "b")
+    effects = sd.explain(model, X, method="ale")
+    table = effects.to_frame()
+    assert table["time"].dtype == X["t"].dtype
+    assert table["time"].notna().sum() == len(effects["t"].x)
+    assert table["x"].notna().sum() == len(effects["z"].x)
+    assert set(table["level"].dropna()) == {"a", "b"}
+    both = sd.explain(
+        model, X.assign(d=pandas_columns()["duration"]), ["t", "d", "z"], method="ale"
+    )
+    assert isinstance(both.to_frame()["time"].dropna().iloc[0], str)
+
+
+def test_an_effect_is_evaluated_at_times():
+    X, model = zoned()
+    e = sd.explain(model, X, "t", method="ale")
+    first = X["t"].min()
+    np.testing.assert_allclose(e(e.x), e.value)
+    np.testing.assert_allclose(e(X["t"]), e.at(as_source(X).table.column(0)))
+    ways = [
+        first,
+        first.to_pydatetime(),
+        str(first),
+        str(first.tz_localize(None)),
+        first.tz_convert("UTC").tz_localize(None).to_datetime64(),
+    ]
+    for way in ways:
+        np.testing.assert_allclose(e(way), e.value[0], atol=1e-9)
+    outside = [first - pd.Timedelta(1, "s"), pd.NaT, None, X["t"].max() + pd.Timedelta(1, "D")]
+    assert np.isnan(e(outside)).all()
+    with refused(DataError, "effect of 't'", "3.5", "dates and times"):
+        e([3.5])
+
+
+def test_bins_grids_and_anchors_are_asked_for_as_times():
+    X, model = zoned()
+    days = ["2020-04-01", "2020-05-01", "2020-06-01"]
+    edges = [pd.Timestamp(d, tz="Europe/Berlin") for d in days]
+    for given in (days, edges, pd.DatetimeIndex(edges)):
+        e = sd.explain(model, X, "t", method=sd.ALE(bins=sd.Edges(given)))
+        assert e.to_frame()["x"].tolist() == edges
+        e = sd.explain(model, X, "t", method=sd.PDP(grid=given, anchor=edges[1]))
+        assert e.to_frame()["x"].tolist() == edges
+        assert e.value[1] == 0
+    with refused(DataError, "Edges of 't'", "1.0", "dates and times"):
+        sd.explain(model, X, "t", method=sd.ALE(bins=sd.Edges([1.0, 2.0])))
+    with refused(DataError, "Edges of 'z'", "2020-04-01", "numbers"):
+        sd.explain(model, X, "z", method=sd.ALE(bins=sd.Edges(days)))
+    with refused(DataError, "increasing"):
+        sd.explain(model, X, "t", method=sd.ALE(bins=sd.Edges(days[::-1])))
+    with refused(DataError, "PDP(grid) of 't'", "dates and times"):
+        sd.explain(model, X, "t", method=sd.PDP(grid=[1.0, 2.0]))
+
+
+def test_missing_times_are_missing_values():
+    X, model = zoned()
+    X.loc[::6, "t"] = pd.NaT
+    e = sd.explain(lambda X: np.nan_to_num(model(X)), X, "t", method="ale")
+    assert e.missing == int(X["t"].isna().sum())
+    assert e.missing_point is not None
+    dates = pl.DataFrame({"t": polars_columns()["date"], "z": OTHER})
+    dates = dates.with_columns(
+        pl.when(pl.col("z") > 0.5).then(None).otherwise(pl.col("t")).alias("t")
+    )
+    e = sd.explain(lambda X: X["t"].is_null().to_numpy() * 1.0, dates, "t", method="pdp")
+    assert e.missing == dates["t"].null_count()
+
+
+def test_a_schema_makes_levels_of_times():
+    X = pl.DataFrame({"t": polars_columns()["date"], "z": OTHER})
+    for kind in ("nominal", "ordinal"):
+        e = sd.explain(
+            lambda X: X["t"].dt.month().to_numpy() * 1.0, X, "t", method="ale", schema={"t": kind}
+        )
+        assert isinstance(e.x[0], dt.date)
+        assert len(e.x) == X["t"].n_unique()
+
+
+def test_it_is_saved_and_loaded(tmp_path):
+    X, model = zoned()
+    for result in (
+        sd.explain(model, X, "t", method="rhale"),
+        sd.explain(model, X, ("t", "z"), method="ale"),
+        sd.explain([model, lambda X: 2 * model(X)], X, "t", method="ale"),
+    ):
+        result.save(tmp_path / "r.npz")
+        again = sd.load(tmp_path / "r.npz")
+        for old, new in zip(np.atleast_1d(result.x), np.atleast_1d(again.x), strict=True):
+            np.testing.assert_array_equal(old, new)
+        assert again.to_frame().equals(result.to_frame())
+
+
+def test_pairs_are_evaluated_at_times():
+    X, model = zoned()
+    s = sd.explain(lambda X: model(X) * X["z"], X, ("t", "z"), method=sd.ALE(bins=5))
+    assert s.x[0].dtype.kind == "M"
+    assert np.isfinite(s(X["t"][:5], X["z"][:5])).all()
+    np.testing.assert_allclose(s(s.x[0][:, None], s.x[1][None, :]), s.value)
+    assert s.to_frame()["x0"].dtype == X["t"].dtype
+    assert s.to_frame(of="cells")["right0"].dtype == X["t"].dtype
+    main = sd.explain(model, X, ["t", "z"], method=sd.ALE(bins=5))
+    assert np.isfinite(s.with_main_effects(main).value).all()
+    p = sd.explain(model, X, ("z", "t"), method=sd.PDP(grid=4))
+    assert p.x[1].dtype.kind == "M"
+
+
+def test_permutation_lends_times_as_they_are():
+    X, model = zoned()
+    kind = X["t"].dtype
+
+    def watching(X):
+        assert X["t"].dtype == kind
+        return model(X)
+
+    pf = sd.explain(watching, X, y=model(X), method=sd.PFI(repeats=3))
+    assert pf.features == ("t", "z")
+
+
+def test_effects_of_other_rows_are_compared_on_one_axis():
+    X, model = zoned()
+    X = X.sort_values("t", ignore_index=True)
+    late = X[100:].reset_index(drop=True)
+    whole, part = (sd.explain(model, rows, "t", method=sd.ALE(bins=4)) for rows in (X, late))
+    assert whole.time.origin != part.time.origin
+    from skedasis.plots.overlay import overlay
+
+    shown = overlay([whole, part], None, "mean", 0.95)
+    first = (late["t"].min() - X["t"].min()) / pd.Timedelta(1, "D")
+    np.testing.assert_allclose(shown.strands[1].x[0] - shown.strands[0].x[0], first)
+    assert "disagree" not in str(whole.trust(beside=part))
+
+
+# --------------------------------------------------------------------------------------- words
+
+
+def test_places_are_written_with_what_tells_them_apart():
+    axis = TimeAxis.of(np.array(["2020-01-01T06:30:15", "2021-01-01"], dtype="M8[us]"))
+    assert axis.texts([0.0, 31.0]) == ["2020-01-01", "2020-02-01"]
+    assert axis.texts([0.25, 0.75]) == ["2020-01-01 06:00", "2020-01-01 18:00"]
+    assert axis.texts([0.2, 100.3]) == ["2020-01-01", "2020-04-10"]
+    assert axis.texts([0.0, 1 / 86_400]) == ["2020-01-01 00:00:00", "2020-01-01 00:00:01"]
+    assert axis.texts([np.nan, 0.0]) == ["–", "2020-01-01"]
+    waits = TimeAxis("duration", "s")
+    assert waits.texts([-0.5, 0.0, 1.75]) == ["−12 h", "0", "1 d 18 h"]
+    assert waits.text(90 / 86_400) == "1 min 30 s"
+    assert TimeAxis("time", "ns").texts([0.25, 0.5 + 1 / 1440]) == ["06:00", "12:01"]
+
+
+def test_local_time_is_written():
+    axis = TimeAxis("datetime", "s", 0, "Europe/Berlin")
+    summer = (
+        np.datetime64("2020-07-01T10:00") - np.datetime64("1970-01-01T00:00")
+    ) / np.timedelta64(1, "D")
+    assert axis.text(summer) == "2020-07-01 12:00"
+    assert TimeAxis("datetime", "s", 0, "+05:30").text(0.0) == "1970-01-01 05:30"
+    assert TimeAxis("datetime", "s", 0, "no such zone").text(0.0) == "1970-01-01"
+
+
+@pytest.mark.parametrize(
+    ("kind", "span", "expected"),
+    [
+        ("datetime", 3e-4, "00:00:05"),
+        ("datetime", 0.9, "06:00"),
+        ("datetime", 20.0, "1970-01-12"),
+        ("datetime", 200.0, "1970-03"),
+        ("datetime", 4000.0, "1976"),
+        ("datetime", 4e5, "2400"),
+        ("date", 20.0, "1970-01-12"),
+        ("duration", 20.0, "10 d"),
+        ("duration", 0.9, "6 h"),
+        ("time", 0.9, "06:00"),
+    ],
+)
+def test_ticks_are_round(kind, span, expected):
+    axis = TimeAxis(kind, "D" if kind == "date" else "us")
+    at = clocks.ticks(axis, -0.02 * span if kind != "time" else 0.0, span, 6)
+    assert 2 <= len(at) <= 8
+    texts = clocks.written(axis, np.array(at), None, short=True)
+    assert any(expected in t for t in texts), texts
+
+
+def test_midnights_are_local_midnights():
+    axis = TimeAxis("datetime", "s", 0, "America/New_York")
+    at = clocks.ticks(axis, 60.0, 100.0, 6)
+    assert all(t.endswith("00:00") or len(t) == 10 for t in axis.texts(at))
+
+
+def test_labels_say_per_day():
+    from skedasis.plots.panels import picture
+
+    X, model = zoned()
+    e = sd.explain(model, X, "t", method="ale")
+    shown = picture(e)
+    assert shown.slopes.y.label == "slope [prediction per day]"
+    assert shown.main.x.label == "t [Europe/Berlin]"
+    d = sd.explain(model, X, "t", method=sd.PDP(derivative=True, grid=5))
+    assert picture(d).main.y.label == "slope of prediction per day"
+    page = e.explore().html
+    assert "per day" in page
+    assert "2020-0" in page
+    assert (
+        "between 2020-"
+        in str(
+            sd.explain(
+                model,
+                X,
+                "t",
+                method=sd.ALE(bins=sd.Edges(["2020-02-20", "2020-02-25", "2020-04-01"])),
+            ).trust()
+        ).lower()
+    )

@@ -1,0 +1,93 @@
+"""Checks of the heterogeneity score: columns that determine each other, and scores that few pairs carry."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import skedasis as sd
+
+
+def product(X):
+    return X[:, 0] * X[:, 1]
+
+
+def explained(X, feature=0, model=product, **options):
+    return sd.explain(model, X, feature, method=sd.ALE(bins=4), progress=False, **options)
+
+
+def normal(n=4000, d=3):
+    return np.random.default_rng(0).normal(size=(n, d))
+
+
+def test_ordinary_data_raise_neither():
+    es = explained(normal(), None)
+    assert not es.trust().of("collinear")
+    assert not es.trust().of("few pairs")
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.1])
+def test_a_copy_is_collinear(noise):
+    X = normal()
+    X[:, 2] = X[:, 0] + noise * X[:, 2]
+    found = explained(X, None).trust().of("collinear")
+    assert [f.feature for f in found] == ["x0", "x2"]
+    for flag in found:
+        assert (flag.severity, flag.code, flag.where) == ("note", "collinear", None)
+        assert flag.numbers["vif"] > 10
+        assert f"variance inflation {flag.numbers['vif']:,.0f}" in flag.text
+        assert "leave such a column out" in flag.text
+    # What the sentence says: without the copy the score is what it was.
+    assert explained(X).heterogeneity_score < 0.4
+    alone = explained(X[:, :2])
+    assert alone.heterogeneity_score == pytest.approx(1, abs=0.1)
+    assert not alone.trust().of("collinear")
+    group = explained(X.round(), "both", groups={"both": [0, 2]})
+    assert not group.trust().of("collinear")
+
+
+def test_a_score_that_few_pairs_carry_is_a_warning():
+    X = normal()
+    rare = explained(X, 0, lambda X: 1.0 * (X[:, 0] > 0) * (X[:, 1] > 2.9))
+    (flag,) = rare.trust().of("few pairs")
+    assert (flag.severity, flag.code) == ("warning", "few_pairs")
+    score = rare.swap_score
+    assert flag.numbers == {"pairs": 2000, "effective_pairs": score.effective_pairs}
+    assert 0 < score.effective_pairs < 50
+    assert f"{score.effective_pairs:.0f} effective pairs of 2,000; 50 are needed" in flag.text
+    assert "Use more rows" in flag.text
+    assert "heterogeneity_rows" not in flag.text  # all rows took part
+
+
+def test_what_is_said_to_be_done_can_be_done():
+    X = normal()
+    few = explained(X, heterogeneity_rows=200)
+    (flag,) = few.trust().of("few pairs")
+    assert "Raise heterogeneity_rows" in flag.text
+    assert not explained(X, heterogeneity_rows=4000).trust().of("few pairs")
+
+
+@pytest.mark.parametrize("rows", [2, 40])
+def test_of_few_rows_it_is_a_note(rows):
+    (flag,) = explained(normal(rows)).trust().of("few pairs")
+    assert flag.severity == "note"
+    assert f"pairs of {rows // 2}; 50" in flag.text
+
+
+def test_no_score_raises_neither():
+    X = normal(60)
+    X[:, 2] = X[:, 0]
+    assert not explained(X, heterogeneity_rows=0).trust().of("collinear")
+    additive = explained(X[:, :2], model=lambda X: X[:, 0] + X[:, 1])
+    assert not additive.trust().of("few pairs")  # a score of zero is exact
+    plot = sd.explain(product, X, 0, method=sd.MPlot(bins=3))
+    assert not plot.trust().of("few pairs")
+
+
+def test_checks_outlive_saving(tmp_path):
+    X = normal(60)
+    X[:, 2] = X[:, 0]
+    e = explained(X)
+    e.save(tmp_path / "e.npz")
+    assert sd.load(tmp_path / "e.npz").trust() == e.trust()
+    assert {"collinear", "few_pairs"} <= {f.code for f in e.trust()}
