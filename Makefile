@@ -51,7 +51,7 @@ $(VENV)/.torch: Makefile $(VENV)/.dev
 
 # ---------------------------------------------------------------------------- what it does
 
-demo: $(VENV)/.demo  ## explain two models of real data: report.html and figures (ARGS="--data my.csv --target price")
+demo: $(VENV)/.demo  ## explain two models of real data, and write report.html (ARGS="--data my.csv --target price")
 	@$(BIN)/skedasis demo $(ARGS)
 
 experiments: $(VENV)/.torch  ## repeat the papers' experiments, and write experiments/RESULTS.md (20 minutes; ARGS="--only rhale/")

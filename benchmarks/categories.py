@@ -125,7 +125,7 @@ class Levelled:
         feature = COLUMN if isinstance(X, pd.DataFrame) else X.shape[1] - 1
         return sd.explain(
             sd.prediction(model), X, feature, method=sd.ALE(order=order),
-            schema={feature: kind}, progress=False,
+            schema={feature: kind}, heterogeneity_rows=0, progress=False,
         )  # fmt: skip
 
     def pyale(self, model: Model, feature_type: str) -> pd.DataFrame:

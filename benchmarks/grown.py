@@ -90,8 +90,10 @@ class Grown:
         return counted
 
     def ours(self, method: Any) -> Any:
-        """Explain all features: loading, checks and binning are part of every call."""
-        return sd.explain(self.model, self.X, method=method, tree="force", progress=False)
+        """Explain all features, without a score, as peers do: loading, checks and binning are part of every call."""
+        return sd.explain(
+            self.model, self.X, method=method, tree="force", heterogeneity_rows=0, progress=False
+        )
 
     def importance(self) -> Any:
         """Permute each feature."""

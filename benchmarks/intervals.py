@@ -21,7 +21,7 @@ MEGABYTES = 100.0
 def intervals(bench: Bench) -> Iterator[Line]:
     """Measure times on two threads, what is allocated meanwhile, and a band of every effect."""
     X, model = bench.problem.rows, bench.problem.model
-    effects = sd.explain(model, X, method=sd.ALE(bins=BINS), progress=False)
+    effects = sd.explain(model, X, method=sd.ALE(bins=BINS), heterogeneity_rows=0, progress=False)
     work = f"{REPLICATES:,} replicates, {BINS} bins"
     for source, seconds in SECONDS.items():
         run = _bootstrap(effects, source)

@@ -63,7 +63,8 @@ def _skedasis(method: str, X: Any, keep: str) -> Any:
     import skedasis as sd
 
     how = {"ale": sd.ALE(bins=20), "pdp": sd.PDP(grid=50), "rhale": sd.RHALE()}[method]
-    return sd.explain(sd.prediction(arithmetic), X, method=how, keep=keep, progress=False)
+    q = sd.prediction(arithmetic)
+    return sd.explain(q, X, method=how, keep=keep, heterogeneity_rows=0, progress=False)
 
 
 def _effector(method: str, X: Any, keep: str) -> Any:

@@ -86,9 +86,11 @@ class Network:
                     self.module(part)
 
     def ours(self, method: Any, keep: str = "256MB") -> Any:
-        """Explain all features."""
+        """Explain all features, without the heterogeneity score: effector has none."""
         q = sd.prediction(self.module)
-        return sd.explain(q, self.rows, method=method, keep=keep, progress=False)
+        return sd.explain(
+            q, self.rows, method=method, keep=keep, heterogeneity_rows=0, progress=False
+        )
 
     @property
     def least(self) -> int:

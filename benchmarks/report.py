@@ -98,7 +98,12 @@ class Work:
         theirs = found.features[0]
         x, y = np.asarray(theirs.xs, dtype=float), np.asarray(theirs.y, dtype=float)
         effect = sd.explain(
-            self.model, self.rows, int(theirs.feature), method=sd.PDP(grid=x), progress=False
+            self.model,
+            self.rows,
+            int(theirs.feature),
+            method=sd.PDP(grid=x),
+            heterogeneity_rows=0,
+            progress=False,
         )
         return largest_difference(effect.value - effect.value.mean(), y - y.mean())
 

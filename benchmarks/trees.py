@@ -234,7 +234,7 @@ def _starts() -> dict[str, Callable[[], Any]]:
     """Return calls that need each kernel. What several need counts for the first of them."""
     boosted, deep = (grown_of(what, 1_000, 10, True) for what in ("LightGBM", "RandomForest, deep"))
     # All but the trees is called before: what is left is the compiler's.
-    sd.explain(lambda X: X[:, 0], boosted.X, method="ale", progress=False)
+    sd.explain(lambda X: X[:, 0], boosted.X, method="ale", heterogeneity_rows=0, progress=False)
     return {
         "ALE": lambda: boosted.ours(sd.ALE(bins=BINS)),
         "PDP, means": lambda: boosted.ours(sd.PDP(grid=POINTS, heterogeneity=False)),

@@ -130,13 +130,15 @@ def _schema(s: Setting) -> Any:
 
 
 def _ale(s: Setting, model: Any, X: pd.DataFrame) -> Any:
-    return sd.explain(model, X, s.features, method=sd.ALE(bins=s.grid), schema=_schema(s))
+    """Ask for no heterogeneity score, as the others give none."""
+    how = sd.ALE(bins=s.grid)
+    return sd.explain(model, X, s.features, method=how, schema=_schema(s), heterogeneity_rows=0)
 
 
 def _pdp(s: Setting, model: Any, X: pd.DataFrame) -> Any:
     """Ask for means alone, as the others give them."""
     how = sd.PDP(grid=s.grid + 1, heterogeneity=False)
-    return sd.explain(model, X, s.features, method=how, schema=_schema(s))
+    return sd.explain(model, X, s.features, method=how, schema=_schema(s), heterogeneity_rows=0)
 
 
 def _pyale(s: Setting, model: Any, X: pd.DataFrame) -> Any:

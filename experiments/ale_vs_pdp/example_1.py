@@ -94,7 +94,7 @@ def curves(f: str, X: ch.Floats, bins: Any = ch.INTERVALS) -> dict[tuple[str, in
         ("ALE", sd.ALE(bins=bins)),
         ("M-plot", sd.MPlot(bins=ch.INTERVALS)),
     ):
-        effects = sd.explain(FUNCTIONS[f], X, method=how)
+        effects = sd.explain(FUNCTIONS[f], X, method=how, heterogeneity_rows=0)
         for j in range(3):
             x, effect = np.sort(X[:, j]), effects[f"x{j}"]
             true = truth(f, method, j, x)
@@ -120,9 +120,9 @@ def shakiness(samples: int, sizes: tuple[int, ...]) -> Steps:
             X = ch.first(n, seed)
             line = np.mean(X[:, 1] * X[:, 2]) * (X[:, 0] - X[:, 0].mean())
             for rule, how in rules.items():
-                effect = sd.explain(ch.product, X, 0, method=how)
+                effect = sd.explain(ch.product, X, 0, method=how, heterogeneity_rows=0)
                 off = ch.rms(ch.at_rows(effect, X[:, 0]) - line) / ch.rms(line)
-                apart[rule].append((off, len(effect.x) - 1))
+                apart[rule].append((off, len(effect.bins)))
         found |= {(n, rule): tuple(np.mean(a, axis=0)) for rule, a in apart.items()}
     return found
 

@@ -40,7 +40,7 @@ def curves(X: ch.Floats) -> dict[tuple[str, int], Curve]:
         ("ALE", sd.ALE(bins=ch.INTERVALS)),
         ("M-plot", sd.MPlot(bins=ch.INTERVALS)),
     ):
-        effects = sd.explain(ch.additive, X, method=how)
+        effects = sd.explain(ch.additive, X, method=how, heterogeneity_rows=0)
         for j in range(3):
             x, effect = np.sort(X[:, j]), effects[f"x{j}"]
             true = SLOPES[method][j] * (x - x.mean())

@@ -40,7 +40,7 @@ def correlations(names: Sequence[str], values: Floats) -> Figure:
 
 
 def effects(fitted: Any, edge: float, rules: tuple[str, str]) -> Figure:
-    """Draw ICE, PDP and ALE over all flats; and over the large ones, with bins that find their own edges."""
+    """Draw ICE, PDP and ALE over all flats; and over the large ones, with equal bins."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9.6, 4.4), layout="constrained")

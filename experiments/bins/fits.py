@@ -71,7 +71,9 @@ def explained(x: Floats, d: Floats, scheme: sd.Optimal) -> sd.Effect:
         return np.stack([X[:, 1], np.zeros(len(X))], axis=1)
 
     quantity = sd.prediction(lambda X: X[:, 0], slope=slope)
-    return sd.explain(quantity, np.stack([x, d], axis=1), 0, method=sd.RHALE(bins=scheme))
+    return sd.explain(
+        quantity, np.stack([x, d], axis=1), 0, method=sd.RHALE(bins=scheme), heterogeneity_rows=0
+    )
 
 
 def chosen(x: Floats, d: Floats) -> dict[str, Bins]:

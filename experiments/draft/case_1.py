@@ -66,7 +66,7 @@ def explained(n: int, seed: int, bins: int = BINS, tilt: float = 0.0, se: str = 
     X = np.stack([x, 2 + tilt * x + rng.normal(size=n)], axis=1)
     edges = sd.Edges(np.linspace(0, 1, bins + 1), closed="left")
     method = sd.DALE(bins=edges, center="start", ddof=int(se == "quadrature"), accumulate_se=se)
-    return sd.explain(QUANTITY, X, 0, method=method)
+    return sd.explain(QUANTITY, X, 0, method=method, heterogeneity_rows=0)
 
 
 def trusted(n: int, runs: int) -> Trusted:

@@ -121,7 +121,7 @@ def judge(case: Case, runs: int = RUNS) -> Judged:
 def explained(case: Case, seed: int) -> sd.Effect:
     """Explain one draw."""
     X = np.stack(case.sample(ROWS, seed), axis=1)
-    return sd.explain(QUANTITY, X, 0, method=sd.RHALE(center="start"))
+    return sd.explain(QUANTITY, X, 0, method=sd.RHALE(center="start"), heterogeneity_rows=0)
 
 
 def eq6(effect: sd.Effect) -> float:

@@ -72,9 +72,12 @@ def _seen(seed: int, adam: bool) -> Seen:
     model = adam_process(X, y, 1000) if adam else process(X, y)
     entropy = sd.entropy(model)
     method = sd.PDP(grid=GRID, ice="all")
-    one, two = (sd.explain(entropy, X_test, f, method=method, progress=False) for f in (0, 1))
+    one, two = (
+        sd.explain(entropy, X_test, f, method=method, heterogeneity_rows=0, progress=False)
+        for f in (0, 1)
+    )
     # In its usual bins: slopes within the data, accumulated.
-    along = sd.explain(entropy, X_test, 0, method=sd.RHALE(), progress=False)
+    along = sd.explain(entropy, X_test, 0, method=sd.RHALE(), heterogeneity_rows=0, progress=False)
     both = diagnosis(model, X_test, y_test)
     return Seen(X_test, entropy.at(X_test), (one, two), both, along)
 

@@ -103,8 +103,8 @@ def run(quick: bool) -> Outcome:
 def _looked(model: Any, X: np.ndarray, y: np.ndarray, dependence: bool) -> Fitted:
     entropy = sd.entropy(model)
     method = sd.PDP(grid=AGES, ice="all")
-    pdp = sd.explain(entropy, X, AGE, method=method, progress=False)
-    rhale = sd.explain(entropy, X, AGE, method=sd.RHALE(), progress=False)
+    pdp = sd.explain(entropy, X, AGE, method=method, heterogeneity_rows=0, progress=False)
+    rhale = sd.explain(entropy, X, AGE, method=sd.RHALE(), heterogeneity_rows=0, progress=False)
     return Fitted(diagnosis(model, X, y, dependence=dependence), pdp, rhale)
 
 

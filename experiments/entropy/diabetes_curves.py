@@ -84,7 +84,14 @@ def _seen(model: Any, X: np.ndarray, y: np.ndarray) -> Seen:
             effects[feature, what] = sd.explain(
                 quantity, X, COLUMN[feature], method=method, progress=False, **given
             )
-    along = sd.explain(sd.entropy(model), X, COLUMN["plas"], method=sd.RHALE(), progress=False)
+    along = sd.explain(
+        sd.entropy(model),
+        X,
+        COLUMN["plas"],
+        method=sd.RHALE(),
+        heterogeneity_rows=0,
+        progress=False,
+    )
     return Seen(effects, along, y, X)
 
 

@@ -39,7 +39,9 @@ def crossing(X: np.ndarray) -> np.ndarray:
 def run(quick: bool) -> Outcome:
     """Draw the curves, and permute."""
     X = np.random.default_rng(0).uniform(-1, 1, size=(1000, 3))
-    effect = sd.explain(crossing, X, 1, method=sd.PDP(grid=GRID, ice="all"), progress=False)
+    effect = sd.explain(
+        crossing, X, 1, method=sd.PDP(grid=GRID, ice="all"), heterogeneity_rows=0, progress=False
+    )
     draws = range(2 if quick else 8)
     moved = [_moved(seed) for seed in draws]
     claims = [

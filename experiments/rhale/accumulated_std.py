@@ -31,7 +31,9 @@ def explained(sigma: float, end: float, bins: int, method: Any, points: int = 10
     x = np.repeat(np.linspace(-end, end, points), 2)
     X = np.stack([x, np.tile([-sigma, sigma], points)], axis=1)
     q = sd.prediction(lambda X: X[:, 0] * X[:, 1], slope=lambda X: X[:, ::-1])
-    return sd.explain(q, X, 0, method=method(bins=bins, center="start", ddof=0))
+    return sd.explain(
+        q, X, 0, method=method(bins=bins, center="start", ddof=0), heterogeneity_rows=0
+    )
 
 
 def at_the_right(method: Any, points: int) -> Floats:

@@ -62,14 +62,20 @@ class Found:
 
 def compared(network: Fitted, runs: int, seed: int) -> list[Found]:
     """Run the comparison for all features of one network."""
-    every = list(sd.explain(network.quantity, network.X, method=sd.DALE(bins=80)).values())
+    every = list(
+        sd.explain(
+            network.quantity, network.X, method=sd.DALE(bins=80), heterogeneity_rows=0
+        ).values()
+    )
     truths = [(Dense.of(e), e.bins.count.astype(float)) for e in every]
     rows: list[dict[Any, list[Any]]] = [{} for _ in NAMES]
     for run in range(runs):
         some = np.random.default_rng([seed, run]).choice(len(network.X), 1000, replace=False)
         method = sd.RHALE(bins=EQ13_BINS)
         for j, e in enumerate(
-            sd.explain(network.quantity, network.X[some], method=method).values()
+            sd.explain(
+                network.quantity, network.X[some], method=method, heterogeneity_rows=0
+            ).values()
         ):
             ways = {EQ13: e, OURS: e.rebin(RISK), **{k: e.rebin(sd.Uniform(k)) for k in COUNTS}}
             for name, one in ways.items():

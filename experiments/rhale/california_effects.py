@@ -45,7 +45,11 @@ def run(quick: bool) -> Outcome:
     """Fit networks, and explain each."""
     networks = [fitted(seed) for seed in range(1 if quick else 5)]
     explained = [
-        list(sd.explain(n.quantity, n.X, method=sd.RHALE(bins=EQ13, center="start")).values())
+        list(
+            sd.explain(
+                n.quantity, n.X, method=sd.RHALE(bins=EQ13, center="start"), heterogeneity_rows=0
+            ).values()
+        )
         for n in networks
     ]
     swept = [list(_pdp(n).values()) for n in networks]
@@ -75,7 +79,7 @@ def run(quick: bool) -> Outcome:
 
 def _pdp(network: Fitted) -> sd.Effects:
     method = sd.PDP(grid=20, ice=200, center="start")
-    return sd.explain(network.quantity, network.X[:_ROWS], method=method)
+    return sd.explain(network.quantity, network.X[:_ROWS], method=method, heterogeneity_rows=0)
 
 
 def _similar(e: sd.Effect, p: sd.Effect) -> tuple[float, float]:

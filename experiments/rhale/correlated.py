@@ -56,7 +56,9 @@ def swept(setting: Setting, X: Floats, j: int) -> sd.Effect:
     """Return PDP and ICE of a feature, 0 at the left end."""
     grid = np.linspace(*np.quantile(X[:, j], [0.01, 0.99]), 41)
     q = sd.prediction(setting.example.f, slope=setting.example.slope)
-    return sd.explain(q, X, j, method=sd.PDP(grid=grid, ice="all", center="start"))
+    return sd.explain(
+        q, X, j, method=sd.PDP(grid=grid, ice="all", center="start"), heterogeneity_rows=0
+    )
 
 
 def found(setting: Setting, j: int, seeds: int) -> Feature:

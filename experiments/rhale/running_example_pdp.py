@@ -29,7 +29,9 @@ SETTINGS = (
 def pdp_of(X: Floats) -> sd.Effect:
     """Return PDP and all ICE curves of x1, 0 at the left end."""
     q = sd.prediction(RUNNING.example.f, slope=RUNNING.example.slope)
-    return sd.explain(q, X, 0, method=sd.PDP(grid=GRID, ice="all", center="start"))
+    return sd.explain(
+        q, X, 0, method=sd.PDP(grid=GRID, ice="all", center="start"), heterogeneity_rows=0
+    )
 
 
 def papers_pdp(x: Floats) -> Floats:

@@ -52,11 +52,16 @@ class Setting:
         """Return the rows of one run."""
         return self.example.sample(self.rows, seed)
 
-    def explain(self, X: Floats, feature: int, bins: object = None) -> sd.Effect:
-        """Explain a feature from the function's slopes, on the paper's bins unless others are named; 0 at the left."""
+    def explain(
+        self, X: Floats, feature: int, bins: object = None, score_rows: int | None = 0
+    ) -> sd.Effect:
+        """Explain a feature from the function's slopes, on the paper's bins unless others are named; 0 at the left.
+
+        The heterogeneity score is no part of the papers: it is computed where its rows are asked for (None: all).
+        """
         q = sd.prediction(self.example.f, slope=self.example.slope)
         method = sd.RHALE(bins=self.bins if bins is None else bins, center="start")
-        return sd.explain(q, X, feature, method=method)
+        return sd.explain(q, X, feature, method=method, heterogeneity_rows=score_rows)
 
     def true_rise(self, feature: int, x: Floats) -> Floats:
         """Return the true effect, 0 at the first of the points."""

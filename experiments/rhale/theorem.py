@@ -52,7 +52,9 @@ def explained(z: Floats, d: Floats, bins: Any, **settings: Any) -> sd.Effect:
     q = sd.prediction(
         lambda X: X[:, 0], slope=lambda X: np.stack([X[:, 1], np.zeros(len(X))], axis=1)
     )
-    return sd.explain(q, np.stack([z, d], axis=1), 0, method=sd.RHALE(bins=bins, **settings))
+    return sd.explain(
+        q, np.stack([z, d], axis=1), 0, method=sd.RHALE(bins=bins, **settings), heterogeneity_rows=0
+    )
 
 
 def run(quick: bool) -> Outcome:

@@ -128,7 +128,7 @@ def _searched(seed: int) -> dict:
     binned = Binned(X[:, 0], CASE.slope(X)[:, 0])
     every = {p: total(binned.eq13, p) for p in partitions()}
     bins = sd.Optimal(max_bins=CELLS, alpha=ALPHA, min_points=LEAST)
-    effect = sd.explain(QUANTITY, X, 0, method=sd.RHALE(bins=bins))
+    effect = sd.explain(QUANTITY, X, 0, method=sd.RHALE(bins=bins), heterogeneity_rows=0)
     ours = tuple(int(np.argmin(np.abs(binned.edges - x))) for x in effect.x)
     return {
         "every": every,

@@ -69,15 +69,23 @@ def _explained(seed: int, runs: int) -> Explained:
     model = fitted(seed)
     X, quantity = model.X, model.quantity
     some = X[np.random.default_rng(seed).choice(len(X), SAMPLE, replace=False)]
-    effects = sd.explain(quantity, X, list(FEATURES), method=sd.UALE(bins=SCHEMES[fixed.PAPER]))
+    effects = sd.explain(
+        quantity, X, list(FEATURES), method=sd.UALE(bins=SCHEMES[fixed.PAPER]), heterogeneity_rows=0
+    )
     grid = {j: np.percentile(X[:, j], GRID) for j in FEATURES}
-    pdps = sd.explain(quantity, some, list(FEATURES), method=sd.PDP(grid=grid, ice="all"))
+    pdps = sd.explain(
+        quantity, some, list(FEATURES), method=sd.PDP(grid=grid, ice="all"), heterogeneity_rows=0
+    )
     steep = sd.explain(
-        quantity, some, list(FEATURES), method=sd.PDP(grid=grid, ice="all", derivative=True)
+        quantity,
+        some,
+        list(FEATURES),
+        method=sd.PDP(grid=grid, ice="all", derivative=True),
+        heterogeneity_rows=0,
     )
     losses = []
     for j in FEATURES:
-        truth = Dense.of(sd.explain(quantity, X, j, method=sd.DALE(bins=80)))
+        truth = Dense.of(sd.explain(quantity, X, j, method=sd.DALE(bins=80), heterogeneity_rows=0))
         losses.append(fixed.compared(lambda r: (quantity, _drawn(X, r)), j, truth, runs, SCHEMES))
     each = ([found[j] for j in FEATURES] for found in (effects, pdps, steep))
     return Explained(model, *each, losses)

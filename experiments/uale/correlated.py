@@ -67,10 +67,16 @@ def drawn(case: Correlated, feature: int, seed: int, *, grid: Floats = GRID) -> 
     paper = sd.UALE(bins=EQ13, center="start")
     return Draw(
         X,
-        sd.explain(quantity, X, feature, method=paper),
-        sd.explain(quantity, X, feature, method=sd.UALE(center="start")),
-        sd.explain(quantity, full, feature, method=paper),
-        sd.explain(quantity, X, feature, method=sd.PDP(grid=grid, ice="all", center="start")),
+        sd.explain(quantity, X, feature, method=paper, heterogeneity_rows=0),
+        sd.explain(quantity, X, feature, method=sd.UALE(center="start"), heterogeneity_rows=0),
+        sd.explain(quantity, full, feature, method=paper, heterogeneity_rows=0),
+        sd.explain(
+            quantity,
+            X,
+            feature,
+            method=sd.PDP(grid=grid, ice="all", center="start"),
+            heterogeneity_rows=0,
+        ),
     )
 
 

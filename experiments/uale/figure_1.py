@@ -39,8 +39,12 @@ def rows(seed: int, n: int = ROWS) -> Floats:
 def explained(X: Floats) -> dict[str, sd.Effect]:
     """Return the paper's effect, and the library's own, both anchored at the left end."""
     return {
-        "UALE, Eq. 13": sd.explain(QUANTITY, X, 0, method=sd.UALE(bins=EQ13, center="start")),
-        "UALE, bins by risk": sd.explain(QUANTITY, X, 0, method=sd.UALE(center="start")),
+        "UALE, Eq. 13": sd.explain(
+            QUANTITY, X, 0, method=sd.UALE(bins=EQ13, center="start"), heterogeneity_rows=0
+        ),
+        "UALE, bins by risk": sd.explain(
+            QUANTITY, X, 0, method=sd.UALE(center="start"), heterogeneity_rows=0
+        ),
     }
 
 
@@ -133,8 +137,10 @@ def _reading() -> Claim:
         ),
     )
     fixed = sd.UALE(bins=sd.Uniform(40), center="start")
-    one = sd.explain(QUANTITY, X, 0, method=fixed)
-    other = sd.explain(mirrored, np.stack([1 - X[:, 0], X[:, 1]], axis=1), 0, method=fixed)
+    one = sd.explain(QUANTITY, X, 0, method=fixed, heterogeneity_rows=0)
+    other = sd.explain(
+        mirrored, np.stack([1 - X[:, 0], X[:, 1]], axis=1), 0, method=fixed, heterogeneity_rows=0
+    )
     pair = [float(np.interp(at, e.x, e.heterogeneity)) for e, at in ((one, 0.1), (other, 0.9))]
     local = float(np.interp(0.1, (one.bins.left + one.bins.right) / 2, one.bins.std))
     numbers = (

@@ -110,9 +110,9 @@ def compared(
         quantity, X = draw(run)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", sd.BinningWarning)
-            effect = sd.explain(quantity, X, feature, method=sd.UALE())
+            effect = sd.explain(quantity, X, feature, method=sd.UALE(), heterogeneity_rows=0)
             found = {name: effect.rebin(bins) for name, bins in chosen.items()}
-            found[OWN] = sd.explain(quantity, X, feature)
+            found[OWN] = sd.explain(quantity, X, feature, heterogeneity_rows=0)
         for name, one in (*found.items(), *((k, effect.rebin(sd.Uniform(k))) for k in EQUAL)):
             losses[name].append(Losses.of(one, truth))
             over[name].append(integrated(one, truth))

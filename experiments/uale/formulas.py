@@ -54,7 +54,7 @@ def run(quick: bool) -> Outcome:
 def in_one_bin(x: Floats, d: Floats, ddof: int) -> sd.Effect:
     """Explain rows at x whose slopes are d, with one bin over (0, 1)."""
     method = sd.UALE(bins=sd.Edges([0.0, 1.0]), ddof=ddof)
-    return sd.explain(QUANTITY, np.stack([x, d], axis=1), 0, method=method)
+    return sd.explain(QUANTITY, np.stack([x, d], axis=1), 0, method=method, heterogeneity_rows=0)
 
 
 def variances(draws: int) -> tuple[Floats, Floats, Floats]:
@@ -187,6 +187,7 @@ def _accumulates(growth: dict[int, tuple[float, float, float]]) -> Claim:
         np.stack([x, x * rng.normal(size=len(x))], axis=1),
         0,
         method=sd.UALE(bins=sd.Uniform(1)),
+        heterogeneity_rows=0,
     )
     numbers = (
         f"Where sigma(z) = z it accumulates to 0.5 over (0, 1); Eq. 9 gives {growth[1][1]:.3f} with one bin (the "

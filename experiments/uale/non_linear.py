@@ -74,7 +74,7 @@ def _narrow(found: fixed.Compared) -> Claim:
 
 def _drawn(found: fixed.Compared) -> Picture:
     X = CASE.sample(ROWS, 0)
-    shown = sd.explain(QUANTITY, X, 0, method=sd.UALE(center="start"))
+    shown = sd.explain(QUANTITY, X, 0, method=sd.UALE(center="start"), heterogeneity_rows=0)
     figure = fixed.sheet(found, shown, X[:, 0], lambda x: 9 * x, RUNS)
     caption = (
         "UALE's Fig. 6: the bins of one run, and the losses of equal bins (grey: two standard errors) and of chosen "

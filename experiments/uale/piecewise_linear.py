@@ -58,7 +58,10 @@ def _slope(x: Floats) -> Floats:
 
 def _effects() -> list[tuple[Floats, sd.Effect]]:
     samples = [CASE.sample(ROWS, run) for run in range(RUNS)]
-    return [(X, sd.explain(QUANTITY, X, 0, method=sd.UALE(center="start"))) for X in samples]
+    return [
+        (X, sd.explain(QUANTITY, X, 0, method=sd.UALE(center="start"), heterogeneity_rows=0))
+        for X in samples
+    ]
 
 
 def _separated() -> Claim:

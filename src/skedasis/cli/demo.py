@@ -19,7 +19,7 @@ EXAMPLES = """Examples
 
 \b
 skedasis demo
-    two models of scikit-learn's diabetes data, in the folder skedasis-demo
+    two models of bicycle rentals, if that file is at hand, else of scikit-learn's breast cancer data
 skedasis demo --data houses.csv --target price --sample 150 --out houses-demo
     of your own data
 skedasis demo --data houses.csv --target sold --class yes --seed 1

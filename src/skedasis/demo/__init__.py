@@ -3,7 +3,7 @@
 One model is piecewise constant and one is smooth, so that both kinds of local effects are seen. Where they agree, the
 data may be speaking; where they do not, a model is.
 
-`problem` reads and tidies the data, `models` fits, `run` tells.
+`problem` reads and tidies the data, `models` fits, `findings` says what came out, `run` does it all.
 """
 
 from __future__ import annotations

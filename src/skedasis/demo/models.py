@@ -75,16 +75,19 @@ def _models(problem: Problem, rows: int, seed: int) -> dict[str, Any]:
     classes = problem.class_ is not None
     boosting: Any = HistGradientBoostingClassifier if classes else HistGradientBoostingRegressor
     network: Any = MLPClassifier if classes else MLPRegressor
-    trees = boosting(
-        learning_rate=0.08, max_leaf_nodes=8, max_iter=150, early_stopping=True, random_state=seed
-    )
     many = rows >= 2000
+    size = (
+        {"max_leaf_nodes": 16, "max_iter": 250} if many else {"max_leaf_nodes": 8, "max_iter": 150}
+    )
+    trees = boosting(
+        learning_rate=0.15 if many else 0.08, early_stopping=True, random_state=seed, **size
+    )
     neural = network(
         hidden_layer_sizes=(32, 32),
         activation="tanh",
         alpha=2.0 * min(1.0, 500 / rows),
         learning_rate_init=0.005,
-        max_iter=100,
+        max_iter=40 if many else 100,
         early_stopping=many,
         random_state=seed,
     )
@@ -137,9 +140,9 @@ def _quality(model: Any, problem: Problem, train: NDArray[Any], test: NDArray[An
     fitted = model.score(problem.table.take(train).data, y[train])
     held = model.score(problem.table.take(test).data, y[test])
     if problem.class_ is None:
-        return f"R² {held:.2f} on {len(test):,} rows held out ({fitted:.2f} on those it was fitted on)."
+        return f"R² {held:.2f} on {len(test):,} held-out rows ({fitted:.2f} on the rows that it was fitted on)."
     usual = np.unique(y[test], return_counts=True)[1].max() / len(test)
     return (
-        f"accuracy {held:.2f} on {len(test):,} rows held out ({fitted:.2f} on those it was fitted on; "
+        f"accuracy {held:.2f} on {len(test):,} held-out rows ({fitted:.2f} on the rows that it was fitted on; "
         f"{usual:.2f} by always saying the most frequent class)."
     )

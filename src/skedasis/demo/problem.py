@@ -1,7 +1,8 @@
-"""What the demonstration learns from: bundled data, or a user's file with all that such files hold."""
+"""What the demonstration learns from: rented bicycles, bundled data, or a user's file with all that such files hold."""
 
 from __future__ import annotations
 
+import importlib.util
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from skedasis.data.files import Table, read_table
 from skedasis.data.schema import Feature
-from skedasis.datasets import load_diabetes
+from skedasis.datasets import load
 from skedasis.errors import DataError, explained
 from skedasis.typing import Bools
 
@@ -44,8 +45,8 @@ class Problem:
     units : mapping of str to str
     said : tuple of str
         What was done to the data, to be told.
-    codes : tuple of str
-        Features whose numbers are names: models take them as they are, but they have no slopes.
+    source : str
+        What the data are, for a line of text.
     """
 
     table: Table
@@ -55,27 +56,78 @@ class Problem:
     class_: str | None = None
     units: Mapping[str, str] | None = None
     said: tuple[str, ...] = ()
-    codes: tuple[str, ...] = ()
+    source: str = ""
 
     @property
     def schema(self) -> dict[Any, Feature]:
-        """Return names, units and codes, as `skedasis.explain` takes them."""
+        """Return names and units, as `skedasis.explain` takes them."""
         units = self.units or {}
-        told = {*units, *self.codes}
-        names = [n for n in self.table.names if n in told or not self.table.is_frame]
+        names = [n for n in self.table.names if n in units or not self.table.is_frame]
         key = (lambda n: n) if self.table.is_frame else self.table.place
-        return {
-            key(n): Feature(n, "nominal" if n in self.codes else "continuous", units.get(n))
-            for n in names
-        }
+        return {key(n): Feature(n, "continuous", units.get(n)) for n in names}
 
 
-def bundled() -> Problem:
-    """Return scikit-learn's diabetes data, in the units of measurement."""
-    found = load_diabetes()
+def usual() -> Problem:
+    """Return the data of the demonstration: rented bicycles where they are at hand, else bundled data.
+
+    Nothing is downloaded.
+    """
+    try:
+        return rentals()
+    except DataError:
+        return tumours()
+
+
+def rentals() -> Problem:
+    """Return the bicycles that were rented in each hour of two years.
+
+    Raises
+    ------
+    DataError
+        Where `skedasis.datasets` finds no such file.
+    """
+    found = load("bike_sharing_hour", download=False)
     table = Table(found.X, found.feature_names)
+    table = table.select([n for n in table.names if n != "atemp"])
+    said = (
+        "Chosen because models predict it well, and the hour means another thing on working days.",
+        "Column atemp was left out: it is nearly a copy of temp.",
+    )
+    units = {"hr": "h", "rentals": "bicycles/h"}
+    source = "Bicycle rentals by the hour in Washington (UCI data set 275)"
     y = np.asarray(found.y, float)
-    return Problem(table, y, found.target, units=found.units, codes=("sex",))
+    return Problem(table, y, "rentals", units=units, said=said, source=source)
+
+
+def tumours() -> Problem:
+    """Return scikit-learn's breast cancer data: the nuclei's largest values, without copies of the radius."""
+    from sklearn.datasets import load_breast_cancer
+
+    raw: Any = load_breast_cancer()
+    places = {
+        str(name).removeprefix("worst "): j
+        for j, name in enumerate(raw.feature_names)
+        if str(name).startswith("worst ") and str(name) not in ("worst perimeter", "worst area")
+    }
+    values = np.asarray(raw.data, float)[:, list(places.values())]
+    y = np.asarray(raw.target_names)[raw.target].astype(str)
+    said = (
+        "Chosen because models predict them well; those of scikit-learn's diabetes data have an R² below 0.5.",
+        "Features are the largest values among a tumour's cell nuclei, but for two near copies of the radius.",
+        "With bike_sharing_hour.csv in the folder that SKEDASIS_DATA names, rented bicycles are explained instead.",
+    )
+    source = "scikit-learn's breast cancer data"
+    table = Table(_framed(values, tuple(places)), tuple(places))
+    return Problem(table, y, "diagnosis", class_="malignant", said=said, source=source)
+
+
+def _framed(values: NDArray[Any], names: tuple[str, ...]) -> Any:
+    """Return a data frame where pandas is installed, else the array."""
+    if importlib.util.find_spec("pandas") is None:
+        return values
+    import pandas as pd
+
+    return pd.DataFrame(values, columns=list(names))
 
 
 def own(path: str | Path, target: str | None, class_: str | None) -> Problem:
@@ -109,7 +161,13 @@ def own(path: str | Path, target: str | None, class_: str | None) -> Problem:
             )
         )
     return Problem(
-        table.select(kept), y, target, tuple(nominal), explained_class, said=(*said, *reasons)
+        table.select(kept),
+        y,
+        target,
+        tuple(nominal),
+        explained_class,
+        said=(*said, *reasons),
+        source=str(path),
     )
 
 

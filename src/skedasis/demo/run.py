@@ -1,4 +1,4 @@
-"""The demonstration from end to end, and what it says in a shell."""
+"""The demonstration from end to end, and what it prints."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import contextlib
 import importlib
 import importlib.util
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from skedasis.demo.findings import ranking, sentences, shown
 from skedasis.demo.models import Fitted, fit
-from skedasis.demo.problem import Problem, bundled, own
+from skedasis.demo.problem import Problem, own, usual
 from skedasis.errors import DataError, explained
 from skedasis.report.build import Report, write
 from skedasis.report.numbers import count
 from skedasis.report.story import Story, gather
-from skedasis.report.terminal import ranking
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -46,7 +46,8 @@ def demo(
     Parameters
     ----------
     data : str or Path, optional
-        A CSV or Parquet file; by default scikit-learn's diabetes data.
+        A CSV or Parquet file; by default bicycle rentals, if ``bike_sharing_hour.csv`` is at hand (see
+        `skedasis.datasets.load`), else scikit-learn's breast cancer data.
     target : str, optional
         The column to learn, where `data` is given.
     out : str or Path
@@ -75,19 +76,18 @@ def demo(
     started = time.perf_counter()
     _check(data, target, out, rows)
     console = console or Console()
-    problem = bundled() if data is None else own(data, target, class_)
-    _introduce(console, problem, data)
+    problem = usual() if data is None else own(data, target, class_)
+    _introduce(console, problem)
     with _threads(len(problem.table)):
         models: list[Fitted] = []
         for fitted in fit(problem, seed):
             _say(console, f"{fitted.name}: {fitted.quality}")
             models.append(fitted)
         story = _explain(problem, models, rows, seed, progress)
-        for told in story.told:
-            console.print()
-            console.print(ranking(told))
+        _results(console, story)
         folder = Path(out)
-        report = write(story, folder / "report.html", figures=folder / "figures", progress=progress)
+        report = write(story, folder / "report.html", progress=progress)
+        report = replace(report, figures=tuple(_drawn(story, folder / "figures")))
     _conclude(console, report, time.perf_counter() - started)
     return report
 
@@ -145,26 +145,48 @@ def _explain(
     return replace(story, remarks=said)
 
 
+def _drawn(story: Story, folder: Path) -> Iterator[Path]:
+    """Draw all features of the first model in a figure, and those that `sentences` is about.
+
+    The page has all others: a file takes half a second.
+    """
+    from skedasis.report import pictures
+
+    folder.mkdir(parents=True, exist_ok=True)
+    first = story.told[0]
+    drawn = [pictures.of_all(first), *(pictures.of_rhale(first, name) for name in shown(first))]
+    for picture in drawn:
+        path = folder / f"{pictures.file_name(first.name, picture.name)}.png"
+        path.write_bytes(picture.png)
+        yield path
+
+
 # -------------------------------------------------------------------------------------- the shell
 
 
-def _introduce(console: Console, problem: Problem, data: str | Path | None) -> None:
-    where = "scikit-learn's diabetes data" if data is None else str(data)
+def _introduce(console: Console, problem: Problem) -> None:
     aim = problem.target if problem.class_ is None else f"{problem.target} = {problem.class_}"
     size = f"{len(problem.table):,} rows, {count(len(problem.table.names), 'feature')}"
-    _say(console, f"{where}: {size}, to predict {aim}")
+    _say(console, f"{problem.source}: {size}, to predict {aim}")
     for sentence in problem.said:
         _say(console, f"  {sentence}", "dim")
     if len(problem.table) > PATIENCE:
         _say(console, "  This takes a while; --rows 20000 explains on a sample.", "dim")
 
 
+def _results(console: Console, story: Story) -> None:
+    console.print()
+    console.print(ranking(story.told))
+    for sentence in sentences(story.told):
+        console.print(sentence, markup=False, highlight=False)
+
+
 def _conclude(console: Console, report: Report, seconds: float) -> None:
     console.print()
-    _say(console, f"page     {report.path}")
+    _say(console, f"All features, with curves, bins and warnings: {report.path}")
     if report.figures:
-        _say(console, f"figures  {report.figures[0].parent} ({len(report.figures)} PNG)")
-    _say(console, f"done in {seconds:.0f} s", "dim")
+        _say(console, f"{len(report.figures)} figures: {report.figures[0].parent}")
+    _say(console, f"This took {seconds:.0f} s.", "dim")
 
 
 def _say(console: Console, text: str, style: str = "") -> None:

@@ -1,0 +1,61 @@
+"""What the heterogeneity score costs: RHALE of all features with it beside the same without; beside nobody.
+
+Of walked trees the score needs no model row, of called models at most 10,000 a feature and once for the rows' own
+values. RHALE of a forest chooses its bins with the score, so both runs may read the same curve in other bins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+import skedasis as sd
+from benchmarks.bench import Bench
+from benchmarks.grown import Grown, grown_of
+from benchmarks.lines import Alone, Line
+from benchmarks.timing import once
+
+WORST = 1.5
+"""How many times as long RHALE with the score may take as without."""
+
+
+def scores(bench: Bench) -> Iterator[Line]:
+    """Measure boosted trees, walked and called."""
+    quick, n, d = bench.settings.quick, bench.settings.n, bench.settings.d
+    grown = grown_of("LightGBM", 1_000 if quick else n, d, quick)
+    yield from _beside(bench, grown, "force", "walked")
+    # Called, a model takes seconds for as many rows: a tenth of them shows the ratio.
+    few = grown_of("LightGBM", 1_000 if quick else n // 10, d, quick)
+    yield from _beside(bench, few, "off", "called")
+
+
+def _beside(bench: Bench, grown: Grown, tree: Any, how: str) -> Iterator[Alone]:
+    """Let both take turns; with the score, the same curves."""
+
+    def explained(rows: int) -> Any:
+        return sd.explain(
+            grown.model, grown.X, method=sd.RHALE(), tree=tree, heterogeneity_rows=rows,
+            progress=False,
+        )  # fmt: skip
+
+    once(lambda: explained(100))  # kernels are compiled, or read
+    runs = {"without": lambda: explained(0), "with": lambda: explained(10_000)}
+    with grown.counting():
+        t, got = bench.run({name: grown.named(name, run) for name, run in runs.items()})
+    same = all(
+        np.array_equal(got["with"][j].value, got["without"][j].value) for j in grown.features
+    )
+    known = all(np.isfinite(got["with"][j].heterogeneity_score) for j in grown.features)
+    n, d = grown.X.shape
+    work, trees = f"RHALE, {how}", f"{grown.what}, {d} features"
+    yield Alone(
+        "scores", f"{work}, without the score", n, t["without"], grown.asked["without"], note=trees
+    )
+    ratio = t["with"].cpu / t["without"].cpu
+    yield Alone(
+        "scores", f"{work}, with the score", n, t["with"], grown.asked["with"],
+        round(WORST * t["without"].wall, 3), f"{ratio:.2f} times the processor time; wanted: {WORST} times",
+        same and known,
+    )  # fmt: skip

@@ -1,0 +1,146 @@
+"""What the demonstration prints of its results: a table of both models, and a few sentences."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.markup import escape
+from rich.table import Table as Lines
+
+from skedasis.report.numbers import NOISE, beside, listed, number
+from skedasis.report.story import Told
+
+if TYPE_CHECKING:
+    from skedasis.results.effect import Effect
+
+MOST = 8
+"""Features in the table: of more, the others are on the page."""
+_ALIKE = 0.25
+"""Below such a share of its importance a score leaves the average true of nearly every row."""
+_HIDDEN = 0.2
+"""An effect that hides more than it shows is spoken of if its score is such a share of the largest importance."""
+
+
+def ranking(told: Sequence[Told]) -> Lines:
+    """Return importance and heterogeneity score of each feature, of all models side by side.
+
+    Parameters
+    ----------
+    told : sequence of Told
+        Rows are in the order of the first one's importances, or scores where these are larger.
+    """
+    first = told[0]
+    order = sorted(first.rhale, key=lambda name: -_size(first.rhale[name]))
+    table = Lines(
+        title=escape(f"Effects on {first.axis}"),
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+        pad_edge=False,
+        caption=None if len(order) <= MOST else f"and {len(order) - MOST} more on the page",
+        caption_justify="left",
+    )
+    table.add_column("feature", overflow="fold")
+    for one in told:
+        table.add_column(escape(f"{one.name}\nimportance"), justify="right")
+        table.add_column("\nheterogeneity", justify="right")
+    for name in order[:MOST]:
+        cells: list[str] = []
+        for one in told:
+            effect = one.rhale[name]
+            score, importance = effect.heterogeneity_score, effect.importance
+            cells += [beside(importance, score), beside(score, importance)]
+        table.add_row(escape(name), *cells)
+    return table
+
+
+def sentences(told: Sequence[Told]) -> list[str]:
+    """Say what the first model's effects show, and whether the other ones show the same.
+
+    Importance is the standard deviation of an average effect over the rows, the heterogeneity score that of what swaps
+    of the feature's values change beyond it; both are in the unit of the quantity.
+    """
+    first = told[0]
+    top, hidden = most_important(first), most_hidden(first)
+    if top is None:
+        return [f"No feature changes {first.quantity} on average."]
+    text = f"{top} has the largest average effect: {_numbers(first, top)}. {_compared(first, top)}"
+    said = [text + _partner(first, top)]
+    if hidden is not None and hidden != top:
+        text = f"{hidden} is where the average misleads most: {_numbers(first, hidden)}. "
+        said.append(text + "What it does depends on the row." + _partner(first, hidden))
+    same = [one for one in told[1:] if most_important(one) == top and most_hidden(one) == hidden]
+    if same:
+        names = listed([one.name for one in same])
+        about = top if hidden in (None, top) else f"{top} and {hidden}"
+        said.append(
+            f"The {names} says the same of {about}: as models of different kinds agree, it is likely in the data."
+        )
+    return said
+
+
+def shown(told: Told) -> list[str]:
+    """Return the features that `sentences` speaks of, each once."""
+    return [n for n in dict.fromkeys([most_important(told), most_hidden(told)]) if n is not None]
+
+
+def most_important(told: Told) -> str | None:
+    """Return the feature with the largest importance; None if none is above 0."""
+    name = max(told.rhale, key=lambda n: told.rhale[n].importance)
+    return name if told.rhale[name].importance > 0 else None
+
+
+def most_hidden(told: Told) -> str | None:
+    """Return the feature with the largest score among those whose score is above their importance.
+
+    None where no such score is a fifth of the largest importance.
+    """
+    least = _HIDDEN * max(e.importance for e in told.rhale.values())
+    some = [n for n, e in told.rhale.items() if e.heterogeneity_score > max(e.importance, least)]
+    return max(some, key=lambda n: told.rhale[n].heterogeneity_score, default=None)
+
+
+def _size(effect: Effect) -> float:
+    score = effect.heterogeneity_score
+    return effect.importance if math.isnan(score) else max(effect.importance, score)
+
+
+def _numbers(told: Told, name: str) -> str:
+    effect = told.rhale[name]
+    unit = _unit(told)
+    score, importance = effect.heterogeneity_score, effect.importance
+    return (
+        f"importance {beside(importance, score)}, heterogeneity {beside(score, importance)}"
+        f"{' ' + unit if unit else ''}"
+    )
+
+
+def _compared(told: Told, name: str) -> str:
+    """Say what the score of the feature with the largest importance means."""
+    effect = told.rhale[name]
+    ratio = effect.heterogeneity_score / effect.importance
+    if not ratio > NOISE:
+        return "It is the same for all rows."
+    if ratio < _ALIKE:
+        return "It holds for nearly every row."
+    if ratio < 1:
+        return f"What it does differs between rows, by {ratio:.0%} of that."
+    return "What it does differs between rows by more than that."
+
+
+def _partner(told: Told, name: str) -> str:
+    """Say with which feature it interacts most strongly, where its pairs were looked at."""
+    for one in told.together.strengths:
+        if name in one.features and one.strength > 0:
+            other = one.features[one.features[0] == name]
+            return f" It interacts most with {other} (interaction strength {number(one.strength)})."
+    return ""
+
+
+def _unit(told: Told) -> str:
+    effect = next(iter(told.rhale.values()))
+    return effect.about.unit or ""
