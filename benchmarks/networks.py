@@ -98,9 +98,9 @@ class Network:
         return max(2, -(-self.n // 20))
 
     def rhale(self, keep: str = "256MB") -> Any:
-        """RHALE with the search that effector is given."""
+        """RHALE with the search that effector is given, and slopes whatever their check says: effector has none."""
         bins = sd.Optimal(max_bins=BINS, alpha=ALPHA, min_points=self.least)
-        return self.ours(sd.RHALE(bins=bins), keep)
+        return self.ours(sd.RHALE(bins=bins, local_effects="slopes"), keep)
 
     def effector_rhale(self, slopes: bool = True) -> list[dict[str, Any]]:
         """RHALE with slopes by torch, or by effector's own differences."""
