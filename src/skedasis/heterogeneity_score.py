@@ -149,11 +149,15 @@ def score_rows(
         weights = None
     drawn = uniform(row_hashes(row_id, random_state, "score: rows"))
     keys = drawn if weights is None else -np.log1p(-drawn) / weights
-    order = np.argsort(keys, kind="stable")
     exact = limit is None or n <= limit
+    # Only the smallest are sorted; the last of them is the smallest key that is left out.
+    smallest = (
+        np.arange(n) if limit is None or n <= limit else np.argpartition(keys, limit)[: limit + 1]
+    )
+    order = smallest[np.argsort(keys[smallest], kind="stable")]
     if not exact:
-        left_out = keys[order[limit]]
-        order = order[:limit]
+        left_out = keys[order[-1]]
+        order = order[:-1]
         if weights is not None:
             weights = weights / -np.expm1(-weights * left_out)
     noise = ndtri(uniform(row_hashes(row_id[order], random_state, "score: pairs")))

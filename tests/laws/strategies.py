@@ -287,14 +287,22 @@ def tolerance(way):
     return DIFFERENCED if way.local == "differences" else EXACT
 
 
+def has_few_values(case):
+    """Return whether the first feature has few values (DESIGN 4.1)."""
+    values = len(np.unique(case.X[:, 0]))
+    rows = len(case.X) if case.weights is None else case.weights.sum()
+    return values <= 13 or (values <= 64 and rows >= 10 * values)
+
+
 def sizes(e):
     """Return what rounding errors are proportional to: of the slopes, and of the curve."""
     if e.spec.local == "values":  # of an M-plot the bins hold the quantity itself
         size = np.abs(e.rows.effect).max()
         return size, size
-    if e.rows is not None and e.rows.effect is not None and len(e.rows):
-        slope = np.abs(e.rows.effect).max()
-        return slope, slope * (e.x[-1] - e.x[0])
+    if e.rows is not None and e.rows.local is not None and len(e.rows):
+        slope = np.nanmax(np.abs(e.rows.local), initial=0.0)
+        rises = np.nanmax(np.abs(e.rows.effect), initial=0.0) if e.values is not None else 0.0
+        return slope, max(slope * (e.x[-1] - e.x[0]), rises * len(e.x))
     parts = [np.abs(e.value).max(), np.nanmax(e.heterogeneity, initial=0.0)]
     if e.curves is not None:
         parts.append(np.abs(e.curves.value).max())

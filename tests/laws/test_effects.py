@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import assume
 from hypothesis import strategies as st
 
 import skedasis as sd
@@ -26,6 +27,7 @@ from tests.laws.strategies import (
     cases,
     changed,
     effects_of,
+    has_few_values,
     law,
     means_of_x,
     near,
@@ -484,6 +486,8 @@ def test_rebinning_is_explaining_anew(scheme, local, case):
         return case.model(X)
 
     slope = case.model.slope if local == "slopes" else None
+    # Differences of a feature with few values belong to these, or to the edges that were asked for.
+    assume(slope is not None or not has_few_values(case))
     quantity = sd.prediction(counted, slope=slope)
     options = {"weights": case.weights, "progress": False}
     for method, first in itertools.product((sd.RHALE, sd.DALE, sd.UALE), (sd.Uniform(3),)):
@@ -516,8 +520,12 @@ def test_edges_may_be_rebinned_to_unions_of_cells(case):
         e = sd.explain(case.model, case.X, 0, method=method, weights=case.weights)
         some = e.x[np.unique([0, len(e.x) // 3, len(e.x) // 2, len(e.x) - 1])]
         coarse = e.rebin(sd.Edges(some, closed=e.spec.closed))
-        np.testing.assert_array_equal(coarse.x, some)
-        near(coarse.value, e(some), EXACT * sizes(e)[1], "value")
+        if method.name == "ALE":
+            np.testing.assert_array_equal(coarse.x, some)
+        else:  # read in other bins, the curve stays on all cells
+            np.testing.assert_array_equal(coarse.x, e.x)
+            np.testing.assert_array_equal(np.append(coarse.bins.left, coarse.bins.right[-1]), some)
+        near(coarse(some), e(some), EXACT * sizes(e)[1], "value")
         near(
             coarse.bins.effect,
             np.diff(e(some)) / np.diff(some),
@@ -525,7 +533,7 @@ def test_edges_may_be_rebinned_to_unions_of_cells(case):
             "mean slopes",
         )
         between = (e.cells.edges[1] + e.cells.edges[2]) / 2
-        with pytest.raises(sd.UnsupportedError, match="cut its cells"):
+        with pytest.raises(sd.UnsupportedError, match="its cells"):
             e.rebin(sd.Edges([e.x[0], between, e.x[-1]]))
 
 

@@ -272,7 +272,6 @@ def same(got: Any, want: Any, tol: float = EXACT, size: float | None = None) -> 
         # A standard deviation of rounding errors is as large as they are, not smaller.
         _close(one, other, ("heterogeneity",), 10 * tol * size)
         if isinstance(one, Effect):
-            _close(one, other, ("score",), 10 * tol * size)
             _same_effect(one, other, tol, size)
 
 

@@ -93,7 +93,7 @@ def test_effector_finds_nothing_in_trees():
     for model in (forest, forest.predict, lambda X: 1 + forest.predict(X)):
         e = sd.explain(model, X, 0, method=sd.RHALE())
         assert rise(e) == pytest.approx(10, rel=0.05)
-        assert "steps" in e.provenance["local_effects"]
+        assert "piecewise constant" in e.provenance["local_effects"]
         with refused(sd.UnsupportedError, "DALE", "without derivatives"):
             sd.explain(model, X, 0, method=sd.DALE())
 
