@@ -154,7 +154,8 @@ def test_no_value_of_a_row_is_on_a_page_without_rows(tmp_path):
         text = html.unescape(page_of(done)).replace(",", "")
         shown = set(re.findall(r"(?<![\d.])\d{6}(?![\d.])", text))
         kept = {f"{p:.0f}" for e in done.effects["function"]["RHALE"].values() for p in e.x}
-        kept |= {f"{p:.0f}" for e in done.effects["function"]["ALE"].values() for p in e.x}
+        for method in ("ALE", "PDP"):
+            kept |= {f"{p:.0f}" for e in done.effects["function"][method].values() for p in e.x}
         return (shown & secret) - kept, page_of(done)
 
     hidden, bare = found(rows=False)

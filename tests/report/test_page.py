@@ -132,7 +132,7 @@ def test_pairs_are_there_with_their_strengths(page, story):
     together = story.told[0].together
     assert together.strengths[0].features == ("x0", "x1")
     assert page.html.count('<div class="surface">') == len(together.surfaces)
-    table = page.html.split("Strength of each computed pair")[1].split("</table>")[0]
+    table = page.html.split("Interaction strength of each computed pair")[1].split("</table>")[0]
     assert table.count("<tr>") == 1 + len(together.strengths)
 
 

@@ -35,7 +35,7 @@ def test_two_nominal_features_do_not_cost_the_other_pairs_theirs(homes, tmp_path
     assert (
         "1 pair of nominal features left out because these have no order; 2 pairs computed" in words
     )
-    strongest = sd.explain(price, homes, ("area", "district")).strength()
+    strongest = sd.explain(price, homes, ("area", "district")).interaction_strength()
     assert f"{strongest:.3g}" in words
 
 

@@ -178,7 +178,7 @@ def numbers_in(value, found, seen):
         found.append(value)
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
         for f in dataclasses.fields(value):
-            axis = f.name in ("left", "right", "edges", "points", "values", "provenance", "moments")
+            axis = f.name in ("low", "high", "edges", "points", "values", "provenance", "moments")
             axis |= f.name == "x" and isinstance(value, sd.Effect | sd.Surface)
             if not axis:
                 numbers_in(getattr(value, f.name), found, seen)

@@ -127,7 +127,7 @@ def _framed(values: NDArray[Any], names: tuple[str, ...]) -> Any:
         return values
     import pandas as pd
 
-    return pd.DataFrame(values, columns=list(names))
+    return pd.DataFrame(values, columns=pd.Index(names))
 
 
 def own(path: str | Path, target: str | None, class_: str | None) -> Problem:

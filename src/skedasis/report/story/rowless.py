@@ -7,6 +7,7 @@ from typing import Any, overload
 
 from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
+from skedasis.results.steps import BOTH, DOWN, UP
 from skedasis.results.surfaces.surface import Surface
 
 
@@ -40,5 +41,10 @@ def without_rows(result: Any) -> Any:
     if isinstance(result, Effects):
         return Effects({n: without_rows(e) for n, e in result.items()}, result.provenance)
     if isinstance(result, Effect):
-        return replace(result, rows=None, curves=None)
+        bare = replace(result, rows=None, curves=None)
+        if result.spec.local != "integer_steps":
+            return bare
+        # Of many whole numbers each observed one is kept, with its rows' steps: nearly rows.
+        moments = {k: m for k, m in result.moments.items() if k not in (UP, DOWN, BOTH)}
+        return replace(bare, values=None, moments=moments)
     return replace(result, rows=None)
