@@ -104,7 +104,7 @@ def fitting(
     elif local == "edges" and isinstance(scheme, Optimal) and scheme.by_risk:
         return scheme.across(column)
     cells = scheme.candidates(column)
-    if local == "integer_steps" and len(cells) > 0 and not is_fixed(bins):
+    if local == "integer_steps" and column.integer and len(cells) > 0 and not is_fixed(bins):
         # Halfway between two values a cell begins at the upper one.
         return Cells(distinct(np.floor(cells.edges + 0.5)), "left")
     return cells

@@ -186,10 +186,8 @@ class Column:
         values = self.distinct(MANY_FEW)
         if values is None or len(values) <= FEW:
             return values
-        w = self.weights
-        # Whole weights are repetitions; others have no unit in which rows could be counted.
-        rows = self.weight if w is None or bool((w % 1 == 0).all()) else float(len(self.x))
-        return values if rows >= ROWS_OF_FEW * len(values) else None
+        # Rows are counted, not their weights: grids and edges do not depend on what weights are measured in.
+        return values if len(self.x) >= ROWS_OF_FEW * len(values) else None
 
     def order_statistics(self, k: int, steps: Ints | None = None) -> Floats:
         """Return the inverse empirical distribution (R's type 1) at 0, 1/k, …, 1, or at some of these steps.

@@ -122,7 +122,7 @@ class Accumulated(Parameters):
 
     def never_between(self, column: Column) -> bool:
         """Return whether a feature has few values, whose steps are taken whatever the quantity can do."""
-        return column.few_values() is not None and not isinstance(self.binning(), AutoUniform)
+        return column.few_values() is not None
 
     def _fitting(self, column: Column, traits: Traits, *, fixed: bool, plain: bool) -> Traits:
         """Return how local effects are got of a column, where the quantity can do as `traits` say."""
@@ -131,9 +131,10 @@ class Accumulated(Parameters):
         few = column.few_values() is not None
         if traits.local == "edges":
             return _VALUES if few and plain else traits
-        if few and fixed:
-            return Traits("steps", "differences across each row's bin, whose edges were asked for")
-        if few and not isinstance(self.binning(), AutoUniform):
+        if few and (fixed or isinstance(self.binning(), AutoUniform)):
+            # Edges need not be values: the curve there is that of the steps, or an ALE's of a step function.
+            return traits if traits.local == "steps" else _BETWEEN
+        if few:
             return _VALUES
         if column.integer and traits.local == "differences":
             return _INTEGERS
@@ -292,6 +293,7 @@ class Accumulated(Parameters):
 
 
 _VALUES = Traits("value_steps", "steps between the feature's values: it has few of them")
+_BETWEEN = Traits("integer_steps", "steps between the feature's values: it has few of them")
 _INTEGERS = Traits("integer_steps", "steps between neighbouring whole numbers that were observed")
 
 
