@@ -27,7 +27,7 @@ from skedasis.typing import Floats
 Key = tuple[Any, Any]
 """The label of an output, and a feature."""
 _COMMON = 16
-"""Quantiles on which slopes of several outputs are checked."""
+"""Quantiles on which slopes are checked."""
 
 
 def complete(
@@ -100,7 +100,7 @@ def checked_slopes(
         (label, key): read(job, label, of[key], gathered[label, key], scores, kind)
         for label, key in keys
     }
-    cells = {at: _cells_of(job, part, results[at]) for at in keys}
+    cells = {at: _cells_of(part, results[at]) for at in keys}
     rises: dict[Key, list[Floats]] = {at: [] for at in keys}
     for batch in part.batches(max(1, min(job.batch_rows, len(part)))):
         bounds = bounds_of(job, batch, min(job.copies, 2))
@@ -127,16 +127,15 @@ def _sloped(plan: Any) -> bool:
     return isinstance(plan, Plan) and plan.traits.local in kinds and len(plan.bins) > 0
 
 
-def _cells_of(job: Job, part: Source, effect: Effect) -> Cells:
-    """Return the cells on which an effect is checked: its own bins.
+def _cells_of(part: Source, effect: Effect) -> Cells:
+    """Return the cells on which an effect is checked: quantiles of the checked rows within its bins.
 
-    Of several outputs the same quantiles for all, so that all are read off the same answers of the model.
+    Not the bins themselves, which several outputs do not share: their questions would each cost rows of their own, and
+    a single output would be judged otherwise than as one of several.
     """
     bins = effect.bins
     if bins is None or len(bins) == 0:
         return Cells(np.zeros(1))
-    if job.single:
-        return Cells(np.append(bins.low, bins.high[-1:]), effect.spec.closed)
     column = part.column(effect.about.feature.position)
     ends = np.array([bins.low[0], bins.high[-1]])
     inner = column.order_statistics(_COMMON)[1:-1]
