@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,7 +14,6 @@ from skedasis.data.source import Source
 from skedasis.engine.choose import Choice, Task, as_method
 from skedasis.engine.prepare import Job
 from skedasis.engine.run import Gathered
-from skedasis.engine.scores import Scores
 from skedasis.methods.missing import MISSING
 from skedasis.moments import WeightKind
 from skedasis.quantity.base import Quantity
@@ -23,6 +22,9 @@ from skedasis.results.effects import Effects
 from skedasis.results.missing import with_missing
 from skedasis.results.spec import About
 from skedasis.typing import Json
+
+if TYPE_CHECKING:
+    from skedasis.engine.scores import Scores
 
 
 def results_of(

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from skedasis.engine.choose import names_of
 from skedasis.engine.prepare import Job
 from skedasis.engine.run import models_alone
-from skedasis.engine.scores import Scores
 from skedasis.errors import DataError, explained
 from skedasis.typing import Json
+
+if TYPE_CHECKING:
+    from skedasis.engine.scores import Scores
+
+
+SCORE_ROWS = 10_000
+"""Rows of the heterogeneity score where nothing is said: the error is then about a hundredth of the score."""
 
 
 def as_bytes(size: int | str, what: str) -> int:
@@ -54,6 +60,27 @@ def check_settings(threads: Any, weight_kind: Any) -> None:
         raise DataError(
             explained("weight_kind", repr(weight_kind), "'frequency' or 'sampling'", "Name one")
         )
+
+
+def check_rows_wanted(rows: Any) -> int | None:
+    """Return `heterogeneity_rows` as it was given.
+
+    Raises
+    ------
+    DataError
+        For anything but a whole number from 0, or None.
+    """
+    whole = isinstance(rows, (int, np.integer)) and not isinstance(rows, (bool, np.bool_))
+    if rows is None or (whole and rows >= 0):
+        return None if rows is None else int(rows)
+    raise DataError(
+        explained(
+            "heterogeneity_rows",
+            repr(rows)[:60],
+            "a whole number from 0, or None for all rows",
+            "Use 10_000, or 0 for no heterogeneity score",
+        )
+    )
 
 
 def provenance(job: Job, scores: Scores, seed: int, threads: int, seconds: float) -> Json:

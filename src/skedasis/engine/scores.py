@@ -19,7 +19,7 @@ from skedasis.data.source import Batch, Source
 from skedasis.engine.choose import Task
 from skedasis.engine.prepare import Job
 from skedasis.engine.run import bounds_of, models_alone
-from skedasis.errors import DataError, explained
+from skedasis.errors import DataError
 from skedasis.execute import Progress, in_order
 from skedasis.heterogeneity_score import (
     HeterogeneityScore,
@@ -36,10 +36,6 @@ from skedasis.quantity.base import Meter
 from skedasis.quantity.bound import Bound
 from skedasis.quantity.own_threads import one_thread_each
 from skedasis.typing import Bools, Floats, Ints
-
-ROWS = 10_000
-"""Rows of the score where nothing is said: the error is then about a hundredth of the score."""
-
 
 _MOST = 0.9
 """From this share of a batch's rows on all are asked for: a part of them has to be copied first."""
@@ -86,27 +82,6 @@ class _Swap:
     moves: Bools
     columns: tuple[int, ...]
     vif: float
-
-
-def check_rows_wanted(rows: Any) -> int | None:
-    """Return `heterogeneity_rows` as it was given.
-
-    Raises
-    ------
-    DataError
-        For anything but a whole number from 0, or None.
-    """
-    whole = isinstance(rows, (int, np.integer)) and not isinstance(rows, (bool, np.bool_))
-    if rows is None or (whole and rows >= 0):
-        return None if rows is None else int(rows)
-    raise DataError(
-        explained(
-            "heterogeneity_rows",
-            repr(rows)[:60],
-            "a whole number from 0, or None for all rows",
-            "Use 10_000, or 0 for no heterogeneity score",
-        )
-    )
 
 
 def scores_of(job: Job, limit: int | None, seed: int, threads: int, show: bool | None) -> Scores:

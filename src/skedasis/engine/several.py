@@ -19,7 +19,13 @@ from skedasis.engine.choose import Choice, as_method
 from skedasis.engine.folds import Folds, as_folds
 from skedasis.engine.prepare import Job, Settings, prepare
 from skedasis.engine.reading import heed, read, settled
-from skedasis.engine.record import as_bytes, check_settings, provenance
+from skedasis.engine.record import (
+    SCORE_ROWS,
+    as_bytes,
+    check_rows_wanted,
+    check_settings,
+    provenance,
+)
 from skedasis.engine.rounds import (
     checked_slopes,
     part_of,
@@ -28,7 +34,7 @@ from skedasis.engine.rounds import (
     with_missing_of,
 )
 from skedasis.engine.run import run
-from skedasis.engine.scores import ROWS, check_rows_wanted, scores_of
+from skedasis.engine.scores import scores_of
 from skedasis.engine.shared import One, agreement, common_rounds, settled_bins
 from skedasis.moments import WeightKind
 from skedasis.quantity.base import Quantity, Traits
@@ -60,7 +66,7 @@ class Asked:
     weight_kind: WeightKind = "frequency"
     row_id: Any = None
     tree: Wish = "auto"
-    heterogeneity_rows: int | None = ROWS
+    heterogeneity_rows: int | None = SCORE_ROWS
 
 
 def explain_several(

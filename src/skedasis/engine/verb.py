@@ -12,10 +12,14 @@ from skedasis.data.given import as_source
 from skedasis.engine.alike import refuse_alone
 from skedasis.engine.prepare import Settings, prepare
 from skedasis.engine.reading import heed, results_of, settled, together
-from skedasis.engine.record import as_bytes, check_settings, provenance
-from skedasis.engine.rounds import complete
+from skedasis.engine.record import (
+    SCORE_ROWS,
+    as_bytes,
+    check_rows_wanted,
+    check_settings,
+    provenance,
+)
 from skedasis.engine.run import run
-from skedasis.engine.scores import ROWS, check_rows_wanted, scores_of
 from skedasis.moments import WeightKind
 from skedasis.quantity.trees.choose import Wish
 from skedasis.quantity.wrap import as_quantity
@@ -154,7 +158,7 @@ def explain(  # noqa: PLR0913 - one verb, with all keywords in one place
     weight_kind: WeightKind = "frequency",
     row_id: Any = None,
     tree: Wish = "auto",
-    heterogeneity_rows: int | None = ROWS,
+    heterogeneity_rows: int | None = SCORE_ROWS,
     cv: Any = None,
     correction: float | None = None,
 ) -> Any:
@@ -258,6 +262,10 @@ def explain(  # noqa: PLR0913 - one verb, with all keywords in one place
     >>> [r.feature for r in es.ranking()][0]
     'x0'
     """
+    # What comes after the first round is loaded when it is needed: `import skedasis` stays quick.
+    from skedasis.engine.rounds import complete
+    from skedasis.engine.scores import scores_of
+
     if isinstance(model, (list, tuple)):
         given = (method, y, weights, schema, groups, seed, memory, keep, threads, progress)
         more = (weight_kind, row_id, tree, heterogeneity_rows)

@@ -8,7 +8,7 @@ there the curve is that of the ALE, and bins are for reading it (docs/explanatio
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from skedasis.curves import Accumulate
 from skedasis.data.schema import Feature
 from skedasis.data.summary import Column
 from skedasis.errors import UnsupportedError, explained
-from skedasis.heterogeneity_score import HeterogeneityScore
 from skedasis.methods.accumulated import Accumulated, no_derivatives
 from skedasis.methods.base import Local, Plan, one_of
 from skedasis.methods.levels import LevelSteps
@@ -30,6 +29,9 @@ from skedasis.results.pieces import LOCAL, RISE
 from skedasis.results.spec import About, Spec
 from skedasis.results.value_steps import accumulate_values, chosen_for_reading, read_in_bins
 from skedasis.typing import Ints
+
+if TYPE_CHECKING:
+    from skedasis.heterogeneity_score import HeterogeneityScore
 
 _IN_BINS = ("steps", "value_steps")
 

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from skedasis.cells import Cells
 from skedasis.data.times import TimeAxis
-from skedasis.heterogeneity_score import HeterogeneityScore
 from skedasis.moments import Moments
 from skedasis.results.parts import (
     TRUSTED_ROWS,
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from skedasis.binning import Binning
+    from skedasis.heterogeneity_score import HeterogeneityScore
     from skedasis.results.rises import Rise
     from skedasis.results.trust.flags import Trust
     from skedasis.results.trust.heterogeneity import HeterogeneityTest

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from skedasis import curves
 from skedasis.cells import Cells
-from skedasis.heterogeneity_score import HeterogeneityScore
 from skedasis.moments import Moments
 from skedasis.partition import fewest_bins
 from skedasis.results.effect import TRUSTED_ROWS, BinStats, Effect, Rows
@@ -24,6 +24,9 @@ from skedasis.results.spec import About, Spec
 from skedasis.results.steps import Steps, step_errors
 from skedasis.results.trend import bulge, lines
 from skedasis.typing import Bools, Floats, Ints
+
+if TYPE_CHECKING:
+    from skedasis.heterogeneity_score import HeterogeneityScore
 
 _NEAR, _SMALL = 0.1, 0.02
 """How far a polyline may be from the curve: as a share of how far the effect moves, and of the quantity's scatter."""
