@@ -392,15 +392,6 @@ def test_m_plots_take_bins_by_risk():
     assert np.minimum(np.abs(inner - 0.3), np.abs(inner - 0.6)).max() < 0.01
 
 
-def test_secants_take_eq13_and_say_so():
-    X = np.random.default_rng(0).uniform(size=(500, 2))
-    method = sd.RHALE(bins=RISK, local_effects="steps")
-    e = sd.explain(lambda X: np.floor(4 * X[:, 0]), X, 0, method=method)
-    want = sd.explain(lambda X: np.floor(4 * X[:, 0]), X, 0, method=sd.RHALE(local_effects="steps"))
-    np.testing.assert_array_equal(e.x, want.x)
-    assert "Eq. 13" in e.provenance["bins"]
-
-
 # ------------------------------------------------------------------------------------- hostile data
 
 

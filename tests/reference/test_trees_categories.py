@@ -135,7 +135,7 @@ KINDS = {"a number": None, "nominal": {2: "nominal"}, "ordinal": {2: "ordinal"}}
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("method", ["ale", "ale all pairs", "pdp", "pdp alone"])
+@pytest.mark.parametrize("method", ["ale", "pdp", "pdp alone"])
 @EVERY_LIBRARY
 def test_categories_that_are_numbers(library: str, method: str, kind: str) -> None:
     X, y = coded()

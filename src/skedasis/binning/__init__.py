@@ -99,7 +99,7 @@ def fitting(
     if local == "value_steps":
         return Cells(column.distinct_values, "right")
     of_an_ale = local == "edges" and bins == "auto"
-    if of_an_ale or (local == "steps" and not isinstance(scheme, AutoUniform | Uniform | Edges)):
+    if of_an_ale or (local == "steps" and type(scheme) in (Optimal, Greedy)):
         scheme = scheme if is_fixed(bins) else Quantile(CELLS)
     elif local == "edges" and isinstance(scheme, Optimal) and scheme.by_risk:
         return scheme.across(column)
