@@ -10,7 +10,7 @@ Examples
 >>> X = np.random.default_rng(0).uniform(-1, 1, size=(500, 2))
 >>> e = sd.explain(lambda X: 3 * X[:, 0] * X[:, 1] + X[:, 1], X, "x1", method=sd.ALE(bins=4))
 >>> e
-<Effect of 'x1' on prediction: ALE, 4 bins, importance 0.6872, heterogeneity 0.9681>
+<Effect of 'x1' on prediction: ALE, 4 bins, importance 0.6872, heterogeneity 1.01>
 """
 
 from __future__ import annotations

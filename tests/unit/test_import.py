@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 import skedasis as sd
@@ -16,9 +18,9 @@ OPTIONAL = (
 )  # fmt: skip
 
 
-def in_a_new_process(code: str) -> str:
+def in_a_new_process(code: str, env: dict[str, str] | None = None) -> str:
     return subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env
     ).stdout
 
 
@@ -43,13 +45,19 @@ def test_explaining_an_array_loads_no_optional_library():
     assert not [m for m in OPTIONAL if m in loaded and m != "scipy"]
 
 
-def test_importing_takes_less_than_150_ms_beyond_numpy():
+def test_importing_takes_little_longer_than_importing_numpy(tmp_path):
+    # NumPy's own import tells how fast the machine is: where it takes 0.1 s, ours may take 0.15 s.
     code = (
-        "import time, numpy; t = time.process_time(); import skedasis as sd; sd.explain; sd.RHALE;"
-        "print(time.process_time() - t)"
+        "import time; t = time.process_time(); import numpy; numpys = time.process_time() - t;"
+        "t = time.process_time(); import skedasis as sd; sd.explain; sd.RHALE;"
+        "print(numpys, time.process_time() - t)"
     )
-    # The least of several: the first run of a fresh checkout also compiles, and others may be at work.
-    assert min(float(in_a_new_process(code)) for _ in range(7)) < 0.150
+    # Byte code is kept between the runs, as it is for users: the first run compiles, the others do not.
+    env = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    env["PYTHONPYCACHEPREFIX"] = str(tmp_path)
+    runs = [[float(t) for t in in_a_new_process(code, env).split()] for _ in range(8)]
+    numpys, ours = np.min(runs, axis=0)
+    assert ours < 1.5 * numpys, runs
 
 
 def test_every_public_name_is_there_and_listed():

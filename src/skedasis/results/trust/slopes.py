@@ -73,7 +73,9 @@ def slope_check(
     told = np.diff(effect.at(edges))
     known = (seen.count > 0) & ~np.isnan(told)
     off = np.where(known, told - seen.mean, 0.0)
-    variance = np.nan_to_num(seen.variance(1, "frequency")) / np.where(known, seen.weight, 1.0)
+    # A checked row is one question, however heavy it is: in what unit weights are given must not decide.
+    rows = np.where(known, seen.effective("sampling"), 1.0)
+    variance = np.nan_to_num(seen.variance(1, "sampling")) / rows
     variance = np.where(known, variance, 0.0)
     # Each bin's difference is passed in full to its right, and in part within it.
     part = np.clip((x[:, None] - edges[:-1]) / np.diff(edges), 0.0, 1.0)
