@@ -11,7 +11,7 @@ import pytest
 import skedasis as sd
 from skedasis.cells import Cells
 from tests.helpers import refused
-from tests.reference.growing import WEIGHTS, grown, plain, rows, tolerance
+from tests.reference.growing import WEIGHTS, grown, plain, rows, same, tolerance
 
 EXACT_GRID = sd.PDP(grid="exact")
 CASES = ["tree", "forest", "boosting", "histograms", "lightgbm", "xgboost", "catboost", "forest 2"]
@@ -203,6 +203,9 @@ def test_bins_between_jumps(case: str) -> None:
         # Models that round have their jumps at the border of two singles, not at the threshold itself.
         np.testing.assert_allclose(walked.x, called.x, rtol=1e-6)
         np.testing.assert_allclose(walked.value, called.value, rtol=0, atol=1e-6)
+        # On the same edges to the last digit, bins and all.
+        own = Given(edges=tuple(walked.x))
+        same(walked, sd.explain(model, X, j, method=sd.RHALE(bins=own), tree="off"))
 
 
 def test_no_edge_lies_on_a_jump() -> None:
