@@ -150,7 +150,7 @@ class TestGroups:
             low, high = panel.x.limits
             width = edges[1] - edges[0]
             assert edges[0] > low - width / 2
-            assert edges[-1] < high + width
+            assert edges[-1] < high + width / 2
 
     def test_three_lie_over_one_another_more_are_stacked(self, X):
         e = sd.explain(inside, X, 0, method=sd.ICE(grid=21))

@@ -121,13 +121,13 @@ def _edges(at: Floats, x: Axis, *, levels: bool) -> Floats:
     bars = int(np.clip(np.ceil(2 * len(there) ** (1 / 3)), LEAST_BARS, MOST_BARS))
     width = (high - low) / bars
     if len(there) and not (there % 1).any() and 0.5 < width < 2**50:
-        return _whole(low, high, width)
+        return _whole(there.min(), there.max(), width)
     return np.linspace(low, high, bars + 1)
 
 
 def _whole(low: float, high: float, width: float) -> Floats:
     """Return edges between whole numbers: each bar holds as many of these, and all bars together just fit."""
-    first, last = np.ceil(low) - 0.5, np.floor(high) + 0.5
+    first, last = low - 0.5, high + 0.5
     some = np.arange(max(1, int(0.7 * width)), int(1.4 * width) + 2)
     spare = -(last - first) % some
     # Of those that leave least over the one that is nearest to what was wished for.
