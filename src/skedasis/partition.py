@@ -1,7 +1,7 @@
-"""Partitions of fine cells into bins: the exact optimum of Eq. 13 and the greedy one.
+"""Partitions of fine cells into bins: the exact optimum of Eq. 13, the greedy one, and the fewest bins of a curve.
 
-The cost of a partition is a sum over its bins, so one array over the grid solves it; a table with the
-number of bins as a second index, as the papers have it, is not needed.
+The cost of a partition by Eq. 13 is a sum over its bins, so one array over the grid solves it; a table with the number
+of bins as a second index, as the papers have it, is not needed.
 """
 
 from __future__ import annotations
@@ -202,7 +202,7 @@ def fewest_bins(edges: Floats, curve: Floats, weight: Floats, tolerance2: float)
         Of the rows in the cells between the edges.
     tolerance2 : float
         Largest squared distance: the mean over the cells, by weight, of the exact integral of the squared difference
-        of the two piecewise linear functions.
+        of the two piecewise linear functions, each about its own mean.
 
     Returns
     -------
@@ -211,7 +211,10 @@ def fewest_bins(edges: Floats, curve: Floats, weight: Floats, tolerance2: float)
 
     Notes
     -----
-    Dynamic programming over (number of bins, cell), exact in O(bins K²) (DESIGN 4.5).
+    An effect is defined up to a constant, so the distance is that of the centred functions: with A the mean of the
+    squared difference and B the mean difference, A - B². For a given offset c, A - 2 c B + c² is a sum over the bins,
+    and dynamic programming over (number of bins, cell) finds its minimum in O(bins K²) (DESIGN 4.5). Its minimum over
+    the partitions is the lower envelope of lines in c, plus c²; a search of the envelope finds the best offset exactly.
 
     Examples
     --------
@@ -219,42 +222,148 @@ def fewest_bins(edges: Floats, curve: Floats, weight: Floats, tolerance2: float)
     array([0, 2, 4])
     """
     size = len(edges) - 1
-    if size < 2:
-        return np.arange(size + 1)
-    miss = _squared_distances(edges, curve, weight / max(float(weight.sum()), np.finfo(float).tiny))
-    # best[b]: the least distance of k bins that end at edge b; back[k][b]: where the last of them begins.
-    best = miss[0].copy()
-    back = [np.zeros(size + 1, dtype=np.int64)]
-    while best[size] > tolerance2 and len(back) < size:
-        table = best[:, None] + miss
-        begins = table.argmin(axis=0)
-        best = table[begins, np.arange(size + 1)]
-        back.append(begins)
-    kept = [size]
-    for begins in reversed(back):
-        kept.append(int(begins[kept[-1]]))
-    return np.array(kept[::-1])
+    share = weight / max(float(weight.sum()), np.finfo(float).tiny)
+    polylines = _Polylines(*_chords(edges, curve, share))
+    reach = float(np.ptp(curve))
+    for bins in range(1, size):
+        nearest = polylines.nearest(bins, reach, tolerance2)
+        if nearest.distance2 <= tolerance2:
+            return polylines.edges_of(nearest)
+    return np.arange(size + 1)
 
 
-def _squared_distances(edges: Floats, curve: Floats, share: Floats) -> Floats:
-    """Return the squared distance between a curve and each of its chords, (K + 1, K + 1); infinite for a >= b.
+@dataclass(frozen=True)
+class _Polyline:
+    """The means of the squared difference of a polyline to the curve, and of the difference.
+
+    It is the lowest one of `bins` bins when it is moved by `moved`.
+    """
+
+    bins: int
+    moved: float
+    square: float
+    offset: float
+
+    @property
+    def distance2(self) -> float:
+        """Return the squared distance of the centred functions."""
+        return self.square - self.offset**2
+
+    def at(self, offset: float) -> float:
+        """Return the mean squared difference when the polyline is moved by an offset, less the offset's square."""
+        return self.square - 2 * offset * self.offset
+
+
+class _Lowest:
+    """Polylines from the first edge to each edge, by number of bins: the lowest ones when moved by an offset."""
+
+    def __init__(self, squares: Floats, offsets: Floats, offset: float) -> None:
+        self.squares, self.offsets = squares, offsets
+        self.cost = squares - 2 * offset * offsets
+        self.square, self.offset, self.least = [squares[0]], [offsets[0]], self.cost[0]
+        self.begins = [np.zeros(len(squares), dtype=np.int64)]
+
+    def extend(self, bins: int) -> None:
+        """Find the polylines of up to so many bins."""
+        ends = np.arange(len(self.cost))
+        while len(self.begins) < bins:
+            table = self.least[:, None] + self.cost
+            begins = table.argmin(axis=0)
+            self.least = table[begins, ends]
+            self.square.append(self.square[-1][begins] + self.squares[begins, ends])
+            self.offset.append(self.offset[-1][begins] + self.offsets[begins, ends])
+            self.begins.append(begins)
+
+
+class _Polylines:
+    """Polylines through edges of a curve, by number of bins and offset.
+
+    Parameters
+    ----------
+    squares, offsets : ndarray of float, shape (K + 1, K + 1)
+        What the chord between two edges adds to the two means of a polyline; infinite and zero for a >= b.
+    """
+
+    def __init__(self, squares: Floats, offsets: Floats) -> None:
+        self.squares, self.offsets = squares, offsets
+        self.rounding = 1e-13 * float(squares[np.isfinite(squares)].max(initial=0.0))
+        self._tried: dict[float, _Lowest] = {}
+
+    def nearest(self, bins: int, reach: float, enough: float) -> _Polyline:
+        """Return the nearest of all polylines of so many bins; any of them where none is as near as `enough`.
+
+        Parameters
+        ----------
+        bins : int
+        reach : float
+            The mean difference of no polyline is larger.
+        enough : float
+            A squared distance.
+        """
+        left, right = self.lowest(bins, -reach), self.lowest(bins, reach)
+        best = min((self.lowest(bins, 0.0), left, right), key=lambda p: p.distance2)
+        intervals = [(left, right)]
+        while intervals:
+            left, right = intervals.pop()
+            a, b = left.moved, right.moved
+            # Lines bound their envelope from above; it is concave, so that its own chord bounds it from below.
+            slope = (right.at(b) - left.at(a)) / (b - a) if b > a else 0.0
+            c = min(max(-slope / 2, a), b)
+            bound = left.at(a) + slope * (c - a) + c**2
+            hopeless = bound > enough + self.rounding or bound >= best.distance2 - self.rounding
+            if hopeless or left.offset == right.offset:
+                continue
+            crossing = (left.square - right.square) / (2 * (left.offset - right.offset))
+            if not a < crossing < b:
+                continue
+            # An offset that fewer bins were tried at costs one more step, a new one costs all steps.
+            tried = (c for c in self._tried if a < c < b)
+            c = min(tried, key=lambda c: abs(c - crossing), default=crossing)
+            middle = self.lowest(bins, c)
+            best = min(best, middle, key=lambda p: p.distance2)
+            if c != crossing or middle.at(c) < left.at(c) - self.rounding:
+                intervals += [(left, middle), (middle, right)]
+        return best
+
+    def lowest(self, bins: int, offset: float) -> _Polyline:
+        """Return the polyline of so many bins whose mean squared difference is least when moved by an offset."""
+        if offset not in self._tried:
+            self._tried[offset] = _Lowest(self.squares, self.offsets, offset)
+        found = self._tried[offset]
+        found.extend(bins)
+        square, mean = found.square[bins - 1][-1], found.offset[bins - 1][-1]
+        return _Polyline(bins, offset, float(square), float(mean))
+
+    def edges_of(self, polyline: _Polyline) -> Ints:
+        """Return the edges through which a polyline goes, (bins + 1,)."""
+        kept = [len(self.squares) - 1]
+        for begins in reversed(self._tried[polyline.moved].begins[: polyline.bins]):
+            kept.append(int(begins[kept[-1]]))
+        return np.array(kept[::-1])
+
+
+def _chords(edges: Floats, curve: Floats, share: Floats) -> tuple[Floats, Floats]:
+    """Return what each chord of a curve adds to the mean squared and the mean difference, (K + 1, K + 1) each.
 
     Seen from a chord's beginning a cell's ends lie at (u, g); the difference to a chord of slope s is s u - g, linear
     within the cell, so its square integrates to sums of u u', u g' and g g'.
     """
     count = len(edges)
-    found = np.full((count, count), np.inf)
+    squares, offsets = np.full((count, count), np.inf), np.zeros((count, count))
     for a in range(count - 1):
         u, g = edges[a:] - edges[a], curve[a:] - curve[a]
         n = share[a:]
-        squares, products, values = (
+        uu, ug, gg = (
             np.cumsum(
                 n * (2 * p[:-1] * q[:-1] + 2 * p[1:] * q[1:] + p[:-1] * q[1:] + p[1:] * q[:-1])
             )
             / 6
             for p, q in ((u, u), (u, g), (g, g))
         )
+        along, off = (np.cumsum(n * (p[:-1] + p[1:])) / 2 for p in (u, g))
         slope = g[1:] / u[1:]
-        found[a, a + 1 :] = np.maximum(slope**2 * squares - 2 * slope * products + values, 0.0)
-        found[a, a + 1] = 0.0  # a chord across one cell is the curve itself
-    return found
+        squares[a, a + 1 :] = np.maximum(slope**2 * uu - 2 * slope * ug + gg, 0.0)
+        offsets[a, a + 1 :] = slope * along - off
+        # A chord across one cell is the curve itself.
+        squares[a, a + 1] = offsets[a, a + 1] = 0.0
+    return squares, offsets
