@@ -41,18 +41,18 @@ def test_a_step_between_whole_numbers_has_its_own_height(levels, method):
 
 @pytest.mark.parametrize("method", [sd.RHALE(), sd.RHALE(sd.Greedy()), sd.UALE()], ids=repr)
 def test_a_known_piecewise_constant_model_steps_from_each_value_to_the_next(method):
-    X = whole([0, 1, 10], rows=300)
+    X = whole([0, 4, 10], rows=300)
     y = 5.0 * (X[:, 0] > 5) * (1 + (X[:, 1] > 0))
     forest = RandomForestRegressor(10, bootstrap=False, max_features=1.0, random_state=0).fit(X, y)
     e = sd.explain(forest, X, 0, method=method)
-    assert set(e.x) <= {0.0, 1.0, 10.0}
-    rows = X[X[:, 0] >= 1]
+    assert set(e.x) <= {0.0, 4.0, 10.0}
+    rows = X[X[:, 0] >= 4]
     rise = np.array(
-        [forest.predict([[10.0, b]])[0] - forest.predict([[1.0, b]])[0] for b in rows[:, 1]]
+        [forest.predict([[10.0, b]])[0] - forest.predict([[4.0, b]])[0] for b in rows[:, 1]]
     )
     assert e.value[-1] - e.value[0] == pytest.approx(rise.mean())
     # Bins are closed on the right: the rows of the last one have the value 10.
-    last = rise[rows[:, 0] == 10] / 9
+    last = rise[rows[:, 0] == 10] / 6
     assert e.bins.std[-1] == pytest.approx(np.std(last, ddof=method.ddof))
 
 
