@@ -48,6 +48,7 @@ def pandas_columns():
         "zone": zoned.dt.tz_convert("Europe/Berlin"),
         "duration": t - t.min(),
         "objects": pd.Series([v.date() for v in t], dtype=object),
+        "time objects": pd.Series(clock(t.to_numpy()), dtype=object),
         "arrow": t.astype("timestamp[us][pyarrow]"),
         "arrow zone": zoned.astype("timestamp[us, tz=America/New_York][pyarrow]"),
         "arrow date": t.astype("date32[pyarrow]"),
@@ -186,6 +187,45 @@ def test_observed_values_come_back_exactly(X):
 
 def _list(frame):
     return nw.from_native(frame, eager_only=True).get_column("t").to_list()
+
+
+OBJECTS = {
+    "dates": [v.date() for v in moments().tolist()],
+    "moments": moments().tolist(),
+    "durations": (moments() - START).tolist(),
+    "times": clock(moments()),
+}
+
+
+@pytest.mark.parametrize("missing", [pd.NaT, None])
+@pytest.mark.parametrize("name", OBJECTS)
+@pytest.mark.parametrize("frame", [True, False], ids=["frame", "array"])
+def test_objects_of_which_some_are_missing_are_times(name, missing, frame):
+    values = np.empty((N, 1), dtype=object)
+    values[:, 0] = OBJECTS[name]
+    values[:30, 0] = missing
+    X = pd.DataFrame({"t": pd.Series(values[:, 0], dtype=object)}) if frame else values
+    seen = set()
+
+    def model(X):
+        column = (X["t"].to_numpy() if frame else X[:, 0]).tolist()
+        seen.update(type(v) for v in column)
+        return np.array([v is missing for v in column], dtype=float)
+
+    feature = as_source(X).features[0]
+    assert feature.kind == "continuous"
+    assert feature.time is not None
+    # A batch may hold missing values alone.
+    e = sd.explain(model, X, 0, method="ale", memory=20_000)
+    assert e.missing_point.count == 30
+    assert np.all(e.value == 0)
+    assert seen == {type(missing), type(OBJECTS[name][0])}
+    assert e.x[0] == np.sort(TimeAxis.times(e.time, e.points))[0]
+
+
+def test_times_of_day_with_a_zone_are_levels():
+    X = pd.DataFrame({"t": [dt.time(h, tzinfo=dt.UTC) for h in range(24)]}, dtype=object)
+    assert as_source(X).features[0].kind == "nominal"
 
 
 @pytest.mark.parametrize("unit", ["D", "h", "m", "s", "ms", "us", "ns"])

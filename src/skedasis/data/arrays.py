@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skedasis.data.changes import Borrowed, Coded, Values
-from skedasis.data.coding import coded_array, is_missing
+from skedasis.data.coding import absent, coded_array, is_missing
 from skedasis.data.schema import Feature, Kind
-from skedasis.data.times import Ticks, TimeAxis, object_times
+from skedasis.data.times import Ticks, TimeAxis, as_objects, object_times
 from skedasis.errors import DataError, explained
 from skedasis.typing import Floats, Ints
 
@@ -236,30 +236,44 @@ class TimeArray:
     times : ndarray of datetime64 or timedelta64, shape (n,)
     as_objects : bool
         Whether the column holds objects.
+    missing : object
+        What stands for a missing time among them.
     """
 
-    def __init__(self, axis: TimeAxis, times: NDArray[Any], *, as_objects: bool) -> None:
-        self.axis, self.as_objects = axis, as_objects
+    def __init__(
+        self,
+        axis: TimeAxis,
+        times: NDArray[Any],
+        *,
+        as_objects: bool = False,
+        missing: Any = None,
+    ) -> None:
+        self.axis, self.as_objects, self.missing = axis, as_objects, missing
         self._ticks = Ticks(axis, times.astype(np.int64), ~np.isnat(times))
 
     @classmethod
     def of(cls, column: NDArray[Any]) -> TimeArray | None:
         """Return a column of times, None for one of anything else."""
-        as_objects = column.dtype.kind == "O"
-        times = object_times(column.tolist()) if as_objects else column
-        return None if times is None else cls(TimeAxis.of(times), times, as_objects=as_objects)
+        if column.dtype.kind != "O":
+            return cls(TimeAxis.of(column), column)
+        found = object_times(column.tolist())
+        if found is None:
+            return None
+        missing = next(filter(absent, column), None)
+        return cls(TimeAxis.of(found[1], found[0]), found[1], as_objects=True, missing=missing)
 
     def days(self, values: NDArray[Any]) -> Floats:
         """Return rows of the column as days, NaN where missing."""
         times = values
         if self.as_objects:
-            times = np.array([None if is_missing(v) else v for v in values], dtype=self.axis.dtype)
+            found = object_times(values.tolist())
+            times = np.full(len(values), "NaT", self.axis.dtype) if found is None else found[1]
         return self.axis.days_of_ticks(times.astype(np.int64), ~np.isnat(times))
 
     def made(self, days: Floats) -> NDArray[Any]:
         """Return days as the column has them."""
         times = self._ticks(np.asarray(days, dtype=float)).view(self.axis.dtype)
-        return times.astype(object) if self.as_objects else times
+        return as_objects(times, self.axis.kind, self.missing) if self.as_objects else times
 
 
 def object_kind(values: Any) -> Kind:

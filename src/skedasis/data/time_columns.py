@@ -10,6 +10,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from skedasis.data.coding import absent
 from skedasis.data.times import (
     NOT_A_TIME,
     PER_DAY,
@@ -17,8 +18,9 @@ from skedasis.data.times import (
     TimeAxis,
     TimeKind,
     TimePoints,
-    kind_of,
+    as_objects,
     object_times,
+    unit_of,
 )
 from skedasis.typing import Bools, Ints
 
@@ -77,8 +79,8 @@ def _kind_of(series: nw.Series[Any]) -> tuple[TimeKind, str, str | None] | None:
     elif dtype == nw.Time:
         found = "time", "ns", None
     elif dtype == nw.Object and series.implementation.is_pandas_like():
-        times = object_times(series.to_list())
-        found = None if times is None else (*kind_of(times.dtype), None)
+        objects = object_times(series.to_list())
+        found = None if objects is None else (objects[0], unit_of(objects[1].dtype), None)
     return found
 
 
@@ -104,9 +106,10 @@ def ticks_of(series: nw.Series[Any], unit: str) -> tuple[Ints, Bools]:
         ticks = native.to_physical().cast(importlib.import_module("polars").Int64)
         return ticks.fill_null(0).to_numpy().astype(np.int64), present
     if series.dtype == nw.Object:
-        times = object_times(native.tolist())
-        if times is None:
+        objects = object_times(native.tolist())
+        if objects is None and not all(map(absent, native)):
             raise ValueError("objects of several types")
+        times = np.full(len(native), "NaT", dtype="M8[us]") if objects is None else objects[1]
     else:
         if isinstance(series.dtype, nw.Datetime) and series.dtype.time_zone:
             native = native.dt.tz_convert("UTC").dt.tz_localize(None)
@@ -166,9 +169,8 @@ def series_of(ticks: Ints, axis: TimeAxis, like: Any, implementation: nw.Impleme
         return like.__class__(made, dtype=like.dtype)
     times = ticks.view(axis.dtype)
     if like.dtype == object:
-        return like.__class__(
-            times.astype("M8[D]" if axis.kind == "date" else times.dtype).tolist(), dtype=object
-        )
+        missing = next(filter(absent, like), None) if np.isnat(times).any() else None
+        return like.__class__(as_objects(times, axis.kind, missing), dtype=object)
     series = like.__class__(times)
     if axis.zone is not None:
         series = series.dt.tz_localize("UTC").dt.tz_convert(like.dtype.tz)

@@ -12,6 +12,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from skedasis.data.coding import absent
 from skedasis.errors import DataError, explained
 from skedasis.typing import Bools, Floats, Ints
 
@@ -124,16 +125,22 @@ class TimeAxis:
         return cls(kind, unit, origin, zone, grain, whole)
 
     @classmethod
-    def of(cls, values: NDArray[Any]) -> TimeAxis:
+    def of(cls, values: NDArray[Any], kind: TimeKind | None = None) -> TimeAxis:
         """Return the axis for an array of datetime64 or timedelta64.
+
+        Parameters
+        ----------
+        values : ndarray of datetime64 or timedelta64, shape (n,)
+        kind : {"date", "datetime", "duration", "time"}, optional
+            By default what the array's type says.
 
         Raises
         ------
         DataError
             For units that are coarser than a day, or finer than a nanosecond.
         """
-        kind, unit = kind_of(values.dtype)
-        return cls.fitting(kind, unit, values.astype(np.int64), ~np.isnat(values))
+        said, unit = kind_of(values.dtype)
+        return cls.fitting(kind or said, unit, values.astype(np.int64), ~np.isnat(values))
 
     @property
     def per_day(self) -> int:
@@ -545,21 +552,47 @@ def given_times(values: Any) -> tuple[Any, ...] | None:
     return found if found and all(there) else None
 
 
-def object_times(values: Sequence[Any]) -> NDArray[Any] | None:
-    """Return Python objects as datetime64 or timedelta64: if all are dates, or all points in time without a zone.
+def object_times(values: Sequence[Any]) -> tuple[TimeKind, NDArray[Any]] | None:
+    """Return what Python objects are, and themselves as datetime64 or timedelta64; None for anything else.
 
-    Dates become ``datetime64[D]``, `datetime` and `timedelta` microseconds. None for anything else.
+    All that are not missing have one type: `date`, which becomes ``datetime64[D]``, or `datetime`, `timedelta` or
+    `time` (from midnight), which become microseconds. Points in time and times of day have no zone.
     """
-    kinds = {type(v) for v in values if v is not None and not _is_nan(v)}
-    unit = {date: "M8[D]", datetime: "M8[us]", timedelta: "m8[us]"}
-    if len(kinds) != 1 or not kinds <= unit.keys():
+    there = [None if absent(v) else v for v in values]
+    kinds = {type(v) for v in there if v is not None}
+    if len(kinds) != 1:
         return None
-    kind = kinds.pop()
-    if kind is datetime and any(isinstance(v, datetime) and v.tzinfo for v in values):
+    found = _OBJECTS.get(kinds.pop())
+    if found is None or any(getattr(v, "tzinfo", None) is not None for v in there):
         return None
-    clean = [v if type(v) is kind else None for v in values]
-    return np.array(clean, dtype=unit[kind])
+    kind, dtype = found
+    if kind == "time":
+        there = [None if v is None else _amount(v) for v in there]
+    return kind, np.array(there, dtype=dtype)
 
 
-def _is_nan(value: Any) -> bool:
-    return isinstance(value, float) and value != value  # noqa: PLR0124 - NaN
+def as_objects(times: NDArray[Any], kind: TimeKind, missing: Any = None) -> NDArray[Any]:
+    """Return datetime64 or timedelta64 as the Python objects that `object_times` reads.
+
+    Parameters
+    ----------
+    times : ndarray of datetime64 or timedelta64, shape (n,)
+    kind : {"date", "datetime", "duration", "time"}
+    missing : object
+        Stands for a missing time.
+    """
+    found: list[Any] = times.astype("M8[D]" if kind == "date" else times.dtype).tolist()
+    if kind == "time":
+        found = [None if v is None else (_YEAR_1 + v).time() for v in found]
+    made = np.empty(len(found), dtype=object)
+    made[:] = [missing if v is None else v for v in found]
+    return made
+
+
+_YEAR_1 = datetime(1, 1, 1, tzinfo=UTC)
+_OBJECTS: dict[type, tuple[TimeKind, str]] = {
+    date: ("date", "M8[D]"),
+    datetime: ("datetime", "M8[us]"),
+    timedelta: ("duration", "m8[us]"),
+    time: ("time", "m8[us]"),
+}
