@@ -164,6 +164,18 @@ def test_swept_rows_of_correlated_features_are_extrapolations():
     assert not sd.explain(linear, X, 2, method=sd.PDP()).trust(X=X)
 
 
+def test_of_few_values_no_finer_bins_are_proposed():
+    rng = np.random.default_rng(8)
+    month = rng.integers(0, 12, 800)
+    X = np.column_stack([month // 3, month, rng.normal(size=(800, 2))]).astype(float)
+    for method in (sd.ALE(), sd.RHALE()):
+        (flag,) = sd.explain(linear, X, 0, method=method).trust(X=X).of("extrapolation")
+        assert flag.text.endswith("no bins are narrower.")
+        assert "% at " in flag.text
+    wide = sd.explain(linear, X, 1, method=sd.ALE(bins=sd.Edges([0, 6, 11])))
+    assert wide.trust(X=X).of("extrapolation")[0].text.endswith("Use more bins.")
+
+
 @pytest.mark.parametrize("d", [2, 4, 12])
 def test_of_independent_features_one_in_a_hundred_is_far(d):
     from skedasis.results.trust.far import extrapolation
@@ -261,6 +273,20 @@ def test_correlated_features_make_pdp_and_ale_disagree_and_ale_is_to_be_trusted(
     assert flag.numbers["errors"] > 3
     assert "Trust ALE" in pdp.trust(X=X, beside=ale).of("disagreement")[0].text
     assert "trust(X=X)" in ale.trust(beside=pdp).of("disagreement")[0].text
+
+
+def test_a_disagreement_at_one_value_is_said_to_be_there():
+    rng = np.random.default_rng(0)
+    level = rng.integers(0, 4, 3000)
+    X = np.column_stack([level, level + 0.05 * rng.normal(size=3000)]).astype(float)
+
+    def last(X):
+        return 5 * (X[:, 0] == 3) * (X[:, 1] > 2.5) + X[:, 0]
+
+    ale, pdp = (sd.explain(last, X, 0, method=m) for m in ("ale", "pdp"))
+    (flag,) = ale.trust(X=X, beside=pdp).of("disagreement")
+    assert flag.where == (3, 3)
+    assert "disagree at 3: by" in flag.text
 
 
 def test_independent_features_agree():

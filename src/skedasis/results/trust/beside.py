@@ -223,7 +223,8 @@ def _text(
     names = effect.spec.method, other.spec.method
     place = f"at {where!r}"
     if not isinstance(where, str):
-        place = f"from {number(where[0], effect.time)} to {number(where[1], effect.time)}"
+        ends = [number(end, effect.time) for end in where]
+        place = f"at {ends[0]}" if ends[0] == ends[1] else f"from {ends[0]} to {ends[1]}"
     times = numbers["errors"]
     sure = "whose errors are zero" if np.isinf(times) else f"{times:.1f} times their joint error"
     said = (

@@ -369,13 +369,17 @@ def _far(effect: Effect, far: Extrapolation | None) -> Iterator[Flag]:
         else number(effect.points[place], effect.time)
     )
     beside = f" (measured with {', '.join(map(repr, far.others))})" if far.others else ""
-    fix = (
-        "Use more bins." if effect.levels is None else "Rows of neighbouring levels are not alike."
-    )
-    fix = "Read sd.ALE() or sd.RHALE() beside it." if swept else fix
+    if swept:
+        fix = "Read sd.ALE() or sd.RHALE() beside it."
+    elif effect.levels is not None:
+        fix = "Rows of neighbouring levels are not alike."
+    elif _between_values(effect):
+        fix = "Its steps are between neighbouring values: no bins are narrower."
+    else:
+        fix = "Use more bins."
     text = (
         f"{far.overall:.0%} of the rows that the curve of {name!r} asks the model for are farther from all "
-        f"data than 99 % of the rows are from their nearest{beside}, at {label} {far.share[place]:.0%}: "
+        f"data than 99 % of the rows are from their nearest{beside}, {far.share[place]:.0%} at {label}: "
         f"there the model extrapolates. {fix}"
     )
     severity: Severity = "warning" if far.overall >= FAR else "note"
@@ -386,6 +390,13 @@ def _far(effect: Effect, far: Extrapolation | None) -> Iterator[Flag]:
         "others": far.others,
     }
     yield Flag("extrapolation", severity, text, name, None, numbers)
+
+
+def _between_values(effect: Effect) -> bool:
+    """Return whether the feature has few values, and each of them is an edge."""
+    if effect.spec.local != "value_steps" or effect.rows is None:
+        return False
+    return bool(np.isin(effect.rows.x, effect.points).all())
 
 
 def _beside(
