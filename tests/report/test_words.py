@@ -59,6 +59,18 @@ def test_course_says_which_way(X):
     assert words.certainty(one, one) == ""
 
 
+def test_what_rounding_left_is_neither_an_error_nor_a_difference(X):
+    rhale, ale = (
+        sd.explain(lambda X: 3e6 * X[:, 0] + 1e9, X, 0, method=m) for m in ("rhale", "ale")
+    )
+    said = words.certainty(rhale, ale)
+    assert "e−" not in said
+    assert "±\u202f0 " in said
+    assert said.endswith("ALE gives the same curve.")
+    bent = (sd.explain(lambda X: X[:, 0] ** 2, X, 0, method=m) for m in ("rhale", sd.ALE(bins=3)))
+    assert "ALE differs from it by at most 0." in words.certainty(*bent)
+
+
 def test_scatter_counts_rows_against_their_average(X):
     half = sd.explain(lambda X: X[:, 0] * (X[:, 1] > 0.5) - X[:, 0] * (X[:, 1] < 0.5) / 10, X, 0)
     share = words.against(half)

@@ -125,16 +125,26 @@ def certainty(rhale: Effect, ale: Effect) -> str:
     half = (upper - lower)[np.isfinite(upper - lower)] / 2
     if len(half) == 0 or len(rhale.points) < 2:
         return ""
-    widest = number(float(half.max()), 2)
+    largest = float(np.nanmax(np.abs(rhale.value), initial=0.0))
+    widest = number(_nonzero(float(half.max()), largest), 2)
     text = f"Where it is least certain, the average lies within ±\u202f{widest} ({percent(LEVEL)} interval)."
     if rhale.levels is not None:
         return text  # both are the same steps
     shifted = aligned(ale, rhale)
     there = np.isfinite(shifted)
     if there.any():
-        apart = np.abs(shifted - rhale.at(ale.points))[there].max()
-        text += f" ALE differs from it by at most {number(float(apart), 2)}."
+        apart = _nonzero(float(np.abs(shifted - rhale.at(ale.points))[there].max()), largest)
+        text += (
+            f" ALE differs from it by at most {number(apart, 2)}."
+            if apart > 0
+            else " ALE gives the same curve."
+        )
     return text
+
+
+def _nonzero(value: float, largest: float) -> float:
+    """Return a size, 0 if it is what only rounding has left of a zero."""
+    return value if value > NOISE * largest else 0.0
 
 
 def aligned(ale: Effect, rhale: Effect) -> Floats:
