@@ -238,11 +238,11 @@ def test_the_heterogeneity_score_has_the_interval_of_its_pairs():
         assert wide[0] < low < high < wide[1]
         with refused(sd.UnsupportedError, "pairs of rows", "method='analytic'"):
             e.interval(method="bootstrap", of="heterogeneity_score")
-    for none in (
-        explain(sd.MPlot(bins=CUT), 2, X=X),
-        explain(sd.ALE(bins=CUT), 2, X=X, heterogeneity_rows=0),
+    for none, fix in (
+        (explain(sd.MPlot(bins=CUT), 2, X=X), "sd.ALE()"),
+        (explain(sd.ALE(bins=CUT), 2, X=X, heterogeneity_rows=0), "heterogeneity_rows=0"),
     ):
-        with refused(sd.UnsupportedError, "no heterogeneity score", "heterogeneity_rows=0"):
+        with refused(sd.UnsupportedError, "no heterogeneity score", fix):
             none.interval(of="heterogeneity_score")
     both = sd.explain(model, X, [0, 2], method=sd.ALE(), schema=e.about and None, progress=False)
     for name, ends in both.interval(of="heterogeneity_score").items():

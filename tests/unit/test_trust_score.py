@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import skedasis as sd
+from tests.helpers import refused
 
 
 def product(X):
@@ -92,3 +93,23 @@ def test_checks_outlive_saving(tmp_path):
     e.save(tmp_path / "e.npz")
     assert sd.load(tmp_path / "e.npz").trust() == e.trust()
     assert {"collinear", "few_pairs"} <= {f.code for f in e.trust()}
+
+
+def test_a_single_row_is_no_pair():
+    with refused(sd.DataError, "heterogeneity_rows", "1", "from 2"):
+        explained(normal(50), heterogeneity_rows=1)
+    assert explained(normal(50), heterogeneity_rows=2).heterogeneity_score > 0
+
+
+@pytest.mark.parametrize(
+    ("method", "fix"),
+    [
+        (sd.MPlot(), "Explain by another method, such as sd.ALE()"),
+        (sd.PDP(heterogeneity=False), "without heterogeneity_rows=0 or heterogeneity=False"),
+        (sd.DALE(), "without heterogeneity_rows=0"),
+    ],
+)
+def test_without_a_score_it_is_said_how_to_get_one(method, fix):
+    e = sd.explain(product, normal(200), 0, method=method, heterogeneity_rows=0)
+    with refused(sd.UnsupportedError, type(method).__name__, "no heterogeneity score", fix):
+        e.heterogeneity_test()

@@ -108,7 +108,7 @@ class Column:
                 explained(
                     f"feature {name!r}",
                     "no value at all",
-                    "at least one number",
+                    "at least one value that is not missing",
                     "Leave the feature out, or check how the column was read",
                 )
             )

@@ -209,14 +209,15 @@ class Choice:
                 )
             )
         levels = [name for name in left if name not in beyond]
-        for names, what in (
-            (levels, f"more than {MOST_LEVELS:,} levels"),
-            (beyond, "numbers out of range (name one to see which)"),
+        for names, what, fix in (
+            (levels, f"more than {MOST_LEVELS:,} levels", ""),
+            (beyond, "numbers out of range", " Explain one by its name to see what to do."),
         ):
             if names:
+                many = ("feature", "was") if len(names) == 1 else ("features", "were")
                 warnings.warn(
-                    f"{method.name}: {len(names)} features with {what} were left out: "
-                    f"{', '.join(names[:8])}{', …' if len(names) > 8 else ''}.",
+                    f"{method.name}: {len(names)} {many[0]} with {what} {many[1]} left out: "
+                    f"{', '.join(names[:8])}{', …' if len(names) > 8 else ''}.{fix}",
                     LeftOutWarning,
                     stacklevel=4,
                 )

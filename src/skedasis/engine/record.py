@@ -68,16 +68,16 @@ def check_rows_wanted(rows: Any) -> int | None:
     Raises
     ------
     DataError
-        For anything but a whole number from 0, or None.
+        For anything but a whole number from 2, 0 or None: a pair takes two rows.
     """
     whole = isinstance(rows, (int, np.integer)) and not isinstance(rows, (bool, np.bool_))
-    if rows is None or (whole and rows >= 0):
+    if rows is None or (whole and rows >= 0 and rows != 1):
         return None if rows is None else int(rows)
     raise DataError(
         explained(
             "heterogeneity_rows",
             repr(rows)[:60],
-            "a whole number from 0, or None for all rows",
+            "a whole number from 2, or None for all rows",
             "Use 10_000, or 0 for no heterogeneity score",
         )
     )

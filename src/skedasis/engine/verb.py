@@ -211,7 +211,7 @@ def explain(  # noqa: PLR0913 - one verb, with all keywords in one place
         warning that says why. "off" always calls it; "force" raises where the trees cannot be walked.
     heterogeneity_rows : int or None
         How many rows the heterogeneity scores rest on at most: those with the smallest hashes of seed and `row_id`.
-        None takes all, 0 leaves the scores out.
+        None takes all, 0 leaves the scores out; a pair takes two.
     cv : list, array or splitter, optional
         Of a list of models: which rows each is explained on, its held-out ones. For each model its test rows, or its
         ``(train, test)`` rows, as places in X; or for each row of X the number of its fold (negative for none); or a

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from numbers import Integral
 from typing import Any
 
@@ -23,12 +24,15 @@ def check_predictor(model: Any, slope: Any, mixed: Any) -> None:
             )
         )
     if not callable(model) and not hasattr(model, "predict"):
+        fix = "Pass the fitted model itself"
+        if isinstance(model, Mapping):
+            fix += ", or several in a list: sd.explain([*models.values()], X)"
         raise UnsupportedError(
             explained(
                 f"prediction({title(model)})",
                 f"a {type(model).__name__}",
                 "a callable or an object with predict",
-                "Pass the fitted model itself",
+                fix,
             )
         )
     for what, given, wanted in (

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from skedasis.errors import DataError, explained
+from skedasis.errors import DataError, UnsupportedError, explained
 
 if TYPE_CHECKING:
     from skedasis.results.importance import Importance
@@ -36,6 +36,18 @@ def given_level(what: str, level: Any) -> float:
     if not number or not 0 < float(level) < 1:
         raise DataError(explained(what, repr(level), "a number between 0 and 1", "Use 0.95"))
     return float(level)
+
+
+def no_score(what: str, method: str) -> UnsupportedError:
+    """Return the error for an effect without a heterogeneity score."""
+    fix = "Explain again without heterogeneity_rows=0"
+    if method == "MPlot":
+        fix = "Explain by another method, such as sd.ALE(): an M-plot is no effect of its feature"
+    elif method in ("PDP", "ICE"):
+        fix += " or heterogeneity=False"
+    return UnsupportedError(
+        explained(what, "no heterogeneity score", "an effect that was explained with one", fix)
+    )
 
 
 def given_seed(what: str, seed: Any) -> int:

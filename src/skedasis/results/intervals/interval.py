@@ -73,7 +73,7 @@ from skedasis.results.intervals.replicate import (
     resampler,
     source_of,
 )
-from skedasis.results.words import given_level
+from skedasis.results.words import given_level, no_score
 from skedasis.typing import Bools, Floats
 
 Ends = tuple[Floats, Floats]
@@ -158,7 +158,7 @@ def _refuse(effect: Effect, asked: Asked) -> None:
                 "Explain again without heterogeneity=False",
             )
         )
-    what = f"interval(of={asked.of!r}) of a {spec.method}"
+    what = f"interval(of={asked.of!r}) of {spec.method}"
     if asked.of == "heterogeneity_score":
         _refuse_score(effect, asked, what)
         return
@@ -190,14 +190,7 @@ def _refuse_score(effect: Effect, asked: Asked, what: str) -> None:
             )
         )
     if effect.swap_score is None:
-        raise UnsupportedError(
-            explained(
-                what,
-                "no heterogeneity score",
-                "an effect that was explained with one",
-                "Explain again without heterogeneity_rows=0, by any method but MPlot",
-            )
-        )
+        raise no_score(what, effect.spec.method)
 
 
 def _of_score(effect: Effect, level: float) -> Ends:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skedasis.errors import DataError, UnsupportedError, explained
+from skedasis.errors import DataError, explained
 from skedasis.results.effect import Effect
-from skedasis.results.words import given_level
+from skedasis.results.words import given_level, no_score
 
 NEGLIGIBLE = 1e-6
 """Share of the quantity's standard deviation that counts as nothing where no threshold is given."""
@@ -129,14 +129,7 @@ def heterogeneity_test(
         raise DataError(explained(what, repr(above), "a number from 0", "Leave it out"))
     found = effect.swap_score
     if found is None:
-        raise UnsupportedError(
-            explained(
-                f"heterogeneity_test of a {effect.spec.method}",
-                "no heterogeneity score",
-                "an effect that was explained with one",
-                "Explain again without heterogeneity_rows=0, by any method but MPlot",
-            )
-        )
+        raise no_score(f"heterogeneity_test of {effect.spec.method}", effect.spec.method)
     # Without rows there is no standard deviation, and no score above it.
     limit = float(np.nan_to_num(NEGLIGIBLE * found.quantity_std)) if above is None else float(above)
     if not found.value > 0:
