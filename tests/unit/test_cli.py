@@ -231,6 +231,12 @@ def shell(*args, **kwargs):
     return subprocess.run(command, capture_output=True, text=True, check=False, **kwargs)
 
 
+def test_the_package_is_the_command():
+    command = [sys.executable, "-m", "skedasis", "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, f"skedasis {sd.__version__}\n")
+
+
 def test_the_real_command(folder):
     done = shell("effect", "--model", "kitchen:linear", "--data", "data.csv", "--feature", "nope")
     assert done.returncode == 2
