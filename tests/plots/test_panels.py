@@ -271,11 +271,18 @@ class TestDependence:
         assert picture(e, View(curves=30)).main.notes[1] == "30 curves"
         assert picture(e).main.notes[-1] == "9.8 % of rows beyond the grid"
 
-    def test_own_values_of_the_feature_are_ticks(self, X):
+    @pytest.mark.parametrize("method", ["pdp", "ale", "rhale"])
+    def test_own_values_of_the_feature_are_ticks(self, X, method):
         X = np.column_stack([np.where(X[:, 0] > 0, 2.0, 1.0), X[:, 1]])
-        main = picture(sd.explain(model, X, 0, method="pdp")).main
+        main = picture(sd.explain(model, X, 0, method=method)).main
         assert main.x.ticks == (1.0, 2.0)
         assert main.lines[0].vertices
+
+    def test_more_values_than_there_is_room_for_are_none(self, X):
+        X = np.column_stack([np.floor(6 * X[:, 0]), X[:, 1]])
+        assert picture(sd.explain(model, X, 0, method="ale")).main.x.ticks == ()
+        apart = np.column_stack([np.where(X[:, 0] > 0, 60.0, X[:, 0] % 2), X[:, 1]])
+        assert picture(sd.explain(model, apart, 0, method="ale")).main.x.ticks == ()
 
 
 class TestRug:

@@ -33,14 +33,15 @@ def interval(effect: Effect, view: View) -> Band:
 
 
 def horizontal(effect: Effect) -> Axis:
-    """Return a numeric feature's axis; a few points of a grid are themselves its ticks."""
+    """Return a numeric feature's axis; a few points of a grid, or values of the feature, are themselves its ticks."""
     x, feature, bins = effect.points, effect.about.feature, effect.bins
     # The points of an M-plot lie within its bins, whose edges are the data's.
     low, high = extent([x] if bins is None else [x, bins.low, bins.high])
-    few = len(x) == 1 or (bins is None and len(x) <= OWN_TICKS)
+    own = bins is None or len(bins) == 0 or effect.spec.local == "value_steps"
+    few = len(x) == 1 or (own and len(x) <= OWN_TICKS)
     if few and len(x) > 1:
         few = float(np.diff(x).min()) > (high - low) / 9
-    ticks = tuple(float(v) for v in x) if few and not (bins is not None and len(bins)) else ()
+    ticks = tuple(float(v) for v in x) if few and own else ()
     apart = "" if effect.missing_point is None else APART
     name = shortened(feature.name, BELOW)
     return Axis(name, feature.unit, low, high, 0.03, ticks, apart=apart, time=effect.time)
