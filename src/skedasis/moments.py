@@ -156,11 +156,12 @@ class Moments:
         """Return what `m2` is divided by: n - ddof.
 
         For frequency weights n is the weight; for sampling weights 1 is replaced by the weights' effective size, which
-        gives the unbiased ``sum(w) - sum(w**2) / sum(w)``.
+        gives the unbiased ``sum(w) - sum(w**2) / sum(w)``: of a single row exactly nothing, whatever the rounding.
         """
         if kind == "frequency":
             return self.weight - ddof
-        return self.weight - ddof * self.weight2 / np.where(self.weight > 0, self.weight, 1.0)
+        one = self.weight2 / np.where(self.weight > 0, self.weight, 1.0)
+        return self.weight - ddof * np.where(self.count > 1, one, self.weight)
 
     def variance(self, ddof: int = 1, kind: WeightKind = "frequency") -> Floats:
         """Return the variances; NaN where a cell holds too little weight to have one (docs/explanation/errors.md).
