@@ -1,0 +1,76 @@
+"""Sampling weights have no unit: multiplied by a constant they say the same, of bins and of errors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import skedasis as sd
+from skedasis.moments import Moments
+
+RNG = np.random.default_rng(4)
+WEIGHTS = RNG.exponential(size=400)
+UNITS = [1 / WEIGHTS.sum(), 1e-9, 3.7, 1e9]
+
+
+def explained(X, method, unit):
+    return sd.explain(
+        lambda X: 3 * np.sin(2 * X[:, 0]) + X[:, 0] * X[:, 1],
+        X,
+        0,
+        method=method,
+        weights=WEIGHTS * unit,
+        weight_kind="sampling",
+    )
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize(
+    "method",
+    [
+        sd.RHALE(),
+        sd.RHALE(sd.Optimal(criterion="risk", grid="quantile")),
+        sd.RHALE(6),
+        sd.RHALE(local_effects="steps"),
+        sd.ALE(),
+    ],
+    ids=lambda m: repr(m)[:40],
+)
+def test_the_unit_of_sampling_weights_decides_nothing(method, unit):
+    X = np.random.default_rng(5).normal(size=(400, 2))
+    want, got = explained(X, method, 1.0), explained(X, method, unit)
+    assert got.spec.local == want.spec.local
+    np.testing.assert_array_equal(got.bins.low, want.bins.low)
+    for name in ("value", "std_error", "heterogeneity"):
+        np.testing.assert_allclose(getattr(got, name), getattr(want, name), rtol=1e-8, atol=1e-12)
+    assert got.heterogeneity_score == pytest.approx(want.heterogeneity_score, rel=1e-12)
+    assert got.heterogeneity_score_error == pytest.approx(want.heterogeneity_score_error, rel=1e-10)
+
+
+@pytest.mark.parametrize("unit", [1.0, *UNITS])
+def test_values_of_a_single_row_have_the_scatter_of_their_neighbours(unit):
+    """Nothing is left to estimate it by, but for rounding: which was taken for a variance."""
+    X = np.random.default_rng(6).normal(size=(400, 2))
+    X[:, 0] = np.round(X[:, 0] * 60)
+    e = sd.explain(
+        lambda X: 3 * np.sin(X[:, 0] / 30) + X[:, 0] / 60 * X[:, 1],
+        X,
+        0,
+        method=sd.DALE(bins=5),
+        weights=WEIGHTS * unit,
+        weight_kind="sampling",
+    )
+    assert e.spec.local == "integer_steps"
+    plain = sd.explain(
+        lambda X: 3 * np.sin(X[:, 0] / 30) + X[:, 0] / 60 * X[:, 1], X, 0, method=sd.DALE(bins=5)
+    )
+    assert e.std_error.max() < 3 * plain.std_error.max()
+
+
+def test_a_single_row_has_no_degrees_of_freedom_whatever_the_rounding():
+    alone = Moments.of(np.ones(400), np.arange(400), 400, WEIGHTS)
+    assert (alone.degrees(1, "sampling") == 0).all()
+    np.testing.assert_array_equal(alone.degrees(0, "sampling"), WEIGHTS)
+    pair = Moments.of(np.ones(400), np.arange(400) // 2, 200, WEIGHTS)
+    a, b = WEIGHTS[::2], WEIGHTS[1::2]
+    np.testing.assert_allclose(pair.degrees(1, "sampling"), 2 * a * b / (a + b), rtol=1e-12)
