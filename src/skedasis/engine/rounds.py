@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from skedasis.binning import Binning, Optimal
 from skedasis.cells import Cells
 from skedasis.data.source import Source
 from skedasis.engine.prepare import Job
@@ -85,7 +86,8 @@ def checked_slopes(
 
     Notes
     -----
-    At most 1,024 model rows a feature, counted as rows of the check; none for trees.
+    At most 1,024 model rows a feature, counted as rows of the check, as often as outputs have bins of their own that
+    were not chosen by their risk; none for trees.
     """
     tasks = [t for t in job.tasks if t.way.checks_slopes]
     keys = [(o, t.key) for t in tasks for o in job.outputs if _sloped(job.plans[o, t.key])]
@@ -100,7 +102,7 @@ def checked_slopes(
         (label, key): read(job, label, of[key], gathered[label, key], scores, kind)
         for label, key in keys
     }
-    cells = {at: _cells_of(part, results[at]) for at in keys}
+    cells = {at: _cells_of(part, results[at], of[at[1]].way.binning()) for at in keys}
     rises: dict[Key, list[Floats]] = {at: [] for at in keys}
     for batch in part.batches(max(1, min(job.batch_rows, len(part)))):
         bounds = bounds_of(job, batch, min(job.copies, 2))
@@ -115,8 +117,7 @@ def checked_slopes(
         there = np.flatnonzero(cells[at].locate(x) >= 0)
         some = None if weights is None else weights[there]
         check = slope_check(effect, cells[at], x[there], np.concatenate(rise)[there], some)
-        found = {"distance": check.distance, "limit": check.limit, "rows": check.rows}
-        results[at] = effect.with_provenance({"slope_check": found})
+        results[at] = effect.with_provenance({"slope_check": check.said})
         checks[at] = check
     return results, checks
 
@@ -127,19 +128,27 @@ def _sloped(plan: Any) -> bool:
     return isinstance(plan, Plan) and plan.traits.local in kinds and len(plan.bins) > 0
 
 
-def _cells_of(part: Source, effect: Effect) -> Cells:
-    """Return the cells on which an effect is checked: quantiles of the checked rows within its bins.
+def _cells_of(part: Source, effect: Effect, scheme: Binning) -> Cells:
+    """Return the cells on which an effect is checked: its own bins, of many of them unions.
 
-    Not the bins themselves, which several outputs do not share: their questions would each cost rows of their own, and
-    a single output would be judged otherwise than as one of several.
+    Bins chosen by their risk leave nothing to straighten. They are checked on quantiles of the checked rows within
+    them: the bins themselves, which several outputs do not share, would each cost rows of their own, and a single
+    output would be judged otherwise than as one of several. On quantiles all other bins would be blamed for what they
+    straighten, which is not for the slopes to answer.
     """
     bins = effect.bins
     if bins is None or len(bins) == 0:
         return Cells(np.zeros(1))
+    edges = np.append(bins.low, bins.high[-1:])
     column = part.column(effect.about.feature.position)
-    ends = np.array([bins.low[0], bins.high[-1]])
-    inner = column.order_statistics(_COMMON)[1:-1]
-    return Cells(np.unique(np.concatenate([ends, np.clip(inner, *ends)])), effect.spec.closed)
+    inner = np.clip(column.order_statistics(_COMMON)[1:-1], edges[0], edges[-1])
+    ends = edges[[0, -1]]
+    if isinstance(scheme, Optimal) and scheme.by_risk:
+        edges = np.unique(np.concatenate([ends, inner]))
+    elif len(bins) > _COMMON:
+        near = np.abs(edges[:, None] - inner).argmin(axis=0)
+        edges = np.unique(np.concatenate([ends, edges[near]]))
+    return Cells(edges, effect.spec.closed)
 
 
 def _rises(bound: Bound, j: int, cells: Cells) -> Floats:

@@ -9,7 +9,7 @@ import numpy as np
 from skedasis.cells import Cells
 from skedasis.moments import Moments
 from skedasis.results.effect import Effect
-from skedasis.typing import Floats
+from skedasis.typing import Floats, Json
 
 ROWS = 512
 """Rows whose rises are asked for."""
@@ -39,6 +39,11 @@ class SlopeCheck:
     def passed(self) -> bool:
         """Return whether the slopes tell how much the quantity rises."""
         return self.distance <= self.limit
+
+    @property
+    def said(self) -> Json:
+        """Return the outcome as it is written into a provenance."""
+        return {"distance": self.distance, "limit": self.limit, "rows": self.rows}
 
 
 def slope_check(

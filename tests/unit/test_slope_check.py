@@ -1,0 +1,61 @@
+"""Whether slopes tell how much a quantity rises: bins asked for by name, several outputs and models."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import skedasis as sd
+
+X = np.random.default_rng(0).uniform(-1, 1, (2000, 2))
+
+
+def bends(X):
+    return np.sin(6 * X[:, 0]) + X[:, 0] * X[:, 1]
+
+
+@pytest.mark.parametrize("bins", [2, 4, sd.Edges([-1, -0.5, 0.2, 1]), sd.Optimal(min_points=700)])
+@pytest.mark.parametrize("method", [sd.RHALE, sd.UALE])
+def test_slopes_are_not_blamed_for_what_bins_straighten(bins, method):
+    e = sd.explain(bends, X, 0, method=method(bins=bins))
+    assert e.spec.local == "differences"
+    assert "slope mismatch" not in {f.kind for f in e.trust()}
+
+
+def test_the_check_compares_the_result_s_own_bins():
+    e = sd.explain(
+        bends, X, 0, method=sd.DALE(bins=sd.Edges([-1, -0.3, 0.6, 1])), heterogeneity_rows=0
+    )
+    edges, x = np.array([-1, -0.3, 0.6, 1]), X[:, 0]
+    # All rows, from the definition; the library asks for 512 of them.
+    off = np.zeros(3)
+    for k in range(3):
+        rows = X[(x >= edges[k]) & (x < edges[k + 1])]
+        low, high = rows.copy(), rows.copy()
+        low[:, 0], high[:, 0] = edges[k], edges[k + 1]
+        slope = 6 * np.cos(6 * rows[:, 0]) + rows[:, 1]
+        off[k] = slope.mean() * (edges[k + 1] - edges[k]) - (bends(high) - bends(low)).mean()
+    curve = np.interp(x, edges, np.append(0.0, np.cumsum(off)))
+    found = e.provenance["slope_check"]
+    assert found["distance"] == pytest.approx(curve.std(), abs=0.03)
+    assert found["limit"] >= 0.25 * e.importance * (1 - 1e-12)
+
+
+def test_an_output_is_checked_alone_as_it_is_among_others():
+    def two(X):
+        return np.stack([bends(X), np.cos(5 * X[:, 0]) * X[:, 1]], axis=1)
+
+    for method in (sd.DALE(bins=3), sd.RHALE(bins=sd.Optimal(12)), sd.RHALE()):
+        both = sd.explain(sd.prediction(two, output="all"), X, 0, method=method)
+        for k, e in both.items():
+            alone = sd.explain(sd.prediction(two, output=k), X, 0, method=method)
+            assert e.provenance["slope_check"] == alone.provenance["slope_check"]
+
+
+def test_several_models_say_what_the_check_found():
+    wrong = sd.prediction(bends, slope=lambda X: np.c_[0 * X[:, 0] - 9, X[:, 0]])
+    right = sd.prediction(bends, slope=lambda X: np.c_[6 * np.cos(6 * X[:, 0]) + X[:, 1], X[:, 0]])
+    em = sd.explain([wrong, right], X, 0)
+    assert ["slope mismatch" in {f.kind for f in e.trust()} for e in em.models] == [True, False]
+    alone = sd.explain(wrong, X, 0).provenance["slope_check"]
+    assert em.models[0].provenance["slope_check"]["rows"] == alone["rows"]
