@@ -137,6 +137,9 @@ def _replace_slopes(
         for key, check in checks.items():
             if replaceable(one.job, key, check):
                 failed.setdefault(key, stepped(one.job, key, check))
+            # Results are read once more, on the bins of all models: what was found goes along.
+            plan = one.job.plans[key]
+            one.job.plans[key] = replace(plan, notes={**plan.notes, "slope_check": check.said})
     if not failed:
         return
     again = _prepared(quantities, source, features, folds, asked, failed)
