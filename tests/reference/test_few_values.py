@@ -523,3 +523,26 @@ def test_files_hold_all_of_it(method, feature, tmp_path):
     one, two = (f.interval(method="bootstrap", replicates=20) for f in (e, back))
     np.testing.assert_array_equal(one, two)
     assert len(back.rebin(1).bins) == 1
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_an_m_plot_has_the_mean_of_each_value(weighted):
+    X = few()
+    w = np.random.default_rng(1).uniform(0.1, 3, len(X)) if weighted else None
+    e = explained(mixed, X, 0, sd.MPlot, weights=w)
+    np.testing.assert_allclose(e.x, VALUES, rtol=1e-14)
+    means = [
+        np.average(mixed(X[rows]), weights=None if w is None else w[rows])
+        for rows in (X[:, 0] == v for v in VALUES)
+    ]
+    np.testing.assert_allclose(e.value, means, rtol=1e-12)
+    assert e.bins.count.tolist() == [np.sum(X[:, 0] == v) for v in VALUES]
+    two = explained(lambda X: 3 * X[:, 0], (X[:, :1] > 0.2) * 1.0, 0, sd.MPlot)
+    np.testing.assert_allclose(two.value, [0, 3])
+
+
+def test_an_m_plot_keeps_neighbouring_floats_apart_or_together_but_in_order():
+    x = np.resize([1.0, np.nextafter(1.0, 2), 2.0], 60)
+    e = explained(lambda X: X[:, 0] > 1.5, x[:, None], 0, sd.MPlot)
+    assert e.value[-1] == 1
+    assert e.value[:-1].max() == 0

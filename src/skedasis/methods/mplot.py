@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from skedasis.binning import EXACT, Binning, Edges, Quantile, Spread, as_binning
+from skedasis.cells import Cells
 from skedasis.data.levels import LevelColumn
 from skedasis.data.schema import Feature
 from skedasis.data.summary import Column
@@ -38,8 +39,9 @@ class MPlot(Parameters):
 
     Parameters
     ----------
-    bins : int or Binning
-        An integer means `Quantile` bins, as in `ALE`: then both have the same.
+    bins : "auto", int or Binning
+        "auto": of a feature with few values one bin for each value, else 20 quantiles. An integer means `Quantile`
+        bins, as in `ALE`: then both have the same.
     of : {"quantity", "label", "residual"}
         What is averaged: the quantity, the observed label ``y``, or the label minus the quantity. The last two need
         numbers for labels.
@@ -69,7 +71,7 @@ class MPlot(Parameters):
     (array([1.5, 5.5]), array([ 3., 11.]))
     """
 
-    bins: Binning | int = 20
+    bins: Binning | int | Literal["auto"] = "auto"
     of: Literal["quantity", "label", "residual"] = "quantity"
     center: Literal["mean"] | None = None
     ddof: int = 1
@@ -87,7 +89,7 @@ class MPlot(Parameters):
 
     def binning(self) -> Binning:
         """Return the scheme; the sides of a user's edges belong to the bins as quantiles' do."""
-        scheme = as_binning(self.bins, Quantile)
+        scheme = Quantile(20) if self.bins == "auto" else as_binning(self.bins, Quantile)
         if isinstance(scheme, Edges) and scheme.closed is None:
             return replace(scheme, closed="right")
         return scheme
@@ -117,11 +119,14 @@ class MPlot(Parameters):
 
     def plan(self, column: Column, traits: Traits) -> Plan:
         """Choose the fine cells."""
-        return Plan(
-            column.summary(),
-            Traits("values", "the rows as they are"),
-            self.binning().candidates(column),
-        )
+        values = column.few_values() if self.bins == "auto" else None
+        if values is None or len(values) == 1:
+            cells = self.binning().candidates(column)
+        else:  # edges halfway between the values, and below the right one even if nothing lies between them
+            halves = values[:-1] + np.diff(values) / 2
+            halves = np.minimum(halves, np.nextafter(values[1:], -np.inf))
+            cells = Cells(np.unique(np.concatenate([values[:1], halves, values[-1:]])), "right")
+        return Plan(column.summary(), Traits("values", "the rows as they are"), cells)
 
     def sets(self, plans: Sequence[Plan]) -> int:
         """Return 1: the rows as they are."""
