@@ -2,6 +2,7 @@
 
 import matplotlib.pyplot as plt
 import numpy as np
+from sklearn.ensemble import HistGradientBoostingRegressor
 
 import skedasis as sd
 from skedasis.report import pictures
@@ -25,3 +26,11 @@ def test_the_ale_that_is_drawn_over_rhale_is_in_a_legend(monkeypatch):
     ale = sd.explain(lambda X: X[:, 0] ** 2 + X[:, 1], X, 0, method=sd.ALE())
     np.testing.assert_array_equal(line.get_xdata(), ale.x)
     plt.close("all")
+
+
+def test_an_ale_that_is_the_same_curve_is_not_drawn_over_it():
+    X = np.random.default_rng(0).uniform(-1, 1, size=(200, 2))
+    y = X[:, 0] ** 2 + X[:, 0] * X[:, 1]
+    model = HistGradientBoostingRegressor(max_iter=20).fit(X, y)
+    told = gather({"m": model}, X, progress=False).told[0]
+    assert "Dotted" not in of_rhale(told, "x0").caption

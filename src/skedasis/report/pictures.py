@@ -45,11 +45,11 @@ class Picture:
 
 
 def of_rhale(told: Told, feature: str) -> Picture:
-    """Draw a feature's RHALE, and its ALE over it; of a nominal feature the ALE alone."""
+    """Draw a feature's RHALE, and its ALE over it where that is another curve; of a nominal feature the ALE alone."""
     effect, ale = told.rhale[feature], told.ale[feature]
     said = captions.of_rhale(told, feature)
     figure = effect.plot(size=TALL)
-    if effect.levels is None and np.isfinite(ale.value).sum() > 1:
+    if effect.levels is None and np.isfinite(ale.value).sum() > 1 and words.apart_from(ale, effect):
         axes = figure.axes[0]
         look: dict[str, Any] = {"ls": (0, (1.5, 1.5)), "lw": 1.3, "color": "#444444", "zorder": 4}
         lines = axes.plot(ale.points, words.aligned(ale, effect), **look)

@@ -130,16 +130,24 @@ def certainty(rhale: Effect, ale: Effect) -> str:
     text = f"Where it is least certain, the average lies within ±\u202f{widest} ({percent(LEVEL)} interval)."
     if rhale.levels is not None:
         return text  # both are the same steps
-    shifted = aligned(ale, rhale)
-    there = np.isfinite(shifted)
-    if there.any():
-        apart = _nonzero(float(np.abs(shifted - rhale.at(ale.points))[there].max()), largest)
+    apart = apart_from(ale, rhale)
+    if apart is not None:
         text += (
             f" ALE differs from it by at most {number(apart, 2)}."
             if apart > 0
             else " ALE gives the same curve."
         )
     return text
+
+
+def apart_from(ale: Effect, rhale: Effect) -> float | None:
+    """Return the largest difference between the curves of ALE and RHALE, 0 up to rounding; None without a point."""
+    shifted = aligned(ale, rhale)
+    there = np.isfinite(shifted)
+    if not there.any():
+        return None
+    largest = float(np.nanmax(np.abs(rhale.value), initial=0.0))
+    return _nonzero(float(np.abs(shifted - rhale.at(ale.points))[there].max()), largest)
 
 
 def _nonzero(value: float, largest: float) -> float:
