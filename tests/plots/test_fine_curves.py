@@ -38,7 +38,7 @@ def test_the_curve_is_drawn_on_its_own_points_and_marked_at_the_edges(effect):
     (line,) = shown.main.lines
     np.testing.assert_array_equal(line.x, effect.x)
     np.testing.assert_array_equal(line.y, effect.value)
-    np.testing.assert_array_equal(line.x[line.marked], common.edges(effect.bins))
+    np.testing.assert_array_equal(line.x[line.marked], effect.bins.edges)
     spread, error = shown.main.bands
     np.testing.assert_allclose(spread.upper - line.y, effect.heterogeneity)
     assert len(error.upper) == CELLS + 1

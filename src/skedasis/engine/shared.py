@@ -198,13 +198,12 @@ def _with_bins(way: Any, chosen: Segments) -> Any:
 
 def _segments(plan: Any, whole: Any) -> Segments:
     """Return the bins of an effect as places among the edges that were planned, or among levels."""
-    left, right = whole.bins.low, whole.bins.high
-    trend = whole.bins.trend != 0 if np.any(whole.bins.trend) else None
+    bins = whole.bins
+    trend = bins.trend != 0 if np.any(bins.trend) else None
     if isinstance(plan, Plan):
-        edges = np.append(left, right[-1])
-        return Segments(np.searchsorted(plan.bins.edges, edges), trend)
+        return Segments(np.searchsorted(plan.bins.edges, bins.edges), trend)
     places = whole.levels.places
-    return Segments(np.append(places(left), places(right[-1:])), trend)
+    return Segments(np.append(places(bins.low), places(bins.high[-1:])), trend)
 
 
 def _pooled(found: Sequence[One], key: Any) -> tuple[Any, Local]:

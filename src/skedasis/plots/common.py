@@ -129,11 +129,6 @@ def missing(effect: Effect) -> tuple[str, ...]:
     return (f"{counted(effect.missing, 'row')} missing",) if effect.missing else ()
 
 
-def edges(bins: BinStats) -> Floats:
-    """Return the edges of bins, (K + 1,)."""
-    return np.append(bins.low, bins.high[-1:])
-
-
 def stepped(effect: Effect) -> bool:
     """Return whether local effects are rises across bins, because the model is a step function."""
     return effect.spec.local == "steps"

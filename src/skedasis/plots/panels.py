@@ -194,7 +194,7 @@ def _curve(
     )
     # Of a curve on finer points than its bins only the bins' edges have marks; those of an M-plot are means.
     finer = effect.spec.local != "values" and len(x) > len(bins) + 1
-    marked = np.flatnonzero(np.isin(x, common.edges(bins))) if finer else None
+    marked = np.flatnonzero(np.isin(x, bins.edges)) if finer else None
     point = common.aside(effect, view.level)
     return Panel(
         common.horizontal(effect),
@@ -215,7 +215,7 @@ def _local(effect: Effect, bins: BinStats) -> tuple[Floats, Ints, Floats]:
     rows, cells, local = effect.rows, effect.cells, common.local_effects(effect.rows)
     if rows is None or local is None or cells is None:
         return np.zeros(0), np.zeros(0, dtype=np.int64), np.zeros(0)
-    cell = Cells(common.edges(bins), cells.closed).locate(rows.x)
+    cell = Cells(bins.edges, cells.closed).locate(rows.x)
     weight = np.ones(len(rows)) if rows.weight is None else rows.weight
     there = (cell >= 0) & (weight > 0) & np.isfinite(local)
     y, cell = local[there], cell[there]

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skedasis.plots.common import edges as bin_edges
 from skedasis.plots.common import local_effects
 from skedasis.plots.numbers import with_error
 from skedasis.report import glance, levels
@@ -50,7 +49,7 @@ def against(effect: Effect) -> float | None:
     rows, bins, local = effect.rows, effect.bins, local_effects(effect.rows)
     if rows is None or local is None or bins is None or len(bins) == 0:
         return None
-    edges = bin_edges(bins)
+    edges = bins.edges
     side = "right" if effect.spec.closed == "left" else "left"
     place = np.clip(np.searchsorted(edges, rows.x, side) - 1, 0, len(bins) - 1)
     mean = bins.effect[place] + bins.trend[place] * (rows.x - (bins.low + bins.high)[place] / 2)
@@ -354,7 +353,7 @@ def bins_table(effect: Effect) -> list[tuple[str, ...]]:
     bins = effect.bins
     if bins is None or len(bins) == 0 or effect.levels is not None:
         return []
-    edges = places(bin_edges(bins), effect.time)
+    edges = places(bins.edges, effect.time)
     remarks = [
         "empty" if empty else "" if trusted else "not to be trusted"
         for empty, trusted in zip(bins.empty, bins.trusted, strict=True)

@@ -9,7 +9,7 @@ import numpy as np
 from skedasis import curves
 from skedasis.cells import Cells
 from skedasis.moments import Moments
-from skedasis.results.effect import TRUSTED_ROWS, BinStats, Effect, Rows
+from skedasis.results.effect import BinStats, Effect, Rows
 from skedasis.results.pieces import AXIS, Linear, linear
 from skedasis.results.spec import About, Spec
 from skedasis.results.trend import bulge
@@ -93,17 +93,9 @@ def _statistics(edges: Floats, form: Linear, spec: Spec) -> BinStats:
     effect, error2 = pieces.effects()
     if not spec.pointwise:
         effect = np.where(np.isnan(effect), np.nan, np.diff(form.start) / np.diff(edges))
-    return BinStats(
-        low=edges[:-1],
-        high=edges[1:],
-        count=bins.count.astype(int),
-        weight=bins.weight,
-        effect=effect,
-        std=np.sqrt(variance),
-        std_error=np.where(np.isnan(variance), np.nan, np.sqrt(error2)),
-        empty=bins.count == 0,
-        trusted=bins.count >= TRUSTED_ROWS,
-        trend=np.zeros(len(edges) - 1) if pieces.trend is None else pieces.trend,
+    error = np.where(np.isnan(variance), np.nan, np.sqrt(error2))
+    return BinStats.of(
+        edges, bins, effect=effect, std=np.sqrt(variance), std_error=error, trend=pieces.trend
     )
 
 

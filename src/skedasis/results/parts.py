@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skedasis.data.times import TimeAxis
+from skedasis.moments import Moments
 from skedasis.typing import Bools, Floats, Ints
 
 TRUSTED_ROWS = 10
@@ -95,6 +96,44 @@ class BinStats:
         """Return the slopes at the left and at the right end of each bin: alike where `trend` is 0."""
         tilt = self.trend * self.widths / 2
         return self.effect - tilt, self.effect + tilt
+
+    @property
+    def edges(self) -> Floats:
+        """Return the edges of a numeric feature's bins, (K + 1,); of times days on the axis."""
+        return np.append(self.low, self.high[-1:])
+
+    @classmethod
+    def of(
+        cls,
+        edges: Floats,
+        bins: Moments,
+        *,
+        effect: Floats,
+        std: Floats,
+        std_error: Floats,
+        trend: Floats | None = None,
+    ) -> BinStats:
+        """Return the bins of a numeric feature, whose rows are counted by moments.
+
+        Parameters
+        ----------
+        edges : ndarray of float, shape (K + 1,)
+        bins : Moments, K bins
+        effect, std, std_error, trend : ndarray of float, shape (K,)
+            As of `BinStats`; without a trend slopes are constant within the bins.
+        """
+        return cls(
+            low=edges[:-1],
+            high=edges[1:],
+            count=bins.count.astype(int),
+            weight=bins.weight,
+            effect=effect,
+            std=std,
+            std_error=std_error,
+            empty=bins.count == 0,
+            trusted=bins.count >= TRUSTED_ROWS,
+            trend=np.zeros(len(edges) - 1) if trend is None else trend,
+        )
 
     @classmethod
     def none(cls) -> BinStats:

@@ -279,9 +279,7 @@ def _reread(effect: Effect, cells: Cells, scheme: Binning, spec: Spec) -> Effect
                 )
             )
     stats, rises = effect.bins, None
-    same = stats is not None and np.array_equal(
-        cells.edges[kept], np.append(stats.low, stats.high[-1:])
-    )
+    same = stats is not None and np.array_equal(cells.edges[kept], stats.edges)
     if same:
         rises = effect.moments.get(RISE, effect.moments[LOCAL])
     elif len(kept) == len(cells.edges):

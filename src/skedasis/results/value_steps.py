@@ -18,7 +18,7 @@ from skedasis import curves
 from skedasis.cells import Cells
 from skedasis.moments import Moments
 from skedasis.partition import fewest_bins
-from skedasis.results.effect import TRUSTED_ROWS, BinStats, Effect, Rows
+from skedasis.results.effect import BinStats, Effect, Rows
 from skedasis.results.pieces import AXIS, LOCAL, RISE, linear
 from skedasis.results.spec import About, Spec
 from skedasis.results.steps import Steps, step_errors
@@ -95,22 +95,12 @@ def accumulate_values(
     start = forms @ steps.mean
     bins, axis = moments[LOCAL].pool(kept[:-1]), moments[AXIS].pool(kept[:-1])
     slope, slope_error = bin_slopes(values, edges, steps, spec)
-    variance = bins.variance(spec.ddof, spec.weight_kind)
-    tilt = np.zeros(len(slope))
+    variance, tilt = bins.variance(spec.ddof, spec.weight_kind), None
     if trend is not None and trend.any():
         found = lines(cells, moments[LOCAL], moments[AXIS], kept, trend, spec)
         variance, tilt = found.variance, found.trend
-    stats = BinStats(
-        low=edges[:-1],
-        high=edges[1:],
-        count=bins.count.astype(int),
-        weight=bins.weight,
-        effect=slope,
-        std=np.sqrt(variance),
-        std_error=slope_error,
-        empty=bins.count == 0,
-        trusted=bins.count >= TRUSTED_ROWS,
-        trend=tilt,
+    stats = BinStats.of(
+        edges, bins, effect=slope, std=np.sqrt(variance), std_error=slope_error, trend=tilt
     )
     matrix, own, level = forms, np.zeros((len(edges), len(values))), 0.0
     if spec.center == "mean":
@@ -253,18 +243,7 @@ def read_in_bins(effect: Effect, kept: Ints, rises: Moments | None) -> Effect:
     variance = np.full(len(bins.weight), np.nan)
     if rises is not None:
         variance = rises.variance(spec.ddof, spec.weight_kind)
-    std = np.sqrt(variance)
-    stats = BinStats(
-        low=edges[:-1],
-        high=edges[1:],
-        count=bins.count.astype(int),
-        weight=bins.weight,
-        effect=slope,
-        std=std,
-        std_error=error,
-        empty=bins.count == 0,
-        trusted=bins.count >= TRUSTED_ROWS,
-    )
+    stats = BinStats.of(edges, bins, effect=slope, std=np.sqrt(variance), std_error=error)
     at = np.asarray(effect.points, dtype=float)
     spread = _accumulated(stats, at, spec)
     moments = {**effect.moments} if rises is None else {**effect.moments, RISE: rises}
@@ -282,10 +261,9 @@ def _accumulated(stats: BinStats, at: Floats, spec: Spec) -> Floats:
     Eq. 16 adds variances of rises: within a bin the variance grows linearly. UALE's standard deviations grow linearly.
     """
     ends = curves.heterogeneity(stats.widths, stats.std, spec.accumulate)
-    corners = np.append(stats.low, stats.high[-1:])
     if spec.accumulate == "std":
-        return np.interp(at, corners, ends)
+        return np.interp(at, stats.edges, ends)
     largest = float(np.nanmax(ends, initial=0.0))
     if largest == 0 or np.isnan(ends).any():
-        return np.interp(at, corners, ends)
-    return largest * np.sqrt(np.interp(at, corners, (ends / largest) ** 2))
+        return np.interp(at, stats.edges, ends)
+    return largest * np.sqrt(np.interp(at, stats.edges, (ends / largest) ** 2))

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from markupsafe import Markup
 
-from skedasis.plots import common
 from skedasis.plots.levels import Places
 from skedasis.plots.marks import Band, Panel, Picture
 from skedasis.plots.numbers import beside, number, places
@@ -79,7 +78,7 @@ def some(n: int) -> list[int]:
 
 def _bins(effect: Effect, bins: BinStats) -> list[Hit]:
     """Say of each bin its ends, its rows and its slope; of an M-plot its mean."""
-    edges = places(common.edges(bins), effect.time)
+    edges = places(bins.edges, effect.time)
     means = effect.spec.local == "values"
     unit = _unit(effect.about.feature.unit)
     largest = float(np.nanmax(np.abs(bins.effect), initial=0.0))

@@ -114,7 +114,7 @@ class Halved:
             bins = self.effect.bins
             if bins is None:
                 return start[:0]
-            ends = self._at(np.append(bins.low, bins.high[-1:])) @ start
+            ends = self._at(bins.edges) @ start
             return np.diff(ends, axis=0) / bins.widths[:, None]
         edges = np.asarray(self.effect.points, dtype=float)
         curve = self._at(edges) @ start

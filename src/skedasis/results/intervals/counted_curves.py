@@ -211,5 +211,4 @@ def located(effect: Effect) -> tuple[Cells, Ints]:
     cells, stats = effect.cells, effect.bins
     if cells is None or stats is None or len(cells) == 0:
         return Cells(np.zeros(1)), np.zeros(1, dtype=np.int64)
-    edges = np.append(stats.low, stats.high[-1:])
-    return cells, np.searchsorted(cells.edges, edges)
+    return cells, np.searchsorted(cells.edges, stats.edges)

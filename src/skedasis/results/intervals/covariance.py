@@ -137,8 +137,7 @@ def _halved(effect: Effect, values: Floats, of: str) -> Blocks:
     spec, steps, stats = effect.spec, Steps.of(effect.moments, halves=True), effect.bins
     edges = np.asarray(effect.points, dtype=float)
     if of == "bins" and stats is not None:
-        ends = np.append(stats.low, stats.high[-1:])
-        form = np.diff(rise_forms(values, ends, steps.known), axis=0) / stats.widths[:, None]
+        form = np.diff(rise_forms(values, stats.edges, steps.known), axis=0) / stats.widths[:, None]
         own = np.zeros((len(form), len(values)))
     else:
         form = rise_forms(values, edges, steps.known)

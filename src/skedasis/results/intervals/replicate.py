@@ -180,8 +180,7 @@ def _of_rows(effect: Effect, rows: Rows, local: Floats) -> FromRows:
     if effect.levels is not None:
         place = rows.x.astype(np.int64)
     elif effect.bins is not None and effect.cells is not None and len(effect.cells):
-        edges = np.append(effect.bins.low, effect.bins.high[-1:])
-        place, size = Cells(edges, effect.cells.closed).locate(rows.x), len(effect.bins)
+        place, size = Cells(effect.bins.edges, effect.cells.closed).locate(rows.x), len(effect.bins)
     return FromRows(form, Columns(place, size, values, draws), draws)
 
 
@@ -190,7 +189,7 @@ def binned(effect: Effect) -> Mapping[str, Moments]:
     cells, stats = effect.cells, effect.bins
     if cells is None or stats is None or len(cells) == 0:
         return effect.moments
-    kept = np.searchsorted(cells.edges, np.append(stats.low, stats.high[-1:]))
+    kept = np.searchsorted(cells.edges, stats.edges)
     return {k: m.pool(kept[:-1]) for k, m in effect.moments.items()}
 
 

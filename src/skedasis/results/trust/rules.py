@@ -223,7 +223,7 @@ def _gaps(effect: Effect) -> Iterator[Flag]:
     if kept is None or effect.levels is not None or len(effect.points) < 2:
         return
     x, often = np.unique(kept.x[np.isfinite(kept.x)], return_counts=True)
-    shown = np.asarray(effect.points if effect.bins is None else _edges(effect), dtype=float)
+    shown = np.asarray(effect.points if effect.bins is None else effect.bins.edges, dtype=float)
     total = int(often.sum())
     if total < 2 * TRUSTED_ROWS or len(x) < 2:
         return
@@ -250,11 +250,6 @@ def _usual(gap: Floats, k: int) -> float:
     """Return the median of the ten gaps on either side of one."""
     near = np.concatenate([gap[max(k - TRUSTED_ROWS, 0) : k], gap[k + 1 : k + 1 + TRUSTED_ROWS]])
     return float(np.median(near)) if len(near) else np.inf
-
-
-def _edges(effect: Effect) -> Floats:
-    stats = effect.bins
-    return np.asarray(effect.points) if stats is None else np.append(stats.low, stats.high[-1:])
 
 
 def _told(effect: Effect, left: float, right: float) -> bool:

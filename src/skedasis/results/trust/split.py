@@ -238,7 +238,7 @@ def _of_steps(effect: Effect, steps: Floats, weight: Floats) -> LocalRows:
 def edges_of(effect: Effect) -> Floats:
     """Return the edges of a numeric feature's bins."""
     stats = effect.bins
-    return np.zeros(0) if stats is None else np.append(stats.low, stats.high[-1:])
+    return np.zeros(0) if stats is None else stats.edges
 
 
 def _closed(effect: Effect) -> Any:
