@@ -32,8 +32,7 @@ from skedasis.results.choosing import chosen_bins, spread_of
 from skedasis.results.effect import Effect, Rows
 from skedasis.results.pieces import AXIS, LOCAL, RISE
 from skedasis.results.spec import About, Spec
-from skedasis.results.steps import BOTH, DOWN, UP
-from skedasis.results.value_steps import accumulate_values
+from skedasis.results.steps import existing, step_moments
 from skedasis.typing import Bools, Center, Floats, Ints
 
 _FINE = 1024
@@ -205,10 +204,7 @@ class Accumulated(Parameters):
         place = np.searchsorted(values, x)
         size, w = len(values), bound.weights
         down, up = to_neighbours(bound, lambda p: {j: values[p]}, place, size)
-        count = Moments.of(up, place, size, w)
-        both = np.stack(
-            [np.where(place > 0, down, np.nan), np.where(place < size - 1, up, np.nan)], axis=1
-        )
+        both = existing(down, up, place, size)
         widths = np.append(np.append(np.nan, np.diff(values)), np.nan)
         if plan.traits.local == "value_steps":
             # Cells are closed on the right: a row's own step is the one to it, of the first value the one from it.
@@ -219,9 +215,7 @@ class Accumulated(Parameters):
             effects = np.where(known, slopes, 0.0).sum(axis=1) / known.sum(axis=1)
         local = Moments.of(effects, cell, len(cells), w)
         moments = {
-            UP: count,
-            DOWN: Moments.of(down, place, size, w, like=count),
-            BOTH: Moments.of(down + up, place, size, w, like=count),
+            **step_moments(down, up, place, size, w),
             LOCAL: local,
             AXIS: Moments.of(x, cell, len(cells), w, like=local),
         }
@@ -273,22 +267,18 @@ class Accumulated(Parameters):
     ) -> Effect:
         """Choose the bins by merging cells, and accumulate."""
         cells, moments = plan.bins, local.moments
-        if plan.traits.local == "value_steps" and plan.values is not None:
+        if plan.traits.local == "value_steps":
             every = np.arange(len(cells.edges))
-            return accumulate_values(plan.values, cells, moments, every, spec, about, rows)
+            return accumulate(cells, moments, every, spec, about, rows, values=plan.values)
         scheme = self.binning()
         if spec.parameters.get("bins") == "auto" and spec.pointwise:
             spec = replace(spec, parameters={**spec.parameters, "bins": scheme.describe()})
         spread = spread_of(spec, local.largest, plan.column.feature.name)
         whole = plan.traits.local == "integer_steps"
         found = chosen_bins(scheme, cells, moments, spec, spread, rows, plan.coarse, whole=whole)
-        if plan.values is not None:
-            gathered = {**moments, **found.moments}
-            return accumulate_values(
-                plan.values, found.cells, gathered, found.kept, spec, about, rows, found.trend
-            )
+        gathered = found.moments if plan.values is None else {**moments, **found.moments}
         return accumulate(
-            found.cells, found.moments, found.kept, spec, about, rows, trend=found.trend
+            found.cells, gathered, found.kept, spec, about, rows, found.trend, plan.values
         )
 
 

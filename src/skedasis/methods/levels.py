@@ -18,12 +18,12 @@ from skedasis.data.schema import Feature
 from skedasis.errors import DataError, explained
 from skedasis.methods.base import Bound, Local, chosen, given_for
 from skedasis.methods.form import Form
-from skedasis.moments import Moments, WeightKind
+from skedasis.moments import WeightKind
 from skedasis.results.effect import Effect
 from skedasis.results.levels import accumulate_levels, grouped
 from skedasis.results.parts import LevelStats, Rows, joined
 from skedasis.results.spec import About, Spec
-from skedasis.results.steps import BOTH, DOWN, UP, Steps
+from skedasis.results.steps import Steps, existing, step_moments
 from skedasis.typing import Bools, Floats, Ints, Json
 
 MOST_LEVELS = 2000
@@ -141,15 +141,8 @@ class LevelSteps(Form):
             down = up = np.zeros(len(place))
         else:
             down, up = to_neighbours(bound, plan.changes, place, size)
-        count = Moments.of(up, place, size, weights)
-        moments = {
-            UP: count,
-            DOWN: Moments.of(down, place, size, weights, like=count),
-            BOTH: Moments.of(down + up, place, size, weights, like=count),
-        }
-        both = np.stack(
-            [np.where(place > 0, down, np.nan), np.where(place < size - 1, up, np.nan)], axis=1
-        )
+        moments = step_moments(down, up, place, size, weights)
+        both = existing(down, up, place, size)
         kept = {"x": place.astype(float), "effect": both, "weight": weights}
         largest = float(max(np.abs(down).max(initial=0.0), np.abs(up).max(initial=0.0)))
         return Local(moments, chosen(kept, keep), largest, outside)

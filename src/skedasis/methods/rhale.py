@@ -27,8 +27,7 @@ from skedasis.results.choosing import spread_of
 from skedasis.results.effect import Effect, Rows
 from skedasis.results.pieces import LOCAL, RISE
 from skedasis.results.spec import About, Spec
-from skedasis.results.value_steps import accumulate_values, chosen_for_reading, read_in_bins
-from skedasis.typing import Ints
+from skedasis.results.value_steps import chosen_for_reading, read_in_bins
 
 if TYPE_CHECKING:
     from skedasis.heterogeneity_score import HeterogeneityScore
@@ -160,25 +159,16 @@ class RHALE(Accumulated):
             return None
         if is_fixed(self.bins):  # edges that were asked for are cells and bins alike
             return None
-        kept = self._chosen(plan, local, score, about, kind)
-        # The rises across single cells are known already.
-        return None if len(kept) > len(plan.bins) else replace(plan, rises=plan.bins.keep(kept))
-
-    def _chosen(
-        self,
-        plan: Plan,
-        local: Local,
-        score: HeterogeneityScore | None,
-        about: About,
-        kind: WeightKind,
-    ) -> Ints:
-        """Return the cells' edges at which bins begin and end."""
         scheme, spec = self.binning(), self._spec(plan, kind)
         if isinstance(scheme, Optimal) and scheme.by_risk:
             centred = replace(spec, center="mean")
-            return chosen_for_reading(self._on_cells(plan, local, centred, about, None), score)
-        spread = spread_of(spec, local.largest, plan.column.feature.name)
-        return scheme.choose(plan.bins, local.moments[LOCAL], spread)
+            curve = self._on_cells(plan, local, centred, about, None)
+            kept = chosen_for_reading(curve, score)
+        else:
+            spread = spread_of(spec, local.largest, plan.column.feature.name)
+            kept = scheme.choose(plan.bins, local.moments[LOCAL], spread)
+        # The rises across single cells are known already.
+        return None if len(kept) > len(plan.bins) else replace(plan, rises=plan.bins.keep(kept))
 
     def _effect(
         self, plan: Plan, local: Local, spec: Spec, about: About, rows: Rows | None
@@ -196,10 +186,8 @@ class RHALE(Accumulated):
         self, plan: Plan, local: Local, spec: Spec, about: About, rows: Rows | None
     ) -> Effect:
         """Return the ALE on all cells."""
-        cells, every = plan.bins, np.arange(len(plan.bins.edges))
-        if plan.values is not None:
-            return accumulate_values(plan.values, cells, local.moments, every, spec, about, rows)
-        return accumulate(cells, local.moments, every, spec, about, rows)
+        every = np.arange(len(plan.bins.edges))
+        return accumulate(plan.bins, local.moments, every, spec, about, rows, values=plan.values)
 
 
 @dataclass(frozen=True)

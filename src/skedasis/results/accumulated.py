@@ -13,6 +13,7 @@ from skedasis.results.effect import BinStats, Effect, Rows
 from skedasis.results.pieces import AXIS, Linear, linear
 from skedasis.results.spec import About, Spec
 from skedasis.results.trend import bulge
+from skedasis.results.value_steps import accumulate_values
 from skedasis.typing import Bools, Floats, Ints
 
 
@@ -24,6 +25,7 @@ def accumulate(
     about: About,
     rows: Rows | None,
     trend: Bools | None = None,
+    values: Floats | None = None,
 ) -> Effect:
     """Read an accumulated effect off the moments of local effects.
 
@@ -32,14 +34,16 @@ def accumulate(
     cells : Cells
         The fine cells.
     moments : mapping of str to Moments
-        Per cell: ``"local"`` of the local effects, ``"axis"`` of the feature's values, and, where cells without rows
-        were crossed by their neighbours' rows, ``"across"``.
+        Per cell: ``"local"`` of the local effects, ``"axis"`` of the feature's values. With `values` also, per value,
+        ``"down"``, ``"up"`` and ``"both"`` (see `skedasis.results.steps`).
     kept : ndarray of int, shape (K + 1,)
         The edges that stay: bins are unions of cells.
     spec, about, rows
         Carried into the result.
     trend : ndarray of bool, shape (K,), optional
         Bins within which slopes change linearly, where they belong to points.
+    values : ndarray of float, shape (L,), optional
+        The feature's observed values, where the curve is made of steps between them.
 
     Returns
     -------
@@ -47,6 +51,8 @@ def accumulate(
     """
     if len(cells) == 0:
         return _constant(cells, moments, spec, about, rows)
+    if values is not None:
+        return accumulate_values(values, cells, moments, kept, spec, about, rows, trend)
     form = linear(cells, moments, kept, spec, trend)
     bins, pieces = form.bins, form.pieces
     edges, slope = cells.edges[kept], np.where(pieces.known, pieces.slope, 0.0)

@@ -34,8 +34,8 @@ from skedasis.results.marginal import marginal
 from skedasis.results.parts import LevelStats
 from skedasis.results.pieces import AXIS, LOCAL, RISE
 from skedasis.results.spec import Spec
-from skedasis.results.steps import BOTH, DOWN, UP, Steps
-from skedasis.results.value_steps import accumulate_values, chosen_for_reading, read_in_bins
+from skedasis.results.steps import BOTH, DOWN, UP, Steps, step_moments
+from skedasis.results.value_steps import chosen_for_reading, read_in_bins
 from skedasis.typing import Bools, Floats, Ints
 
 
@@ -179,12 +179,7 @@ def _by_value(effect: Effect, rows: Rows, inside: Bools) -> dict[str, Moments]:
     place, size = np.searchsorted(effect.values, rows.x[inside]), len(effect.values)
     down, up = np.nan_to_num(rows.effect[inside]).T
     w = None if rows.weight is None else rows.weight[inside]
-    count = Moments.of(up, place, size, w)
-    return {
-        UP: count,
-        DOWN: Moments.of(down, place, size, w, like=count),
-        BOTH: Moments.of(down + up, place, size, w, like=count),
-    }
+    return step_moments(down, up, place, size, w)
 
 
 def _read(effect: Effect, found: Chosen, spec: Spec) -> Effect:
@@ -192,12 +187,10 @@ def _read(effect: Effect, found: Chosen, spec: Spec) -> Effect:
     about, rows = effect.about, effect.rows
     if spec.local == "values":
         return marginal(found.cells, found.moments, found.kept, spec, about, rows)
-    cells, moments, kept = found.cells, {**effect.moments, **found.moments}, found.kept
-    if effect.values is not None:
-        return accumulate_values(
-            effect.values, cells, moments, kept, spec, about, rows, found.trend
-        )
-    return accumulate(cells, moments, kept, spec, about, rows, trend=found.trend)
+    moments = {**effect.moments, **found.moments}
+    return accumulate(
+        found.cells, moments, found.kept, spec, about, rows, found.trend, effect.values
+    )
 
 
 def _with_missing(before: Effect, after: Effect) -> Effect:
@@ -301,9 +294,7 @@ def _reread(effect: Effect, cells: Cells, scheme: Binning, spec: Spec) -> Effect
 def _centred(effect: Effect, cells: Cells) -> Effect:
     """Return the curve on all cells, centred by its mean: as bins were chosen when it was explained."""
     spec, every = replace(effect.spec, center="mean"), np.arange(len(cells.edges))
-    if effect.values is None:
-        return accumulate(cells, effect.moments, every, spec, effect.about, None)
-    return accumulate_values(effect.values, cells, effect.moments, every, spec, effect.about, None)
+    return accumulate(cells, effect.moments, every, spec, effect.about, None, values=effect.values)
 
 
 def _without_rises(rows: Rows | None) -> Rows | None:

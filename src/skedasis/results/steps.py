@@ -18,11 +18,45 @@ import numpy as np
 from skedasis import curves
 from skedasis.moments import Moments, WeightKind
 from skedasis.results.spec import Spec
-from skedasis.typing import Bools, Floats
+from skedasis.typing import Bools, Floats, Ints
 
 DOWN, UP, BOTH = "down", "up", "both"
 """Moments by value: of the step from the value before, of that to the value after, and of both together, which gives
 their covariance."""
+
+
+def step_moments(
+    down: Floats, up: Floats, place: Ints, size: int, weights: Floats | None
+) -> dict[str, Moments]:
+    """Gather the rows' steps by their value, or level.
+
+    Parameters
+    ----------
+    down, up : ndarray of float, shape (n,)
+        Each row's step from the value before to its own, and from its own to the value after; zero where there is none.
+    place : ndarray of int, shape (n,)
+        The rows' places among the values.
+    size : int
+        How many values there are.
+    weights : ndarray of float, shape (n,), optional
+
+    Returns
+    -------
+    dict of str to Moments, L values each
+        `DOWN`, `UP` and `BOTH`.
+    """
+    count = Moments.of(up, place, size, weights)
+    return {
+        UP: count,
+        DOWN: Moments.of(down, place, size, weights, like=count),
+        BOTH: Moments.of(down + up, place, size, weights, like=count),
+    }
+
+
+def existing(down: Floats, up: Floats, place: Ints, size: int) -> Floats:
+    """Return the rows' steps as results keep them, (n, 2): NaN before the first value and after the last."""
+    first, last = place == 0, place == size - 1
+    return np.stack([np.where(first, np.nan, down), np.where(last, np.nan, up)], axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,6 +180,13 @@ class Scatter:
         return cls(squares[0], squares[1], product, nothing, nothing)
 
 
+def _mean_factor(steps: Moments, kind: WeightKind) -> tuple[Floats, Floats]:
+    """Return √(n / (n - 1)) of each mean, 1 where that does not exist, and n, 1 without rows."""
+    size = np.where(steps.weight > 0, steps.weight, 1.0)
+    free = steps.degrees(1, kind)
+    return np.where(free > 0, np.sqrt(size / np.where(free > 0, free, 1.0)), 1.0), size
+
+
 def coefficients(forms: Floats, steps: Steps, spec: Spec) -> tuple[Floats, Floats]:
     """Return what a row of each value adds to forms of the mean steps, by its step down and by that up: (m, L) each.
 
@@ -153,16 +194,13 @@ def coefficients(forms: Floats, steps: Steps, spec: Spec) -> tuple[Floats, Float
     """
     nothing = np.zeros((len(forms), 1))
     if steps.halves:
-        size, free = steps.up.weight, steps.up.degrees(1, spec.weight_kind)
-        size = np.where(size > 0, size, 1.0)
-        each = np.where(free > 0, np.sqrt(size / np.where(free > 0, free, 1.0)), 1.0) / size
+        factor, size = _mean_factor(steps.up, spec.weight_kind)
+        each = factor / size
         lower, upper = steps.ends
         up = np.hstack([forms * lower * each[:-1], nothing])
         return np.hstack([nothing, forms * upper * each[1:]]), up
-    pooled = steps.pooled
-    size = np.where(pooled.weight > 0, pooled.weight, 1.0)
-    free = pooled.degrees(1, spec.weight_kind)
-    part = forms * np.where(free > 0, np.sqrt(size / np.where(free > 0, free, 1.0)), 1.0) / size
+    factor, size = _mean_factor(steps.pooled, spec.weight_kind)
+    part = forms * factor / size
     return np.hstack([nothing, part]), np.hstack([part, nothing])
 
 

@@ -65,24 +65,12 @@ def accumulate_values(
     spec: Spec,
     about: About,
     rows: Rows | None,
-    trend: Bools | None = None,
+    trend: Bools | None,
 ) -> Effect:
     """Read an accumulated effect off the moments of steps between a feature's values.
 
-    Parameters
-    ----------
-    values : ndarray of float, shape (L,)
-        The feature's observed values.
-    cells : Cells
-        Of the values themselves where they are few; else those that bins are unions of.
-    moments : mapping of str to Moments
-        By value ``"down"``, ``"up"``, ``"both"``; by cell ``"local"`` of the rows' local effects and ``"axis"``.
-    kept : ndarray of int, shape (K + 1,)
-        The edges that stay.
-    spec, about, rows
-        Carried into the result.
-    trend : ndarray of bool, shape (K,), optional
-        Bins within which slopes change linearly.
+    The parameters are those of `skedasis.results.accumulated.accumulate`, which calls this function. Where the values
+    are few, `cells` has them for edges.
 
     Notes
     -----
