@@ -246,11 +246,6 @@ class Choice:
         return self.source.levels(feature, top=way.top_levels, most=MOST_LEVELS)
 
 
-def numeric_way(task: Task) -> bool:
-    """Return whether a task is one numeric feature: the only kind with slopes along an axis, and missing values."""
-    return len(task.columns) == 1 and isinstance(task.columns[0], Column)
-
-
 def names_of(tasks: Sequence[Task]) -> list[Any]:
     """Return what the results will be called, for the provenance."""
     return [t.key if isinstance(t.key, str) else list(t.key) for t in tasks]

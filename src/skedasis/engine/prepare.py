@@ -22,8 +22,9 @@ from skedasis.typing import Bools, Ints
 if TYPE_CHECKING:
     from skedasis.engine.apart import Part
 
-Plans = dict[tuple[Any, Any], Any]
-"""By label of an output, and by feature or pair."""
+Key = tuple[Any, Any]
+"""The label of an output, and the name of a feature or of a pair."""
+Plans = dict[Key, Any]
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ class Job:
     source: Source
     tasks: Sequence[Task]
     plans: Plans
-    donors: dict[tuple[Any, Any], Donors]
+    donors: dict[Key, Donors]
     checked: Checked
     copies: int
     batch_rows: int
@@ -191,9 +192,9 @@ def _sizes(
     return rows, max(1, min(copies, CALL_ROWS // rows, room))
 
 
-def _donors(tasks: Sequence[Task], plans: Plans) -> dict[tuple[Any, Any], Donors]:
+def _donors(tasks: Sequence[Task], plans: Plans) -> dict[Key, Donors]:
     """Return the values that missing ones are compared with, where there are missing ones."""
-    donors: dict[tuple[Any, Any], Donors] = {}
+    donors: dict[Key, Donors] = {}
     comparing = {t.key: t for t in tasks if t.way.compares_missing}
     for (label, key), plan in plans.items():
         found = donors_of(comparing[key].column, plan) if key in comparing else None
@@ -267,8 +268,8 @@ def _traits(
     if not isinstance(column, Column):
         return Traits("levels", "differences between levels")
     traits = quantity.traits(column.feature)
-    if len(task.columns) == 1 and getattr(task.way, "never_between", lambda _: False)(column):
-        return traits  # a look would ask for what lies between the feature's values
+    if len(task.columns) == 1 and task.way.observed_only(column):
+        return traits  # looking for derivatives would evaluate the model between observed values
     values = column.distinct_values if column.integer and traits.local == "differences" else None
     return traits_of(quantity, source, column.summary(), checked, tape, values)
 

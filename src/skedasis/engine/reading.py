@@ -12,8 +12,9 @@ from skedasis.data.levels import LevelColumn
 from skedasis.data.schema import Feature
 from skedasis.data.source import Source
 from skedasis.engine.choose import Choice, Task, as_method
-from skedasis.engine.prepare import Job
+from skedasis.engine.prepare import Job, Key
 from skedasis.engine.run import Gathered
+from skedasis.methods.base import Local
 from skedasis.methods.missing import MISSING
 from skedasis.moments import WeightKind
 from skedasis.quantity.base import Quantity
@@ -32,16 +33,17 @@ def results_of(
     gathered: Gathered,
     scores: Scores,
     kind: WeightKind,
-    known: Mapping[tuple[Any, Any], Effect],
+    known: Mapping[Key, Effect],
 ) -> dict[Any, dict[Any, Any]]:
-    """Make the results of each output of what was gathered, but for those that are known already."""
+    """Make the results of each output from what was gathered; `known` has those that are made already."""
     found: dict[Any, dict[Any, Any]] = {label: {} for label in job.outputs}
     for label, results in found.items():
         for task in job.tasks:
-            local = gathered.pop((label, task.key))
-            done = known.get((label, task.key))
+            key = label, task.key
+            local = gathered.pop(key)
+            made = known.get(key)
             results[task.key] = (
-                read(job, label, task, local, scores, kind) if done is None else done
+                read(job, label, task, local, scores, kind) if made is None else made
             )
     return found
 
@@ -78,7 +80,7 @@ def together(found: dict[Any, Any], record: Json, choice: Choice, method: Any) -
     return found if choice.pairs else Effects(found, record)
 
 
-def read(job: Job, label: Any, task: Task, local: Any, scores: Scores, kind: WeightKind) -> Any:
+def read(job: Job, label: Any, task: Task, local: Local, scores: Scores, kind: WeightKind) -> Any:
     """Make one result of what was gathered."""
     exact, about = job.sample is None, about_of(job, label, task)
     missing = local.moments.get(MISSING)

@@ -1,17 +1,16 @@
-"""What follows the first round over the rows: slopes are checked, and methods may ask for second rounds."""
+"""After the first round over the rows: the check of slopes, and the further rounds that methods ask for."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from skedasis.binning import Binning, Optimal
 from skedasis.cells import Cells
 from skedasis.data.source import Source
-from skedasis.engine.prepare import Job
+from skedasis.engine.prepare import Job, Key
 from skedasis.engine.reading import about_of, read
 from skedasis.engine.run import Gathered, bounds_of, run
 from skedasis.engine.scores import Scores, identifiers
@@ -25,10 +24,8 @@ from skedasis.results.effect import Effect
 from skedasis.results.trust.slopes import ROWS, SlopeCheck, slope_check
 from skedasis.typing import Floats
 
-Key = tuple[Any, Any]
-"""The label of an output, and a feature."""
 _COMMON = 16
-"""Quantiles on which slopes are checked."""
+"""Quantiles between which slopes are checked."""
 
 
 def complete(
@@ -41,22 +38,22 @@ def complete(
     seed: int,
     kind: WeightKind,
 ) -> dict[Key, Effect]:
-    """Check slopes, replace those that do not tell the rise, and go through further rounds.
+    """Check slopes, replace those that fail, and run the further rounds that methods ask for.
 
     Parameters
     ----------
     job : Job
-        Its plans become those of the last round.
-    gathered : dict
-        Of the first round; added to.
+        Its plans are replaced by those of the last round.
+    gathered : dict of (label, feature) to Local
+        From the first round. What later rounds gather is added to it.
     scores : Scores
     threads, show, seed, kind
-        As `explain` has them.
+        ``threads``, ``progress``, ``seed`` and ``weight_kind`` of `explain`.
 
     Returns
     -------
     dict of (label, feature) to Effect
-        Results that are final already, since reading them was part of the check.
+        Effects whose slopes were kept. The check makes them, so they need not be made again.
     """
     results, checks = checked_slopes(job, gathered, scores, seed, kind)
     failed = [key for key, check in checks.items() if replaceable(job, key, check)]
@@ -76,18 +73,27 @@ def complete(
 def checked_slopes(
     job: Job, gathered: Gathered, scores: Scores, seed: int, kind: WeightKind
 ) -> tuple[dict[Key, Effect], dict[Key, SlopeCheck]]:
-    """Compare effects of slopes with the quantity's own rises across their bins, in at most 512 rows.
+    """Compare accumulated slopes with the quantity's own rises between 16 quantiles, in at most 512 rows.
+
+    Parameters
+    ----------
+    job : Job
+    gathered : dict of (label, feature) to Local
+        From the first round.
+    scores : Scores
+    seed, kind
+        ``seed`` and ``weight_kind`` of `explain`. The rows are those with the smallest hashes of seed and identifier.
 
     Returns
     -------
     results : dict of (label, feature) to Effect
-        With the outcome in their provenance.
+        Of all features with slopes. Their provenances have the outcome, ``slope_check``.
     checks : dict of (label, feature) to SlopeCheck
 
     Notes
     -----
-    At most 1,024 model rows a feature, counted as rows of the check, as often as outputs have bins of their own that
-    were not chosen by their risk; none for trees.
+    At most 1,024 model rows per feature, counted as ``check_rows``; per feature and output where outputs have bins of
+    their own that were not chosen by their risk. None for trees.
     """
     tasks = [t for t in job.tasks if t.way.checks_slopes]
     keys = [(o, t.key) for t in tasks for o in job.outputs if _sloped(job.plans[o, t.key])]
@@ -122,19 +128,18 @@ def checked_slopes(
     return results, checks
 
 
-def _sloped(plan: Any) -> bool:
-    """Return whether a plan has local effects that are slopes, and bins to check them on."""
+def _sloped(plan: object) -> bool:
+    """Return whether the local effects of a plan are slopes, and there are bins to check them on."""
     kinds = ("slopes", "differences")
     return isinstance(plan, Plan) and plan.traits.local in kinds and len(plan.bins) > 0
 
 
 def _cells_of(part: Source, effect: Effect, scheme: Binning) -> Cells:
-    """Return the cells on which an effect is checked: its own bins, of many of them unions.
+    """Return the cells on which an effect is checked: its own bins, or unions of them if there are more than 16.
 
-    Bins chosen by their risk leave nothing to straighten. They are checked on quantiles of the checked rows within
-    them: the bins themselves, which several outputs do not share, would each cost rows of their own, and a single
-    output would be judged otherwise than as one of several. On quantiles all other bins would be blamed for what they
-    straighten, which is not for the slopes to answer.
+    Bins chosen by their risk follow the curve, so quantiles of the checked rows within the range of the bins serve as
+    well, and all outputs share them: the bins themselves differ between outputs, and each output would need model rows
+    of its own. Other bins may straighten the curve, which is no fault of the slopes; on quantiles it would count as one.
     """
     bins = effect.bins
     if bins is None or len(bins) == 0:
@@ -152,7 +157,7 @@ def _cells_of(part: Source, effect: Effect, scheme: Binning) -> Cells:
 
 
 def _rises(bound: Bound, j: int, cells: Cells) -> Floats:
-    """Return the rise of each row of a batch across its cell, NaN for rows beyond them."""
+    """Return the rise of each row of a batch across its cell, (n,); NaN for rows outside the cells."""
     cell = cells.locate(bound.column(j))
     out = np.full(len(cell), np.nan)
     inside = np.flatnonzero(cell >= 0)
@@ -163,22 +168,22 @@ def _rises(bound: Bound, j: int, cells: Cells) -> Floats:
 
 
 def replaceable(job: Job, key: Key, check: SlopeCheck) -> bool:
-    """Return whether slopes that failed the check are replaced: not those that a user gave, or asked for by name."""
+    """Return whether slopes failed the check and may be replaced: they were neither given nor requested by name."""
     way = next(t.way for t in job.tasks if t.key == key[1])
     return not check.passed and way.replaces_slopes and not job.plans[key].traits.given
 
 
 def stepped(job: Job, key: Key, check: SlopeCheck) -> Traits:
-    """Return how local effects are got where slopes do not tell the rise."""
-    said = (
+    """Return how local effects are computed instead of slopes that failed the check."""
+    source = (
         f"differences across bins: slopes ({job.plans[key].traits.source}) do not tell how much the quantity rises "
-        f"(curves {check.distance:.3g} apart, allowed {check.limit:.3g})"
+        f"(root mean square difference {check.distance:.3g}, limit {check.limit:.3g})"
     )
-    return Traits("steps", said)
+    return Traits("steps", source)
 
 
 def replace_slopes(job: Job, traits: Mapping[Key, Traits]) -> None:
-    """Plan some features of a job anew, as step functions."""
+    """Plan some features of a job again, as step functions."""
     of = {t.key: t for t in job.tasks}
     for (label, key), known in traits.items():
         task = of[key]
@@ -190,7 +195,7 @@ def replace_slopes(job: Job, traits: Mapping[Key, Traits]) -> None:
 
 
 def with_missing_of(local: Local, before: Local) -> Local:
-    """Keep what the first round found of rows without a value."""
+    """Keep the moments of rows with missing values from the first round."""
     if MISSING in before.moments:
         local.moments[MISSING] = before.moments[MISSING]
     return replace(local, notes={**before.notes, **local.notes})
@@ -207,19 +212,8 @@ def further_rounds(
     show: bool | None,
     kind: WeightKind,
 ) -> None:
-    """Go through the batches again where a method asks for it, and add what that gives.
-
-    Parameters
-    ----------
-    job : Job
-        Its plans become those of the last round.
-    gathered : dict
-        Of the rounds before; added to.
-    scores : Scores
-    threads, show, kind
-        As `explain` has them: ``threads``, ``progress``, ``weight_kind``.
-    """
-    plans: dict[Key, Any] = {}
+    """Run one more round for the features whose method asks for it (`Method.further`); see `complete`."""
+    plans: dict[Key, Plan] = {}
     for task in job.tasks:
         for label in job.outputs:
             key = label, task.key
@@ -232,9 +226,9 @@ def further_rounds(
 
 
 def add_round(
-    job: Job, plans: Mapping[Key, Any], gathered: Gathered, threads: int, show: bool | None
+    job: Job, plans: Mapping[Key, Plan], gathered: Gathered, threads: int, show: bool | None
 ) -> None:
-    """Go through the batches for some plans, and add what that gives to what is there."""
+    """Run a round for some plans, and add its moments and rows to those of the rounds before."""
     if not plans:
         return
     job.plans.update(plans)
@@ -245,7 +239,7 @@ def add_round(
 
 
 def part_of(job: Job, keys: list[Key]) -> Job:
-    """Return a job of some of the plans; its model rows count as the job's own, and missing values are done."""
+    """Return the job for some of its plans. It shares the job's counters; missing values are not compared again."""
     features = {key for _, key in keys}
     tasks = [t for t in job.tasks if t.key in features]
     return replace(job, plans={k: job.plans[k] for k in keys}, tasks=tasks, donors={})

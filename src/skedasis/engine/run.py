@@ -11,7 +11,7 @@ from contextlib import nullcontext
 from typing import Any
 
 from skedasis.data.source import Batch
-from skedasis.engine.prepare import Job
+from skedasis.engine.prepare import Job, Key
 from skedasis.execute import Progress, in_order
 from skedasis.methods.base import Kept, Local
 from skedasis.methods.missing import MISSING, missing_moments
@@ -20,7 +20,7 @@ from skedasis.quantity.bound import Bound
 from skedasis.quantity.own_threads import one_thread_each
 from skedasis.quantity.tape import Tape
 
-Gathered = dict[tuple[Any, Any], Local]
+Gathered = dict[Key, Local]
 
 
 def run(job: Job, threads: int, show: bool | None) -> Gathered:

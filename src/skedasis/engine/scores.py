@@ -17,7 +17,7 @@ from skedasis.data.changes import Borrowed
 from skedasis.data.levels import LevelColumn
 from skedasis.data.source import Batch, Source
 from skedasis.engine.choose import Task
-from skedasis.engine.prepare import Job
+from skedasis.engine.prepare import Job, Key
 from skedasis.engine.run import bounds_of, models_alone
 from skedasis.errors import DataError
 from skedasis.execute import Progress, in_order
@@ -55,7 +55,7 @@ class Scores:
         What they cost.
     """
 
-    found: dict[tuple[Any, Any], HeterogeneityScore] = field(default_factory=dict)
+    found: dict[Key, HeterogeneityScore] = field(default_factory=dict)
     exact: bool = False
     meter: Meter = field(default_factory=Meter)
 
@@ -114,7 +114,7 @@ def scores_of(job: Job, limit: int | None, seed: int, threads: int, show: bool |
     there = _asked(job, tasks, part, rows)
     own, changes, meter = _evaluated(job, part, swaps, there, threads, show)
     known, w = there[back], rows.weights
-    found: dict[tuple[Any, Any], HeterogeneityScore] = {}
+    found: dict[Key, HeterogeneityScore] = {}
     for (label, key), change in changes.items():
         swap = swaps[key]
         moved = change[back]
@@ -235,7 +235,7 @@ def _values(task: Task, part: Source, rows: ScoreRows) -> Floats:
     return part.table.column(task.features[0].position, part.row_id)
 
 
-Answers = tuple[dict[Any, Floats], dict[tuple[Any, Any], Floats]]
+Answers = tuple[dict[Any, Floats], dict[Key, Floats]]
 """The quantity at the rows by output, and what swaps change it by, by output and feature: each (n,)."""
 
 
@@ -246,7 +246,7 @@ def _evaluated(
     there: Bools,
     threads: int,
     show: bool | None,
-) -> tuple[dict[Any, Floats], dict[tuple[Any, Any], Floats], Meter]:
+) -> tuple[dict[Any, Floats], dict[Key, Floats], Meter]:
     """Ask the quantity for the rows' own values, and with each feature swapped; NaN for rows that are not `there`."""
     if not there.all():
         some = np.flatnonzero(there)
@@ -281,7 +281,7 @@ def _batch(
 ) -> tuple[Answers, Meter]:
     bounds = bounds_of(job, batch, 1)
     at: dict[Any, Floats] = {label: bound.at() for label, bound in bounds.items()}
-    moved: dict[tuple[Any, Any], Floats] = {}
+    moved: dict[Key, Floats] = {}
     for key, swap in swaps.items():
         for label, bound in bounds.items():
             moved[label, key] = _change(bound, batch, swap)

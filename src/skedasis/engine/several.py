@@ -17,7 +17,7 @@ from skedasis.engine.alike import alike, checked_correction, noted, quantities_o
 from skedasis.engine.apart import Part, some_rows
 from skedasis.engine.choose import Choice, as_method
 from skedasis.engine.folds import Folds, as_folds
-from skedasis.engine.prepare import Job, Settings, prepare
+from skedasis.engine.prepare import Job, Key, Settings, prepare
 from skedasis.engine.reading import heed, read, settled
 from skedasis.engine.record import (
     SCORE_ROWS,
@@ -130,8 +130,8 @@ def _replace_slopes(
     folds: Folds,
     asked: Asked,
 ) -> None:
-    """Explain features anew as step functions, by all models, where the slopes of one do not tell its rise."""
-    failed: dict[Any, Traits] = {}
+    """Explain features as step functions of all models where the slopes of one model fail the check."""
+    failed: dict[Key, Traits] = {}
     for one in found:
         _, checks = checked_slopes(one.job, one.gathered, one.scores, asked.seed, asked.weight_kind)
         for key, check in checks.items():
@@ -146,9 +146,8 @@ def _replace_slopes(
     for one, (job, _, _) in zip(found, again, strict=True):
         one.job.checked.meter.add(job.checked.meter)
         one.job.plans.update({key: job.plans[key] for key in failed})
-        for key, local in run(
-            part_of(one.job, list(failed)), asked.threads, asked.progress
-        ).items():
+        later = run(part_of(one.job, list(failed)), asked.threads, asked.progress)
+        for key, local in later.items():
             one.gathered[key] = with_missing_of(local, one.gathered[key])
 
 

@@ -13,7 +13,7 @@ from skedasis.binning.base import Binning, Segments, Spread
 from skedasis.cells import Cells
 from skedasis.data.source import Source
 from skedasis.engine.choose import Choice
-from skedasis.engine.prepare import Job
+from skedasis.engine.prepare import Job, Key
 from skedasis.engine.reading import about_of
 from skedasis.engine.rounds import add_round
 from skedasis.engine.run import Gathered
@@ -29,12 +29,12 @@ from skedasis.typing import Ints, Json
 _LEAST = ("slopes", "differences", "steps", "edges", "levels", "values", "none")
 """Kinds of local effects: models that have the one before can do the ones after."""
 _ASKED = {"value_steps": "differences", "integer_steps": "differences"}
-"""Kinds that follow from the feature where a quantity has differences."""
+"""Kinds that depend on the feature: the kind that the quantity itself has."""
 
 
 @dataclass(frozen=True, eq=False)
 class One:
-    """One of the models: what it was asked, what it answered, and the seconds that took."""
+    """One of the models: its job, what was gathered of it, its scores, and the seconds that this took."""
 
     job: Job
     choice: Choice
@@ -139,17 +139,17 @@ def settled_bins(found: Sequence[One], kind: WeightKind) -> dict[Any, Any]:
 
 
 def common_rounds(found: Sequence[One], threads: int, show: bool | None, kind: WeightKind) -> None:
-    """Choose the bins in which step functions are read from all models together, and ask each for the rows' rises.
+    """Choose the bins of step functions from all models together, and compute each model's rises across them.
 
     Parameters
     ----------
     found : sequence of One
-        Added to.
+        The rises are added to what each model gathered.
     threads, show, kind
-        As `explain` has them: ``threads``, ``progress``, ``weight_kind``.
+        ``threads``, ``progress`` and ``weight_kind`` of `explain`.
     """
     job = found[0].job
-    chosen: dict[Any, Cells] = {}
+    chosen: dict[Key, Cells] = {}
     for task in job.tasks:
         for label in job.outputs:
             key = label, task.key
@@ -159,15 +159,15 @@ def common_rounds(found: Sequence[One], threads: int, show: bool | None, kind: W
             whole, pooled = _pooled(found, key)
             about = about_of(job, label, task)
             more = task.way.further(whole, pooled, _mean_score(found, key), about, kind)
-            if more is not None:
+            if more is not None and more.rises is not None:
                 chosen[key] = more.rises
     for one in found:
         plans = {k: replace(one.job.plans[k], rises=cells) for k, cells in chosen.items()}
         add_round(one.job, plans, one.gathered, threads, show)
 
 
-def _mean_score(found: Sequence[One], key: Any) -> HeterogeneityScore | None:
-    """Return a score that stands for those of all models: the root mean square, and means of the rest."""
+def _mean_score(found: Sequence[One], key: Key) -> HeterogeneityScore | None:
+    """Return the root mean square of the models' scores, with the means of their standard deviations and ranges."""
     scores = [one.scores.found[key] for one in found if key in one.scores.found]
     if len(scores) < len(found):
         return None

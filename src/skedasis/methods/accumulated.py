@@ -119,8 +119,8 @@ class Accumulated(Parameters):
         values = column.distinct_values if stepping else None
         return Plan(column.summary(), traits, cells, values=values)
 
-    def never_between(self, column: Column) -> bool:
-        """Return whether a feature has few values, whose steps are taken whatever the quantity can do."""
+    def observed_only(self, column: Column) -> bool:
+        """Return whether the feature has few values: the curve is then made of steps between these."""
         return column.few_values() is not None
 
     def _fitting(self, column: Column, traits: Traits, *, fixed: bool, plain: bool) -> Traits:

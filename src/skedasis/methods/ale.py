@@ -20,7 +20,7 @@ from skedasis.methods.accumulated import Accumulated
 from skedasis.methods.base import Plan, given_for, one_of
 from skedasis.methods.levels import LevelSteps
 from skedasis.methods.pairs import PairALE
-from skedasis.methods.pairs_base import fixed_or_auto
+from skedasis.methods.pairs_base import OwnValuesOrQuantiles, fixed
 from skedasis.quantity.base import Traits
 
 
@@ -107,7 +107,8 @@ class ALE(Accumulated):
 
     def fixed_binning(self, feature: Feature) -> Binning:
         """Return the scheme for one of two features: one that needs no local effects to choose."""
-        return fixed_or_auto(self, given_for(self.bins, feature, "auto"))
+        bins = given_for(self.bins, feature, "auto")
+        return OwnValuesOrQuantiles() if bins == "auto" else fixed(self.scheme(bins), self.name)
 
     def plan(self, column: Column, traits: Traits) -> Plan:
         """Choose the bins; derivatives, even if there are some, are not asked for."""

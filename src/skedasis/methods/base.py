@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -17,12 +17,16 @@ from skedasis.binning import Binning
 from skedasis.cells import Cells, Grid
 from skedasis.data.schema import Feature
 from skedasis.data.source import Source
-from skedasis.data.summary import Summary
+from skedasis.data.summary import Column, Summary
 from skedasis.errors import DataError, UnsupportedError, explained
 from skedasis.methods.bound import Bound
 from skedasis.moments import WeightKind
 from skedasis.quantity.base import Quantity, Traits
 from skedasis.typing import Bools, Floats, Ints, Json
+
+if TYPE_CHECKING:
+    from skedasis.heterogeneity_score import HeterogeneityScore
+    from skedasis.results.spec import About
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +46,7 @@ class Plan:
     values : ndarray of float, optional
         The feature's observed values, where the curve is made of steps between them.
     rises : Cells, optional
-        Bins that a first round chose: the rows' rises across them are asked for in a second one.
+        Bins that the first round chose. The second round computes the rows' rises across them.
     """
 
     column: Summary
@@ -189,7 +193,7 @@ class Method(Protocol):
 
     @property
     def replaces_slopes(self) -> bool:
-        """Whether slopes that do not tell the rise are replaced by differences."""
+        """Whether slopes that do not match the rises of the quantity are replaced by differences."""
         ...
 
     @property
@@ -239,8 +243,19 @@ class Method(Protocol):
         """Call the model for one batch; keep the rows that `keep` marks (None: all)."""
         ...
 
-    def further(self, plan: Any, local: Local, score: Any, about: Any, kind: WeightKind) -> Any:
-        """Return the plan of one more round over the rows, after what the rounds before gathered; None for no more."""
+    def observed_only(self, column: Column) -> bool:
+        """Return whether the model is evaluated only at observed values of the feature."""
+        ...
+
+    def further(
+        self,
+        plan: Any,
+        local: Local,
+        score: HeterogeneityScore | None,
+        about: About,
+        kind: WeightKind,
+    ) -> Plan | None:
+        """Return the plan of one more round over the rows, given what the rounds before gathered; None for no more."""
         ...
 
     def read(self, plan: Any, local: Local, about: Any, *, exact: bool, kind: WeightKind) -> Any:
@@ -335,8 +350,17 @@ class Parameters:
         """Return a plan whose moments allow other bins later. Most plans are what they are."""
         return plan
 
+    def observed_only(self, column: Column) -> bool:
+        """Return False: most methods also evaluate the model between observed values."""
+        return False
+
     def further(
-        self, plan: Plan, local: Local, score: Any, about: Any, kind: WeightKind
+        self,
+        plan: Plan,
+        local: Local,
+        score: HeterogeneityScore | None,
+        about: About,
+        kind: WeightKind,
     ) -> Plan | None:
         """Return None: most methods need one round."""
         return None

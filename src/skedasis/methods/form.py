@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from skedasis.typing import Json
+
+if TYPE_CHECKING:
+    from skedasis.data.summary import Column
+    from skedasis.heterogeneity_score import HeterogeneityScore
+    from skedasis.methods.base import Local
+    from skedasis.moments import WeightKind
+    from skedasis.results.spec import About
 
 
 @dataclass(frozen=True)
@@ -51,9 +58,20 @@ class Form:
         """Return the plan as it is: levels, and differences across cells, cannot be cut finer."""
         return plan
 
-    def further(self, plan: Any, local: Any, score: Any, about: Any, kind: Any) -> Any:
-        """Return None: one round is all."""
-        return None
+    def observed_only(self, column: Column) -> bool:
+        """Return False: forms for pairs decide by their cells, and levels have nothing between them."""
+        return False
+
+    def further(
+        self,
+        plan: Any,
+        local: Local,
+        score: HeterogeneityScore | None,
+        about: About,
+        kind: WeightKind,
+    ) -> None:
+        """Return None: forms need one round."""
+        return
 
     def held(self, plans: Sequence[Any]) -> int:
         """Return 0: rows have no curves."""

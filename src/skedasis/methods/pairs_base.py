@@ -80,7 +80,7 @@ def places_of(bound: Bound, column: SideColumn) -> Floats:
 
 @dataclass(frozen=True)
 class OwnValuesOrQuantiles(Binning):
-    """The bins of one of two features where nothing is said: its own values if they are few, else quantiles."""
+    """The default bins of a feature of a pair: its own values if they are few, else quantiles."""
 
     k: int = 20
 
@@ -88,11 +88,6 @@ class OwnValuesOrQuantiles(Binning):
         """Return the cells, closed on the right."""
         values = column.few_values()
         return Quantile(self.k).candidates(column) if values is None else Cells(values, "right")
-
-
-def fixed_or_auto(method: Any, bins: Any) -> Binning:
-    """Return the scheme for one of two features, as a method was asked for it."""
-    return OwnValuesOrQuantiles() if bins == "auto" else fixed(method.scheme(bins), method.name)
 
 
 def fixed(scheme: Binning, method: str) -> Binning:
