@@ -66,8 +66,8 @@ def as_binning(bins: Any, whole: type[Uniform] | type[Quantile]) -> Binning:
     )
 
 
-def is_fixed(bins: Any) -> bool:
-    """Return whether edges were asked for by name: a number of bins, `Uniform`, `Quantile` or `Edges`."""
+def is_fixed(bins: object) -> bool:
+    """Return whether bins name their edges: a number of bins, `Uniform`, `Quantile` or `Edges`."""
     if isinstance(bins, (Uniform, Quantile, Edges)):
         return True
     return isinstance(bins, (int, np.integer)) and not isinstance(bins, bool)
