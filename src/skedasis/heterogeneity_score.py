@@ -1,20 +1,20 @@
 """The heterogeneity score: how much of a quantity's variation with a feature depends on the other features.
 
-Two rows swap their values of the feature. What an additive quantity gains on one row it loses on the other; what is
-left is interaction:
+Two rows swap their values of the feature. What an additive quantity gains on one row it loses on the other, so that the
+mean of both changes is an interaction:
 
     c = [ q(x_s', x_c) - q(x_s, x_c) - q(x_s', x_c') + q(x_s, x_c') ] / 2,    score² = mean of c² over pairs.
 
 For independent features score² is the total interaction variance of the feature with all others (superset importance:
 Hooker 2004; Liu & Owen 2006; Fruth et al. 2014), and unbiased. It is in the unit of the quantity, the same for every
-method, and exactly zero, to rounding, for an additive quantity and for a feature that is not used.
+method, and zero (to rounding) for an additive quantity and for a feature that is not used.
 
-Pairs are disjoint, and no farther apart in x_s than the other features make plausible. Rows are sorted by a noisy
-normal score of x_s, and neighbours are paired; the more closely the other features determine x_s, which the variance
-inflation factor measures, the less noise. Its size is such that x₁x₂ of jointly normal features with correlation r has
-the score √(1 - r²), which is RHALE's own local spread; pairs at random would extrapolate, and give 1.1 and more.
+Pairs are disjoint, and as near in x_s as rows with the same other features are. Rows are sorted by a normal score of
+x_s plus noise, and neighbours are paired. The noise is smaller if the other features determine x_s more closely, which
+the variance inflation factor measures. Its size is such that x₁x₂ of jointly normal features with correlation r has the
+score √(1 - r²), which is RHALE's own local spread; random pairs would extrapolate, and give 1.1 and more.
 
-Arrays only: `skedasis.engine.scores` chooses the rows, calls the model and keeps what it finds in the results.
+This module knows arrays only: `skedasis.engine.scores` reads the data and calls the model.
 """
 
 from __future__ import annotations
@@ -29,37 +29,45 @@ from skedasis.data.row_hash import row_hashes, uniform
 from skedasis.typing import Bools, Floats, Ints
 
 COLLINEAR = 10.0
-"""Above this variance inflation the other columns determine a feature so closely that the score says little."""
+"""Above this variance inflation the other columns nearly determine a feature: only near values are compared."""
 FEW_PAIRS = 50.0
-"""With fewer effective pairs the error of a score is itself not known."""
+"""With fewer effective pairs the standard error of a score is not reliable."""
 _LARGEST_VIF = 1e4
 _PENALTY = 0.01
 """Ridge penalty for each regressor, on standardised columns."""
 _FREQUENT, _MOST_LEVELS = 0.01, 30
-"""Levels of nominal columns that are regressors: those of such a share of the rows, at most so many of a column."""
+"""A level of a nominal column is a regressor if it has this fraction of the rows; most levels of one column."""
 _ROUNDING = 16.0
-"""Units of rounding, of the largest value of the quantity, below which a score is zero."""
+"""A score below this many rounding errors of the largest value of the quantity is zero."""
 _WIDEST = 0.999
+"""Above this variance of the noise (see `paired`) pairs are random."""
 
 
 @dataclass(frozen=True)
 class HeterogeneityScore:
-    """A heterogeneity score with its error, and what it rests on.
+    """A heterogeneity score with its standard error, its pairs of rows and the scale of the quantity.
 
     Parameters
     ----------
     value, std_error : float
-        In units of the quantity. The error of a score of one pair is not known: NaN.
+        In units of the quantity. The error is NaN for a single pair.
     vif : float
         Variance inflation of the feature's ranks by the other columns: from 1 to 10,000.
     pairs : int
         Pairs of rows that swapped their values.
     effective_pairs : float
-        ``(sum c²)² / sum c⁴``: how many pairs carry the score.
+        ``(sum c²)² / sum c⁴``: the number of pairs if all c² are equal, less if few of them are large.
     quantity_std, quantity_range : float
         Standard deviation of the quantity over the rows of the score, and its largest value minus its smallest.
     exact : bool
-        Whether all rows of the data took part.
+        Whether the score is computed from all rows of the data.
+
+    Examples
+    --------
+    >>> score = HeterogeneityScore(2.0, 0.1)
+    >>> low, high = score.interval(0.95)
+    >>> round(low, 2), round(high, 2)
+    (1.81, 2.21)
     """
 
     value: float
@@ -82,14 +90,14 @@ class HeterogeneityScore:
         Returns
         -------
         tuple of two float
-            Both the score where that is 0; NaN where its error is not known.
+            Lower and upper end. Both are the score if it is 0, and NaN if its error is not known.
         """
         from scipy.special import ndtri
 
         if not self.value > 0:
             return self.value, self.value
         reach = float(ndtri(0.5 + level / 2)) * self.std_error / self.value
-        # A score whose error exceeds it by far has no upper end.
+        # The upper end of a score whose error exceeds it by far is infinite.
         with np.errstate(over="ignore"):
             return self.value * float(np.exp(-reach)), self.value * float(np.exp(reach))
 
@@ -99,18 +107,18 @@ class HeterogeneityScore:
 
 @dataclass(frozen=True, eq=False)
 class ScoreRows:
-    """The rows of a score, in the order of their hashes: nothing after this depends on where they stand in the data.
+    """The rows of a score in the order of their hashes, so that the score does not depend on the order of the data.
 
     Parameters
     ----------
     rows : ndarray of int, shape (n,)
-        Places among the data's rows.
+        Row indices into the data.
     weights : ndarray of float, shape (n,), optional
-        None where all count alike.
+        None if they are equal.
     noise : ndarray of float, shape (n,)
         Standard normal; the same for all features.
     half : ndarray of bool, shape (n,)
-        Which rows are in the first half, for judging regressions on rows that they were not fitted on.
+        Which rows are in the first half: regressions fitted on one half are evaluated on the other.
     exact : bool
         Whether these are all rows.
     """
@@ -133,13 +141,13 @@ def score_rows(
     Parameters
     ----------
     row_id : ndarray, shape (N,)
-        What rows are known by.
+        Identifiers of the rows.
     weights : ndarray of float, shape (N,), optional
-        Positive. Where they differ and not all rows fit, rows are drawn in proportion to their weights (the smallest
-        ``-log(u) / w``, priority sampling by exponential keys), and carry ``w / (1 - exp(-w tau))``, tau the smallest
-        key that is left out: sums over them are unbiased.
+        Positive. If they differ and there are more rows than the limit, rows are drawn in proportion to their weights
+        (those with the smallest ``-log(u) / w``: priority sampling by exponential keys), and get the weight
+        ``w / (1 - exp(-w tau))``, tau the smallest key that is left out: sums over them are unbiased.
     limit : int, optional
-        At most so many rows; None for all.
+        Largest number of rows; None for all.
     random_state : int
     """
     from scipy.special import ndtri
@@ -170,14 +178,14 @@ def score_rows(
 
 @dataclass(frozen=True, eq=False)
 class Ranks:
-    """A column with an order, as its mid-ranks.
+    """The mid-ranks of a column with an order.
 
     Parameters
     ----------
     values : ndarray of float, shape (n,)
-        In (0, 1): the share of the weight below a row's value, and half of that at it; 0.5 where the value is missing.
+        In (0, 1): the fraction of the weight below a row's value, plus half of that at it; 0.5 for missing values.
     distinct : int
-        How many values there are.
+        Number of distinct values.
     """
 
     values: Floats
@@ -185,7 +193,7 @@ class Ranks:
 
 
 def mid_ranks(x: Floats, weights: Floats | None = None) -> Ranks:
-    """Return the mid-ranks of a column's values as shares of the total weight.
+    """Return the mid-ranks of a column's values as fractions of the total weight.
 
     Parameters
     ----------
@@ -209,7 +217,7 @@ def mid_ranks(x: Floats, weights: Floats | None = None) -> Ranks:
 
 
 def frequent_levels(codes: Ints, weights: Floats | None = None) -> Floats:
-    """Return indicators of a nominal column's frequent levels, (n, L): one fewer than there are, if these are all.
+    """Return indicators of a nominal column's frequent levels, (n, L); one level is left out if all are frequent.
 
     Parameters
     ----------
@@ -230,14 +238,14 @@ def frequent_levels(codes: Ints, weights: Floats | None = None) -> Floats:
 def variance_inflation(
     columns: Sequence[Ranks | Floats], wanted: Sequence[int], rows: ScoreRows
 ) -> Floats:
-    """Return how closely the other columns determine columns: 1 / (1 - R²) of their ranks, R² on held-out rows.
+    """Return the variance inflation factors of columns, 1 / (1 - R²) of their ranks with R² on held-out rows.
 
     Parameters
     ----------
     columns : sequence of Ranks, or of ndarray of float, shape (n, L)
         All columns of the data: ranks of those with an order, indicators of levels of the others.
     wanted : sequence of int
-        Places of the columns asked for; they have ranks.
+        Indices of the columns whose factors are returned; they have ranks.
     rows : ScoreRows
 
     Returns
@@ -248,16 +256,16 @@ def variance_inflation(
     Notes
     -----
     Ridge regression on the others' ranks, their squares, and indicators, standardised, with a penalty of 0.01 for each
-    regressor; fitted on one half of the rows and judged on the other, both ways. All columns are regressed at once:
+    regressor; fitted on one half of the rows and evaluated on the other, both ways. All columns are regressed at once:
     with P the inverse of the penalised matrix of second moments, the coefficients of column s, its own columns S left
     out, are ``-P[:, S] P[S, S]⁻¹``. Time O(n p² + p³) for p regressors; no model row.
     """
     w = np.ones(len(rows)) if rows.weights is None else rows.weights / rows.weights.mean()
     tables = [_regressors(column, w) for column in columns]
-    # In an order of their own, by content: sums have the same bits however the columns of X are arranged.
+    # Sorted by content: sums have the same bits for any order of the columns of X.
     marks = [blake2b(np.ascontiguousarray(t).data, digest_size=16).digest() for t in tables]
     order = sorted((k for k, t in enumerate(tables) if t.shape[1]), key=lambda k: marks[k])
-    # Columns of the same content have the same answer, that of the first of them.
+    # Columns of the same content have the same factor, that of the first of them.
     first = {marks[k]: k for k in reversed(order)}
     asked = [first.get(marks[k], -1) for k in wanted]
     found = np.ones(len(wanted))
@@ -291,7 +299,7 @@ def variance_inflation(
 
 
 def _regressors(column: Ranks | Floats, w: Floats) -> Floats:
-    """Return what a column gives to the regression of the others, standardised, (n, p): nothing if it is constant."""
+    """Return a column's regressors for the other columns, standardised, (n, p); p is 0 for a constant column."""
     if not isinstance(column, Ranks):
         return _standardised(column, w)
     rank = _standardised(column.values[:, None], w)
@@ -312,7 +320,7 @@ def _standardised(table: Floats, w: Floats) -> Floats:
 
 
 def paired(ranks: Floats | None, vif: float, noise: Floats) -> tuple[Ints, Ints]:
-    """Pair rows that are no farther apart in a feature than the other features make plausible.
+    """Pair rows that are as near in a feature as rows with the same other features are.
 
     Parameters
     ----------
@@ -331,7 +339,7 @@ def paired(ranks: Floats | None, vif: float, noise: Floats) -> tuple[Ints, Ints]
     Notes
     -----
     Rows are sorted by ``ndtri(rank) + sqrt(v / (1 - v)) * noise`` with ``v = 2 / (1 + sqrt(12 vif - 11))``, and
-    neighbours paired. Half the mean square distance of partners is then about v, in units of the variance; v solves
+    neighbours are paired. Half the mean square distance of paired rows is then about v times the variance; v solves
     ``3 (vif - 1) v² + v = 1``, so that x₁x₂ of normal features has a score of ``vif ** -0.5``. Without dependence
     (vif 1) only the noise is left: pairs at random.
     """
@@ -360,9 +368,9 @@ def swap_score(
     Parameters
     ----------
     change : tuple of two ndarray of float, shape (m,)
-        What the quantity changed by in the first and in the second row of each pair.
+        The change of the quantity in the first and in the second row of each pair.
     weights : tuple of two ndarray of float, shape (m,), optional
-        Of the rows. A pair counts by their product.
+        Of the rows. The weight of a pair is the product of both.
     own, own_weights : ndarray of float, shape (n,)
         The quantity at the rows of the score.
     eps : float
@@ -392,7 +400,7 @@ def swap_score(
     score = scale * float(np.sqrt(mean))
     if score <= _ROUNDING * eps * size:
         return HeterogeneityScore(0.0, 0.0, vif, m, 0.0, *spread, exact)
-    # Unbiased: for equal weights the sum of squares over m (m - 1). One pair says nothing of its error.
+    # Unbiased: for equal weights the sum of squares over m (m - 1). Of one pair the error is not known.
     rest = 1.0 - float(share @ share)
     variance = float(share**2 @ (square - mean) ** 2) / rest if m > 1 and rest > 0 else np.nan
     error = scale * float(np.sqrt(variance)) / (2.0 * float(np.sqrt(mean)))

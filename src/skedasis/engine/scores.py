@@ -1,7 +1,7 @@
-"""The heterogeneity scores of a job: which rows swap their values, and what the quantity is then.
+"""The heterogeneity scores of a job: the rows that swap their values, and the quantity before and after.
 
 The mathematics is in `skedasis.heterogeneity_score`. This module handles the data and the model: rows are chosen by
-their hashes, columns are read once, and each feature costs one model row for each row that takes another value.
+their hashes, columns are read once, and each feature costs one model row for each row whose value changes.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from skedasis.quantity.own_threads import one_thread_each
 from skedasis.typing import Bools, Floats, Ints
 
 _MOST = 0.9
-"""From this share of a batch's rows on all are asked for: a part of them has to be copied first."""
+"""If at least this fraction of a batch's rows changes, all are evaluated: selecting a part would copy it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,11 +48,11 @@ class Scores:
     Parameters
     ----------
     found : dict of (label, key) to HeterogeneityScore
-        Empty where none was asked for.
+        Empty with ``heterogeneity_rows=0``.
     exact : bool
-        Whether all rows took part.
+        Whether the scores are computed from all rows.
     meter : Meter
-        What they cost.
+        Their cost.
     """
 
     found: dict[Key, HeterogeneityScore] = field(default_factory=dict)
@@ -67,11 +67,11 @@ class _Swap:
     Parameters
     ----------
     first, second : ndarray of int, shape (m,)
-        Pairs, as places among the rows of the score in the order of their hashes.
+        Pairs, as indices into the rows of the score in the order of their hashes.
     donors : ndarray of int, shape (n,)
-        In the data's order: the row of X whose value a row takes.
+        In the data's order: the index in X of each row's donor.
     moves : ndarray of bool, shape (n,)
-        In the data's order: which rows take another value than their own.
+        In the data's order: which rows get a value that differs from their own.
     columns : tuple of int
     vif : float
     """
@@ -91,22 +91,22 @@ def scores_of(job: Job, limit: int | None, seed: int, threads: int, show: bool |
     ----------
     job : Job
     limit : int or None
-        Rows that take part at most; None for all, 0 for no score.
+        Largest number of rows; None for all, 0 for no score.
     seed, threads, show
-        As `explain` has them: ``seed``, ``threads``, ``progress``.
+        ``seed``, ``threads`` and ``progress`` of `explain`.
 
     Notes
     -----
-    At most `limit` model rows for each feature, and as many once for the rows' own values; none for trees whose sums
-    are computed from their structure. Rows whose partner has the same value cost nothing. The columns of X are read for
-    these rows alone.
+    At most `limit` model rows for each feature, and as many once for the rows' own values; none for tree ensembles that
+    are evaluated from their structure. Rows whose partner has the same value cost nothing. The columns of X are read
+    for these rows only.
     """
     tasks = [t for t in job.tasks if t.way.scored]
     if limit == 0 or not tasks:
         return Scores()
     source = job.source
     rows = score_rows(identifiers(source), source.weights, limit, seed)
-    # Sources have their rows in ascending order; `back` leads from there to the order of the hashes.
+    # Sources have their rows in ascending order; indexing with `back` gives the order of the hashes.
     ascending = np.sort(rows.rows)
     back = np.searchsorted(ascending, rows.rows)
     part = source.only(ascending)
@@ -131,16 +131,17 @@ def scores_of(job: Job, limit: int | None, seed: int, threads: int, show: bool |
 
 
 def identifiers(source: Source) -> np.ndarray:
-    """Return what the rows are known by: what the caller said, else their places in X."""
+    """Return the identifiers of the rows: those that the caller gave, else their indices in X."""
     if source.keys is not None:
         return source.keys
     return np.arange(len(source)) if source.row_id is None else source.row_id
 
 
 def _asked(job: Job, tasks: list[Task], part: Source, rows: ScoreRows) -> Bools:
-    """Return the rows that the model is asked for, in the data's order.
+    """Return which rows the model is evaluated at, (n,) in the data's order.
 
-    All of them, but where a single feature is explained those that have it: a model need not take missing values.
+    These are all rows. If a single feature is explained, rows that miss it are left out, because the model need not
+    accept missing values.
     """
     if len(job.tasks) > 1 or not tasks[0].way.leaves_out_missing:
         return np.ones(len(part), dtype=bool)
@@ -172,7 +173,7 @@ def _swaps(
 
 
 def _ranks_of_present(value: Floats, rows: ScoreRows) -> Ranks:
-    """Return mid-ranks among the rows that have a value; the others' are never used."""
+    """Return mid-ranks among the rows that have a value; those of other rows are not used."""
     there = ~np.isnan(value)
     weights = None if rows.weights is None else rows.weights[there]
     found = mid_ranks(value[there], weights)
@@ -190,14 +191,14 @@ def _regressor(part: Source, j: int, rows: ScoreRows, back: Ints) -> Ranks | Flo
         try:
             codes = part.levels(feature, most=len(part) + 1).codes
         except DataError:
-            # Nothing in these rows, or levels that its order does not name: it says nothing of the other columns.
+            # These rows are all missing, or have levels that the order does not name: no regressor for other columns.
             return np.zeros((len(part), 0))
         return mid_ranks(np.where(codes < 0, np.nan, codes)[back], rows.weights)
     return mid_ranks(part.table.column(j, part.row_id)[back], rows.weights)
 
 
 def _position(task: Task, columns: list[Ranks | Floats]) -> int | None:
-    """Return a feature's column where it has an order and more than two values; None for all others."""
+    """Return the index of a feature's column if it has an order and more than two values; None for all others."""
     feature = task.features[0]
     if feature.members or feature.kind == "nominal":
         return None
@@ -213,7 +214,7 @@ def _swap(
     order: tuple[Ints, Ints],
     vif: float,
 ) -> _Swap:
-    """Pair the rows that have a value, (n,) in the order of the hashes; `order` leads to the data's, and to X's."""
+    """Pair the rows that have a value; `value` is in the order of the hashes, `order` maps it to the data's and X's."""
     back, ids = order
     some = np.flatnonzero(~np.isnan(value))
     first, second = paired(None if ranks is None else ranks[some], vif, rows.noise[some])
@@ -236,7 +237,7 @@ def _values(task: Task, part: Source, rows: ScoreRows) -> Floats:
 
 
 Answers = tuple[dict[Any, Floats], dict[Key, Floats]]
-"""The quantity at the rows by output, and what swaps change it by, by output and feature: each (n,)."""
+"""The quantity at the rows by output, and its changes by swaps by output and feature: each (n,)."""
 
 
 def _evaluated(
@@ -247,7 +248,7 @@ def _evaluated(
     threads: int,
     show: bool | None,
 ) -> tuple[dict[Any, Floats], dict[Key, Floats], Meter]:
-    """Ask the quantity for the rows' own values, and with each feature swapped; NaN for rows that are not `there`."""
+    """Evaluate the quantity at the rows, and with each feature swapped; NaN for rows that are not `there`."""
     if not there.all():
         some = np.flatnonzero(there)
         part = part.only(some)
@@ -279,6 +280,7 @@ def _evaluated(
 def _batch(
     job: Job, batch: Batch, swaps: Mapping[Any, _Swap], bar: Progress
 ) -> tuple[Answers, Meter]:
+    """Evaluate one batch; see `_evaluated`."""
     bounds = bounds_of(job, batch, 1)
     at: dict[Any, Floats] = {label: bound.at() for label, bound in bounds.items()}
     moved: dict[Key, Floats] = {}
@@ -295,7 +297,7 @@ def _batch(
 
 
 def _change(bound: Bound, batch: Batch, swap: _Swap) -> Floats:
-    """Return what the swap changes the quantity by in each row of a batch, (n,)."""
+    """Return the change of the quantity by the swap in each row of a batch, (n,)."""
     places = batch.places
     change, moved = np.zeros(len(batch)), np.flatnonzero(swap.moves[places])
     if len(moved) == 0:
@@ -304,7 +306,7 @@ def _change(bound: Bound, batch: Batch, swap: _Swap) -> Floats:
     every = len(moved) >= _MOST * len(batch)
     if not every:
         bound, donors = bound.some(moved), donors[moved]
-    # Columns of a group borrow from the same rows, so that they move together.
+    # The columns of a group have the same donors, so that they move together.
     borrowed = Borrowed(donors[None])
     swapped = bound.sweep_together(dict.fromkeys(swap.columns, borrowed), 1)[:, 0]
     gained = swapped - bound.at()

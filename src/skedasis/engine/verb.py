@@ -210,8 +210,8 @@ def explain(  # noqa: PLR0913 - one verb, with all keywords in one place
         trees, which is exact and needs no call of the model; where that is not possible the model is called, with one
         warning that says why. "off" always calls it; "force" raises where the trees cannot be walked.
     heterogeneity_rows : int or None
-        How many rows the heterogeneity scores rest on at most: those with the smallest hashes of seed and `row_id`.
-        None takes all, 0 leaves the scores out; a pair takes two.
+        Number of rows from which the heterogeneity scores are computed, at most: those with the smallest hashes of
+        `seed` and `row_id`. None takes all rows, 0 computes no scores; 1 is refused, since rows are compared in pairs.
     cv : list, array or splitter, optional
         Of a list of models: which rows each is explained on, its held-out ones. For each model its test rows, or its
         ``(train, test)`` rows, as places in X; or for each row of X the number of its fold (negative for none); or a
@@ -238,20 +238,19 @@ def explain(  # noqa: PLR0913 - one verb, with all keywords in one place
 
     Notes
     -----
-    The cost in model rows is the method's: see there. The heterogeneity scores of 10,000 rows come on top: at most as
-    many model rows a feature, and as many once for all features; provenances count them as ``score_rows``.
+    Each method states its cost in model rows. The heterogeneity scores cost at most `heterogeneity_rows` model rows for
+    each feature, and as many once for all features; provenances count them as ``score_rows``.
 
-    Rows that miss the feature cost as many again as there are values
-    they are compared with: about 2 n in all, 10 for each such row where these are many. A check of at most 128 rows
-    comes on top, and for models without slopes of their own up to 896 rows a feature to see whether differences mean
-    anything; provenances count these as ``check_rows``.
+    Rows that miss the feature cost as many again as there are values they are compared with: about 2 n in all, 10 for
+    each such row where these are many. A check of at most 128 rows comes on top, and for models without slopes of their
+    own up to 896 rows a feature to see whether differences mean anything; provenances count these as ``check_rows``.
 
     Ensembles of trees that are walked cost no model rows but those of two checks, at most 192.
 
     Of a list of m models each goes this way by itself, and costs what it costs by itself. Grids, fixed bins, levels and
     fine cells are planned once on all rows of X; bins that are chosen by the local effects are chosen once, from the
     moments of all models together; so all curves stand on the same points. If one of the models is constant between
-    jumps, RHALE takes all of them for step functions. `keep` is shared by the models.
+    jumps, RHALE treats all of them as step functions. `keep` is shared by the models.
 
     Examples
     --------

@@ -89,8 +89,8 @@ def report(  # noqa: PLR0913 - each is a keyword, most of them those of `explain
     schema, groups, weights, seed, memory, keep, threads, progress, tree
         As in `skedasis.explain`.
     heterogeneity_rows : int or None
-        How many rows the heterogeneity scores rest on at most. None takes all, 0 leaves the scores out. Each feature's
-        score is computed once, whatever the number of methods.
+        Number of rows from which the heterogeneity scores are computed, at most. None takes all rows, 0 computes no
+        scores. The score of a feature is computed once, whatever the number of methods.
     title : str, optional
     pairs : int
         At most so many second-order ALE surfaces, the strongest first; 0 for none.
@@ -121,8 +121,8 @@ def report(  # noqa: PLR0913 - each is a keyword, most of them those of `explain
     rows and d features: N of slopes, or 2 N d of differences; n (d + 2) for the heterogeneity scores of n rows, n
     at most `heterogeneity_rows`; 2 N d for ALE and at most 51 N d for PDP; N for M-plots, the quality and the variance
     explained together; 4 N for each of at most ten candidate pairs, and no more than 2,000,000 for all of them; of a
-    model that predicts a distribution what `skedasis.diagnose` and two more passes cost on at most 2,000 rows. Trees
-    are walked instead of called.
+    model that predicts a distribution what `skedasis.diagnose` and two more passes cost on at most 2,000 rows. Tree
+    ensembles are computed from their structure, without calling the model.
 
     Examples
     --------

@@ -65,7 +65,7 @@ class Effect(ShownEffect):
     importance : float
         Weighted standard deviation of the effect over the data, in units of the quantity.
     swap_score : HeterogeneityScore or None
-        The heterogeneity score with what it rests on; see `heterogeneity_score`.
+        The heterogeneity score with its error and the number of its pairs; see `heterogeneity_score`.
     values : ndarray of float or None
         The feature's observed values, where the curve is made of steps between them.
     bins : BinStats or None
@@ -127,15 +127,40 @@ class Effect(ShownEffect):
     def heterogeneity_score(self) -> float:
         """Return how much of the quantity's variation with the feature depends on the other features.
 
-        In units of the quantity, the same for every method, and comparable between features, methods and models: two
-        rows swap their values of the feature, and what an additive quantity would not do is measured
-        (`skedasis.heterogeneity_score`; DESIGN 4.9). NaN of an M-plot, and where ``heterogeneity_rows=0``.
+        Returns
+        -------
+        float
+            In units of the quantity; 0 if the quantity is additive in the feature or does not use it. NaN for an
+            M-plot, with ``heterogeneity_rows=0``, and with ``PDP(heterogeneity=False)``.
+
+        Notes
+        -----
+        Pairs of rows swap their values of the feature. The score is the root mean square of the part of the changes
+        that an additive quantity would not have (`skedasis.heterogeneity_score`). For independent features it is the
+        standard deviation of all interactions of the feature. It is the same for every method, and comparable between
+        features, methods and models. `explain` computes it; reading it costs no model row.
+
+        References
+        ----------
+        Hooker (2004), KDD; Liu & Owen (2006), JASA 101; Fruth, Roustant & Kuhnt (2014), JSPI 147.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import skedasis as sd
+        >>> X = np.random.default_rng(0).uniform(-1, 1, size=(400, 2))
+        >>> e = sd.explain(lambda X: X[:, 0] * X[:, 1], X, 0)  # sd(x0) * sd(x1) = 1 / 3
+        >>> bool(abs(e.heterogeneity_score - 1 / 3) < 0.1)
+        True
         """
         return float("nan") if self.swap_score is None else self.swap_score.value
 
     @property
     def heterogeneity_score_error(self) -> float:
-        """Return the standard error of `heterogeneity_score`."""
+        """Return the standard error of `heterogeneity_score`, in units of the quantity; NaN where that is not known.
+
+        It is the error of a mean over disjoint pairs of rows, by the delta method. No model row.
+        """
         return float("nan") if self.swap_score is None else self.swap_score.std_error
 
     @property
@@ -234,8 +259,9 @@ class Effect(ShownEffect):
         method : {"analytic", "bootstrap"}
             Student's t with the standard errors that are in `std_error`; or percentiles over resampled rows.
         of : {"value", "bins", "importance", "heterogeneity_score"}
-            The effect at `x`; the bins' mean effects; the importance (bootstrap only); the heterogeneity score, by its
-            own error on a log scale (analytic only: its rows swapped values in pairs, which draws of rows would part).
+            The effect at `x`; the bins' mean effects; the importance (bootstrap only); the heterogeneity score:
+            ``score * exp(-+ z * error / score)`` with a normal quantile z (analytic only, because resampling rows would
+            separate the pairs that the score is computed from).
         simultaneous : bool
             A band that covers all points, or all bins, at once with probability `level`.
         bins : {"fixed", "chosen"}
@@ -296,9 +322,26 @@ class Effect(ShownEffect):
     def heterogeneity_test(
         self, level: float = 0.95, above: float | None = None
     ) -> HeterogeneityTest:
-        """Test whether the heterogeneity score is above a threshold, by default above rounding.
+        """Test whether the heterogeneity score is above a threshold, by default above rounding errors.
 
-        See `skedasis.results.trust.heterogeneity.heterogeneity_test`.
+        Parameters
+        ----------
+        level : float
+            Confidence of the verdict and of the lower bound, between 0 and 1.
+        above : float, optional
+            Threshold, in units of the quantity; by default 1e-6 standard deviations of the quantity.
+
+        Returns
+        -------
+        HeterogeneityTest
+            See `skedasis.results.trust.heterogeneity.heterogeneity_test` for the method and an example.
+
+        Raises
+        ------
+        DataError
+            For a level outside (0, 1), or a threshold that is negative or not a finite number.
+        UnsupportedError
+            For an effect without a heterogeneity score.
         """
         from skedasis.results.trust.heterogeneity import heterogeneity_test
 
@@ -312,9 +355,9 @@ class Effect(ShownEffect):
         bins : Binning or int
             Any scheme where local effects are slopes, and for M-plots. Differences, of ALE and of step functions,
             belong to their cells: bins are then unions of these, and where the curve stands on all cells (RHALE of step
-            functions, few values) it stays as it is; how the rows' rises across other bins scatter is then not known,
-            NaN, and the provenance says which call tells it. The steps between the levels of an ordinal feature are
-            grouped anew by `Optimal` and `Greedy`.
+            functions, few values) it stays as it is. The spread of the rows' rises across other bins is then not
+            known: NaN, and the provenance names the call that computes it. The steps between the levels of an ordinal
+            feature are grouped again by `Optimal` and `Greedy`.
 
         Returns
         -------

@@ -79,7 +79,7 @@ def gather(
     All features that share a method do so in one pass. In model rows, of N rows and d features: RHALE 2 N d (N slope
     rows where there are slopes), the heterogeneity scores of n rows n (d + 2), ALE 2 N d, PDP 50 N d, M-plots N,
     predictions N, at most ten pairs 4 N each (fewer where they would cost more than 2,000,000), the entropy at most
-    2,000 (53 d + 3) and the diagnosis 2,000 (1 + 5 d). Of trees that are walked all but the predictions are free.
+    2,000 (53 d + 3) and the diagnosis 2,000 (1 + 5 d). For tree ensembles only the predictions call the model.
     """
     _check(pairs, rows, uncertainty)
     quantities = _named(models)
@@ -179,8 +179,8 @@ def _chosen(source: Source, wanted: Any, groups: Any) -> tuple[list[Feature], li
     remarks = [f"Left out, having no value in any row: {listed(empty, 20)}."] if empty else []
     if beyond:
         remarks.append(
-            f"Left out, having numbers that are too large, or too near one another, to compute with: "
-            f"{listed(beyond, 20)}. The model still uses them."
+            f"Left out because their numbers are too large, or too close together, for float64: {listed(beyond, 20)}. "
+            "The model still uses these features."
         )
     return [f for f in others if f.name not in left_out], left_out, remarks
 

@@ -94,15 +94,16 @@ class EffectOfModels(ShownEffectOfModels, OfModels):
 
     @property
     def heterogeneity_score(self) -> float:
-        """Return the mean over the models of the heterogeneity score."""
+        """Return the mean over the models of the heterogeneity score, in units of the quantity."""
         return float(mean_of(np.array([e.heterogeneity_score for e in self.models])))
 
     @property
     def heterogeneity_score_error(self) -> float:
-        """Return the standard error of that mean, as far as it comes from the rows.
+        """Return the standard error of that mean due to the sample of rows, in units of the quantity.
 
-        The models' errors as if they went together, as they nearly do where models are explained on the same rows:
-        their root mean square. On rows of their own it is too large, by the root of the number of models at most.
+        It is the root mean square of the models' errors: right for fully correlated errors, which those of models
+        explained on the same rows nearly are. For models explained on different rows it is too large, at most by the
+        square root of the number of models.
         """
         errors = np.array([e.heterogeneity_score_error for e in self.models])
         return float(np.sqrt(mean_of(errors**2)))

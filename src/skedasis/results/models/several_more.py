@@ -74,7 +74,7 @@ class SurfaceOfModels(ShownSurfaceOfModels, OfModels):
         return self.models[0].about
 
     def interaction_strength(self) -> float:
-        """Return the mean over the models of each surface's strength."""
+        """Return the mean over the models of each surface's interaction strength, in units of the quantity."""
         return float(mean_of(np.array([s.interaction_strength() for s in self.models])))
 
     def __repr__(self) -> str:

@@ -172,7 +172,7 @@ class Surface(ShownSurface):
         return evaluated(self, x0, x1, step=step)
 
     def at(self, x0: Any, x1: Any, *, step: bool | tuple[bool, bool] = False) -> Floats:
-        """Evaluate the surface as a call does, at places on its axes (of times days); `step` may differ by feature."""
+        """Evaluate the surface as a call does, at points of its axes (days for times); `step` may differ by axis."""
         from skedasis.results.surfaces.evaluate import on_axes
 
         return on_axes(self, x0, x1, step=step)
@@ -183,14 +183,14 @@ class Surface(ShownSurface):
         Returns
         -------
         float
-            Of an ALE or DALE how much the two features do together that neither does alone. Of a surface that holds
-            main effects (PDP, `with_main_effects`) these count, too. From the rows that the result keeps: exact where
-            these are all; NaN where there are none.
+            For ALE and DALE: the size of the second-order effect, which excludes both main effects. A surface that
+            includes main effects (PDP, `with_main_effects`) gives the standard deviation of their sum. Computed from
+            the rows that the result keeps: exact if it keeps all rows, NaN if it keeps none.
 
         Notes
         -----
-        The surface is taken at the rows' own values of the two features, each with the row's weight. So a cell counts
-        with the weight of its rows, and a cell without rows never counts. No model row.
+        The surface is evaluated at the rows' own values of the two features, with the rows' weights. So a cell counts
+        with the weight of its rows, and a cell without rows does not count. No model row.
 
         Examples
         --------
