@@ -199,7 +199,7 @@ def fewest_bins(edges: Floats, curve: Floats, weight: Floats, tolerance2: float)
     edges, curve : ndarray of float, shape (K + 1,)
         A piecewise linear curve.
     weight : ndarray of float, shape (K,)
-        Of the rows in the cells between the edges.
+        Weight of the rows in each cell.
     tolerance2 : float
         Largest squared distance: the mean over the cells, by weight, of the exact integral of the squared difference
         of the two piecewise linear functions, each about its own mean.
@@ -207,7 +207,7 @@ def fewest_bins(edges: Floats, curve: Floats, weight: Floats, tolerance2: float)
     Returns
     -------
     ndarray of int, shape (bins + 1,)
-        Which edges stay. Of several choices of as few bins the nearest one.
+        Which edges stay. Among partitions with as few bins, the one with the smallest distance.
 
     Notes
     -----
@@ -345,8 +345,8 @@ class _Polylines:
 def _chords(edges: Floats, curve: Floats, share: Floats) -> tuple[Floats, Floats]:
     """Return what each chord of a curve adds to the mean squared and the mean difference, (K + 1, K + 1) each.
 
-    Seen from a chord's beginning a cell's ends lie at (u, g); the difference to a chord of slope s is s u - g, linear
-    within the cell, so its square integrates to sums of u u', u g' and g g'.
+    Relative to the chord's first corner the curve has corners (u, g). Its difference from a chord of slope s is
+    s u - g, linear within each cell, so its square integrates to sums of u u', u g' and g g'.
     """
     count = len(edges)
     squares, offsets = np.full((count, count), np.inf), np.zeros((count, count))

@@ -346,11 +346,13 @@ def test_sentences_name_what_the_average_hides(X):
         r"It is the same for all rows\.", first
     )  # fmt: skip
     hidden, other = ("age", "sex") if second.startswith("age") else ("sex", "age")
-    assert second.startswith(f"{hidden} is where the average misleads most: importance ")
+    assert second.startswith(f"{hidden} has the most misleading average effect: importance ")
     assert re.search(
-        rf"What it does depends on the row\. It interacts most with {other} \(", second
+        rf"Its effect depends on the other features\. It interacts most with {other} \(", second
     )
-    assert others[0].startswith(f"The other says the same of dose and {hidden}")
+    assert others[0].startswith(
+        f"The other agrees on dose and {hidden}. Models of different kinds agree"
+    )
 
 
 def test_sentences_of_an_additive_and_of_a_constant_quantity(X):

@@ -70,7 +70,7 @@ def test_derivatives_of_a_known_tree_are_refused_and_of_a_suspected_one_are_not(
     with pytest.raises(sd.UnsupportedError, match="without derivatives"):
         sd.explain(forest, X, 1, method=slopes)
     e = sd.explain(lambda X: forest.predict(X) + 0.0, X, 1, method=slopes)
-    assert e.provenance["local_effects"] == "central differences, as asked for"
+    assert e.provenance["local_effects"] == "central differences, as requested"
 
 
 def test_a_wrapped_model_whose_jumps_lie_on_the_rows_is_seen_to_be_piecewise_constant():

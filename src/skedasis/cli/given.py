@@ -52,7 +52,7 @@ FeatureArguments = Annotated[
 HeterogeneityRows = Annotated[
     int,
     typer.Option(
-        help="Rows that the heterogeneity scores rest on, at most; 0: no scores.",
+        help="Largest number of rows for the heterogeneity scores; 0: no scores.",
         metavar="N",
         min=0,
     ),

@@ -1,4 +1,4 @@
-"""How places on a time axis are written, and which of them are round."""
+"""Text of points on a time axis, and round ticks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ROUND = {
     "h": (1, 2, 3, 6, 12),
     "D": (1, 2, 7, 14),
 }
-"""Steps between ticks that people count in."""
+"""Usual steps between ticks, in each unit."""
 _MONTHS = (1, 2, 3, 6)
 _YEAR_0 = 12 * 1970
 """Months from the year 0 to 1970."""
@@ -40,16 +40,16 @@ _NOTHING = "–"
 
 
 def written(axis: TimeAxis, days: Floats, step: float | None, *, short: bool = False) -> list[str]:
-    """Write places on a time axis.
+    """Return points of a time axis as text.
 
     Parameters
     ----------
     axis : TimeAxis
     days : ndarray of float, shape (n,)
     step : float, optional
-        The least difference that matters, in days; by default that of neighbours.
+        The smallest difference to distinguish, in days; by default that of neighbours.
     short : bool
-        Whether the first of a month, or of a year, may stand for itself: of ticks.
+        Whether the first of a month or of a year may be written as month or year, as for ticks.
     """
     there = np.isfinite(days)
     texts = np.full(len(days), _NOTHING, dtype=object)
@@ -66,11 +66,11 @@ def written(axis: TimeAxis, days: Floats, step: float | None, *, short: bool = F
 
 
 def _precision(days: Floats, local: NDArray[Any], step: float | None) -> _Unit:
-    """Return the unit down to which values are written: it keeps neighbours apart, and is no finer than needed."""
+    """Return the coarsest unit in which neighbours differ in text."""
     if step is None:
         gaps = np.diff(np.unique(days))
         step = float(gaps.min()) if len(gaps) else None
-    # Without a neighbour seconds are enough: nobody asks on which of them a single value lies.
+    # A single value has no neighbour to be distinguished from: seconds are enough.
     finest: _Unit = "s"
     if step is not None:
         fine: list[_Unit] = [u for u in _UNITS if step * PER_DAY[u] >= 2]
@@ -130,10 +130,10 @@ def _duration(ticks: int, unit: str, finest: str) -> str:
 
 
 def ticks(axis: TimeAxis, low: float, high: float, most: int) -> tuple[float, ...]:
-    """Return round places on a time axis, with at most `most` steps between them.
+    """Return round points of a time axis, with at most `most` steps between them.
 
-    Round are multiples of seconds, minutes and hours, midnights, Mondays, the first of a month or of a year; on a clock
-    on the wall where there is a time zone.
+    Round points are multiples of seconds, minutes and hours, midnights, Mondays, the first of a month or of a year, in
+    local time if the axis has a time zone.
 
     Examples
     --------
@@ -147,7 +147,7 @@ def ticks(axis: TimeAxis, low: float, high: float, most: int) -> tuple[float, ..
     for at in _coarser(axis, low, high, most):
         found = [float(v) for v in at if low <= v <= high]
         if len(found) <= most + 1:
-            # One step further down where a step that is too long leaves a single tick.
+            # If this step leaves a single tick, every k-th tick of the step before.
             return tuple(found if len(found) > 1 or not before else _some(before, most))
         before = found
     return ()
@@ -193,7 +193,7 @@ def _steps(axis: TimeAxis, day: int) -> Iterator[int]:
 
 
 def _ends(axis: TimeAxis, low: float, high: float) -> tuple[str, tuple[int, int]]:
-    """Return the unit to count in, and the ends of the axis in it, on a clock on the wall."""
+    """Return the unit of local times, and the ends of the axis in it."""
     local = axis.local(np.array([low, high]))
     return str(np.datetime_data(local.dtype)[0]), (
         int(local[0].astype(np.int64)),
@@ -216,6 +216,6 @@ def _months(axis: TimeAxis, ends: tuple[int, int], unit: str, months: int) -> Fl
     first, last = (
         first + _YEAR_0,
         last + _YEAR_0,
-    )  # decades and centuries begin where people count from
+    )  # counted from the year 0, so that decades and centuries are round
     at = np.arange(first // months, last // months + 2, dtype=np.int64) * months - _YEAR_0
     return axis.from_local(at.view("M8[M]").astype(f"M8[{unit}]"))

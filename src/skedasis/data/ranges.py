@@ -1,4 +1,4 @@
-"""Ranges of numbers in which effects can be computed: float64 must tell values apart, and their products must exist."""
+"""Ranges of numbers in which effects can be computed with float64, without collisions of values or overflow."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from skedasis.data.schema import Feature
 from skedasis.errors import DataError, explained
 
 LARGEST_INTEGER = 2**53
-"""Up to it float64 has every integer."""
+"""float64 holds all integers up to this size exactly."""
 LEAST_SPREAD, LARGEST = 1e-140, 1e140
-"""Beyond, squares of values, or of slopes of ordinary quantities, leave float64's range (1e-308 to 1e308)."""
+"""Outside these limits squares of values or of slopes may leave float64's range (1e-308 to 1e308)."""
 
 
-class OutOfRange(DataError):  # noqa: N818 - says what it is
-    """A feature has values with which float64 cannot compute."""
+class OutOfRange(DataError):  # noqa: N818 - named like `TooManyLevels`
+    """A feature has values outside the range in which effects can be computed with float64."""
 
 
 def check_integers(feature: Feature, ends: tuple[int, int] | None) -> None:
-    """Refuse integers that float64 would round.
+    """Raise if float64 would round the integers of a column.
 
     Parameters
     ----------
@@ -47,13 +47,13 @@ def check_integers(feature: Feature, ends: tuple[int, int] | None) -> None:
 
 
 def check_range(feature: Feature, low: float, high: float) -> None:
-    """Refuse numbers that are too large to compute with, or too near one another.
+    """Raise if numbers are too large for float64, or too close together.
 
     Parameters
     ----------
     feature : Feature
     low, high : float
-        The extremes, finite.
+        Smallest and largest value, finite.
 
     Raises
     ------

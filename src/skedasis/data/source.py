@@ -204,9 +204,9 @@ class Source:
         Raises
         ------
         DataError
-            For values that are no numbers, and numbers with which float64 cannot compute.
+            For values that are no numbers, and numbers out of range (`skedasis.data.ranges`).
         """
-        # Before they are floats: these have lost what there is to see.
+        # Checked before the conversion to floats, which rounds them.
         check_integers(self.features[j], self.table.integer_ends(j, self.row_id))
         try:
             x = self.table.column(j, self.row_id)

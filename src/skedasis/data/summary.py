@@ -85,8 +85,7 @@ class Column:
     Raises
     ------
     DataError
-        Where a value is infinite, or none is there at all; where values are too large, or too near one another, to
-        compute with (`skedasis.data.ranges`).
+        If a value is infinite, if all values are missing, and for values out of range (`skedasis.data.ranges`).
     """
 
     def __init__(
@@ -181,12 +180,12 @@ class Column:
     def few_values(self) -> Floats | None:
         """Return the sorted distinct values of a feature that has few of them, None of any other.
 
-        They are its axis then: nothing lies between them, and no method skips one (DESIGN 4.1).
+        They are its axis then: the model is evaluated at all of these and nowhere in between.
         """
         values = self.distinct(MANY_FEW)
         if values is None or len(values) <= FEW:
             return values
-        # Rows are counted, not their weights: grids and edges do not depend on what weights are measured in.
+        # Rows are counted instead of weights, so that grids and edges do not depend on the unit of the weights.
         return values if len(self.x) >= ROWS_OF_FEW * len(values) else None
 
     def order_statistics(self, k: int, steps: Ints | None = None) -> Floats:

@@ -30,14 +30,14 @@ PER_DAY = {
 """Ticks of each unit in a day, by NumPy's names of the units."""
 
 _EXACT = 2**51
-"""Up to so many ticks, tick / ticks_per_day as float64 leads back to the same tick: two roundings of 2**-53 each."""
+"""Up to this number of ticks the float64 of ticks / ticks_per_day rounds back to the same tick."""
 NOT_A_TIME = np.iinfo(np.int64).min
 """NumPy's tick of "not a time"."""
 _POWERS = 11
 """A day has 864 * 10**11 nanoseconds: coarser grains than 10**11 ticks would not divide it."""
 _LIBRARIES = ("pandas", "polars", "pyarrow", "modin", "cudf")
 _WHEN = re.compile(r"\d{4}-\d\d|\d\d:\d\d")
-"""How text begins that says when, as ISO 8601 writes it."""
+"""The beginning of a date, a point in time or a time of day in ISO 8601."""
 _WORDS = {
     "date": "dates",
     "datetime": "dates and times",
@@ -74,11 +74,10 @@ class TimeAxis:
     zone : str, optional
         The time zone of the column. Ticks are UTC; texts are local time.
     grain : int
-        Values are whole multiples of so many ticks: 1, or a power of ten where the range has too many ticks for
-        float64.
+        Ticks of the smallest difference on the axis: 1, or a power of ten if the range has too many ticks for float64.
     exact : bool
-        Whether each value of the column leads to a float that leads back to it. If not, the nearest multiple of the
-        grain stands for it in results; the model still gets observed values as they are.
+        Whether every value of the column can be recovered from its float. If not, results round it to the nearest
+        multiple of the grain; the model still gets observed values as they are.
 
     Examples
     --------
@@ -115,7 +114,7 @@ class TimeAxis:
         some = ticks if present.all() else ticks[present]
         low, high = int(some.min()), int(some.max())
         day = PER_DAY[unit]
-        # Times of day count from midnight, and so do durations as long as nothing is lost by it.
+        # Times of day count from midnight; durations count from zero unless this would lose digits.
         near = kind == "time" or (kind == "duration" and max(abs(low), abs(high)) < _EXACT)
         origin = 0 if near else low // day * day
         span, grain, whole = max(high - origin, origin - low), 1, True
@@ -207,7 +206,7 @@ class TimeAxis:
         Raises
         ------
         DataError
-            For what is no such time.
+            For values that are not times of this kind.
         """
         array = _as_times(values)
         if array.dtype.kind in "OU":
@@ -297,7 +296,7 @@ class TimeAxis:
 
     @property
     def clock(self) -> str:
-        """Return what a script needs to write places: kind, milliseconds from 1970 to day 0, and the time zone."""
+        """Return what a script needs to format days: kind, milliseconds from 1970 to day 0, and the time zone."""
         start = self.origin * 86_400_000 / PER_DAY[self.unit]
         zone = str(self.tz) if hasattr(self.tz, "key") else "UTC"
         if zone == "UTC" and self.zone is not None:
@@ -306,7 +305,7 @@ class TimeAxis:
         return f"{self.kind} {start!r} {zone}"
 
     def local(self, days: Floats) -> NDArray[Any]:
-        """Return days as datetime64 or timedelta64 as a clock on the wall shows them."""
+        """Return days as datetime64 in local time, or as timedelta64."""
         times = self.times(days)
         if self.zone is None or self.dtype.kind == "m" or not len(times):
             return times
@@ -314,16 +313,16 @@ class TimeAxis:
         return times.astype(_finer(times.dtype)) + np.array(shift, dtype="m8[s]")
 
     def from_local(self, times: NDArray[Any]) -> Floats:
-        """Return what a clock on the wall shows as days."""
+        """Return local times as days."""
         if self.zone is None or self.dtype.kind == "m":
             return self._from_numpy(times)
-        # The offset of the same reading in UTC is at most one change of the clocks away from the right one.
+        # The offset at the same clock time in UTC differs from the right one by at most one change of the offset.
         guess = times - np.array([_offset(t, self.tz) for t in times], dtype="m8[s]")
         shift = np.array([_offset(t, self.tz) for t in guess], dtype="m8[s]")
         return self._from_numpy(times.astype(_finer(times.dtype)) - shift)
 
     def texts(self, days: Sequence[float] | Floats, step: float | None = None) -> list[str]:
-        """Write places on the axis for people, with as much detail as keeps neighbours apart.
+        """Return days as readable text, with enough detail to distinguish neighbours.
 
         Parameters
         ----------
@@ -344,7 +343,7 @@ class TimeAxis:
         return written(self, np.asarray(days, dtype=float), step)
 
     def text(self, day: float, step: float | None = None) -> str:
-        """Write one place on the axis; see `texts`."""
+        """Return one day as readable text; see `texts`."""
         return self.texts([day], step)[0]
 
     def onto(self, other: TimeAxis, days: Floats) -> Floats:
@@ -358,7 +357,7 @@ class TimeAxis:
 
 @dataclass(frozen=True, eq=False)
 class TimePoints:
-    """A column of places on a time axis, as tables hold it: a sequence of texts, until a data frame is made of it.
+    """A table's column of times: a sequence of texts, from which data frames make their own type of times.
 
     Parameters
     ----------
@@ -380,7 +379,7 @@ class TimePoints:
         return iter(self.tolist())
 
     def tolist(self) -> list[str | None]:
-        """Return texts for machines: ISO 8601 in full, with the offset of the time zone; None where missing."""
+        """Return ISO 8601 texts in full, with the offset of the time zone; None where missing."""
         times = self.axis.local(self.days)
         missing = np.isnat(times)
         if self.axis.dtype.kind == "m":
@@ -397,19 +396,19 @@ class TimePoints:
         return [None if m else t for m, t in zip(missing.tolist(), texts, strict=True)]
 
     def texts(self) -> list[str]:
-        """Return texts for people; see `TimeAxis.texts`."""
+        """Return readable texts; see `TimeAxis.texts`."""
         return self.axis.texts(self.days)
 
     def repeat(self, count: int) -> TimePoints:
-        """Return each place so many times, one after the other."""
+        """Return the column with each entry repeated, as `numpy.repeat`."""
         return TimePoints(self.axis, np.repeat(self.days, count))
 
     def tile(self, count: int) -> TimePoints:
-        """Return all places so many times."""
+        """Return the whole column repeated, as `numpy.tile`."""
         return TimePoints(self.axis, np.tile(self.days, count))
 
     def joined(self, others: Sequence[TimePoints]) -> TimePoints:
-        """Return the places of several columns under one another, on the axis of the first."""
+        """Return several columns concatenated, on the axis of the first."""
         moved = [o.axis.onto(self.axis, o.days) for o in others]
         return TimePoints(self.axis, np.concatenate([self.days, *moved]))
 
@@ -529,7 +528,7 @@ def _finer(dtype: np.dtype[Any]) -> str:
 
 
 def _as_times(values: Any) -> NDArray[Any]:
-    """Return values as an array of times, or of what else they are."""
+    """Return values as an array; those of a data frame library as datetime64 or timedelta64 if they are times."""
     if isinstance(values, np.ndarray):
         return values
     if type(values).__module__.partition(".")[0] in _LIBRARIES and np.ndim(values):

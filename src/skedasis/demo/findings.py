@@ -1,4 +1,4 @@
-"""What the demonstration prints of its results: a table of both models, and a few sentences."""
+"""The results that the demonstration prints: a table of both models, and a few sentences."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
     from skedasis.results.effect import Effect
 
 MOST = 8
-"""Features in the table: of more, the others are on the page."""
+"""Largest number of features in the table; the page has all."""
 _ALIKE = 0.25
-"""Below such a share of its importance a score leaves the average true of nearly every row."""
+"""Below this ratio of score and importance the average effect holds for nearly every row."""
 _HIDDEN = 0.2
-"""An effect that hides more than it shows is spoken of if its score is such a share of the largest importance."""
+"""The smallest score of a feature that is called misleading, as a fraction of the largest importance."""
 
 
 def ranking(told: Sequence[Told]) -> Lines:
-    """Return importance and heterogeneity score of each feature, of all models side by side.
+    """Return a table of the importance and the heterogeneity score of each feature, for all models.
 
     Parameters
     ----------
     told : sequence of Told
-        Rows are in the order of the first one's importances, or scores where these are larger.
+        The table is sorted by the larger of importance and score of the first one.
     """
     first = told[0]
     order = sorted(first.rhale, key=lambda name: -_size(first.rhale[name]))
@@ -59,11 +59,7 @@ def ranking(told: Sequence[Told]) -> Lines:
 
 
 def sentences(told: Sequence[Told]) -> list[str]:
-    """Say what the first model's effects show, and whether the other ones show the same.
-
-    Importance is the standard deviation of an average effect over the rows, the heterogeneity score that of what swaps
-    of the feature's values change beyond it; both are in the unit of the quantity.
-    """
+    """Return sentences on the most important and the most misleading effect, and whether the models agree on them."""
     first = told[0]
     top, hidden = most_important(first), most_hidden(first)
     if top is None:
@@ -71,14 +67,15 @@ def sentences(told: Sequence[Told]) -> list[str]:
     text = f"{top} has the largest average effect: {_numbers(first, top)}. {_compared(first, top)}"
     said = [text + _partner(first, top)]
     if hidden is not None and hidden != top:
-        text = f"{hidden} is where the average misleads most: {_numbers(first, hidden)}. "
-        said.append(text + "What it does depends on the row." + _partner(first, hidden))
+        text = f"{hidden} has the most misleading average effect: {_numbers(first, hidden)}. "
+        said.append(text + "Its effect depends on the other features." + _partner(first, hidden))
     same = [one for one in told[1:] if most_important(one) == top and most_hidden(one) == hidden]
     if same:
         names = listed([one.name for one in same])
         about = top if hidden in (None, top) else f"{top} and {hidden}"
         said.append(
-            f"The {names} says the same of {about}: as models of different kinds agree, it is likely in the data."
+            f"The {names} {'agrees' if len(same) == 1 else 'agree'} on {about}. Models of different kinds agree, so "
+            "this is likely a property of the data."
         )
     return said
 
@@ -120,7 +117,7 @@ def _numbers(told: Told, name: str) -> str:
 
 
 def _compared(told: Told, name: str) -> str:
-    """Say what the score of the feature with the largest importance means."""
+    """Return a sentence on the heterogeneity score of a feature relative to its importance."""
     effect = told.rhale[name]
     ratio = effect.heterogeneity_score / effect.importance
     if not ratio > NOISE:
@@ -128,12 +125,12 @@ def _compared(told: Told, name: str) -> str:
     if ratio < _ALIKE:
         return "It holds for nearly every row."
     if ratio < 1:
-        return f"What it does differs between rows, by {ratio:.0%} of that."
-    return "What it does differs between rows by more than that."
+        return f"It differs between rows: the heterogeneity score is {ratio:.0%} of the importance."
+    return "It describes few rows: the heterogeneity score is larger than the importance."
 
 
 def _partner(told: Told, name: str) -> str:
-    """Say with which feature it interacts most strongly, where its pairs were looked at."""
+    """Return a sentence on the feature's strongest interaction; empty if none of its pairs was computed."""
     for one in told.together.strengths:
         if name in one.features and one.strength > 0:
             other = one.features[one.features[0] == name]

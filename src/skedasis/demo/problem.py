@@ -1,4 +1,4 @@
-"""What the demonstration learns from: rented bicycles, bundled data, or a user's file with all that such files hold."""
+"""The data of the demonstration: rented bicycles, bundled data, or a user's file."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def rentals() -> Problem:
     table = Table(found.X, found.feature_names)
     table = table.select([n for n in table.names if n != "atemp"])
     said = (
-        "Chosen because models predict it well, and the hour means another thing on working days.",
+        "Chosen because models predict it well, and the effect of the hour differs between working days and others.",
         "Column atemp was left out: it is nearly a copy of temp.",
     )
     units = {"hr": "h", "rentals": "bicycles/h"}

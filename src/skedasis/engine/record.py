@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 SCORE_ROWS = 10_000
-"""Rows of the heterogeneity score where nothing is said: the error is then about a hundredth of the score."""
+"""Default number of rows of the heterogeneity score: its error is then about a hundredth of the score."""
 
 
 def as_bytes(size: int | str, what: str) -> int:
@@ -63,12 +63,12 @@ def check_settings(threads: Any, weight_kind: Any) -> None:
 
 
 def check_rows_wanted(rows: Any) -> int | None:
-    """Return `heterogeneity_rows` as it was given.
+    """Return `heterogeneity_rows` as an int or None.
 
     Raises
     ------
     DataError
-        For anything but a whole number from 2, 0 or None: a pair takes two rows.
+        For anything but None, 0 or an integer of at least 2: a pair takes two rows.
     """
     whole = isinstance(rows, (int, np.integer)) and not isinstance(rows, (bool, np.bool_))
     if rows is None or (whole and rows >= 0 and rows != 1):
@@ -77,7 +77,7 @@ def check_rows_wanted(rows: Any) -> int | None:
         explained(
             "heterogeneity_rows",
             repr(rows)[:60],
-            "a whole number from 2, or None for all rows",
+            "an integer of at least 2, or None for all rows",
             "Use 10_000, or 0 for no heterogeneity score",
         )
     )

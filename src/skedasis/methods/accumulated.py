@@ -72,7 +72,7 @@ class Accumulated(Parameters):
     uses_slopes = True
     scored = True
     usual: ClassVar[Binning] = Uniform(20)
-    """What "auto" stands for where local effects belong to points."""
+    """The meaning of "auto" for local effects that belong to points."""
 
     def __post_init__(self) -> None:
         one_of(f"{self.name}(center)", self.center, ("mean", "start", None))
@@ -106,11 +106,11 @@ class Accumulated(Parameters):
         return replace(self, bins=bins) if isinstance(self.bins, Mapping) else self
 
     def plan(self, column: Column, traits: Traits) -> Plan:
-        """Choose the fine cells: they depend on the column alone.
+        """Choose the fine cells, which depend on the column alone.
 
-        Of a feature with few values the curve is made of steps between these, unless slopes were given or edges asked
-        for by name: between two values the model is never asked. Whole numbers with many values of a model without
-        slopes take steps likewise, in bins of their own (DESIGN 4.5).
+        The curve of a feature with few values is made of steps between these, unless slopes are given or edges are
+        named: the model is never evaluated between two values. For integers with more values and a model without
+        slopes the curve is made of such steps, too, but the cells are those of the scheme.
         """
         scheme, bins = self.binning(), "auto" if isinstance(self.bins, Mapping) else self.bins
         traits = self._fitting(column, traits, fixed=is_fixed(bins), plain=bins == "auto")
@@ -124,14 +124,14 @@ class Accumulated(Parameters):
         return column.few_values() is not None
 
     def _fitting(self, column: Column, traits: Traits, *, fixed: bool, plain: bool) -> Traits:
-        """Return how local effects are got of a column, where the quantity can do as `traits` say."""
+        """Return how the local effects of a column are computed, given what the quantity offers."""
         if traits.given or column.low == column.high:
             return traits
         few = column.few_values() is not None
         if traits.local == "edges":
             return _VALUES if few and plain else traits
         if few and (fixed or isinstance(self.binning(), AutoUniform)):
-            # Edges need not be values: the curve there is that of the steps, or an ALE's of a step function.
+            # Edges need not be values. A step function is differenced across them; otherwise steps are interpolated.
             return traits if traits.local == "steps" else _BETWEEN
         if few:
             return _VALUES
@@ -160,7 +160,7 @@ class Accumulated(Parameters):
         return replace(plan, cells=fine, coarse=np.searchsorted(fine.edges, cells.edges))
 
     def local(self, bound: Bound, plan: Plan, keep: Bools | None) -> Local:
-        """Gather the batch's local effects by cell; in a second round its rises across the bins that were chosen."""
+        """Gather the batch's local effects by cell; in a second round, its rises across the chosen bins."""
         cells, column = plan.bins if plan.rises is None else plan.rises, plan.column
         x = bound.column(column.feature.position)
         cell = cells.locate(x)
@@ -197,7 +197,7 @@ class Accumulated(Parameters):
         keep: Bools | None,
         beyond: int,
     ) -> Local:
-        """Gather the rows' steps to the values beside their own."""
+        """Gather the rows' steps to the neighbouring values."""
         (x, cell), values, cells, j = at, plan.values, plan.bins, plan.column.feature.position
         if values is None:
             raise TypeError("steps are between values")
@@ -207,7 +207,7 @@ class Accumulated(Parameters):
         both = existing(down, up, place, size)
         widths = np.append(np.append(np.nan, np.diff(values)), np.nan)
         if plan.traits.local == "value_steps":
-            # Cells are closed on the right: a row's own step is the one to it, of the first value the one from it.
+            # Cells are closed on the right: a row's cell ends at its value, that of the first value begins there.
             effects = np.where(place > 0, down / widths[place], up / widths[place + 1])
         else:
             slopes = both / np.stack([widths[place], widths[place + 1]], axis=1)
@@ -282,9 +282,9 @@ class Accumulated(Parameters):
         )
 
 
-_VALUES = Traits("value_steps", "steps between the feature's values: it has few of them")
-_BETWEEN = Traits("integer_steps", "steps between the feature's values: it has few of them")
-_INTEGERS = Traits("integer_steps", "steps between neighbouring whole numbers that were observed")
+_VALUES = Traits("value_steps", "steps between the feature's few distinct values")
+_BETWEEN = Traits("integer_steps", "steps between the feature's few distinct values")
+_INTEGERS = Traits("integer_steps", "steps between neighbouring observed integers")
 
 
 def rows_of(local: Local, *, exact: bool) -> Rows | None:

@@ -1,8 +1,8 @@
 """RHALE: robust and heterogeneity-aware ALE (Gkolemis et al. 2023), and UALE, where it came from.
 
 Slopes at the rows as in DALE; bins by the optimal partition, of Eq. 13 or by its risk; the standard deviation of the
-slopes within bins (Eq. 11) says for whom the average is not true. Step functions (ensembles of trees) have no slopes:
-there the curve is that of the ALE, and bins are for reading it (docs/explanation/heterogeneity.md).
+slopes within bins (Eq. 11) shows where rows differ. Step functions (ensembles of trees) have no slopes: their curve is
+that of the ALE, and the bins summarise it (docs/explanation/heterogeneity.md).
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ class RHALE(Accumulated):
     Parameters
     ----------
     bins : "auto", int, Binning or mapping
-        "auto": ``Optimal(criterion="risk")`` of slopes; of step functions and of features with few values the fewest
-        unions of the cells of ``ALE(bins="auto")`` whose polyline tells the curve within a tenth. An integer means
-        `Uniform` bins. The papers' bins are `Optimal()`. Of step functions edges that are asked for by name (`Uniform`,
-        `Quantile`, `Edges`) are cells and bins alike.
+        "auto": ``Optimal(criterion="risk")`` for slopes. For step functions and features with few values: the fewest
+        unions of the cells of ``ALE(bins="auto")`` whose polyline describes the curve to within a tenth of
+        √(importance² + score²). An integer means `Uniform` bins. The papers' bins are `Optimal()`. Named edges
+        (`Uniform`, `Quantile`, `Edges`) are the cells as well as the bins of a step function.
     center : {"mean", "start", None}
         "mean" subtracts the mean over bins of the mid-values, weighted by their rows; "start" and None leave zero at
         the left end.
@@ -61,20 +61,20 @@ class RHALE(Accumulated):
     top_levels : int, optional
         Of a categorical feature: only so many of the most frequent levels.
     local_effects : {"auto", "slopes", "steps"}
-        "auto" takes slopes unless the model is, or turns out to be, piecewise constant, or its slopes do not tell how
-        much the model rises. "slopes" overrules what a look at the model suggested, not what is known of it; "steps"
-        treats the model as a step function.
+        "auto" takes slopes unless the model is known or found to be piecewise constant, or its slopes do not match its
+        rises. "slopes" takes slopes unless the model is known to be piecewise constant; "steps" treats the model as a
+        step function.
 
     Notes
     -----
-    N slope rows for all features together where the model has slopes, and up to 1,024 model rows a feature to check
-    that they tell how much the model rises; else 2 N model rows a feature. Of step functions, and features with few
-    values, 2 N model rows a feature for the curve and up to 2 N more, in a second round, for the rows' rises across the
-    bins that the first one chose. The number of bins costs nothing.
+    N slope rows for all features together if the model has slopes, else 2 N model rows per feature; and up to 1,024
+    model rows per feature to compare slopes with the rises of the model. For step functions and features with few
+    values: 2 N model rows per feature for the curve, and in a second round up to 2 N more for the rows' rises across
+    the bins that the first round chose. The number of bins costs nothing.
 
-    Of step functions `x`, `value` and `std_error` stand on the edges of the cells, and are those of the ALE; `bins` are
-    the chosen bins. A row's local effect is its rise across its whole bin over the bin's width, so that Eq. 16 adds
-    variances of rises, whatever the cells.
+    For step functions `x`, `value` and `std_error` refer to the edges of the cells, and are those of the ALE; `bins`
+    are the chosen bins. A row's local effect is its rise across its whole bin divided by the bin's width, so that
+    Eq. 16 adds variances of rises, for any cells.
 
     Of an ordinal feature the local effects are the steps between neighbouring levels, each row at most twice plus once
     itself; the same dynamic program groups runs of steps that are alike. A nominal feature has no axis: explained by
@@ -101,7 +101,7 @@ class RHALE(Accumulated):
 
     @property
     def replaces_slopes(self) -> bool:
-        """Return whether slopes that do not tell the rise are replaced: not where they were asked for."""
+        """Return whether slopes that do not match the rises are replaced: not if they are requested by name."""
         return self.local_effects != "slopes"
 
     def __post_init__(self) -> None:
@@ -139,11 +139,11 @@ class RHALE(Accumulated):
     def plan(self, column: Column, traits: Traits) -> Plan:
         """Choose the fine cells; the bins are chosen when the slopes are known."""
         if self.local_effects == "steps":
-            traits = Traits("steps", "differences across bins, as asked for")
+            traits = Traits("steps", "differences across bins, as requested")
         elif self.local_effects == "slopes" and traits.local == "steps":
             if traits.certain:
                 raise UnsupportedError(no_derivatives(self.name, column, traits))
-            traits = Traits("differences", "central differences, as asked for")
+            traits = Traits("differences", "central differences, as requested")
         return super().plan(column, traits)
 
     def further(
@@ -154,10 +154,10 @@ class RHALE(Accumulated):
         about: About,
         kind: WeightKind,
     ) -> Plan | None:
-        """Return the plan of a second round: the rows' rises across the bins in which the curve is read."""
+        """Return the plan of a second round, which computes the rows' rises across the chosen bins."""
         if plan.rises is not None or plan.traits.local not in _IN_BINS or len(plan.bins) == 0:
             return None
-        if is_fixed(self.bins):  # edges that were asked for are cells and bins alike
+        if is_fixed(self.bins):  # named edges are the cells as well as the bins
             return None
         scheme, spec = self.binning(), self._spec(plan, kind)
         if isinstance(scheme, Optimal) and scheme.by_risk:
@@ -173,7 +173,7 @@ class RHALE(Accumulated):
     def _effect(
         self, plan: Plan, local: Local, spec: Spec, about: About, rows: Rows | None
     ) -> Effect:
-        """Choose the bins by merging cells, and accumulate; of step functions read the ALE in bins."""
+        """Choose the bins by merging cells, and accumulate; for step functions add the chosen bins to the ALE."""
         if plan.traits.local not in _IN_BINS or len(plan.bins) == 0:
             return super()._effect(plan, local, spec, about, rows)
         effect = self._on_cells(plan, local, spec, about, rows)

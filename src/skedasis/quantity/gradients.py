@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 FAR = 1e3
 """An offset of so many standard deviations calls for two step sizes."""
 _SHORT = 64
-"""In a range of so many whole numbers a step to the next is no small one."""
+"""In a range of at most this many integers, a step to the next one is not small."""
 
 
 def differences(bound: Bound, column: Summary) -> Floats:
@@ -132,7 +132,7 @@ def look(bound: Bound, column: Summary, values: Floats | None = None) -> Traits:
     bound : Bound
     column : Summary
     values : ndarray of float, optional
-        The sorted distinct values of a feature of whole numbers: the model is asked for no others.
+        The sorted distinct values of an integer feature: the model is evaluated at these only.
 
     Notes
     -----
@@ -187,12 +187,12 @@ def _slopes_that_last(
 def _steps_that_last(
     bound: Bound, column: Summary, loose: Floats, values: Floats
 ) -> tuple[Floats, Bools]:
-    """Return slopes between observed whole numbers, and in which rows they last: much like the next one beside it.
+    """Return the slopes between neighbouring observed integers, and in which rows they resemble the next slope.
 
-    Where most that move do so in one step and not in the next, these are jumps, and no row counts as sloped. A step up
-    and one down of the same size are no jump but a corner: the distance of two features has one where they are equal.
-    Within a short range a smooth function may bend as much from one number to the next: there all that moves counts,
-    for a step is an effect. A tenth of the rows or less may move before a jump is no longer the exception.
+    If the quantity of most rows that change does so in one step and not in the next, these are jumps, and no row counts
+    as sloped. A step up followed by a step down of the same size is not a jump but a corner, as of the distance of two
+    features where these are equal. Within a short range a smooth function may bend as much between two integers: there
+    every change counts. Changes in at most a tenth of the rows are taken for jumps.
     """
     x, last = bound.column(column.feature.position), len(values) - 1
     there = np.where(np.isnan(x), column.low, x)

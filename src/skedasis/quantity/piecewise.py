@@ -1,8 +1,8 @@
-"""Which models are piecewise constant: trees, neighbours, predicted classes, and whatever is made of these.
+"""Which models are piecewise constant: trees, nearest neighbours, predicted classes, and combinations of these.
 
-This is the one place that decides it, and it decides by what a model is, not by how it is asked: every quantity of such
-a model (its entropy, its loss, a quantile of its distribution) is piecewise constant too, whether its trees are walked
-or the model is called. Models are recognised by the path of their class; no library is imported.
+Only this module decides it. It looks at the model alone: every quantity of such a model (its entropy, its loss, a
+quantile of its distribution) is piecewise constant too, whether it is evaluated from the trees' structure or by calling
+the model. Models are recognised by the path of their class; no library is imported.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 ANSWERS = {"predict", "predict_proba", "predict_log_proba", "decision_function", "score_samples"}
-"""Methods that give what a model says of a row."""
+"""Methods that return a model's response to rows."""
 
 _KINDS: dict[str, set[str]] = {
     "sklearn": {
@@ -46,7 +46,7 @@ _KINDS: dict[str, set[str]] = {
     },
     "catboost": {"CatBoost", "CatBoostClassifier", "CatBoostRanker", "CatBoostRegressor"},
 }
-"""Trees and neighbours, by the library that they are of."""
+"""Trees and nearest neighbours, by their library."""
 _OF_PARTS = {
     "AdaBoostClassifier",
     "AdaBoostRegressor",
@@ -62,7 +62,7 @@ _OF_PARTS = {
     "VotingClassifier",
     "VotingRegressor",
 }
-"""What scikit-learn makes of `estimators_`: piecewise constant where all of these are."""
+"""Ensembles of scikit-learn that are piecewise constant if all of their `estimators_` are."""
 _STACKING = {"StackingClassifier", "StackingRegressor"}
 _AROUND_ONE = {
     "FixedThresholdClassifier": "estimator_",
@@ -72,10 +72,10 @@ _AROUND_ONE = {
     "SelfTrainingClassifier": "estimator_",
     "TunedThresholdClassifierCV": "estimator_",
 }
-"""Where scikit-learn's models around one other model keep it."""
+"""The attribute in which scikit-learn's meta-estimators keep their fitted estimator."""
 _CONSTANT = {"DummyClassifier", "DummyRegressor", "_ConstantPredictor"}
 _CUTTING = {"Binarizer", "KBinsDiscretizer", "RandomTreesEmbedding"}
-"""Steps of a pipeline that give finitely many different rows: whatever follows is piecewise constant."""
+"""Transformers with finitely many different outputs: every model behind them is piecewise constant."""
 
 
 def is_piecewise_constant(model: Any) -> bool:
@@ -85,12 +85,12 @@ def is_piecewise_constant(model: Any) -> bool:
     ----------
     model : object
         A fitted estimator or a booster, a pipeline, search or ensemble of these, a method of one such as
-        ``model.predict``, or an object that says it by an attribute `piecewise_constant`.
+        ``model.predict``, or an object with a boolean attribute `piecewise_constant`.
 
     Returns
     -------
     bool
-        False where nothing is known, as of a function; a look at its answers may still find it out.
+        False for a model that is not recognised, such as a function; its responses may still show that it is.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def is_piecewise_constant(model: Any) -> bool:
 
 
 def _is_method(owner: Any, name: str) -> bool:
-    """Return whether a method of a model is piecewise constant: of a classifier its labels always are."""
+    """Return whether a method of a model is piecewise constant; predicted labels of a classifier always are."""
     if name not in ANSWERS:
         return False
     classes = getattr(owner, "classes_", None)
@@ -121,7 +121,7 @@ def _is_method(owner: Any, name: str) -> bool:
 
 
 def _is_pipeline(model: Any) -> bool:
-    """Return whether a model is a pipeline that ends with a piecewise constant model, or cuts the rows before."""
+    """Return whether a model is a pipeline with a piecewise constant last step, or with a step that discretises."""
     steps = getattr(model, "steps", None)
     if not steps:
         return False
@@ -130,9 +130,9 @@ def _is_pipeline(model: Any) -> bool:
 
 
 def _is_around_one(model: Any) -> bool:
-    """Return whether all that a model says is a function of what one piecewise constant model says."""
-    # Targets that are transformed and searches for parameters, of any library; NGBoost, whose distributions'
-    # parameters are sums of its base learners.
+    """Return whether a model's response is a function of the response of one piecewise constant model."""
+    # Transformed targets and parameter searches of any library; and NGBoost, where the parameters of the distribution
+    # are sums of base learners.
     inside = ["regressor_", "best_estimator_", "Base" if hasattr(model, "pred_dist") else ""]
     if _named(model, set(_AROUND_ONE)):
         inside.append(_AROUND_ONE[type(model).__name__])
@@ -141,7 +141,7 @@ def _is_around_one(model: Any) -> bool:
 
 
 def _is_known(model: Any) -> bool:
-    """Return whether a model is one of the table, or made by scikit-learn of several that are."""
+    """Return whether a model is in the table, or an ensemble of scikit-learn of models that are."""
     kind = _kind(model)
     if kind is not None:
         return not _bends(model, kind)
@@ -156,7 +156,7 @@ def _is_known(model: Any) -> bool:
 
 
 def _kind(model: Any) -> tuple[str, str] | None:
-    """Return the library and class in the table that a model is of; None where a class derived from it answers anew."""
+    """Return the model's library and class in the table; None for a subclass that overrides a predicting method."""
     for base in type(model).__mro__:
         library = base.__module__.partition(".")[0]
         if base.__name__ in _KINDS.get(library, ()):
@@ -172,12 +172,12 @@ def _named(model: Any, names: set[str]) -> bool:
 
 
 def _are_all(parts: Any) -> bool:
-    """Return whether there are parts, and all of them are piecewise constant, be it without a jump."""
+    """Return whether there are parts, and all of them are piecewise constant or constant."""
     return len(parts) > 0 and all(_named(p, _CONSTANT) or is_piecewise_constant(p) for p in parts)
 
 
 def _bends(model: Any, kind: tuple[str, str]) -> bool:
-    """Return whether a model that is usually piecewise constant was told to be something else."""
+    """Return whether the settings of a usually piecewise constant model make it something else."""
     library, name = kind
     if "Neighbors" in name:
         return model.weights != "uniform"

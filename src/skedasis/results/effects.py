@@ -46,7 +46,7 @@ class Rank:
 
 
 def check_order(by: str) -> None:
-    """Refuse to rank by anything but what a ranking holds.
+    """Raise if features cannot be ranked by this figure.
 
     Raises
     ------
@@ -123,7 +123,7 @@ class Effects(ShownEffects, Mapping[str, Effect]):
         ----------
         by : {"importance", "heterogeneity_score"}
             The effect's standard deviation over the data, or the heterogeneity score. Both are in the unit of the
-            quantity, and comparable with each other. Never the accumulated spread, which depends on the bins.
+            quantity, and comparable with each other.
 
         Returns
         -------
@@ -135,7 +135,7 @@ class Effects(ShownEffects, Mapping[str, Effect]):
         DataError
             For another order.
         UnsupportedError
-            By heterogeneity, where there is none: of M-plots, and where it was not asked for.
+            By heterogeneity score if an effect has none: for M-plots, and with ``heterogeneity_rows=0``.
         """
         check_order(by)
         unknown = [e.feature for e in self.effects.values() if e.swap_score is None]
@@ -144,7 +144,7 @@ class Effects(ShownEffects, Mapping[str, Effect]):
                 explained(
                     "ranking(by='heterogeneity_score')",
                     f"no heterogeneity score of {unknown[0]!r}",
-                    "a score of each feature",
+                    "a heterogeneity score of each feature",
                     "Explain again without heterogeneity_rows=0 (of PDP, without heterogeneity=False), "
                     "by any method but MPlot",
                 )

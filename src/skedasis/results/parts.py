@@ -151,15 +151,14 @@ class Rows:
     x : ndarray of float, shape (r,)
         The feature's values, of times days on its axis; of a categorical feature the places of its levels.
     effect : ndarray of float, shape (r,) or (r, 2), optional
-        What the curve is made of: slopes, or differences across cells; of a feature with few values, of whole numbers
-        and of categories the steps from the value before and to the value after, NaN where there is none. None for PDP
-        and ICE.
+        The local effects that the curve is made of: slopes, or differences across cells; for few values, integers and
+        categories the steps from the previous value and to the next one, NaN if there is none. None for PDP and ICE.
     weight : ndarray of float, shape (r,), optional
         None means 1 each.
     exact : bool
         Whether these are all rows that took part; otherwise they are a seeded sample.
     across : ndarray of float, shape (r,), optional
-        The rows' rises across their bins over the bins' widths, where the effect itself is made of finer differences.
+        The rows' rises across their bins over the bins' widths, if the curve is made of finer differences.
     """
 
     x: Floats

@@ -253,7 +253,7 @@ def _from_cells(
 
 
 def _reread(effect: Effect, cells: Cells, scheme: Binning, spec: Spec) -> Effect:
-    """Return other bins for a curve that stands on all cells: unions of these."""
+    """Return other bins, unions of the cells, for a curve that is given at the edges of all cells."""
     if isinstance(scheme, Optimal) and scheme.by_risk:
         kept = chosen_for_reading(_centred(effect, cells), effect.swap_score)
     elif isinstance(scheme, (Optimal, Greedy)):
@@ -266,9 +266,9 @@ def _reread(effect: Effect, cells: Cells, scheme: Binning, spec: Spec) -> Effect
             raise UnsupportedError(
                 explained(
                     f"rebin of a {spec.method}",
-                    "edges that are no edges of its cells, or leave some out",
-                    "unions of its cells: a row's differences belong to them",
-                    "Explain again with these bins, or give a part of e.cells.edges, its ends included, as sd.Edges",
+                    "edges that are not a subset of e.cells.edges, or miss its first or last one",
+                    "unions of its cells, because each local effect is a difference across one of them",
+                    "Explain again with these bins, or pass such a subset as sd.Edges",
                 )
             )
     stats, rises = effect.bins, None
@@ -283,8 +283,8 @@ def _reread(effect: Effect, cells: Cells, scheme: Binning, spec: Spec) -> Effect
         return result
     bins = ", ".join(f"{z:.6g}" for z in cells.edges[kept])
     note = (
-        "the rows' rises across these bins are not known: std and heterogeneity are NaN; explain again with "
-        f"bins=sd.Edges([{bins}])"
+        "The rows' rises across these bins are not known, so that std and heterogeneity are NaN. To compute them, "
+        f"explain again with bins=sd.Edges([{bins}])."
     )
     return replace(result, rows=_without_rises(result.rows)).with_provenance(
         {"rebinned_note": note}
@@ -292,7 +292,7 @@ def _reread(effect: Effect, cells: Cells, scheme: Binning, spec: Spec) -> Effect
 
 
 def _centred(effect: Effect, cells: Cells) -> Effect:
-    """Return the curve on all cells, centred by its mean: as bins were chosen when it was explained."""
+    """Return the curve on all cells, centred by its mean, from which `explain` chose the bins."""
     spec, every = replace(effect.spec, center="mean"), np.arange(len(cells.edges))
     return accumulate(cells, effect.moments, every, spec, effect.about, None, values=effect.values)
 

@@ -1,8 +1,8 @@
-"""Steps between neighbouring values of a feature, or levels: their means, and what is known of their errors.
+"""Steps between neighbouring values of a feature, or levels: their means and standard errors.
 
-A row takes two steps: from the value before to its own, and from its own to the value after. So a step is seen by the
-rows of both its ends, and rows share steps. Since a row's part depends on its value alone, the second moments of each
-value's pairs of steps are enough for all errors.
+Each row has two steps: from the previous value to its own, and from its own to the next. So a step is estimated from
+the rows at both its ends, and each row contributes to two steps. All errors follow from the second moments of the pairs
+of steps at each value.
 
 Of categories a step pools the rows of both ends. Of numbers it is the mean of its two ends' means, ½ mean over the rows
 at v + ½ mean over the rows at v': no direction is preferred, whatever the counts (DESIGN 4.1).
@@ -80,7 +80,7 @@ class Steps:
 
     @classmethod
     def of(cls, moments: Mapping[str, Moments], *, halves: bool = False) -> Steps:
-        """Return the steps of moments by value; `BOTH` may be left out where no errors are asked for."""
+        """Return the steps from moments by value; `BOTH` is needed for errors only."""
         down, up = moments[DOWN], moments[UP]
         pooled = up.take(slice(0, -1)).merge(down.take(slice(1, None)))
         return cls(down, up, moments.get(BOTH, up), pooled, halves)
@@ -92,14 +92,14 @@ class Steps:
 
     @property
     def ends(self) -> tuple[Floats, Floats]:
-        """Return what the means of the lower and of the upper end count in each step: half, or all if it is alone."""
+        """Return the weights of both ends' means in each step, lower and upper: ½ each, or 1 if the other has no rows."""
         lower, upper = self.up.weight[:-1] > 0, self.down.weight[1:] > 0
         both = np.where(lower & upper, 0.5, 1.0)
         return np.where(lower, both, 0.0), np.where(upper, both, 0.0)
 
     @property
     def mean(self) -> Floats:
-        """Return the mean steps; 0 where nothing is known of one."""
+        """Return the mean steps, (L - 1,); 0 for a step without rows."""
         if not self.halves:
             return np.where(self.known, self.pooled.mean, 0.0)
         lower, upper = self.ends
@@ -123,7 +123,7 @@ class Steps:
 
 @dataclass(frozen=True, eq=False)
 class Scatter:
-    """Second moments, by value, of how far the rows' two steps are from their means; each an array of L numbers.
+    """Second moments, by value, of the deviations of the rows' two steps from their means; each an array of L numbers.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ class Scatter:
 
     @classmethod
     def _of_ends(cls, steps: Steps, kind: WeightKind) -> Scatter:
-        """Gather the scatter around the ends' own means; a value without a variance takes its neighbours'."""
+        """Gather the scatter around the ends' own means; a value without a variance gets that of its neighbours."""
         down, up, both = steps.down, steps.up, steps.both
         alone = np.isnan(up.variance(1, kind))
         product = np.where(alone, 0.0, (both.m2 - down.m2 - up.m2) / 2)
@@ -188,9 +188,9 @@ def _mean_factor(steps: Moments, kind: WeightKind) -> tuple[Floats, Floats]:
 
 
 def coefficients(forms: Floats, steps: Steps, spec: Spec) -> tuple[Floats, Floats]:
-    """Return what a row of each value adds to forms of the mean steps, by its step down and by that up: (m, L) each.
+    """Return the coefficients of a row's step down and step up, by its value, in forms of the mean steps: (m, L) each.
 
-    The factor n / (n - 1) of each mean makes the error of a single one that of a mean of n rows.
+    The factor √(n / (n - 1)) makes the error of a single mean that of a mean of n rows.
     """
     nothing = np.zeros((len(forms), 1))
     if steps.halves:
@@ -212,7 +212,7 @@ def step_errors(forms: Floats, own: Floats, steps: Steps, spec: Spec) -> tuple[F
     forms : ndarray of float, shape (m, L - 1)
         Coefficients of the mean steps.
     own : ndarray of float, shape (m, L)
-        What each row adds by having its value: through the centre, which is a mean over rows.
+        What each row adds by its value alone: its part in the centre, which is a mean over rows.
     steps : Steps
     spec : Spec
 
@@ -224,7 +224,7 @@ def step_errors(forms: Floats, own: Floats, steps: Steps, spec: Spec) -> tuple[F
     """
     kind = spec.weight_kind
     (a, b), up, seen = coefficients(forms, steps, spec), steps.up, Scatter.of(steps, kind)
-    # A value that takes no part must not spoil the sum where nothing is known of its scatter.
+    # The scatter of a value whose coefficient is 0 may be NaN.
     sums = sum(
         np.where(factor != 0, factor * moment, 0.0)
         for factor, moment in ((a**2, seen.down), (b**2, seen.up), (2 * a * b, seen.both))

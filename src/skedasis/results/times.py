@@ -1,4 +1,4 @@
-"""Effects of times beside one another: those of other rows count their days from another origin."""
+"""Effects of time features on one axis: effects of other rows may count their days from another origin."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from skedasis.results.pieces import AXIS
 
 
 def on_axis_of(effect: Effect, other: Effect) -> Effect:
-    """Return an effect with its days counted as those of another one; itself where they are, or are no days.
+    """Return an effect with its days counted from the origin of another one; itself if the origins agree.
 
     Parameters
     ----------
     effect, other : Effect
-        Of the same feature. Rows, curves, bins, cells and moments move along; no model row.
+        Of the same feature. Rows, curves, bins, cells and moments are shifted, too. No model row.
     """
     own, wanted = effect.time, other.time
     if own is None or wanted is None or own.onto(wanted, np.zeros(1))[0] == 0:

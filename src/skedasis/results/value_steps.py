@@ -1,9 +1,9 @@
-"""Accumulated effects on a feature's own values, and bins in which to read the effects of step functions (DESIGN 4.5).
+"""Accumulated effects on a feature's own values, and the bins of step functions (DESIGN 4.5).
 
-Where the model cannot be asked for slopes, or should not be asked between two values, the curve is made of differences:
-across the cells of an ALE, or of steps between neighbouring values. It is never straightened. The bins of RHALE are
-then for reading: the fewest unions of cells whose polyline through the curve is near enough to it; a row's local effect
-is its rise across its whole bin.
+If a model has no slopes, or is not to be evaluated between two values, the curve is made of differences: across the
+cells of an ALE, or between neighbouring values. Bins do not change this curve; they summarise it. They are the fewest
+unions of cells whose polyline through the curve is near enough to it, and a row's local effect is its rise across its
+whole bin.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from skedasis.heterogeneity_score import HeterogeneityScore
 
 _NEAR, _SMALL = 0.1, 0.02
-"""How far a polyline may be from the curve: as a share of how far the effect moves, and of the quantity's scatter."""
+"""Largest distance of a polyline from the curve: as a fraction of √(importance² + score²), and of the quantity's sd."""
 _FLAT = 1e-6
-"""Share of the quantity's range below which a curve is flat."""
+"""A curve whose range is below this fraction of the quantity's range is flat."""
 
 
 def rise_forms(values: Floats, edges: Floats, known: Bools) -> Floats:
-    """Return the matrix that takes steps between values to the curve at edges, which starts at zero: (m, L - 1).
+    """Return the matrix from the steps between values to the curve at edges, which starts at zero: (m, L - 1).
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def rise_forms(values: Floats, edges: Floats, known: Bools) -> Floats:
     edges : ndarray of float, shape (m,)
         Between two values the curve is linear.
     known : ndarray of bool, shape (L - 1,)
-        Which steps have rows. Between two that have, the curve is joined across others with the mean slope of both.
+        Which steps have rows. Steps without rows get the mean slope of the nearest steps with rows on both sides.
     """
     widths = np.diff(values)
     forms = np.clip((edges[:, None] - values[:-1]) / widths, 0.0, 1.0)
@@ -123,28 +123,28 @@ def accumulate_values(
 
 
 def _share(values: Floats, edges: Floats, steps: Steps) -> Floats:
-    """Return what the rows at each value count in means over the rows within the edges."""
+    """Return the weights of the values, (L,), in means over the rows within the edges; they sum to 1."""
     inside = (values >= edges[0]) & (values <= edges[-1])
     weight = np.where(inside, steps.up.weight, 0.0)
     return weight / max(float(weight.sum()), np.finfo(float).tiny)
 
 
 def _importance(curve: Floats, share: Floats) -> float:
-    """Return the standard deviation over the rows of a curve, given at all values that they have."""
+    """Return the standard deviation over the rows of a curve that is given at all observed values."""
     moved = np.where(share > 0, curve - share @ curve, 0.0)
     scale = float(np.abs(moved).max(initial=0.0)) or 1.0
     return scale * float(np.sqrt(share @ (moved / scale) ** 2))
 
 
 def centre_form(edges: Floats, axis: Moments) -> Floats:
-    """Return what the curve's values at the edges count in its mean over the rows, (K + 1,)."""
+    """Return the weights of the curve's values at the edges, (K + 1,), in its mean over the rows."""
     share = axis.weight / max(float(axis.weight.sum()), np.finfo(float).tiny)
     part = np.where(axis.weight > 0, (axis.mean - edges[:-1]) / np.diff(edges), 0.5)
     return np.append(share * (1 - part), 0.0) + np.append(0.0, share * part)
 
 
 def bin_slopes(values: Floats, edges: Floats, steps: Steps, spec: Spec) -> tuple[Floats, Floats]:
-    """Return the bins' mean slopes, which are the steps within them over their width, and standard errors."""
+    """Return the bins' mean slopes, (K,): the steps within a bin over its width; and their standard errors."""
     forms = np.diff(rise_forms(values, edges, steps.known), axis=0) / np.diff(edges)[:, None]
     some = (forms != 0).any(axis=1)
     error, _ = step_errors(forms, np.zeros((len(forms), len(values))), steps, spec)
@@ -152,7 +152,7 @@ def bin_slopes(values: Floats, edges: Floats, steps: Steps, spec: Spec) -> tuple
 
 
 def _reached(values: Floats, edges: Floats, known: Bools) -> Bools:
-    """Return which edges lie where something is known of the curve."""
+    """Return which edges lie between the first and the last step with rows."""
     there = np.flatnonzero(known)
     if len(there) == 0:
         return np.zeros(len(edges), dtype=bool)
@@ -163,14 +163,14 @@ def _reached(values: Floats, edges: Floats, known: Bools) -> Bools:
 
 
 def chosen_for_reading(effect: Effect, score: HeterogeneityScore | None) -> Ints:
-    """Return the fewest bins that tell a curve of differences, as places among its edges.
+    """Return the fewest bins that describe a curve of differences, as indices of its edges.
 
     Parameters
     ----------
     effect : Effect
         On all cells.
     score : HeterogeneityScore, optional
-        Of the feature; without one the importance stands alone.
+        Of the feature. Without it, the tolerance depends on the importance and the standard error.
 
     Notes
     -----
@@ -204,16 +204,16 @@ def _cell_weight(effect: Effect) -> Floats:
 
 
 def read_in_bins(effect: Effect, kept: Ints, rises: Moments | None) -> Effect:
-    """Return an effect on its cells with bins to read it by.
+    """Return an effect on all cells with other bins.
 
     Parameters
     ----------
     effect : Effect
-        On all cells: its curve stays as it is.
+        On all cells. Its curve is kept.
     kept : ndarray of int, shape (K + 1,)
         The cells' edges at which bins begin and end.
     rises : Moments, K bins, optional
-        Of the rows' rises across their bin over its width. Without them nothing is known of how they scatter.
+        Of the rows' rises across their bin over its width. Without them the standard deviations are NaN.
     """
     spec, cells = effect.spec, effect.cells
     if cells is None or len(cells) == 0:
@@ -246,7 +246,7 @@ def read_in_bins(effect: Effect, kept: Ints, rises: Moments | None) -> Effect:
 def _accumulated(stats: BinStats, at: Floats, spec: Spec) -> Floats:
     """Return the accumulated heterogeneity at edges of cells.
 
-    Eq. 16 adds variances of rises: within a bin the variance grows linearly. UALE's standard deviations grow linearly.
+    Within a bin the variance grows linearly (Eq. 16 adds variances of rises), or the standard deviation (UALE Eq. 9).
     """
     ends = curves.heterogeneity(stats.widths, stats.std, spec.accumulate)
     if spec.accumulate == "std":

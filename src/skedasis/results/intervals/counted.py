@@ -21,7 +21,7 @@ from skedasis.results.trend import bulge
 from skedasis.typing import Bools, Center, Floats, Ints
 
 Of = Literal["value", "bins", "importance"]
-"""What rows that count otherwise can be asked for."""
+"""The figures that can be computed from rows with other weights."""
 
 
 class Form(Protocol):
@@ -136,19 +136,19 @@ class Halved:
         return joined(steps.mean / widths, steps.known) * widths
 
     def _bulge(self) -> Floats:
-        """Return what lies between the curve and the lines between its bins' edges, (L, 1): it stays as it is."""
+        """Return the curve minus its chords between the bins' edges, (L, 1). It is the same in all replicates."""
         bins = self.effect.bins
         if bins is None or len(bins) == 0:
             return np.zeros((len(self.values), 1))
         return bulge(bins, self.values)[:, None]
 
     def _at(self, edges: Floats) -> Any:
-        """Return what takes the curve at the values to the curve at edges."""
+        """Return the matrix from the curve at the values to the curve at edges."""
         return interpolated(self.values, edges)
 
 
 def interpolated(corners: Floats, x: Floats) -> Any:
-    """Return the sparse matrix of linear interpolation from corners to places; level beyond them."""
+    """Return the sparse matrix of linear interpolation from corners to x, constant beyond the first and last corner."""
     from scipy.sparse import csr_array
 
     place = np.clip(np.searchsorted(corners, x, side="right") - 1, 0, len(corners) - 2)

@@ -108,7 +108,7 @@ class Asked:
 
     @property
     def drawn(self) -> Of:
-        """Return what replicates are drawn of: anything but the heterogeneity score."""
+        """Return the figure that replicates are computed of; the heterogeneity score has none."""
         if self.of == "heterogeneity_score":
             raise TypeError("a heterogeneity score has no replicates")
         return self.of
@@ -179,12 +179,12 @@ def _refuse(effect: Effect, asked: Asked) -> None:
 
 
 def _refuse_score(effect: Effect, asked: Asked, what: str) -> None:
-    """Refuse an interval of a heterogeneity score that is not there, or that draws of rows would have to give."""
+    """Raise if there is no heterogeneity score, or if its interval is to come from a bootstrap."""
     if asked.method == "bootstrap":
         raise UnsupportedError(
             explained(
                 what,
-                "method='bootstrap', whose draws would part the pairs of rows that the score rests on",
+                "method='bootstrap', whose resampled rows would separate the pairs that the score is computed from",
                 "method='analytic'",
                 "Leave method out",
             )

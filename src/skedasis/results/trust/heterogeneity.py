@@ -1,4 +1,4 @@
-"""Is there heterogeneity? A test of the heterogeneity score."""
+"""Test of whether a heterogeneity score is above a threshold."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from skedasis.results.effect import Effect
 from skedasis.results.words import given_level, no_score
 
 NEGLIGIBLE = 1e-6
-"""Share of the quantity's standard deviation that counts as nothing where no threshold is given."""
+"""The default threshold, as a fraction of the quantity's standard deviation."""
 
 
 @dataclass(frozen=True)
 class HeterogeneityTest:
-    """Whether a heterogeneity score is above a threshold.
+    """The result of a test whether a heterogeneity score is above a threshold.
 
     Parameters
     ----------
@@ -25,12 +25,12 @@ class HeterogeneityTest:
     lower : float
         One-sided lower confidence bound of the score, at the test's level.
     p_value : float
-        Of the hypothesis that the score is not above `above`. NaN, as the error and the bound, where the score rests on
-        one pair of rows.
+        Of the hypothesis that the score is not above `above`. NaN, as the error and the bound, for a score of one pair
+        of rows.
     above : float
         The threshold, in units of the quantity.
     effective_pairs : float
-        How many pairs of rows carry the score: below 50 its error is itself not known.
+        See `HeterogeneityScore`. Below 50 the standard error, and so the p-value, is not reliable.
     level : float
     """
 
@@ -62,7 +62,7 @@ class HeterogeneityTest:
             return f"The heterogeneity score, {self.score:.3g}, is not above {self.above:.3g}."
         if np.isnan(self.p_value):
             return (
-                f"The heterogeneity score, {self.score:.3g}, rests on one pair of rows: whether it is above "
+                f"The heterogeneity score, {self.score:.3g}, is computed from one pair of rows: whether it is above "
                 f"{self.above:.3g} is not known."
             )
         p = "p < 0.001" if self.p_value < 0.001 else f"p = {self.p_value:.2g}"
@@ -91,8 +91,8 @@ def heterogeneity_test(
     level : float
         Confidence of the verdict and of the lower bound.
     above : float, optional
-        Threshold, in units of the quantity; by default 1e-6 standard deviations of the quantity, which rounding may
-        reach.
+        Threshold, in units of the quantity; by default 1e-6 standard deviations of the quantity, the size that rounding
+        errors may have.
 
     Returns
     -------
@@ -107,9 +107,9 @@ def heterogeneity_test(
 
     Notes
     -----
-    One-sided, on the logarithm of the score, whose standard error is that of the score over the score (the same scale
-    as that of ``interval(of="heterogeneity_score")``). No model row. Where few pairs carry the score
-    (`HeterogeneityTest.effective_pairs` below 50) its error, and with it the p-value, is not known well.
+    The test is one-sided, on the logarithm of the score, whose standard error is that of the score divided by the score
+    (as for ``interval(of="heterogeneity_score")``). No model row. With fewer than 50 effective pairs the standard
+    error, and so the p-value, is not reliable.
 
     Examples
     --------
@@ -126,7 +126,9 @@ def heterogeneity_test(
     number = isinstance(above, (int, float, np.number)) and not isinstance(above, bool)
     if above is not None and not (number and 0 <= above < np.inf):
         what = "heterogeneity_test(above)"
-        raise DataError(explained(what, repr(above), "a number from 0", "Leave it out"))
+        raise DataError(
+            explained(what, repr(above), "a non-negative number", "Leave above out for the default")
+        )
     found = effect.swap_score
     if found is None:
         raise no_score(f"heterogeneity_test of {effect.spec.method}", effect.spec.method)

@@ -76,15 +76,15 @@ def trust(
     - *no rows*: empty bins; gaps between neighbouring values that are wider than 5 % of the axis and ten times the
       median of the ten gaps on either side, with ten rows or more on both sides. Ends of the axis that fewer rows
       carry, beyond a gap of 25 %, are noted.
-    - *slope mismatch*: the accumulated slopes are farther from the quantity's own rises across the bins than a quarter
+    - *slope mismatch*: the accumulated slopes differ from the accumulated rises of the quantity by more than a quarter
       of √(importance² + score²) and three standard errors (`skedasis.results.trust.slopes`).
     - *extrapolation*: 10 % (a warning: 25 %) of the rows that the method made up are farther from all data than 99 % of
       the data's rows are from their nearest (`skedasis.results.trust.far`).
     - *disagreement* with `beside`: `skedasis.results.trust.beside`.
-    - *collinear*: the other columns determine the feature so closely (variance inflation above 10) that its
-      heterogeneity score speaks of small moves only. A note.
-    - *few pairs*: fewer than 50 effective pairs of rows carry the heterogeneity score, so that its error is not known
-      well; a warning where there are 50 pairs or more, a note where there are simply few rows.
+    - *collinear*: the other columns nearly determine the feature (variance inflation above 10), so that its
+      heterogeneity score compares near values only. A note.
+    - *few pairs*: the heterogeneity score has fewer than 50 effective pairs of rows, so that its standard error is not
+      reliable. A warning if the score is computed from a sample of the rows, a note if from all rows.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def trust(
 
 
 def _clocked(effect: Effect, flag: Flag) -> Flag:
-    """Return a flag of a time feature with times for ends, as text; others as they are."""
+    """Return the flag with its ends as text if the feature is one of times."""
     if effect.time is None or not isinstance(flag.where, tuple):
         return flag
     first, last = effect.time.texts([float(end) for end in flag.where])
@@ -147,7 +147,7 @@ def _few(effect: Effect) -> Iterator[Flag]:
     stats = effect.bins
     if stats is None or len(stats) == 0:
         return
-    # Re-binned, what is read from rises across whole bins has no spread, however many rows there are.
+    # After `rebin` the spread of rises across whole bins is not known, however many rows there are.
     light = (stats.weight <= 1) & (effect.spec.weight_kind == "frequency")
     alone = light | (stats.count <= 1)
     single = np.isnan(stats.std) & ~stats.empty & (alone | (not effect.spec.on_cells))
@@ -263,7 +263,7 @@ def _told(effect: Effect, left: float, right: float) -> bool:
 def _bends(effect: Effect, level: float, seed: int) -> Iterator[Flag]:
     """Object to bins in which the local effects depend on x."""
     if effect.bins is None or effect.spec.local in ("none", "values") or effect.spec.on_cells:
-        return  # nothing is straightened where the curve stands on all cells
+        return  # the curve is given at the edges of all cells: bins do not change it
     parts, stats = split(effect, seed=seed), effect.bins
     for a, b in runs(np.nan_to_num(parts.adjusted(), nan=1.0) <= 1 - level):
         here = slice(a, b + 1)
@@ -282,14 +282,14 @@ def _bends(effect: Effect, level: float, seed: int) -> Iterator[Flag]:
 
 
 def _mismatch(effect: Effect) -> Iterator[Flag]:
-    """Object to slopes that do not tell how much the quantity rises."""
+    """Warn of slopes that do not match the rises of the quantity."""
     found = effect.provenance.get("slope_check")
     if not found or found["distance"] <= found["limit"]:
         return
     text = (
-        f"The slopes of {effect.feature!r} do not tell how much {effect.about.quantity} rises: added up they are "
-        f"{found['distance']:.3g} (root mean square) from its rises across the bins, where {found['limit']:.3g} "
-        "is allowed for. Read sd.ALE() instead, and check the slope function if you gave one."
+        f"The slopes of {effect.feature!r} do not match the rises of {effect.about.quantity}: the accumulated slopes "
+        f"differ from the accumulated rises by {found['distance']:.3g} (root mean square), and at most "
+        f"{found['limit']:.3g} is allowed. Use sd.ALE() instead, and check the slope function if you gave one."
     )
     yield Flag("slope mismatch", "warning", text, effect.feature, None, dict(found))
 
@@ -409,7 +409,7 @@ def _beside(
 
 
 def _of_score(effect: Effect) -> Iterator[Flag]:
-    """Object to a heterogeneity score that speaks of small moves only, or that rests on few pairs of rows."""
+    """Warn of a heterogeneity score that compares near values only, or that has few effective pairs of rows."""
     score, name = effect.swap_score, effect.feature
     if score is None:
         return
@@ -423,7 +423,7 @@ def _of_score(effect: Effect) -> Iterator[Flag]:
         yield Flag("collinear", "note", text, name, None, {"vif": score.vif})
     if score.value > 0 and score.effective_pairs < FEW_PAIRS:
         sampled = not score.exact
-        # Of all rows there are no more to ask for.
+        # If all rows are used already, heterogeneity_rows cannot be raised.
         severity: Severity = "warning" if sampled else "note"
         fix = "Raise heterogeneity_rows" if sampled else "Use more rows if there are any"
         text = (
