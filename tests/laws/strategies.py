@@ -222,7 +222,7 @@ WAYS = {
     "rhale-greedy": Way(lambda x: sd.RHALE(bins=sd.Greedy(max_bins=14)), "slopes"),
     "rhale-auto": Way(lambda x: sd.RHALE(bins=sd.AutoUniform(max_bins=7)), "slopes"),
     "rhale-differences": Way(lambda x: sd.RHALE(bins=sd.Optimal(max_bins=10)), "differences"),
-    "rhale-secants": Way(
+    "rhale-steps": Way(
         lambda x: sd.RHALE(bins=sd.Optimal(max_bins=15), local_effects="steps"), "steps"
     ),
     "pdp": Way(lambda x: sd.PDP(grid=9), "none", fixed=True),

@@ -208,7 +208,7 @@ class TestViolins:
         assert panel.y.limits[1] > e.bins.std[0]
         assert panel.notes == ("1 of 500 local effects beyond the panel",)
 
-    def test_secants_scatter_about_their_cells(self, X):
+    def test_steps_scatter_about_their_cells(self, X):
         """A step of the average is no heterogeneity: as the bins' std, the violin does not see it."""
         q = lambda X: np.round(4 * X[:, 0])  # noqa: E731
         e = sd.explain(q, X, 0, method=sd.ALE(bins=40)).rebin(sd.Edges([*e_ends(X)]))

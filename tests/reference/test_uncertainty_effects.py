@@ -98,7 +98,7 @@ def test_likelihood_pdp_ice_and_ale(process):
     np.testing.assert_allclose(ale.value, [0.0, np.mean(ends[1] - ends[0])], atol=1e-9)
 
 
-def test_the_entropy_of_a_forest_is_explained_by_secants():
+def test_the_entropy_of_a_forest_is_explained_by_steps():
     forest = RandomForestClassifier(20, max_depth=3, random_state=0).fit(X, LABELS)
     effect = sd.explain(sd.entropy(forest), X, 0, method=sd.RHALE())
     assert effect.spec.local == "steps"

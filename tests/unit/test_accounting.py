@@ -55,7 +55,7 @@ CASES = {
     "uale": (sd.UALE(), True),
     "rhale-slopes": (sd.RHALE(), True),
     "rhale-differences": (sd.RHALE(), False),
-    "rhale-secants": (sd.RHALE(local_effects="steps"), False),
+    "rhale-steps": (sd.RHALE(local_effects="steps"), False),
 }
 EVERY_CASE = pytest.mark.parametrize(("method", "slopes"), CASES.values(), ids=CASES)
 
@@ -122,7 +122,7 @@ def test_ale_costs_less_where_edges_are_the_rows_own_values():
     assert N * D + N < said["model_rows"] <= 2 * N + N * (D - 1) + N
 
 
-def test_differences_and_secants_cost_what_is_said():
+def test_differences_and_steps_cost_what_is_said():
     X = np.random.default_rng(0).normal(size=(N, 2))
     assert sd.explain(Counted(), X, 0, method="rhale").provenance["model_rows"] == 2 * N
     far = X + np.array([1.7e9, 0.0])

@@ -379,7 +379,7 @@ def test_estimators_fitted_on_a_frame_get_frames_without_a_warning(name, method,
         es = sd.explain(model, X, method=method)
     same = MODELS[name]().fit(FRAMES["pandas"](table()), fitted_target(table()))
     plain = sd.explain(same.predict, FRAMES["pandas"](table()), method=method)
-    if method != "rhale":  # closed forms and secants are no differences
+    if method != "rhale":  # closed forms and steps are no central differences
         for feature in NAMES:
             np.testing.assert_allclose(es[feature].value, plain[feature].value, atol=1e-12)
 

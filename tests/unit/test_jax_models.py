@@ -124,7 +124,7 @@ def test_probabilities_and_losses():
     np.testing.assert_allclose(found, -2 * apart * network_slopes(0), atol=1e-11)
 
 
-def test_where_a_function_only_jumps_there_are_secants():
+def test_where_a_function_only_jumps_there_are_steps():
     es = sd.explain(jax.jit(lambda x: jnp.floor(2 * x[:, 0]) + x[:, 1]), X)
     assert "piecewise constant" in es["x0"].provenance["local_effects"]
     assert es["x1"].provenance["local_effects"] == "JAX autodiff"

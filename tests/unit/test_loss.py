@@ -223,7 +223,7 @@ def way(q, y=Y):
     return sd.explain(q, X, 0, y=y).provenance["local_effects"]
 
 
-def test_a_loss_of_a_piecewise_constant_model_is_explained_by_secants():
+def test_a_loss_of_a_piecewise_constant_model_is_explained_by_steps():
     for kind in (*NUMBERS, squared):
         assert (
             way(sd.loss(TREE, kind))

@@ -445,7 +445,7 @@ def test_where_memory_ends_parts_become_smaller():
 # -------------------------------------------------------------- where there is no derivative
 
 
-def test_where_a_module_only_jumps_there_are_secants():
+def test_where_a_module_only_jumps_there_are_steps():
     net = double(lambda x: torch.floor(2 * x[:, 0]) + x[:, 1] ** 2)
     es = sd.explain(net, X)
     said = [e.provenance["local_effects"] for e in es.values()]

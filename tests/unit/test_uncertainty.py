@@ -505,7 +505,7 @@ def test_partial_dependence_is_that_of_a_loop_for_every_size_of_a_batch(make, ro
     np.testing.assert_allclose(e.value, by_hand(q, X, 0, grid, NUMBER), rtol=1e-12)
 
 
-def test_trees_are_explained_by_secants():
+def test_trees_are_explained_by_steps():
     tree = DecisionTreeClassifier(max_depth=3).fit(X, TWO)
     forest = RandomForestClassifier(3, random_state=0).fit(X, TWO)
     for q in (

@@ -47,7 +47,7 @@ __all__ = [
 ]
 
 CELLS = 32
-"""Cells of an ALE whose bins are "auto": quantiles, unless the feature has few values."""
+"""Number of quantile cells of an ALE with "auto" bins, unless the feature has few values."""
 
 
 def as_binning(bins: Any, whole: type[Uniform] | type[Quantile]) -> Binning:
@@ -76,12 +76,12 @@ def is_fixed(bins: object) -> bool:
 def fitting(
     bins: Any, scheme: Binning, column: Column, local: str, jumps: Floats | None = None
 ) -> Cells:
-    """Return the fine cells, as they fit the column and the way that local effects are got.
+    """Return the fine cells for a column, given how its local effects are computed.
 
     Parameters
     ----------
     bins : Binning, int or "auto"
-        What the user asked for. Edges that were asked for by name stay as they are.
+        As the user gave them. Named edges are kept.
     scheme : Binning
         What that stands for.
     column : Column
@@ -91,8 +91,8 @@ def fitting(
 
     Notes
     -----
-    Of step functions the cells are those of an ALE (DESIGN 4.5): bins are chosen among unions of them. Steps between
-    few values have these for edges. Of whole numbers with many values cells start and end at whole numbers.
+    For step functions the cells are those of an ALE (DESIGN 4.5), and bins are unions of them. For a feature with few
+    values these are the edges. For integers with more values cells start and end at integers.
     """
     if isinstance(scheme, Optimal) and scheme.grid == "jumps":
         return scheme.between(jumps, column)

@@ -66,8 +66,8 @@ class Optimal(Chooser):
     is 1e-18, or a constant slope of 1e7 would hide all others.
 
     The price under "risk" is 1.5 log(N / bins) + 8, times how heavy the tails are; a linear slope costs log N + 1. Of
-    step functions (trees) rises have no slopes that could be constant: there it stands for the fewest bins that tell
-    the curve, which is what ``RHALE(bins="auto")`` takes.
+    step functions (trees) it means the fewest bins that describe the curve, as in ``RHALE(bins="auto")``, because their
+    rises have no slopes that could be constant.
 
     Examples
     --------

@@ -32,9 +32,9 @@ class ALE(Accumulated):
     ----------
     bins : "auto", int, Binning or mapping
         "auto": 32 quantiles; of a feature with few values (at most 13, or at most 64 with ten rows or more a value)
-        these values, none of which is skipped: the step between two of them is the mean of its ends' means. An integer
-        means `Quantile` bins; ``{"feature": bins}`` says it for each feature. With a scheme that chooses (`Optimal`, …)
-        its fine cells are differenced and then merged. Of two features "auto" means 20 quantiles.
+        these values: the step between two of them is the mean of its ends' means. An integer means `Quantile` bins;
+        ``{"feature": bins}`` sets them for each feature. With a scheme that chooses (`Optimal`, …) its fine cells are
+        differenced and then merged. For two features "auto" means 20 quantiles, or the values of a feature with few.
     center, accumulate, ddof, accumulate_se, top_levels
         As in `RHALE`.
     order : None, "similarity", sequence of levels, or a mapping of these by feature

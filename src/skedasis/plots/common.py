@@ -135,9 +135,9 @@ def stepped(effect: Effect) -> bool:
 
 
 def local_effects(rows: Rows | None) -> Floats | None:
-    """Return one local effect for each kept row of a numeric feature, (n,); None where these are not known.
+    """Return the local effects of the kept rows of a numeric feature, (n,); None where they are not known.
 
-    The one place that reads them. Of levels rows keep two steps each, down and up.
+    None for levels, too: their rows keep two steps each, down and up.
     """
     local = None if rows is None else rows.local
     return local if local is not None and local.ndim == 1 else None

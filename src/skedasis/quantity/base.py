@@ -56,7 +56,7 @@ class Traits:
         Where a piecewise constant quantity jumps, sorted: just behind each of these. None where that is not known: of a
         model that is called nobody knows it, so no result may depend on it that does not demand it by name.
     given : bool
-        Whether the derivatives come from a function that the user gave. They are trusted, unlike all others.
+        Whether the derivatives come from a function that the user gave. These are never replaced by differences.
     """
 
     local: LocalEffects

@@ -88,7 +88,7 @@ def chosen_bins(
         return Chosen(cells, moments, np.array([0]))
     every = np.arange(len(cells.edges))
     places = every if planned is None else planned
-    # Moments by value, of steps, have nothing to do with cells.
+    # Moments by value are not pooled by cell.
     coarse = {k: moments[k] for k in (LOCAL, AXIS)}
     if planned is not None:
         coarse = {k: m.pool(places[:-1]) for k, m in coarse.items()}

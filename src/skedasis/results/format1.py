@@ -17,7 +17,7 @@ from skedasis.typing import Json
 _PLAIN = ("value", "heterogeneity", "std_error", "freedom")
 _LATER = {"trend", "time", "across"}
 _EARLIER = {"low": "left", "high": "right"}
-"""What fields of parts were called then."""
+"""Former names of fields of parts."""
 """What parts have today and had not then."""
 _PARTS: dict[str, type[Any]] = {"bins": BinStats, "rows": Rows, "curves": Curves, "cells": Cells}
 

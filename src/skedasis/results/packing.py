@@ -135,7 +135,7 @@ def unpacked(node: Any, array: Callable[[str], Any], kinds: Kinds, *, older: boo
     kinds : mapping of str to type
         The dataclasses that may occur: nothing else is ever made.
     older : bool
-        Whether an older format was read: fields have then the names of today, or are left out.
+        Whether an older format is read: its fields are renamed, and fields that no longer exist are left out.
 
     Raises
     ------
@@ -161,7 +161,7 @@ def unpacked(node: Any, array: Callable[[str], Any], kinds: Kinds, *, older: boo
 
 
 def of_today(parts: Mapping[str, Any], kind: type[Any]) -> dict[str, Any]:
-    """Return the packed fields of an older format that a dataclass still has, by their names of today.
+    """Return the packed fields of an older format by their present names, without those that no longer exist.
 
     Examples
     --------
@@ -180,7 +180,7 @@ _RENAMED: dict[str, dict[str, str]] = {
     "EffectOfModels": {"x": "points"},
     "Surface": {"x": "points"},
 }
-"""What fields of parts were called in files of earlier versions."""
+"""Former names of fields in files of earlier versions, and their present names."""
 
 _LEAVES: dict[str, Callable[[Any], Any]] = {
     "date": date.fromisoformat,

@@ -92,7 +92,7 @@ class Steps:
 
     @property
     def ends(self) -> tuple[Floats, Floats]:
-        """Return the weights of both ends' means in each step, lower and upper: ½ each, or 1 if the other has no rows."""
+        """Return the weights of the lower and upper ends' means in each step: ½ each, or 1 if the other has no rows."""
         lower, upper = self.up.weight[:-1] > 0, self.down.weight[1:] > 0
         both = np.where(lower & upper, 0.5, 1.0)
         return np.where(lower, both, 0.0), np.where(upper, both, 0.0)

@@ -138,7 +138,7 @@ def effects_table(effects: Sequence[Effect], of: str) -> Table:
 
 
 def in_columns_of_their_own(tables: Sequence[Table]) -> list[Table]:
-    """Return tables with numbers, levels and times in columns of their own, where there is more than one of these.
+    """Return tables with separate columns for numbers, levels and times, if there is more than one of these kinds.
 
     Numbers stay in ``"x"``, or ``"left"`` and ``"right"``; levels go to ``"level"``, or ``"left_level"`` and so on;
     times to ``"time"``.
@@ -151,7 +151,7 @@ def in_columns_of_their_own(tables: Sequence[Table]) -> list[Table]:
 
 
 def _kind(table: Table) -> str:
-    """Return what the places of a table are."""
+    """Return the kind of a table's points: "number", "level" or "time"."""
     place = next(table[name] for name in ("level", "x", "left") if name in table)
     if isinstance(place, TimePoints):
         return "time"
@@ -159,7 +159,7 @@ def _kind(table: Table) -> str:
 
 
 def _one_kind(tables: Sequence[Table]) -> bool:
-    """Return whether times may stand in one column."""
+    """Return whether times of all tables fit into one column."""
     found = [next(c for c in t.values() if isinstance(c, TimePoints)) for t in tables]
     return all(c.alike(found[0]) for c in found)
 
@@ -189,7 +189,7 @@ def _columns(
     *,
     together: bool,
 ) -> Table:
-    """Return a column of places, and blank ones for the kinds that it is none of."""
+    """Return a column of points, and empty columns for the other kinds."""
     out: Table = {end or "x": column if own == "number" else np.full(size, np.nan)}
     if "level" in kinds:
         out[f"{end}_level" if end else "level"] = (
@@ -272,12 +272,12 @@ def product(first: Any, second: Any) -> tuple[Any, Any]:
 
 
 def placed(points: Any, time: TimeAxis | None) -> Any:
-    """Return places on an axis as a column of a table: numbers, or times."""
+    """Return points of an axis as a column of a table: numbers, or times."""
     return points if time is None else TimePoints(time, np.asarray(points, dtype=float))
 
 
 def tiled(column: Any, count: int) -> Any:
-    """Return a column so many times under itself."""
+    """Return a column repeated, as `numpy.tile`."""
     return column.tile(count) if isinstance(column, TimePoints) else np.tile(column, count)
 
 

@@ -26,7 +26,7 @@ Label = Any
 
 
 UNSCORED: Json = {"heterogeneity_rows": 0}
-"""Of passes whose features have their heterogeneity scores from another method, which are the same."""
+"""For passes whose features get the same heterogeneity scores from the pass of another method."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Where to look: each feature's importance and heterogeneity score, with intervals."""
+"""Each feature's importance and heterogeneity score, with intervals."""
 
 from __future__ import annotations
 

@@ -173,11 +173,11 @@ def _note(chosen: Sequence[str], by: str, among: int, limits: tuple[int, int, in
     chosen : sequence of str
         The features whose pairs they are.
     by : str
-        What they were chosen by.
+        The figure by which they were chosen.
     among : int
-        Features that they were chosen from.
+        Number of features from which they were chosen.
     limits : tuple of int
-        At most so many features, the rows of X, and pairs of nominal features that were left out.
+        Largest number of features, number of rows of X, and number of pairs of nominal features left out.
     """
     most, rows, unordered = limits
     pairs = len(chosen) * (len(chosen) - 1) // 2 - unordered

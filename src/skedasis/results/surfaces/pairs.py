@@ -142,7 +142,7 @@ def homes_with_rows(shown: Surface) -> Bools | None:
 def corners_with_rows(shown: Surface) -> Bools | None:
     """Return which nodes are corners of at least one cell, or level, that holds a row, (m0, m1); None if not known.
 
-    The values at the other nodes rest on the cells that were filled alone: they belong to no row.
+    Values at the other nodes come from filled cells only, and belong to no row.
     """
     found = homes_with_rows(shown)
     if found is None:

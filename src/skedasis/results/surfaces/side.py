@@ -51,7 +51,7 @@ class Side:
     def strips(self) -> tuple[float, float] | None:
         """Return the two values of a two-valued feature if the nodes span both; None for any other feature.
 
-        Between two values lies no row: a figure shows them as two strips instead of a gradient.
+        No row lies between two values, so that figures show two strips instead of a gradient.
         """
         two = self.two_values
         if two is None or self.levels is not None:
