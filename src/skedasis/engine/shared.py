@@ -125,8 +125,8 @@ def settled_bins(found: Sequence[One], kind: WeightKind) -> dict[Any, Any]:
         for label in job.outputs if _scheme(task.way) is not None else ():
             key = label, task.key
             plan, pooled = _pooled(found, key)
-            if isinstance(plan, Plan) and plan.traits.local in ("steps", "value_steps"):
-                continue  # the curve stands on all cells: see `common_rounds`
+            if isinstance(plan, Plan) and plan.traits.on_cells:
+                continue  # `common_rounds` chose their bins
             whole = task.way.read(plan, pooled, about_of(job, label, task), exact=True, kind=kind)
             if whole.bins is None or len(whole.bins) == 0:
                 continue
@@ -154,7 +154,7 @@ def common_rounds(found: Sequence[One], threads: int, show: bool | None, kind: W
         for label in job.outputs:
             key = label, task.key
             plan = job.plans[key]
-            if not isinstance(plan, Plan) or plan.traits.local not in ("steps", "value_steps"):
+            if not isinstance(plan, Plan) or not plan.traits.on_cells:
                 continue
             whole, pooled = _pooled(found, key)
             about = about_of(job, label, task)

@@ -32,8 +32,6 @@ from skedasis.results.value_steps import chosen_for_reading, read_in_bins
 if TYPE_CHECKING:
     from skedasis.heterogeneity_score import HeterogeneityScore
 
-_IN_BINS = ("steps", "value_steps")
-
 RISK = Optimal(criterion="risk")
 """The usual bins: they beat Eq. 13 at the papers' settings on all their cases (docs/guides/bins.md)."""
 
@@ -155,7 +153,7 @@ class RHALE(Accumulated):
         kind: WeightKind,
     ) -> Plan | None:
         """Return the plan of a second round, which computes the rows' rises across the chosen bins."""
-        if plan.rises is not None or plan.traits.local not in _IN_BINS or len(plan.bins) == 0:
+        if plan.rises is not None or not plan.traits.on_cells or len(plan.bins) == 0:
             return None
         if is_fixed(self.bins):  # named edges are the cells as well as the bins
             return None
@@ -174,7 +172,7 @@ class RHALE(Accumulated):
         self, plan: Plan, local: Local, spec: Spec, about: About, rows: Rows | None
     ) -> Effect:
         """Choose the bins by merging cells, and accumulate; for step functions add the chosen bins to the ALE."""
-        if plan.traits.local not in _IN_BINS or len(plan.bins) == 0:
+        if not plan.traits.on_cells or len(plan.bins) == 0:
             return super()._effect(plan, local, spec, about, rows)
         effect = self._on_cells(plan, local, spec, about, rows)
         if plan.rises is None:

@@ -222,7 +222,7 @@ def _local(effect: Effect, bins: BinStats) -> tuple[Floats, Ints, Floats]:
     if effect.spec.pointwise:
         # About the line, as the bin's std is.
         y = y - bins.trend[cell] * (rows.x[there] - ((bins.low + bins.high) / 2)[cell])
-    elif effect.spec.local not in ("steps", "value_steps"):  # those are rises across whole bins
+    elif not effect.spec.on_cells:  # else these are rises across whole bins
         own = effect.moments[LOCAL].mean[cells.locate(rows.x[there])]
         y = y - own + bins.effect[cell]
     return y, cell, weight[there]

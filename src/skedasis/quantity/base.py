@@ -37,6 +37,8 @@ LocalEffects = Literal[
     "values",
     "none",
 ]
+ON_CELLS = ("steps", "value_steps")
+"""Differences whose curve is given at the edges of all cells, whatever bins summarise it."""
 
 
 @dataclass(frozen=True)
@@ -45,16 +47,17 @@ class Traits:
 
     Parameters
     ----------
-    local : {"slopes", "differences", "steps"}
-        The best local effects there are: derivatives of its own, central differences, or, because the quantity is
-        constant between jumps, only differences over cells.
+    local : str
+        The best local effects of the quantity: "slopes", its own derivatives; central "differences"; or "steps",
+        differences across cells, because it is piecewise constant. Plans of methods have the other kinds, too (see
+        `skedasis.results.spec.Spec`).
     source : str
         Where they come from, in words, for the provenance.
     certain : bool
         False where it was concluded from a look at a few rows.
     jumps : ndarray of float, optional
-        Where a piecewise constant quantity jumps, sorted: just behind each of these. None where that is not known: of a
-        model that is called nobody knows it, so no result may depend on it that does not demand it by name.
+        Where a piecewise constant quantity jumps, sorted: just behind each of these. None where that is not known, as
+        for a model that is called. So no result depends on it unless the user demands it by name.
     given : bool
         Whether the derivatives come from a function that the user gave. These are never replaced by differences.
     """
@@ -64,6 +67,11 @@ class Traits:
     certain: bool = True
     jumps: Floats | None = None
     given: bool = False
+
+    @property
+    def on_cells(self) -> bool:
+        """Return whether the curve is given at the edges of all cells."""
+        return self.local in ON_CELLS
 
 
 @dataclass

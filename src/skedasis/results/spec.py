@@ -8,7 +8,7 @@ from typing import Literal
 from skedasis.curves import Accumulate
 from skedasis.data.schema import Feature
 from skedasis.moments import WeightKind
-from skedasis.quantity.base import LocalEffects
+from skedasis.quantity.base import ON_CELLS, LocalEffects
 from skedasis.typing import Center, Json, Side
 
 
@@ -55,8 +55,8 @@ class Spec:
 
     @property
     def on_cells(self) -> bool:
-        """Return whether the curve stands on all cells, whatever bins it is read in."""
-        return self.local in ("steps", "value_steps")
+        """Return whether the curve is given at the edges of all cells, whatever bins summarise it."""
+        return self.local in ON_CELLS
 
     @property
     def mean_alone(self) -> bool:
