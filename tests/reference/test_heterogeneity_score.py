@@ -175,10 +175,10 @@ def test_trees_are_computed_without_the_model_and_give_what_it_gives():
 # -------------------------------------------------------------------------- by the definition
 
 
-def _partners(model, X):
+def _partners(model, X, **options):
     """Return each row's donor of feature 0, as a recorded call of the model shows it, and the result."""
     seen = Remembers(model)
-    e = explain(seen, X, heterogeneity_rows=None)
+    e = explain(seen, X, heterogeneity_rows=None, **options)
     swapped = seen.calls[-1]  # the scores come last
     assert swapped.shape == X.shape
     np.testing.assert_array_equal(swapped[:, 1:], X[:, 1:])
@@ -215,6 +215,24 @@ def test_the_score_is_that_of_disjoint_pairs_that_swap(correlation):
     np.testing.assert_allclose(
         e.interval(of="heterogeneity_score"), (want / reach, want * reach), rtol=1e-6
     )
+
+
+def test_a_pair_counts_by_the_product_of_its_weights():
+    X = np.random.default_rng(41).normal(size=(400, 3))
+    w = np.random.default_rng(42).exponential(size=400)
+    donor, e = _partners(bent, X, weights=w)
+    first = np.flatnonzero(np.arange(400) < donor)
+    second = donor[first]
+    a, b = X[first].copy(), X[second].copy()
+    a[:, 0], b[:, 0] = X[second, 0], X[first, 0]
+    c = (bent(a) + bent(b) - bent(X[first]) - bent(X[second])) / 2
+    share = w[first] * w[second] / (w[first] @ w[second])
+    square = share @ c**2
+    assert e.heterogeneity_score == pytest.approx(np.sqrt(square), rel=1e-12)
+    error = np.sqrt(share**2 @ (c**2 - square) ** 2 / (1 - share @ share))
+    assert e.heterogeneity_score_error == pytest.approx(error / (2 * np.sqrt(square)), rel=1e-12)
+    effective = square**2 / (share**2 @ c**4)
+    assert e.swap_score.effective_pairs == pytest.approx(effective, rel=1e-12)
 
 
 def test_dependent_features_swap_with_rows_near_by():
