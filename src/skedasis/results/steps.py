@@ -68,22 +68,28 @@ class Steps:
     down, up, both : Moments, L values
     pooled : Moments, L - 1 steps
         Of the rows of both ends together.
-    halves : bool
-        Whether a step is the mean of its ends' means instead of that of all rows of both.
+    values : ndarray of float, shape (L,), optional
+        Numbers between which the steps are: a step is then the mean of its ends' means instead of that of all rows of
+        both.
     """
 
     down: Moments
     up: Moments
     both: Moments
     pooled: Moments
-    halves: bool = False
+    values: Floats | None = None
 
     @classmethod
-    def of(cls, moments: Mapping[str, Moments], *, halves: bool = False) -> Steps:
+    def of(cls, moments: Mapping[str, Moments], values: Floats | None = None) -> Steps:
         """Return the steps from moments by value; `BOTH` is needed for errors only."""
         down, up = moments[DOWN], moments[UP]
         pooled = up.take(slice(0, -1)).merge(down.take(slice(1, None)))
-        return cls(down, up, moments.get(BOTH, up), pooled, halves)
+        return cls(down, up, moments.get(BOTH, up), pooled, values)
+
+    @property
+    def halves(self) -> bool:
+        """Return whether a step is the mean of its ends' means."""
+        return self.values is not None
 
     @property
     def known(self) -> Bools:
@@ -111,14 +117,13 @@ class Steps:
             free = self.pooled.degrees(1, kind)
             size = np.where(self.pooled.weight > 0, self.pooled.weight, 1.0)
             return np.where(free > 0, self.pooled.m2 / np.where(free > 0, free, 1.0) / size, 0.0)
-        lower, upper = self.ends
-        # The last value has no step up, the first none down.
-        up, down = (
-            np.nan_to_num(curves.borrowed(m.variance(1, kind)))
-            / np.where(m.weight > 0, m.effective(kind), 1.0)
-            for m in (self.up.take(slice(0, -1)), self.down.take(slice(1, None)))
-        )
-        return lower**2 * up + upper**2 * down
+        seen, (lower, upper) = Scatter.of(self, kind), self.ends
+        size, free = self.up.weight, self.up.degrees(1, kind)
+        divisor = np.where(free > 0, free, np.where(size > 0, size, 1.0))
+        # Of a value's rows to that of their mean.
+        share = 1.0 / (divisor * np.where(size > 0, self.up.effective(kind), 1.0))
+        up, down = np.nan_to_num(seen.up * share), np.nan_to_num(seen.down * share)
+        return lower**2 * up[:-1] + upper**2 * down[1:]
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,22 +167,80 @@ class Scatter:
 
     @classmethod
     def _of_ends(cls, steps: Steps, kind: WeightKind) -> Scatter:
-        """Gather the scatter around the ends' own means; a value without a variance gets that of its neighbours."""
+        """Gather the scatter around the ends' own means; a value without a variance takes that of slopes nearby.
+
+        A slope is then taken to be the same on both sides of the value, so that its two steps go together: where
+        nothing is known of them they must not seem to cancel.
+        """
         down, up, both = steps.down, steps.up, steps.both
+        squares = [down.m2.copy(), up.m2.copy(), (both.m2 - down.m2 - up.m2) / 2]
         alone = np.isnan(up.variance(1, kind))
-        product = np.where(alone, 0.0, (both.m2 - down.m2 - up.m2) / 2)
-        product[0] = product[-1] = 0.0
-        squares: list[Floats] = []
-        for part, end in ((down, 0), (up, -1)):
-            variance = np.where(
-                alone, np.nan, part.m2 / np.where(part.weight > 0, part.weight, 1.0)
-            )
-            variance[end] = np.nan  # there is no such step
-            square = curves.borrowed(variance) * part.weight
-            square[end] = 0.0
-            squares.append(square)
-        nothing = np.zeros(len(product))
-        return cls(squares[0], squares[1], product, nothing, nothing)
+        if alone.any() and steps.values is not None and len(steps.values) > 1:
+            widths = np.diff(_unit(steps.values))
+            before, after = np.append(0.0, widths), np.append(widths, 0.0)
+            known = slopes_nearby(steps, steps.values, kind) * up.weight
+            for square, width2 in zip(squares, (before**2, after**2, before * after), strict=True):
+                square[alone] = (known * width2)[alone]
+        squares[0][0] = squares[1][-1] = 0.0  # there is no such step
+        squares[2][[0, -1]] = 0.0
+        nothing = np.zeros(len(alone))
+        return cls(squares[0], squares[1], squares[2], nothing, nothing)
+
+
+_BESIDE = 5
+"""Values on either side of one that tell how slopes scatter around it."""
+
+
+def slopes_nearby(steps: Steps, values: Floats, kind: WeightKind) -> Floats:
+    """Return the variance of the rows' slopes around each value, (L,), with the whole axis for a unit.
+
+    Parameters
+    ----------
+    steps : Steps
+    values : ndarray of float, shape (L,)
+    kind : {"frequency", "sampling"}
+
+    Notes
+    -----
+    Of two rows a value or more on average the scatter within values, of up to five on either side. Of fewer, as of many
+    whole numbers, also that between them, around a line. The same from left to right as from right to left.
+    """
+    down, up, both, x = steps.down, steps.up, steps.both, _unit(values)
+    before, after = np.append(np.inf, np.diff(x)), np.append(np.diff(x), np.inf)
+    sides = np.isfinite(before).astype(float) + np.isfinite(after)
+    mean = (down.mean / before + up.mean / after) / sides
+    product = (both.m2 - down.m2 - up.m2) / 2
+    m2 = (down.m2 / before**2 + up.m2 / after**2 + 2 * product / (before * after)) / sides**2
+    m2 = np.maximum(m2, 0.0)
+    size = up.weight if kind == "frequency" else up.count
+    if size.sum() >= 2 * len(x):
+        own = ~np.isnan(up.variance(1, kind))
+        free = _beside(np.where(own, up.degrees(1, kind), 0.0)).sum(axis=1)
+        left = _beside(np.where(own, m2, 0.0)).sum(axis=1)
+    else:
+        w, y, t = _beside(up.weight), _beside(mean), _beside(x)
+        total = w.sum(axis=1)
+        share = w / np.where(total > 0, total, 1.0)[:, None]
+        y, t = (v - (share * v).sum(axis=1)[:, None] for v in (y, t))
+        bend = (share * t**2).sum(axis=1)
+        slope = (share * t * y).sum(axis=1) / np.where(bend > 0, bend, 1.0)
+        left = _beside(m2).sum(axis=1) + (w * (y - slope[:, None] * t) ** 2).sum(axis=1)
+        one = 1.0
+        if kind == "sampling":
+            one = _beside(up.weight2).sum(axis=1) / np.where(total > 0, total, 1.0)
+        free = np.where(_beside(size).sum(axis=1) > 2, total - 2 * one, 0.0)
+    return curves.borrowed(np.where(free > 0, left / np.where(free > 0, free, 1.0), np.nan))
+
+
+def _beside(numbers: Floats) -> Floats:
+    """Return each value's own number and those of the values beside it, zeros beyond the ends: (L, 11)."""
+    padded = np.pad(numbers, _BESIDE)
+    return np.lib.stride_tricks.sliding_window_view(padded, 2 * _BESIDE + 1)
+
+
+def _unit(values: Floats) -> Floats:
+    """Return an axis of length one, with which nothing overflows."""
+    return (values - values[0]) / (values[-1] - values[0])
 
 
 def _mean_factor(steps: Moments, kind: WeightKind) -> tuple[Floats, Floats]:

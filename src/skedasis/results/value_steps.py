@@ -78,7 +78,7 @@ def accumulate_values(
     do. Its centre is the mean over the rows.
     """
     edges = cells.edges[kept]
-    steps = Steps.of(moments, halves=True)
+    steps = Steps.of(moments, values)
     forms = rise_forms(values, edges, steps.known)
     start = forms @ steps.mean
     bins, axis = moments[LOCAL].pool(kept[:-1]), moments[AXIS].pool(kept[:-1])
@@ -197,7 +197,7 @@ def _cell_weight(effect: Effect) -> Floats:
     """Return the rows' weight in each cell; rows at a value between two cells count half in each."""
     if effect.values is None:
         return effect.moments[LOCAL].weight
-    own = Steps.of(effect.moments, halves=True).up.weight
+    own = Steps.of(effect.moments, effect.values).up.weight
     half = own / 2
     half[[0, -1]] = own[[0, -1]]
     return half[:-1] + half[1:] if len(own) > 2 else np.array([own.sum()])
@@ -220,7 +220,7 @@ def read_in_bins(effect: Effect, kept: Ints, rises: Moments | None) -> Effect:
         return effect
     edges = cells.edges[kept]
     if effect.values is not None:
-        steps = Steps.of(effect.moments, halves=True)
+        steps = Steps.of(effect.moments, effect.values)
         slope, error = bin_slopes(effect.values, edges, steps, spec)
     else:
         form = linear(cells, effect.moments, kept, spec)

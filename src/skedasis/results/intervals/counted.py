@@ -107,7 +107,7 @@ class Halved:
 
     def read(self, moments: Mapping[str, Moments], of: Of) -> Floats:
         """Return (m, R)."""
-        steps = Steps.of(moments, halves=True)
+        steps = Steps.of(moments, self.values)
         rise = self.rises(steps)
         start = np.concatenate([np.zeros((1, rise.shape[1])), np.cumsum(rise, axis=0)])
         if of == "bins":

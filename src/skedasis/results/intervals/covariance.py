@@ -134,7 +134,7 @@ def _stepped(effect: Effect, of: str) -> Blocks:
 
 def _halved(effect: Effect, values: Floats, of: str) -> Blocks:
     """Return the errors of a curve of steps between values, or of its bins' slopes: by value."""
-    spec, steps, stats = effect.spec, Steps.of(effect.moments, halves=True), effect.bins
+    spec, steps, stats = effect.spec, Steps.of(effect.moments, values), effect.bins
     edges = np.asarray(effect.points, dtype=float)
     if of == "bins" and stats is not None:
         form = np.diff(rise_forms(values, stats.edges, steps.known), axis=0) / stats.widths[:, None]
