@@ -7,6 +7,7 @@ from itertools import combinations, pairwise
 import numpy as np
 import pytest
 
+import skedasis as sd
 from skedasis.partition import fewest_bins
 
 NODES, SHARES = np.polynomial.legendre.leggauss(3)
@@ -104,3 +105,39 @@ def test_a_flat_curve_is_one_bin(level):
 def test_a_straight_line_is_one_bin():
     edges = np.cumsum(np.random.default_rng(0).gamma(1.0, size=33))
     assert len(fewest_bins(edges, 3 * edges - 1, np.ones(32), 1e-12)) == 2
+
+
+def _tolerance_terms(e):
+    """Return the three terms of DESIGN 4.5 from what a result shows, and the weight of its cells."""
+    score, weight = e.swap_score, e.moments["local"].weight
+    error2 = (e.std_error[:-1] ** 2 + e.std_error[1:] ** 2) / 2
+    return {
+        "moves": 0.01 * (e.importance**2 + score.value**2),
+        "importance": 0.01 * e.importance**2,
+        "error": weight @ error2 / weight.sum(),
+        "small": (0.02 * score.quantity_std) ** 2,
+    }, weight / weight.sum()
+
+
+@pytest.mark.parametrize("largest", ["moves", "error", "small"])
+def test_each_term_of_the_tolerance_decides_where_it_is_the_largest(largest):
+    rows = 300 if largest == "error" else 3000
+    X = np.random.default_rng(3).normal(size=(rows, 3))
+    model = {
+        "moves": lambda X: (
+            np.floor(4 * np.sin(2 * X[:, 0])) * (X[:, 1] > 0) - 2 * np.sin(2 * X[:, 0])
+        ),
+        "error": lambda X: np.floor(2 * np.sin(3 * X[:, 0])) * X[:, 1] + np.floor(X[:, 0]) / 2,
+        "small": lambda X: np.floor(3 * np.sin(3 * X[:, 0])) + 60 * X[:, 2],
+    }[largest]
+    e = sd.explain(model, X, 0, method=sd.RHALE(local_effects="steps"))
+    terms, share = _tolerance_terms(e)
+    tolerance2 = max(terms.values())
+    assert terms[largest] == tolerance2
+    rest = max(v for k, v in terms.items() if k != largest)
+    kept = np.searchsorted(e.x, np.append(e.bins.low, e.bins.high[-1]))
+    assert distance2(e.x, e.value, share, kept) <= tolerance2
+    fewer = fewest_bins(e.x, e.value, share, tolerance2)
+    assert len(fewer) == len(kept)
+    # The others would ask for more bins: without this term the test would fail.
+    assert len(fewest_bins(e.x, e.value, share, rest)) > len(kept)
