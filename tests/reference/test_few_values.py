@@ -546,3 +546,19 @@ def test_an_m_plot_keeps_neighbouring_floats_apart_or_together_but_in_order():
     e = explained(lambda X: X[:, 0] > 1.5, x[:, None], 0, sd.MPlot)
     assert e.value[-1] == 1
     assert e.value[:-1].max() == 0
+
+
+@pytest.mark.parametrize(
+    ("values", "rows", "few"),
+    [(13, 26, True), (14, 139, False), (14, 140, True), (64, 640, True), (65, 1300, False)],
+)
+def test_few_are_13_values_or_64_with_ten_rows_each(values, rows, few):
+    x = np.arange(rows) % values + 0.5
+    X = np.column_stack([x, np.random.default_rng(8).normal(size=rows)])
+    for weights in (None, np.full(rows, 1e-9), np.full(rows, 1e9)):
+        e = sd.explain(mixed_of_two, X, 0, method=sd.ALE(), weights=weights, heterogeneity_rows=0)
+        assert (e.spec.local == "value_steps") == few
+
+
+def mixed_of_two(X):
+    return X[:, 0] * X[:, 1]

@@ -324,7 +324,7 @@ def test_auto_uniform_is_the_best_number_of_equal_bins(data, k, alpha, least, dd
     weighted=st.booleans(),
 )
 def test_bins_of_differences_are_the_best_unions_of_cells(seed, n, k, alpha, method, weighted):
-    """Local effects are differences across the fine cells, which are given first: Eq. 13 is minimised over their unions."""
+    """Local effects are differences across the given fine cells: Eq. 13 is minimised over their unions."""
     rng = np.random.default_rng(seed)
     X = rng.uniform(-1, 1, size=(n, 2))
     w = rng.integers(1, 4, size=n).astype(float) if weighted else np.ones(n)

@@ -139,7 +139,7 @@ def _cells_of(part: Source, effect: Effect, scheme: Binning) -> Cells:
 
     Bins chosen by their risk follow the curve, so quantiles of the checked rows within the range of the bins serve as
     well, and all outputs share them: the bins themselves differ between outputs, and each output would need model rows
-    of its own. Other bins may straighten the curve, which is no fault of the slopes; on quantiles it would count as one.
+    of its own. Other bins may straighten the curve, which is no fault of the slopes but would count as one on quantiles.
     """
     bins = effect.bins
     if bins is None or len(bins) == 0:
