@@ -19,6 +19,11 @@ from skedasis.typing import Bools, Floats, Ints, Json, Side
 class Binning(ABC):
     """A scheme of cutting an axis into bins."""
 
+    @property
+    def by_risk(self) -> bool:
+        """Return whether bins are chosen by their risk, so that they follow the curve."""
+        return False
+
     @abstractmethod
     def candidates(self, column: Column) -> Cells:
         """Return the fine cells; for a constant feature a single edge."""

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from skedasis.binning import Binning, Optimal
 from skedasis.cells import Cells
 from skedasis.data.source import Source
 from skedasis.engine.prepare import Job, Key
@@ -108,7 +107,9 @@ def checked_slopes(
         (label, key): read(job, label, of[key], gathered[label, key], scores, kind)
         for label, key in keys
     }
-    cells = {at: _cells_of(part, results[at], of[at[1]].way.binning()) for at in keys}
+    cells = {
+        at: _cells_of(part, results[at], follows_curve=of[at[1]].way.follows_curve) for at in keys
+    }
     rises: dict[Key, list[Floats]] = {at: [] for at in keys}
     for batch in part.batches(max(1, min(job.batch_rows, len(part)))):
         bounds = bounds_of(job, batch, min(job.copies, 2))
@@ -134,12 +135,12 @@ def _sloped(plan: object) -> bool:
     return isinstance(plan, Plan) and plan.traits.local in kinds and len(plan.bins) > 0
 
 
-def _cells_of(part: Source, effect: Effect, scheme: Binning) -> Cells:
+def _cells_of(part: Source, effect: Effect, *, follows_curve: bool) -> Cells:
     """Return the cells on which an effect is checked: its own bins, or unions of them if there are more than 16.
 
     Bins chosen by their risk follow the curve, so quantiles of the checked rows within the range of the bins serve as
     well, and all outputs share them: the bins themselves differ between outputs, and each output would need model rows
-    of its own. Other bins may straighten the curve, which is no fault of the slopes but would count as one on quantiles.
+    of its own. Other bins may straighten the curve, which is no fault of the slopes; on quantiles it would seem one.
     """
     bins = effect.bins
     if bins is None or len(bins) == 0:
@@ -148,7 +149,7 @@ def _cells_of(part: Source, effect: Effect, scheme: Binning) -> Cells:
     column = part.column(effect.about.feature.position)
     inner = np.clip(column.order_statistics(_COMMON)[1:-1], edges[0], edges[-1])
     ends = edges[[0, -1]]
-    if isinstance(scheme, Optimal) and scheme.by_risk:
+    if follows_curve:
         edges = np.unique(np.concatenate([ends, inner]))
     elif len(bins) > _COMMON:
         near = np.abs(edges[:, None] - inner).argmin(axis=0)

@@ -89,6 +89,11 @@ class Accumulated(Parameters):
         """Return the scheme, for features of which nothing else is said."""
         return self.scheme("auto" if isinstance(self.bins, Mapping) else self.bins)
 
+    @property
+    def follows_curve(self) -> bool:
+        """Return whether bins are chosen by their risk."""
+        return self.binning().by_risk
+
     def check(self, features: Sequence[Feature]) -> None:
         """Refuse bins for a feature that is not there."""
         for name in self.bins if isinstance(self.bins, Mapping) else ():

@@ -192,6 +192,11 @@ class Method(Protocol):
         ...
 
     @property
+    def follows_curve(self) -> bool:
+        """Whether bins are chosen so that they follow the curve, and do not straighten it."""
+        ...
+
+    @property
     def replaces_slopes(self) -> bool:
         """Whether slopes that do not match the rises of the quantity are replaced by differences."""
         ...
@@ -272,6 +277,7 @@ class Parameters:
     reads_columns = True
     scored = False
     checks_slopes = False
+    follows_curve = False
     replaces_slopes = False
     batch_rows = None
     by_rows = False

@@ -34,6 +34,7 @@ class Form:
     reads_columns = True
     scored = False
     checks_slopes = False
+    follows_curve = False
     replaces_slopes = False
     batch_rows = None
 

@@ -158,7 +158,7 @@ class RHALE(Accumulated):
         if is_fixed(self.bins):  # named edges are the cells as well as the bins
             return None
         scheme, spec = self.binning(), self._spec(plan, kind)
-        if isinstance(scheme, Optimal) and scheme.by_risk:
+        if scheme.by_risk:
             centred = replace(spec, center="mean")
             curve = self._on_cells(plan, local, centred, about, None)
             kept = chosen_for_reading(curve, score)

@@ -254,7 +254,7 @@ def _from_cells(
 
 def _reread(effect: Effect, cells: Cells, scheme: Binning, spec: Spec) -> Effect:
     """Return other bins, unions of the cells, for a curve that is given at the edges of all cells."""
-    if isinstance(scheme, Optimal) and scheme.by_risk:
+    if scheme.by_risk:
         kept = chosen_for_reading(_centred(effect, cells), effect.swap_score)
     elif isinstance(scheme, (Optimal, Greedy)):
         fine = effect.moments[LOCAL]

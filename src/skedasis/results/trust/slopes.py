@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skedasis import curves
 from skedasis.cells import Cells
 from skedasis.moments import Moments
 from skedasis.results.effect import Effect
@@ -67,21 +68,24 @@ def slope_check(
     -----
     In each bin the mean slope times the width (of all rows) minus the mean rise (of the checked rows); accumulated,
     interpolated at the checked rows, and centred there. A bin without a checked row adds nothing. The standard error is
-    that of the rises: slopes of which the mean itself is not sure do not tell the rise either. No model row.
+    that of the rises: slopes of which the mean itself is not sure do not tell the rise either. Where no bin has two
+    rows, nothing can be said, and no row counts as checked. No model row.
     """
     score = effect.heterogeneity_score
     limit = _SHARE * float(np.hypot(effect.importance, 0.0 if np.isnan(score) else score))
-    if len(cells) == 0 or len(x) == 0:
+    edges, kind = cells.edges, effect.spec.weight_kind
+    # As many rows are checked, however often frequency weights say that a row is there.
+    counted = weight
+    if weight is not None and kind == "frequency":
+        counted = weight * min(1.0, ROWS / float(weight.sum()))
+    seen = Moments.of(rise, cells.locate(x), len(cells), counted)
+    variance = curves.borrowed(seen.variance(1, kind))
+    if len(cells) == 0 or np.isnan(variance).all():
         return SlopeCheck(0.0, limit, 0)
-    edges = cells.edges
-    seen = Moments.of(rise, cells.locate(x), len(cells), weight)
     told = np.diff(effect.at(edges))
     known = (seen.count > 0) & ~np.isnan(told)
     off = np.where(known, told - seen.mean, 0.0)
-    # A checked row is one question, however heavy it is: in what unit weights are given must not decide.
-    rows = np.where(known, seen.effective("sampling"), 1.0)
-    variance = np.nan_to_num(seen.variance(1, "sampling")) / rows
-    variance = np.where(known, variance, 0.0)
+    variance = np.where(known, variance / np.where(known, seen.effective(kind), 1.0), 0.0)
     # Each bin's difference is passed in full to its right, and in part within it.
     part = np.clip((x[:, None] - edges[:-1]) / np.diff(edges), 0.0, 1.0)
     share = np.full(len(x), 1 / len(x)) if weight is None else weight / weight.sum()
