@@ -101,7 +101,7 @@ def fitting(
     of_an_ale = local == "edges" and bins == "auto"
     if of_an_ale or (local == "steps" and type(scheme) in (Optimal, Greedy)):
         scheme = scheme if is_fixed(bins) else Quantile(CELLS)
-    elif local == "edges" and scheme.by_risk:
+    elif local == "edges" and isinstance(scheme, Optimal) and scheme.by_risk:
         return scheme.across(column)
     cells = scheme.candidates(column)
     if local == "integer_steps" and column.integer and len(cells) > 0 and not is_fixed(bins):
