@@ -59,3 +59,15 @@ def test_several_models_say_what_the_check_found():
     assert ["slope mismatch" in {f.kind for f in e.trust()} for e in em.models] == [True, False]
     alone = sd.explain(wrong, X, 0).provenance["slope_check"]
     assert em.models[0].provenance["slope_check"]["rows"] == alone["rows"]
+
+
+def test_given_slopes_stay_although_those_of_another_model_do_not_match():
+    """Slopes of ranks follow the density of the data: where no slopes are given beside them they are replaced."""
+    Z = np.column_stack([np.exp(2 * np.random.default_rng(1).normal(size=2000)), X[:, 1]])
+    quantiles = np.quantile(Z[:, 0], np.linspace(0, 1, 1000))
+    ranks = sd.prediction(lambda Z: np.interp(Z[:, 0], quantiles, np.linspace(-2, 2, 1000)))
+    given = sd.prediction(lambda Z: Z[:, 0], slope=lambda Z: np.eye(2)[[0] * len(Z)])
+    assert sd.explain(ranks, Z, 0).spec.local == "steps"
+    both = sd.explain([given, ranks], Z, 0)
+    assert [e.spec.local for e in both.models] == ["slopes", "differences"]
+    assert "slope mismatch" in {f.kind for f in both.models[1].trust()}

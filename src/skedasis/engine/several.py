@@ -130,12 +130,16 @@ def _replace_slopes(
     folds: Folds,
     asked: Asked,
 ) -> None:
-    """Explain features as step functions of all models where the slopes of one model fail the check."""
+    """Explain features as step functions of all models where the slopes of one model fail the check.
+
+    Not where the slopes of a model are given: these are never replaced, and all models share their cells.
+    """
     failed: dict[Key, Traits] = {}
+    given = {key for one in found for key, plan in one.job.plans.items() if plan.traits.given}
     for one in found:
         _, checks = checked_slopes(one.job, one.gathered, one.scores, asked.seed, asked.weight_kind)
         for key, check in checks.items():
-            if replaceable(one.job, key, check):
+            if key not in given and replaceable(one.job, key, check):
                 failed.setdefault(key, stepped(one.job, key, check))
             # Results are read once more, on the bins of all models: what was found goes along.
             plan = one.job.plans[key]
