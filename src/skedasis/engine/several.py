@@ -36,6 +36,7 @@ from skedasis.engine.rounds import (
 from skedasis.engine.run import run
 from skedasis.engine.scores import scores_of
 from skedasis.engine.shared import One, agreement, common_rounds, settled_bins
+from skedasis.methods.base import Plan
 from skedasis.moments import WeightKind
 from skedasis.quantity.base import Quantity, Traits
 from skedasis.quantity.trees.choose import Wish
@@ -135,7 +136,8 @@ def _replace_slopes(
     Not where the slopes of a model are given: these are never replaced, and all models share their cells.
     """
     failed: dict[Key, Traits] = {}
-    given = {key for one in found for key, plan in one.job.plans.items() if plan.traits.given}
+    plans = [item for one in found for item in one.job.plans.items()]
+    given = {key for key, plan in plans if isinstance(plan, Plan) and plan.traits.given}
     for one in found:
         _, checks = checked_slopes(one.job, one.gathered, one.scores, asked.seed, asked.weight_kind)
         for key, check in checks.items():
