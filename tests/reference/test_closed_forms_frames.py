@@ -91,7 +91,7 @@ def test_frames_with_text_are_explained(library):
     said = {name: e.provenance["local_effects"] for name, e in es.items() if name != "city"}
     few = said.pop("rooms")
     assert all(text.startswith("closed form") for text in said.values()), said
-    assert few.startswith("steps between the feature's values")
+    assert few.startswith("steps between the feature's few distinct values")
     by_differences = sd.explain(model.predict, rows, "a", method="rhale")
     np.testing.assert_allclose(es["a"].value, by_differences.value, atol=1e-6)
 

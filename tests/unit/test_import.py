@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 
 import skedasis as sd
@@ -56,8 +55,8 @@ def test_importing_takes_little_longer_than_importing_numpy(tmp_path):
     env = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     env["PYTHONPYCACHEPREFIX"] = str(tmp_path)
     runs = [[float(t) for t in in_a_new_process(code, env).split()] for _ in range(8)]
-    numpys, ours = np.min(runs, axis=0)
-    assert ours < 1.5 * numpys, runs
+    # The two of a run are measured within half a second, when the machine is equally busy.
+    assert min(ours / numpys for numpys, ours in runs[1:]) < 1.5, runs
 
 
 def test_every_public_name_is_there_and_listed():

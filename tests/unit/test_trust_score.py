@@ -96,7 +96,7 @@ def test_checks_outlive_saving(tmp_path):
 
 
 def test_a_single_row_is_no_pair():
-    with refused(sd.DataError, "heterogeneity_rows", "1", "from 2"):
+    with refused(sd.DataError, "heterogeneity_rows", "1", "at least 2"):
         explained(normal(50), heterogeneity_rows=1)
     assert explained(normal(50), heterogeneity_rows=2).heterogeneity_score > 0
 

@@ -327,10 +327,15 @@ def test_thresholds_that_are_none_are_refused(above):
 
 
 @pytest.mark.parametrize(
-    ("method", "rows"), [(sd.PDP(heterogeneity=False), 100), (sd.MPlot(), 100), (sd.ALE(), 0)]
+    ("method", "rows", "fix"),
+    [
+        (sd.PDP(heterogeneity=False), 100, "heterogeneity_rows=0"),
+        (sd.MPlot(), 100, "sd.ALE()"),
+        (sd.ALE(), 0, "heterogeneity_rows=0"),
+    ],
 )
-def test_without_a_score_there_is_nothing_to_test(method, rows):
+def test_without_a_score_there_is_nothing_to_test(method, rows, fix):
     X = np.random.default_rng(19).normal(size=(50, 2))
     e = sd.explain(lambda X: X[:, 0], X, 0, method=method, heterogeneity_rows=rows)
-    with refused(UnsupportedError, "no heterogeneity score", "heterogeneity_rows=0"):
+    with refused(UnsupportedError, "no heterogeneity score", fix):
         e.heterogeneity_test()

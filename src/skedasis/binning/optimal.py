@@ -160,10 +160,9 @@ class Optimal(Chooser):
         if not self.by_risk:
             return Segments(self.partition(optimal_partition, cells, moments, spread))
         some = np.flatnonzero(moments.weight > 0)
-        total, squares = float(moments.weight.sum()), float(moments.weight2.sum())
-        least = float(self.min_points or 2)
-        if spread.kind == "sampling" and squares > 0:
-            total *= total / squares  # as the risk counts rows: sampling weights have no unit
+        # Sampling weights have no unit: only frequency weights say how many rows there are.
+        size = moments.weight if spread.kind == "frequency" else moments.count
+        total, least = float(size.sum()), float(self.min_points or 2)
         if total < least:
             few = Criterion(self.alpha, least, total, spread.ddof, spread.kind)
             return Segments(self.one_bin(cells, few, spread))
