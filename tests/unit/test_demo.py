@@ -226,7 +226,9 @@ def test_a_users_file_from_end_to_end(save, frame, tmp_path):
     done, text = run(save(frame), "price", tmp_path / "out", rows=60)
     assert done.path == tmp_path / "out" / "report.html"
     page = done.path.read_text("utf-8")
-    assert "Explained on a seeded sample of 60 of 120 rows." in page
+    head, rest = page.split("</header>", 1)
+    assert "Explained on a seeded sample of 60 of 120 rows." in head
+    assert "Explained on a seeded sample" not in rest  # it is no caution
     assert "Left out" not in page
     for name in ("town", "garden"):
         assert re.search(rf"<h3[^>]*><bdi>{name}</bdi>", page)

@@ -142,7 +142,7 @@ def _explain(
         progress=progress,
         tree=tree,
     )
-    return replace(story, remarks=said)
+    return replace(story, data=said)
 
 
 def _drawn(story: Story, folder: Path) -> Iterator[Path]:

@@ -271,6 +271,7 @@ def sections(story: Story, name: str | None, progress: bool | None) -> dict[str,
     return {
         "title": name or title(story),
         "lead": lead(story),
+        "data": story.data,
         "several": len(story.told) > 1,
         "drawn": min(FIRST, len(story.features)),
         "contents": _contents(pairs=together is not None, unsure=unsure is not None),

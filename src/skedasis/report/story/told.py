@@ -101,9 +101,11 @@ class Story:
     left_out : tuple of str
         Features of more levels than can be looked at.
     remarks : tuple of str
-        What else is to be said of the data.
+        Cautions about the data.
     with_rows : bool
         Whether results keep rows and individual curves, and pictures show them.
+    data : tuple of str
+        Sentences that describe the data, for the top of the page.
     """
 
     told: tuple[Told, ...]
@@ -113,3 +115,4 @@ class Story:
     left_out: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
     with_rows: bool = True
+    data: tuple[str, ...] = ()
