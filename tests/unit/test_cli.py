@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -245,13 +244,7 @@ def test_the_real_command(folder):
     assert done.stderr.count("\n") == 1
 
 
-def test_help_is_quick_and_loads_little():
-    seconds = []
-    for _ in range(3):
-        began = time.perf_counter()
-        assert shell("--help").returncode == 0
-        seconds.append(time.perf_counter() - began)
-    assert min(seconds) < 1.0
+def test_help_loads_little():
     code = (
         "import sys, skedasis.cli; "
         "print([m for m in ('numpy', 'sklearn', 'pandas', 'matplotlib', 'narwhals') if m in sys.modules])"

@@ -267,16 +267,38 @@ def test_progress_is_shown_in_a_terminal_and_can_be_turned_off(folder, off):
 # --------------------------------------------------------------------------------------------- speed
 
 
-def test_help_is_there_at_once():
-    # The processor's time, not the clock's: other programs may be at work.
-    def once(*args):
+PLAIN = """
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(rich_markup_mode="rich")
+
+@app.command()
+def only(count: Annotated[int, typer.Option(help="A number.")] = 1) -> None:
+    "Do one thing."
+
+app()
+"""
+
+
+def test_help_takes_little_longer_than_that_of_a_program_of_one_option(tmp_path):
+    # Nearly all of the time is that of typer and rich, on any machine; ours is the rest. The processor's time, not the
+    # clock's: other programs may be at work. Byte code is kept between the runs, as it is for users.
+    env = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    env["PYTHONPYCACHEPREFIX"] = str(tmp_path)
+
+    def seconds(*command):
         began = resource.getrusage(resource.RUSAGE_CHILDREN)
-        assert subprocess.run([*COMMAND, *args], capture_output=True, check=False).returncode == 0
+        subprocess.run(command, env=env, capture_output=True, check=True)
         ended = resource.getrusage(resource.RUSAGE_CHILDREN)
         return ended.ru_utime - began.ru_utime + ended.ru_stime - began.ru_stime
 
+    plain = (sys.executable, "-c", PLAIN, "--help")
     for args in (["--help"], ["effect", "--help"], ["--version"]):
-        assert min(once(*args) for _ in range(2)) < 0.6
+        runs = [(seconds(*COMMAND, *args), seconds(*plain)) for _ in range(4)]
+        # The two of a run are measured one after the other, when the machine is equally busy. The first run compiles.
+        assert min(ours / theirs for ours, theirs in runs[1:]) < 3.5, (args, runs)
 
 
 def test_the_console_script_is_the_same(folder):
