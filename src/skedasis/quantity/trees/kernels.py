@@ -18,7 +18,21 @@ from skedasis.quantity.trees.bits import lowest, ones
 Array = Any
 
 ZERO, ONE, ALL = np.uint64(0), np.uint64(1), np.uint64(0xFFFFFFFFFFFFFFFF)
-HELPERS = ("narrow", "copied", "left_open", "beyond", "differ", "move", "add", "counted")
+MANY = 6
+"""Rows of a word from which on all 64 are added to at once, by vector instructions, and not one after the other."""
+HELPERS = (
+    "narrow",
+    "copied",
+    "left_open",
+    "beyond",
+    "differ",
+    "move",
+    "rise",
+    "narrow_both",
+    "exchange",
+    "add",
+    "counted",
+)
 """Functions that kernels call: they are compiled into them."""
 
 
@@ -147,24 +161,57 @@ def differ(one: Array, other: Array) -> Any:
 def move(before: Array, after: Array, value: float, out: Array) -> None:
     """Take a leaf's value from rows that no longer reach it, and give it to those that now do."""
     for w in range(len(before)):
-        now = after[w]
-        x = now ^ before[w]
-        while x != ZERO:
-            b = lowest(x)
-            if (now >> np.uint64(b)) & ONE != ZERO:
-                out[(w << 6) + b] += value
-            else:
-                out[(w << 6) + b] -= value
-            x &= x - ONE
+        if before[w] != after[w]:
+            exchange(before[w], after[w], value, w, out)
+
+
+def rise(
+    low: Array, high: Array, before: Array, after: Array, flip: Any, value: float, out: Array
+) -> None:
+    """Do what `move` does for the rows of two sets that pass a test (or do not): these are stored nowhere."""
+    for w in range(len(low)):
+        one = low[w] & (before[w] ^ flip)
+        other = high[w] & (after[w] ^ flip)
+        if one != other:
+            exchange(one, other, value, w, out)
+
+
+def narrow_both(
+    low: Array, high: Array, before: Array, after: Array, flip: Any, to_low: Array, to_high: Array
+) -> Any:
+    """Fill in who of two sets passes a test (or does not), and return where the two then differ, in any word."""
+    found = ZERO
+    for w in range(len(to_low)):
+        one = low[w] & (before[w] ^ flip)
+        other = high[w] & (after[w] ^ flip)
+        to_low[w] = one
+        to_high[w] = other
+        found |= one ^ other
+    return found
+
+
+def exchange(before: Any, after: Any, value: float, w: int, out: Array) -> None:
+    """Take a value from rows of the w-th word that are no longer in it, and give it to those that now are."""
+    lose, gain = before & ~after, after & ~before
+    if ones(lose | gain) > MANY:
+        part = out[w << 6 : (w << 6) + 64]  # places from 0 to 63 need no check for negative ones
+        for b in range(64):
+            part[b] += value if (gain >> np.uint64(b)) & ONE != ZERO else 0.0
+            part[b] -= value if (lose >> np.uint64(b)) & ONE != ZERO else 0.0
+        return
+    while gain != ZERO:
+        out[(w << 6) + lowest(gain)] += value
+        gain &= gain - ONE
+    while lose != ZERO:
+        out[(w << 6) + lowest(lose)] -= value
+        lose &= lose - ONE
 
 
 def add(rows: Array, value: float, out: Array) -> None:
     """Give a value to the rows of a set."""
     for w in range(len(rows)):
-        x = rows[w]
-        while x != ZERO:
-            out[(w << 6) + lowest(x)] += value
-            x &= x - ONE
+        if rows[w] != ZERO:
+            exchange(ZERO, rows[w], value, w, out)
 
 
 def changed(
@@ -245,19 +292,18 @@ def between(
         while q < end:
             d, t = depth[q] - base, test[parent[q]]
             flip = ZERO if is_left[q] else ALL
-            before, after = passing[t], passing[t]
-            if first <= t < last:
-                before, after = low[t - first], high[t - first]
-            narrow(stack[d - 1], before, flip, stack[d])
-            narrow(stack[half + d - 1], after, flip, stack[half + d])
+            tested = first <= t < last
+            before = low[t - first] if tested else passing[t]
+            after = high[t - first] if tested else passing[t]
+            lower, higher = stack[d - 1], stack[half + d - 1]
+            if test[q] < 0:
+                rise(lower, higher, before, after, flip, value[q], out)
+                q += 1
+                continue
+            found = narrow_both(lower, higher, before, after, flip, stack[d], stack[half + d])
             k = beyond(nodes, k, q)
             decided = k == len(nodes) or nodes[k] >= q + size[q]
-            if decided and differ(stack[d], stack[half + d]) == ZERO:
-                q += size[q]
-                continue
-            if test[q] < 0:
-                move(stack[d], stack[half + d], value[q], out)
-            q += 1
+            q += size[q] if decided and found == ZERO else 1
         k = beyond(nodes, k, end)
 
 
