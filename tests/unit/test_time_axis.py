@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from zoneinfo import ZoneInfo
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -38,6 +39,15 @@ def clock(values):
     return [v.time() for v in values.astype("M8[us]").tolist()]
 
 
+BERLIN = ZoneInfo("Europe/Berlin")
+INDIA = dt.timezone(dt.timedelta(hours=5, minutes=30))
+
+
+def zoned_moments(tz):
+    """Return Python's objects of the moments in a time zone. Summer time begins in Berlin on 2020-03-29."""
+    return [v.replace(tzinfo=dt.UTC).astimezone(tz) for v in moments().tolist()]
+
+
 def pandas_columns():
     """Return columns of pandas by name."""
     t = pd.Series(moments("ns"))
@@ -48,6 +58,10 @@ def pandas_columns():
         "zone": zoned.dt.tz_convert("Europe/Berlin"),
         "duration": t - t.min(),
         "objects": pd.Series([v.date() for v in t], dtype=object),
+        "stamp objects": pd.Series(list(t), dtype=object),
+        "zoned stamp objects": pd.Series(list(zoned.dt.tz_convert("Europe/Berlin")), dtype=object),
+        "zoned objects": pd.Series(zoned_moments(BERLIN), dtype=object),
+        "amount objects": pd.Series(list(t - t.min()), dtype=object),
         "time objects": pd.Series(clock(t.to_numpy()), dtype=object),
         "arrow": t.astype("timestamp[us][pyarrow]"),
         "arrow zone": zoned.astype("timestamp[us, tz=America/New_York][pyarrow]"),
@@ -194,6 +208,12 @@ OBJECTS = {
     "moments": moments().tolist(),
     "durations": (moments() - START).tolist(),
     "times": clock(moments()),
+    "moments in Berlin": zoned_moments(BERLIN),
+    "moments in India": zoned_moments(INDIA),
+    "moments in UTC": zoned_moments(dt.UTC),
+    "stamps": list(pd.Series(moments("ns"))),
+    "stamps in Berlin": [pd.Timestamp(v) for v in zoned_moments(BERLIN)],
+    "amounts": [pd.Timedelta(v) for v in (moments() - START).tolist()],
 }
 
 
@@ -223,8 +243,43 @@ def test_objects_of_which_some_are_missing_are_times(name, missing, frame):
     assert e.x[0] == np.sort(TimeAxis.times(e.time, e.points))[0]
 
 
-def test_times_of_day_with_a_zone_are_levels():
-    X = pd.DataFrame({"t": [dt.time(h, tzinfo=dt.UTC) for h in range(24)]}, dtype=object)
+@pytest.mark.parametrize("name", [n for n in OBJECTS if " in " in n])
+def test_objects_with_a_zone_are_made_again_in_it(name):
+    own = OBJECTS[name]
+    X = pd.DataFrame({"t": own}, dtype=object)
+    source = as_source(X)
+    zone = {"Berlin": "Europe/Berlin", "India": "+05:30", "UTC": "UTC"}[name.split()[-1]]
+    assert source.features[0].time.zone == zone
+    days = source.table.column(0)
+    made = next(source.batches(N)).tile(1).swept({0: days[None, :]}, 1)["t"].tolist()
+    assert made == own
+    assert [v.isoformat() for v in made] == [v.isoformat() for v in own]  # hours of the same clock
+    assert {type(v) for v in made} == {type(v) for v in own}
+    # Columns without objects have the same axis.
+    plain = pd.DataFrame({"t": pd.to_datetime(pd.Series(own), utc=True).astype("M8[us, UTC]")})
+    np.testing.assert_array_equal(as_source(plain).table.column(0), days)
+
+
+def test_objects_of_pytz_have_one_zone_in_winter_and_in_summer():
+    tz = pytest.importorskip("pytz").timezone("Europe/Berlin")
+    own = zoned_moments(tz)
+    assert len({id(v.tzinfo) for v in own}) == 2
+    feature = as_source(pd.DataFrame({"t": own}, dtype=object)).features[0]
+    assert (feature.kind, feature.time.zone) == ("continuous", "Europe/Berlin")
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [dt.time(h, tzinfo=dt.UTC) for h in range(24)],
+        [dt.datetime(2020, 1, d, tzinfo=(dt.UTC, INDIA)[d % 2]) for d in range(1, 25)],
+        [dt.datetime(2020, 1, d, tzinfo=(dt.UTC, None)[d % 2]) for d in range(1, 25)],
+        [(dt.date, dt.datetime)[d % 2](2020, 1, d) for d in range(1, 25)],
+    ],
+    ids=["times of day with a zone", "two zones", "a zone and none", "dates and moments"],
+)
+def test_objects_that_are_no_single_axis_are_levels(values):
+    X = pd.DataFrame({"t": pd.Series(values, dtype=object)})
     assert as_source(X).features[0].kind == "nominal"
 
 

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skedasis.data.changes import Borrowed, Coded, Values
-from skedasis.data.coding import absent, coded_array, is_missing
+from skedasis.data.coding import coded_array, is_missing
 from skedasis.data.schema import Feature, Kind
-from skedasis.data.times import Ticks, TimeAxis, as_objects, object_times
+from skedasis.data.time_objects import TimeObjects
+from skedasis.data.times import Ticks, TimeAxis
 from skedasis.errors import DataError, explained
 from skedasis.typing import Floats, Ints
 
@@ -234,21 +235,14 @@ class TimeArray:
     ----------
     axis : TimeAxis
     times : ndarray of datetime64 or timedelta64, shape (n,)
-    as_objects : bool
-        Whether the column holds objects.
-    missing : object
-        What stands for a missing time among them.
+    objects : TimeObjects, optional
+        What the column holds, if it holds objects.
     """
 
     def __init__(
-        self,
-        axis: TimeAxis,
-        times: NDArray[Any],
-        *,
-        as_objects: bool = False,
-        missing: Any = None,
+        self, axis: TimeAxis, times: NDArray[Any], objects: TimeObjects | None = None
     ) -> None:
-        self.axis, self.as_objects, self.missing = axis, as_objects, missing
+        self.axis, self.objects = axis, objects
         self._ticks = Ticks(axis, times.astype(np.int64), ~np.isnat(times))
 
     @classmethod
@@ -256,24 +250,21 @@ class TimeArray:
         """Return a column of times, None for one of anything else."""
         if column.dtype.kind != "O":
             return cls(TimeAxis.of(column), column)
-        found = object_times(column.tolist())
-        if found is None:
+        objects = TimeObjects.of(column)
+        if objects is None:
             return None
-        missing = next(filter(absent, column), None)
-        return cls(TimeAxis.of(found[1], found[0]), found[1], as_objects=True, missing=missing)
+        times = objects.read(column)
+        return cls(TimeAxis.of(times, objects.kind, objects.zone), times, objects)
 
     def days(self, values: NDArray[Any]) -> Floats:
         """Return rows of the column as days, NaN where missing."""
-        times = values
-        if self.as_objects:
-            found = object_times(values.tolist())
-            times = np.full(len(values), "NaT", self.axis.dtype) if found is None else found[1]
+        times = values if self.objects is None else self.objects.read(values)
         return self.axis.days_of_ticks(times.astype(np.int64), ~np.isnat(times))
 
     def made(self, days: Floats) -> NDArray[Any]:
         """Return days as the column has them."""
         times = self._ticks(np.asarray(days, dtype=float)).view(self.axis.dtype)
-        return as_objects(times, self.axis.kind, self.missing) if self.as_objects else times
+        return times if self.objects is None else self.objects.made(times)
 
 
 def object_kind(values: Any) -> Kind:

@@ -10,7 +10,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from skedasis.data.coding import absent
+from skedasis.data.time_objects import TimeObjects
 from skedasis.data.times import (
     NOT_A_TIME,
     PER_DAY,
@@ -18,8 +18,6 @@ from skedasis.data.times import (
     TimeAxis,
     TimeKind,
     TimePoints,
-    as_objects,
-    object_times,
     unit_of,
 )
 from skedasis.typing import Bools, Ints
@@ -36,35 +34,57 @@ class TimeColumn:
     ticks : ndarray of int64, shape (n,)
         The column in ticks of the axis.
     present : ndarray of bool, shape (n,)
+    objects : TimeObjects, optional
+        What the column holds, if it holds objects.
     """
 
-    def __init__(self, axis: TimeAxis, series: nw.Series[Any], ticks: Ints, present: Bools) -> None:
+    def __init__(
+        self,
+        axis: TimeAxis,
+        series: nw.Series[Any],
+        ticks: Ints,
+        present: Bools,
+        objects: TimeObjects | None = None,
+    ) -> None:
         self.axis = axis
-        self._series, self._ticks = series, Ticks(axis, ticks, present)
+        self._series, self._ticks, self._objects = series, Ticks(axis, ticks, present), objects
 
     @classmethod
     def of(cls, series: nw.Series[Any]) -> TimeColumn | None:
         """Return a column of times, None for one of anything else."""
-        found = _kind_of(series)
+        objects = _objects_of(series)
+        found = _kind_of(series, objects)
         if found is None:
             return None
         kind, unit, zone = found
-        ticks, present = ticks_of(series, unit)
-        return cls(TimeAxis.fitting(kind, unit, ticks, present, zone), series, ticks, present)
+        ticks, present = ticks_of(series, unit, objects)
+        axis = TimeAxis.fitting(kind, unit, ticks, present, zone)
+        return cls(axis, series, ticks, present, objects)
 
     def days(self, series: nw.Series[Any]) -> NDArray[np.float64]:
         """Return rows of the column as days, NaN where missing."""
-        return self.axis.days_of_ticks(*ticks_of(series, self.axis.unit))
+        return self.axis.days_of_ticks(*ticks_of(series, self.axis.unit, self._objects))
 
     def made(self, days: NDArray[np.float64], label: Any) -> nw.Series[Any]:
         """Return days as a column of the same type: observed values exactly, others rounded to its resolution."""
-        native = series_of(
-            self._ticks(days), self.axis, self._series.to_native(), self._series.implementation
-        )
+        ticks, like = self._ticks(days), self._series.to_native()
+        if self._objects is not None:
+            native = like.__class__(self._objects.made(ticks.view(self.axis.dtype)), dtype=object)
+        else:
+            native = series_of(ticks, self.axis, like, self._series.implementation)
         return nw.from_native(native, series_only=True).alias(label)
 
 
-def _kind_of(series: nw.Series[Any]) -> tuple[TimeKind, str, str | None] | None:
+def _objects_of(series: nw.Series[Any]) -> TimeObjects | None:
+    """Return what the objects of a column are, None where it holds none or no times."""
+    if series.dtype == nw.Object and series.implementation.is_pandas_like():
+        return TimeObjects.of(series.to_native())
+    return None
+
+
+def _kind_of(
+    series: nw.Series[Any], objects: TimeObjects | None
+) -> tuple[TimeKind, str, str | None] | None:
     """Return what a column's times are, their unit and zone; None for other columns."""
     dtype, arrow = series.dtype, str(_arrow_type(series))
     found: tuple[TimeKind, str, str | None] | None = None
@@ -78,9 +98,8 @@ def _kind_of(series: nw.Series[Any]) -> tuple[TimeKind, str, str | None] | None:
         found = "duration", dtype.time_unit, None
     elif dtype == nw.Time:
         found = "time", "ns", None
-    elif dtype == nw.Object and series.implementation.is_pandas_like():
-        objects = object_times(series.to_list())
-        found = None if objects is None else (objects[0], unit_of(objects[1].dtype), None)
+    elif objects is not None:
+        found = objects.kind, unit_of(objects.dtype), objects.zone
     return found
 
 
@@ -94,8 +113,10 @@ def _arrow_type(series: nw.Series[Any]) -> Any:
     return None
 
 
-def ticks_of(series: nw.Series[Any], unit: str) -> tuple[Ints, Bools]:
-    """Return a column of times as ticks, and which rows have a value."""
+def ticks_of(
+    series: nw.Series[Any], unit: str, objects: TimeObjects | None = None
+) -> tuple[Ints, Bools]:
+    """Return a column of times as ticks, and which rows have a value; `objects` are those that it holds."""
     native: Any = series.to_native()
     arrow = _arrow_type(series)
     if arrow is not None:
@@ -105,11 +126,8 @@ def ticks_of(series: nw.Series[Any], unit: str) -> tuple[Ints, Bools]:
         present = ~native.is_null().to_numpy()
         ticks = native.to_physical().cast(importlib.import_module("polars").Int64)
         return ticks.fill_null(0).to_numpy().astype(np.int64), present
-    if series.dtype == nw.Object:
-        objects = object_times(native.tolist())
-        if objects is None and not all(map(absent, native)):
-            raise ValueError("objects of several types")
-        times = np.full(len(native), "NaT", dtype="M8[us]") if objects is None else objects[1]
+    if objects is not None:
+        times = objects.read(native.tolist())
     else:
         if isinstance(series.dtype, nw.Datetime) and series.dtype.time_zone:
             native = native.dt.tz_convert("UTC").dt.tz_localize(None)
@@ -168,9 +186,6 @@ def series_of(ticks: Ints, axis: TimeAxis, like: Any, implementation: nw.Impleme
         made = like.array.__class__(_arrow(ticks, axis, arrow))
         return like.__class__(made, dtype=like.dtype)
     times = ticks.view(axis.dtype)
-    if like.dtype == object:
-        missing = next(filter(absent, like), None) if np.isnat(times).any() else None
-        return like.__class__(as_objects(times, axis.kind, missing), dtype=object)
     series = like.__class__(times)
     if axis.zone is not None:
         series = series.dt.tz_localize("UTC").dt.tz_convert(like.dtype.tz)
@@ -196,7 +211,7 @@ def times_of(values: Any) -> NDArray[Any]:
     column = TimeColumn.of(series)
     if column is None:
         return np.array(series.to_list(), dtype=object)
-    ticks, present = ticks_of(series, column.axis.unit)
+    ticks, present = ticks_of(series, column.axis.unit, _objects_of(series))
     return np.where(present, ticks, NOT_A_TIME).view(column.axis.dtype)
 
 

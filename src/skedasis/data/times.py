@@ -12,7 +12,6 @@ from typing import Any, Literal, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from skedasis.data.coding import absent
 from skedasis.errors import DataError, explained
 from skedasis.typing import Bools, Floats, Ints
 
@@ -47,17 +46,29 @@ _WORDS = {
 
 
 @runtime_checkable
-class _Timestamp(Protocol):
+class PandasTimestamp(Protocol):
     """A point in time of pandas, which has nanoseconds that Python's own has not."""
 
-    def to_datetime64(self) -> np.datetime64: ...
+    def to_datetime64(self) -> np.datetime64:
+        """Return it in UTC if it has a time zone."""
+        ...
+
+    def tz_localize(self, tz: str) -> PandasTimestamp:
+        """Return the same clock time with a time zone."""
+        ...
+
+    def tz_convert(self, tz: tzinfo) -> PandasTimestamp:
+        """Return the same instant in another time zone."""
+        ...
 
 
 @runtime_checkable
-class _Timedelta(Protocol):
+class PandasTimedelta(Protocol):
     """A duration of pandas."""
 
-    def to_timedelta64(self) -> np.timedelta64: ...
+    def to_timedelta64(self) -> np.timedelta64:
+        """Return it with the unit that it has."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -124,7 +135,9 @@ class TimeAxis:
         return cls(kind, unit, origin, zone, grain, whole)
 
     @classmethod
-    def of(cls, values: NDArray[Any], kind: TimeKind | None = None) -> TimeAxis:
+    def of(
+        cls, values: NDArray[Any], kind: TimeKind | None = None, zone: str | None = None
+    ) -> TimeAxis:
         """Return the axis for an array of datetime64 or timedelta64.
 
         Parameters
@@ -132,6 +145,8 @@ class TimeAxis:
         values : ndarray of datetime64 or timedelta64, shape (n,)
         kind : {"date", "datetime", "duration", "time"}, optional
             By default what the array's type says.
+        zone : str, optional
+            The time zone, whose times are given in UTC.
 
         Raises
         ------
@@ -139,7 +154,7 @@ class TimeAxis:
             For units that are coarser than a day, or finer than a nanosecond.
         """
         said, unit = kind_of(values.dtype)
-        return cls.fitting(kind or said, unit, values.astype(np.int64), ~np.isnat(values))
+        return cls.fitting(kind or said, unit, values.astype(np.int64), ~np.isnat(values), zone)
 
     @property
     def per_day(self) -> int:
@@ -262,7 +277,7 @@ class TimeAxis:
             value = datetime(value.year, value.month, value.day)  # noqa: DTZ001 - gets one below
         if value.tzinfo is None and self.zone is not None:
             value = value.replace(tzinfo=self.tz)
-        if isinstance(value, _Timestamp):
+        if isinstance(value, PandasTimestamp):
             return value.to_datetime64()
         if value.tzinfo is not None:
             value = value.astimezone(UTC).replace(tzinfo=None)
@@ -454,11 +469,16 @@ class Ticks:
 def _amount(value: Any) -> np.timedelta64 | None:
     """Return a time of day, from midnight, or a duration as NumPy's; None for anything else."""
     if isinstance(value, time):
-        seconds = 3600 * value.hour + 60 * value.minute + value.second
-        return np.timedelta64(1_000_000 * seconds + value.microsecond, "us")
-    if isinstance(value, _Timedelta):
+        return time_of_day(value)
+    if isinstance(value, PandasTimedelta):
         return value.to_timedelta64()
     return np.timedelta64(value) if isinstance(value, timedelta) else None
+
+
+def time_of_day(value: time) -> np.timedelta64:
+    """Return a time of day as a duration from midnight."""
+    seconds = 3600 * value.hour + 60 * value.minute + value.second
+    return np.timedelta64(1_000_000 * seconds + value.microsecond, "us")
 
 
 def unit_of(dtype: np.dtype[Any]) -> str:
@@ -549,49 +569,3 @@ def given_times(values: Any) -> tuple[Any, ...] | None:
     kinds = (date, time, timedelta, np.datetime64, np.timedelta64)
     there = [isinstance(v, kinds) or (isinstance(v, str) and bool(_WHEN.match(v))) for v in found]
     return found if found and all(there) else None
-
-
-def object_times(values: Sequence[Any]) -> tuple[TimeKind, NDArray[Any]] | None:
-    """Return what Python objects are, and themselves as datetime64 or timedelta64; None for anything else.
-
-    All that are not missing have one type: `date`, which becomes ``datetime64[D]``, or `datetime`, `timedelta` or
-    `time` (from midnight), which become microseconds. Points in time and times of day have no zone.
-    """
-    there = [None if absent(v) else v for v in values]
-    kinds = {type(v) for v in there if v is not None}
-    if len(kinds) != 1:
-        return None
-    found = _OBJECTS.get(kinds.pop())
-    if found is None or any(getattr(v, "tzinfo", None) is not None for v in there):
-        return None
-    kind, dtype = found
-    if kind == "time":
-        there = [None if v is None else _amount(v) for v in there]
-    return kind, np.array(there, dtype=dtype)
-
-
-def as_objects(times: NDArray[Any], kind: TimeKind, missing: Any = None) -> NDArray[Any]:
-    """Return datetime64 or timedelta64 as the Python objects that `object_times` reads.
-
-    Parameters
-    ----------
-    times : ndarray of datetime64 or timedelta64, shape (n,)
-    kind : {"date", "datetime", "duration", "time"}
-    missing : object
-        Stands for a missing time.
-    """
-    found: list[Any] = times.astype("M8[D]" if kind == "date" else times.dtype).tolist()
-    if kind == "time":
-        found = [None if v is None else (_YEAR_1 + v).time() for v in found]
-    made = np.empty(len(found), dtype=object)
-    made[:] = [missing if v is None else v for v in found]
-    return made
-
-
-_YEAR_1 = datetime(1, 1, 1, tzinfo=UTC)
-_OBJECTS: dict[type, tuple[TimeKind, str]] = {
-    date: ("date", "M8[D]"),
-    datetime: ("datetime", "M8[us]"),
-    timedelta: ("duration", "m8[us]"),
-    time: ("time", "m8[us]"),
-}
