@@ -88,6 +88,7 @@ def test_several_outputs_are_the_single_ones_to_the_last_bit(method, wanted, cas
     together = sd.explain(sd.prediction(model, output="all"), case.X, wanted, **options)
     seen = sum(rows)
     assert list(together) == [0, 1, 2]
+    singly = []
     for k, part in together.items():
         alone = sd.explain(sd.prediction(model, output=k), case.X, wanted, **options)
         for name in alone:
@@ -99,7 +100,10 @@ def test_several_outputs_are_the_single_ones_to_the_last_bit(method, wanted, cas
                 if memory == 10**9:
                     identical(getattr(got, field), getattr(want, field))
             near(got.value, want.value, EXACT * (case.bound + other.bound(case.X)), "value")
-        if k == 0 and memory == 10**9:
-            said = alone.provenance if hasattr(alone, "provenance") else want.provenance
-            # Two rows were asked how many outputs there are.
-            assert seen == said["model_rows"] + said["check_rows"] + said["score_rows"] + 2
+        said = alone.provenance if hasattr(alone, "provenance") else want.provenance
+        singly.append(said["model_rows"] + said["check_rows"] + said["score_rows"])
+    if memory == 10**9:
+        # Two rows were asked how many outputs there are. A feature whose slopes do not match one output's rises costs
+        # further rows, which all outputs share: at least what the dearest output costs, at most what each of them adds.
+        least = min(singly)
+        assert max(singly) <= seen - 2 <= least + sum(own - least for own in singly)

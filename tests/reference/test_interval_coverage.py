@@ -17,20 +17,20 @@ import skedasis as sd
 from tests.reference import covered as c
 
 RUNS, ROWS = 1000, 330
+PLAIN: dict[str, Any] = {"progress": False, "heterogeneity_rows": 0}
+"""The score has coverage tests of its own, and would cost more than the curves."""
 
 pytestmark = pytest.mark.slow
 
 
 def of_numbers(method: Any, quantity: Any = c.cubic) -> Any:
-    return lambda seed: sd.explain(
-        quantity, c.numbers(ROWS, seed), 0, method=method, progress=False
-    )
+    return lambda seed: sd.explain(quantity, c.numbers(ROWS, seed), 0, method=method, **PLAIN)
 
 
 def of_levels(method: Any, kind: str) -> Any:
     schema = {0: sd.Feature("c", kind, levels=c.LEVELS)}
     return lambda seed: sd.explain(
-        c.stepped, c.with_levels(ROWS, seed), 0, method=method, schema=schema, progress=False
+        c.stepped, c.with_levels(ROWS, seed), 0, method=method, schema=schema, **PLAIN
     )
 
 
@@ -38,9 +38,7 @@ def weighted(sample: Any, method: Any, kind: str) -> Any:
     def of(seed: int) -> Any:
         # Of sampling weights so many that thirty are left in each bin as weights count.
         X, weights = sample(ROWS if kind == "frequency" else 3 * ROWS // 2, seed)
-        return sd.explain(
-            c.SLOPED, X, 0, method=method, weights=weights, weight_kind=kind, progress=False
-        )
+        return sd.explain(c.SLOPED, X, 0, method=method, weights=weights, weight_kind=kind, **PLAIN)
 
     return of
 
@@ -125,9 +123,7 @@ def test_without_the_errors_of_other_bins_intervals_do_not_cover():
     hits, ours = np.zeros(21), np.zeros(21)
     truth = c.curve_at(FINE)
     for seed in range(300):
-        e = sd.explain(
-            c.SLOPED, c.numbers(MANY, seed), 0, method=sd.DALE(sd.Edges(FINE)), progress=False
-        )
+        e = sd.explain(c.SLOPED, c.numbers(MANY, seed), 0, method=sd.DALE(sd.Edges(FINE)), **PLAIN)
         own = np.append(0.0, 1.96 * e.bins.std_error * e.bins.widths)
         hits += np.abs(e.value - truth) <= own
         low, high = e.interval()

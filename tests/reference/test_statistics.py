@@ -45,7 +45,8 @@ def covered(shape: str, size: float, rows: int, bins: int, runs: int) -> tuple[n
     for run in range(runs):
         rng = np.random.default_rng([3, run])
         X = np.c_[rng.uniform(size=rows), rng.normal(size=rows)]
-        s = statistics(sd.explain(q, X, 0, method=method), y, replicates=300, seed=run)[0]
+        e = sd.explain(q, X, 0, method=method, heterogeneity_rows=0)
+        s = statistics(e, y, replicates=300, seed=run)[0]
         ends = (s.aled_interval, *s.aler_interval, s.naled_interval)
         hits += [low <= v <= high for v, (low, high) in zip(known, ends, strict=True)]
         noise += s.is_noise
@@ -106,7 +107,7 @@ def test_p_values_are_uniform_and_have_power(fit: Any) -> None:
         rng = np.random.default_rng([5, run])
         X = rng.normal(size=(rows, 3))
         y = X[:, 0] + 0.5 * X[:, 1] + 1.5 * rng.normal(size=rows)
-        es = sd.explain(fit(X, y), X, method=method)
+        es = sd.explain(fit(X, y), X, method=method, heterogeneity_rows=0)
         null = sd.chance(fit, X, y, method=method, repeats=39, columns=2, seed=run)
         st = es.statistics(null=null, replicates=2)
         given[run] = st["x2"].p_value, *st["x2"].p_aler

@@ -147,6 +147,24 @@ def test_fits_and_model_rows_are_counted() -> None:
     assert "8 random features of 2 columns, 4 fits" in repr(null)
 
 
+def test_models_are_asked_for_the_curves_alone() -> None:
+    X, y = table()
+    asked: list[int] = []
+
+    def fit(X: np.ndarray, y: Any) -> Any:
+        model = least_squares(X, y)
+
+        def counting(X: np.ndarray) -> np.ndarray:
+            asked.append(len(X))
+            return model(X)
+
+        return counting
+
+    null = sd.chance(fit, X, y, method=FOUR, repeats=2)
+    # Beside the curves, each of 6 models is checked on at most 128 rows.
+    assert null.provenance["model_rows"] < sum(asked) <= null.provenance["model_rows"] + 6 * 128
+
+
 def test_draws_depend_on_the_seed_and_the_column_alone() -> None:
     X, y = table()
     all_of, one, other = (

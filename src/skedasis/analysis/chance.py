@@ -130,7 +130,8 @@ def chance(
     learn = _learner(fit, options.get("weights"))
     way = as_method(method)
     ways = {f.name: _way(way, f) for f in chosen}
-    given = {**options, "seed": seed, "progress": False}
+    # Statistics of curves read no heterogeneity score.
+    given = {**options, "seed": seed, "progress": False, "heterogeneity_rows": 0}
     jobs = [chosen] * repeats if how == "added" else [[f] for f in chosen for _ in range(repeats)]
     found = _Found({f.name: [] for f in chosen})
     change = added if how == "added" else replaced
