@@ -20,7 +20,7 @@ PYTEST := OMP_NUM_THREADS=1 MPLBACKEND=Agg $(BIN)/python -m pytest -n $(JOBS)
 CODE   := src tests tools benchmarks experiments
 
 .DEFAULT_GOAL := help
-.PHONY: help demo docs pages experiments test test-lowest test-rest test-all lint format bench bench-smoke browser clean
+.PHONY: help demo docs pages experiments test test-long test-lowest test-rest test-all lint format bench bench-smoke browser clean
 
 help:  ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -83,8 +83,12 @@ test-all:  ## make test, then the slow and the optional tests and a short benchm
 	$(MAKE) test-rest
 
 test-rest: browser $(VENV)/.torch bench-smoke
-	$(PYTEST) -m 'slow or torch or optional'
+	$(PYTEST) -m '(slow or torch or optional) and not long'
 	$(MAKE) test-lowest ARGS=
+
+# Beyond what each change has to wait for: run it after changes of errors, intervals and p-values.
+test-long: $(VENV)/.dev  ## simulations of hundreds of data sets: how often intervals cover (half an hour)
+	$(PYTEST) -m long
 
 # Beside `.venv`, whose versions are the newest.
 test-lowest: $(BIN)/python  ## the tests that touch every dependency, with the lowest versions of them (ARGS="tests/unit tests/laws tests/reference")

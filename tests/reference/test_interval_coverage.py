@@ -20,7 +20,7 @@ RUNS, ROWS = 1000, 330
 PLAIN: dict[str, Any] = {"progress": False, "heterogeneity_rows": 0}
 """The score has coverage tests of its own, and would cost more than the curves."""
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 
 def of_numbers(method: Any, quantity: Any = c.cubic) -> Any:

@@ -104,6 +104,7 @@ def by_hand(model: Any, X: Any) -> Any:
     return np.array(values)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("learner", "kind", "low", "high"),

@@ -332,6 +332,7 @@ def test_intervals_of_counted_rows():
 # ------------------------------------------------------------------------------------- at length
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("repeats", [5, 10, 30])
 @pytest.mark.parametrize("rows", [100, 500, 2000])
@@ -345,6 +346,7 @@ def test_coverage(world, rows, repeats):
     assert 0.92 <= found.ratio <= 1.09  # of 1,000 sets: give or take 0.022
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("rows", [100, 300])
 @pytest.mark.parametrize("world", WORLDS)
@@ -357,6 +359,7 @@ def test_coverage_of_all_pairs(world, rows):
     assert 0.93 <= found.ratio <= 1.08
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("repeats", [5, 10])
 @pytest.mark.parametrize("rows", [300, 1500])
@@ -364,6 +367,7 @@ def test_coverage_of_conditional_importance(rows, repeats):
     assert conditional(rows, repeats, 1500).share >= 0.93
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("repeats", [5, 10, 30])
 @pytest.mark.parametrize("world", ["logistic", "product"])
@@ -374,6 +378,7 @@ def test_coverage_of_weighted_samples(world, repeats):
     assert found.share >= 0.93
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("rows", [200, 1000])
 def test_coverage_of_a_metric_of_normal_data(rows):

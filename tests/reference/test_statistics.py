@@ -62,6 +62,7 @@ CASES = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize(("shape", "size", "rows", "bins"), CASES)
 def test_intervals_cover(shape: str, size: float, rows: int, bins: int) -> None:

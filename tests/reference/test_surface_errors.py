@@ -214,6 +214,7 @@ def drawn(n: int, rng: np.random.Generator) -> pd.DataFrame:
 RUNS, ROWS = 1000, 700
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_coverage(kind):
