@@ -1,0 +1,566 @@
+"""Write down the library's results, or show that they are as they were written.
+
+    python -m tools.snapshot                    # compute anew and compare with tests/snapshot, to the last bit
+    python -m tools.snapshot --write            # write tests/snapshot
+    python -m tools.snapshot kinds bins         # only some cases of `tools.snapshot_cases`
+    python -m tools.snapshot --tolerance 1e-9   # on another machine
+
+It is for changes that move and rename much and should change no number. So keys have names of their own, and attributes
+are read by the tables below: a change that renames something mends these, and leaves the files in tests/snapshot alone.
+
+``results.json`` has a line a key. Of long arrays it has numbers at evenly chosen places, and the sum and the sum of
+squares of all. ``texts.json`` has the numbers that the documentation and experiments/RESULTS.md show, read from
+these pages: their words may change, their numbers do not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import re
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import singledispatch
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+
+import skedasis as sd
+from skedasis.report.story.ledger import Ledger
+from skedasis.report.story.quality import Quality
+from skedasis.report.story.told import Story, Told
+from skedasis.results.effects import Rank
+from skedasis.results.importance import ImportanceRank
+from skedasis.results.models.several import ModelsRank
+from skedasis.results.models.several_more import ModelsImportanceRank
+from skedasis.results.rises import Rise
+from skedasis.results.trust.flags import Flag
+from tools.pages import ROOT, blocks
+
+FOLDER = ROOT / "tests" / "snapshot"
+RESULTS, TEXTS = FOLDER / "results.json", FOLDER / "texts.json"
+LIBRARIES = ("numpy", "scipy", "sklearn", "lightgbm", "xgboost", "pandas")
+"""Their versions decide which models are fitted, and so every number."""
+LONG, SHOWN = 40, 20
+"""Arrays of more than so many numbers are long, and have so many of them written."""
+
+Table = Mapping[str, Callable[[Any], Any]]
+Found = Iterator[tuple[str, Any]]
+
+# What is read of each result: a name that stays, and how the library calls it.
+
+COST = (
+    *("rows", "weight", "exact", "rows_kept", "model_rows", "model_calls"),
+    *("slope_rows", "slope_calls", "check_rows", "check_calls"),
+    *("score_rows", "score_calls", "score_exact", "tree_rows"),
+)
+"""What is read of a provenance."""
+
+
+def cost(provenance: Mapping[str, Any]) -> list[Any]:
+    """Return what a result has cost; None stands for what does not apply."""
+    return [provenance.get(name) for name in COST]
+
+
+EFFECT: Table = {
+    "cost": lambda e: cost(e.provenance),
+    "x": lambda e: e.x,
+    "value": lambda e: e.value,
+    "heterogeneity": lambda e: e.heterogeneity,
+    "std_error": lambda e: e.std_error,
+    "freedom": lambda e: e.freedom,
+    "importance": lambda e: e.importance,
+    "score": lambda e: [e.heterogeneity_score, e.heterogeneity_score_error],
+    "rows": lambda e: [e.missing, e.untrusted_rows],
+}
+BINS: Table = {
+    "left": lambda b: b.left,
+    "right": lambda b: b.right,
+    "count": lambda b: b.count,
+    "weight": lambda b: b.weight,
+    "effect": lambda b: b.effect,
+    "std": lambda b: b.std,
+    "std_error": lambda b: b.std_error,
+    "empty": lambda b: b.empty,
+    "trusted": lambda b: b.trusted,
+    "trend": lambda b: b.trend,
+}
+LEVELS: Table = {
+    "level": lambda v: v.values,
+    "count": lambda v: v.count,
+    "weight": lambda v: v.weight,
+}
+KEPT: Table = {
+    "x": lambda r: r.x,
+    "effect": lambda r: r.effect,
+    "across": lambda r: r.across,
+    "weight": lambda r: r.weight,
+    "exact": lambda r: r.exact,
+}
+CURVES: Table = {
+    "x": lambda c: c.x,
+    "value": lambda c: c.value,
+    "row": lambda c: c.row,
+    "exact": lambda c: c.exact,
+}
+MISSING: Table = {
+    "point": lambda m: [m.effect, m.std, m.std_error, m.count, m.weight, m.value, m.exact],
+}
+SCORE: Table = {
+    "pairs": lambda s: [s.pairs, s.effective_pairs, s.vif, s.exact],
+    "scale": lambda s: [s.quantity_std, s.quantity_range],
+}
+SURFACE: Table = {
+    "cost": lambda s: cost(s.provenance),
+    "x0": lambda s: s.x[0],
+    "x1": lambda s: s.x[1],
+    "value": lambda s: s.value,
+    "heterogeneity": lambda s: s.heterogeneity,
+    "std_error": lambda s: s.std_error,
+    "freedom": lambda s: s.freedom,
+    "strength": lambda s: s.interaction_strength(),
+    "whole": lambda s: s.includes_main_effects,
+}
+CELLS: Table = {
+    "count": lambda c: c.count,
+    "weight": lambda c: c.weight,
+    "effect": lambda c: c.effect,
+    "std": lambda c: c.std,
+    "std_error": lambda c: c.std_error,
+    "empty": lambda c: c.empty,
+}
+IMPORTANCE: Table = {
+    "cost": lambda p: cost(p.provenance),
+    "features": lambda p: p.features,
+    "mean": lambda p: p.mean,
+    "std": lambda p: p.std,
+    "std_error": lambda p: p.std_error,
+    "freedom": lambda p: p.freedom,
+    "values": lambda p: p.values,
+    "baseline": lambda p: p.baseline,
+    "rows": lambda p: p.rows,
+}
+LOCAL: Table = {
+    "row": lambda p: p.row,
+    "own": lambda p: p.own,
+    "after": lambda p: p.after,
+    "difference": lambda p: p.difference,
+}
+OF_MODELS: Table = {
+    "value": lambda m: m.value,
+    "between": lambda m: m.between,
+    "std_error": lambda m: m.std_error,
+    "freedom": lambda m: m.freedom,
+    "reached": lambda m: m.reached,
+    "correction": lambda m: [m.correction, m.overlap],
+    "each": lambda m: m.values,
+    "cost": lambda m: cost(m.provenance),
+}
+EFFECT_OF_MODELS: Table = {
+    **OF_MODELS,
+    "x": lambda m: m.x,
+    "heterogeneity": lambda m: m.heterogeneity,
+    "importance": lambda m: m.importance,
+    "score": lambda m: [m.heterogeneity_score, m.heterogeneity_score_error],
+}
+SURFACE_OF_MODELS: Table = {
+    **OF_MODELS,
+    "x0": lambda m: m.x[0],
+    "x1": lambda m: m.x[1],
+    "heterogeneity": lambda m: m.heterogeneity,
+    "strength": lambda m: m.interaction_strength(),
+}
+IMPORTANCE_OF_MODELS: Table = {
+    **OF_MODELS,
+    "features": lambda m: m.features,
+    "baseline": lambda m: m.baseline,
+}
+DIAGNOSIS: Table = {
+    "likelihood": lambda d: d.likelihood,
+    "entropy": lambda d: d.entropy,
+    "r2": lambda d: d.r2_others,
+    "r2_target": lambda d: d.r2_with_target,
+    "partners": lambda d: [" ".join(names) for names in d.partners],
+    "verdicts": lambda d: [verdict.kind for verdict in d.verdicts],
+    "cost": lambda d: cost(d.provenance),
+    "ranking": lambda d: [line.feature for line in d.ranking()],
+}
+STATISTIC: Table = {
+    "deviation": lambda s: [s.aled, *s.aler, s.naled, *s.naler],
+    "deviation-interval": lambda s: [*s.aled_interval, *np.ravel(s.aler_interval)],
+    "normalised-interval": lambda s: [*s.naled_interval, *np.ravel(s.naler_interval)],
+    "noise": lambda s: [s.noise, s.noise_limit, s.is_noise],
+    "p": lambda s: [s.p_value, *s.p_aler],
+    "okoli": lambda s: s.okoli,
+    "rows": lambda s: [s.n, s.exact],
+}
+SPLIT: Table = {
+    "left": lambda s: s.left,
+    "right": lambda s: s.right,
+    "count": lambda s: s.count,
+    "total": lambda s: s.total,
+    "within": lambda s: s.within,
+    "residual": lambda s: s.residual,
+    "p": lambda s: s.p_value,
+    "share": lambda s: s.share,
+    "adjusted": lambda s: s.adjusted(),
+}
+TEST: Table = {
+    "score": lambda t: [t.score, t.std_error, t.lower],
+    "p": lambda t: [t.p_value, t.above, t.effective_pairs],
+    "verdict": lambda t: t.verdict,
+}
+RISE: Table = {
+    "ends": lambda r: [r.left, r.right],
+    "near": lambda r: [r.near, r.near_error, r.near_rows],
+    "elsewhere": lambda r: [r.elsewhere, r.elsewhere_error, r.elsewhere_rows],
+    "verdict": lambda r: r.verdict,
+}
+FLAG: Table = {
+    "code": lambda f: [f.feature, f.code, f.severity],
+    "where": lambda f: f.where if isinstance(f.where, str) else list(f.where or ()),
+    "numbers": lambda f: [v for v in f.numbers.values() if isinstance(v, (int, float, np.number))],
+}
+RANK: Table = {
+    "feature": lambda r: r.feature,
+    "numbers": lambda r: [
+        *(r.importance, r.heterogeneity_score, r.heterogeneity_score_error),
+        *(r.bins, r.untrusted_rows, r.missing),
+    ],
+}
+IMPORTANCE_RANK: Table = {
+    "feature": lambda r: r.feature,
+    "numbers": lambda r: [r.mean, r.std, r.std_error, r.lower, r.upper],
+}
+MODELS_RANK: Table = {
+    "feature": lambda r: r.feature,
+    "numbers": lambda r: [r.importance, r.between, r.heterogeneity_score, r.first],
+}
+MODELS_IMPORTANCE_RANK: Table = {
+    "feature": lambda r: r.feature,
+    "numbers": lambda r: [r.mean, r.between, r.std_error, r.lower, r.upper, r.first],
+}
+TOLD: Table = {
+    "places": lambda t: [p.feature for p in t.places],
+    "ends": lambda t: [
+        p.importance_ends + (p.heterogeneity_score_ends or ())
+        for p in t.places
+        if p.importance_ends
+    ],
+    "importances": lambda t: [[e.importance for e in es.values()] for es in (t.rhale, t.ale)],
+    "scores": lambda t: [e.heterogeneity_score for e in t.rhale.values()],
+    "dependence": lambda t: [e.value for e in t.pdp.values()],
+    "means": lambda t: [e.value for e in t.mplot.values()],
+    "pairs": lambda t: [" ".join(s.features) for s in t.together.strengths],
+    "strengths": lambda t: [s.strength for s in t.together.strengths],
+    "shown": lambda t: [s.shown for s in t.together.strengths],
+    "surfaces": lambda t: [s.value for s in t.pairs],
+    "trust": lambda t: [f"{f.feature} {f.code}" for flags in t.trust.values() for f in flags],
+    "ledger": lambda t: t.ledger,
+    "quality": lambda t: t.quality,
+    "unsure": lambda t: t.unsure and [e.importance for e in t.unsure.rhale.values()],
+    "diagnosis": lambda t: t.unsure and t.unsure.diagnosis,
+}
+LEDGER: Table = {
+    "total": lambda v: [v.variance, v.additive, v.with_pairs],
+    "alone": lambda v: list(v.alone.values()),
+    "pairs": lambda v: list(v.pairs.values()),
+    "shares": lambda v: list(v.shares.values()),
+}
+QUALITY: Table = {
+    "kind": lambda q: q.kind,
+    "measures": lambda q: [m.value for m in q.measures],
+    "rows": lambda q: [q.rows, q.left_out],
+    "calibration": lambda q: q.calibration_error,
+}
+
+
+def read(key: str, what: Any, *tables: Table) -> Found:
+    """Yield what tables say of a result, taken apart."""
+    for table in tables:
+        for name, of in table.items():
+            yield from flat(f"{key}/{name}", of(what))
+
+
+@singledispatch
+def parts(what: Any, key: str) -> Found:
+    """Yield a result's keys and values; what is no result is one value."""
+    if hasattr(what, "to_numpy"):
+        yield from flat(key, {str(k): what[name].to_numpy() for k, name in enumerate(what)})
+    elif isinstance(what, np.ndarray) or not isinstance(what, (Mapping, list, tuple)):
+        yield key, plain(what)
+    elif isinstance(what, Mapping):
+        for name, value in what.items():
+            yield from flat(f"{key}/{name}", value)
+    elif what and not any(_single(v) for v in what):
+        for k, value in enumerate(what):
+            yield from flat(f"{key}/{k}", value)
+    else:
+        yield key, plain(np.array(what, dtype=object))
+
+
+def _single(value: Any) -> bool:
+    return value is None or isinstance(value, (str, int, float, np.generic))
+
+
+@parts.register
+def _(what: sd.Effect, key: str) -> Found:
+    yield from read(key, what, EFFECT)
+    for name, part, table in (
+        ("bins", what.bins, BINS),
+        ("levels", what.levels, LEVELS),
+        ("kept", what.rows, KEPT),
+        ("curves", what.curves, CURVES),
+        ("missing", what.missing_point, MISSING),
+        ("pairs", what.swap_score, SCORE),
+    ):
+        if part is not None:
+            yield from read(f"{key}/{name}", part, table)
+
+
+@parts.register
+def _(what: sd.Surface, key: str) -> Found:
+    yield from read(key, what, SURFACE)
+    if what.cells is not None:
+        yield from read(f"{key}/cells", what.cells, CELLS)
+
+
+@parts.register
+def _(what: sd.Importance, key: str) -> Found:
+    yield from read(key, what, IMPORTANCE)
+    if what.local is not None:
+        yield from read(f"{key}/local", what.local, LOCAL)
+
+
+@parts.register(sd.Effects)
+@parts.register(sd.EffectsOfModels)
+def _(what: Any, key: str) -> Found:
+    for name, effect in what.items():
+        yield from flat(f"{key}/{name}", effect)
+
+
+@parts.register
+def _(what: sd.Statistics, key: str) -> Found:
+    for line in what.lines:
+        yield from read(f"{key}/{line.feature}", line, STATISTIC)
+
+
+@parts.register
+def _(what: sd.Chance, key: str) -> Found:
+    yield from flat(key, dict(what.draws))
+
+
+@parts.register
+def _(what: sd.Trust, key: str) -> Found:
+    yield f"{key}/flags", len(what)
+    for k, flag in enumerate(what):
+        yield from read(f"{key}/{k}", flag, FLAG)
+
+
+@parts.register
+def _(what: Story, key: str) -> Found:
+    for k, told in enumerate(what.told):
+        yield from read(f"{key}/{k}", told, TOLD)
+
+
+for kind, table in {
+    sd.EffectOfModels: EFFECT_OF_MODELS,
+    sd.SurfaceOfModels: SURFACE_OF_MODELS,
+    sd.ImportanceOfModels: IMPORTANCE_OF_MODELS,
+    sd.Diagnosis: DIAGNOSIS,
+    sd.Split: SPLIT,
+    sd.HeterogeneityTest: TEST,
+    Rise: RISE,
+    Flag: FLAG,
+    Rank: RANK,
+    ImportanceRank: IMPORTANCE_RANK,
+    ModelsRank: MODELS_RANK,
+    ModelsImportanceRank: MODELS_IMPORTANCE_RANK,
+    Told: TOLD,
+    Ledger: LEDGER,
+    Quality: QUALITY,
+}.items():
+    parts.register(kind, lambda what, key, table=table: read(key, what, table))
+
+
+def flat(key: str, what: Any) -> Found:
+    """Yield keys and plain values of anything."""
+    yield from parts(what, key)
+
+
+def plain(what: Any) -> Any:
+    """Return a value as JSON has it: long arrays as some of their entries, their sum and their sum of squares.
+
+    Examples
+    --------
+    >>> plain(np.array([1.5, np.nan])), plain(3), plain(None)
+    ([1.5, 'nan'], 3, None)
+    >>> plain(np.arange(100.0))["sum"]
+    4950.0
+    """
+    array = np.asarray(what)
+    if array.ndim == 0:
+        return _entry(array.item() if array.dtype.kind in "biuf" else what)
+    entries = array.ravel()
+    if entries.size <= LONG:
+        listed = [_entry(v) for v in entries.tolist()] if array.dtype.kind != "M" else None
+        listed = [str(v) for v in entries] if listed is None else listed
+        return listed if array.ndim == 1 else {"shape": list(array.shape), "at": listed}
+    places = np.linspace(0, entries.size - 1, SHOWN).round().astype(int)
+    some: dict[str, Any] = {"shape": list(array.shape)}
+    if array.dtype.kind in "biuf":
+        finite = entries[np.isfinite(entries)].astype(float)
+        some |= {"finite": finite.size, "sum": math.fsum(finite), "squares": math.fsum(finite**2)}
+    return {**some, "at": plain(entries[places])}
+
+
+def _entry(value: Any) -> Any:
+    """Return one entry as JSON has it."""
+    if isinstance(value, np.generic) and value.dtype.kind in "biuf":
+        value = value.item()
+    if value is None or isinstance(value, (bool, int)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    return str(value)
+
+
+def compute(cases: Sequence[str] = ()) -> dict[str, Any]:
+    """Return all results, or those of some cases: values by key.
+
+    Notes
+    -----
+    Linear algebra has one thread, for the order of sums depends on how many there are. The clock stands still: how many
+    rows a slow model gets in a call depends on its speed, and so does the number of calls.
+    """
+    from threadpoolctl import threadpool_limits
+
+    from tools.snapshot_cases import CASES
+
+    found: dict[str, Any] = {}
+    still = mock.patch("time.perf_counter", return_value=0.0)
+    with warnings.catch_warnings(), threadpool_limits(1), still:
+        warnings.simplefilter("ignore")
+        for case in cases or CASES:
+            for name, what in CASES[case]():
+                for key, value in flat(f"{case}/{name}", what):
+                    if key in found:
+                        raise ValueError(f"two values have the key {key}")
+                    found[key] = value
+    return found
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of the libraries that numbers depend on."""
+    return {name: import_module(name).__version__ for name in LIBRARIES}
+
+
+_NUMBER = re.compile(r"(?<![\w.])[-+−]?\d+(?:,\d{3})*(?:\.\d+)?(?:e[-+]?\d+)?")
+"""A number, and no digit in a name such as x1."""
+
+
+def texts() -> dict[str, list[str]]:
+    """Return the numbers that committed pages show, in order, by page and place.
+
+    Notes
+    -----
+    The place of an output is its number among the page's outputs: lines and code above it may change.
+    """
+    found: dict[str, list[str]] = {}
+    heading, seen = "", 0
+    for line in (ROOT / "experiments" / "RESULTS.md").read_text("utf-8").splitlines():
+        if line.startswith("#"):
+            heading, seen = line.lstrip("# "), seen + 1
+        numbers = found.setdefault(f"RESULTS/{seen}", [])
+        if line != heading:
+            numbers += _NUMBER.findall(line)
+    for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
+        page = path.read_text("utf-8")
+        outputs = [page[slice(*b.printed)] for b in blocks(page) if b.printed is not None]
+        for k, text in enumerate(outputs):
+            found[f"{path.relative_to(ROOT).as_posix()}/{k}"] = _NUMBER.findall(text)
+    return found
+
+
+def differences(
+    old: Mapping[str, Any], new: Mapping[str, Any], tolerance: float = 0.0
+) -> list[str]:
+    """Return a line for each key whose values differ, or that only one of both has.
+
+    Parameters
+    ----------
+    old, new : mapping of str to value
+    tolerance : float
+        Numbers a, b may differ by so much times max(1, |a|, |b|): many numbers are of order 1, and a spread of rounding
+        errors is no number to compare.
+
+    Examples
+    --------
+    >>> differences({"a": [1, 2.0], "b": "x"}, {"a": [1, 2.1], "b": "x"})
+    ['a: 2.0 is now 2.1']
+    >>> differences({"a": 2.0}, {"a": 2.0 + 1e-12}, 1e-9)
+    []
+    """
+    lines = [f"{key}: is gone" for key in old if key not in new]
+    lines += [f"{key}: is new" for key in new if key not in old]
+    for key in old:
+        if key in new:
+            lines += [f"{key}: {a} is now {b}" for a, b in _unequal(old[key], new[key], tolerance)]
+    return lines
+
+
+def _unequal(old: Any, new: Any, tolerance: float) -> Iterator[tuple[Any, Any]]:
+    """Yield pairs of values that differ, the smallest that do."""
+    if isinstance(old, Mapping) and isinstance(new, Mapping) and list(old) == list(new):
+        for name in old:
+            yield from _unequal(old[name], new[name], tolerance)
+    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        for a, b in zip(old, new, strict=True):
+            yield from _unequal(a, b, tolerance)
+    elif isinstance(old, float) and isinstance(new, float):
+        if abs(old - new) > tolerance * max(1.0, abs(old), abs(new)):
+            yield old, new
+    elif type(old) is not type(new) or old != new:
+        yield old, new
+
+
+def write(path: Path, values: Mapping[str, Any]) -> None:
+    """Write values as JSON, one key a line."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    dumped = (f"{json.dumps(k)}: {json.dumps(v, allow_nan=False)}" for k, v in values.items())
+    path.write_text("{\n" + ",\n".join(dumped) + "\n}\n", encoding="utf-8")
+
+
+def load(path: Path) -> dict[str, Any]:
+    """Return the values of a file."""
+    return json.loads(path.read_text("utf-8"))
+
+
+def main() -> int:
+    """Write, or compare."""
+    reader = argparse.ArgumentParser(prog="python -m tools.snapshot")
+    reader.add_argument("case", nargs="*")
+    reader.add_argument("--write", action="store_true")
+    reader.add_argument("--tolerance", type=float, default=0.0)
+    asked = reader.parse_args()
+    results = {"versions": versions(), **compute(asked.case)}
+    if asked.write:
+        before = load(RESULTS) if asked.case and RESULTS.is_file() else {}
+        write(RESULTS, {**before, **results})
+        write(TEXTS, texts())
+        return 0
+    known = load(RESULTS)
+    if asked.case:
+        known = {k: v for k, v in known.items() if k.split("/")[0] in {*asked.case, "versions"}}
+    lines = differences(known, results, asked.tolerance) + differences(load(TEXTS), texts())
+    print("\n".join(lines) or f"{len(known)} results, all as they were")
+    return int(bool(lines))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
