@@ -15,178 +15,40 @@ Examples
 
 from __future__ import annotations
 
+import ast
 import importlib
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 __version__ = "0.1.0"
 
-_PUBLIC = {
-    "ALE": "methods.ale",
-    "AutoUniform": "binning",
-    "BinningWarning": "errors",
-    "Chance": "results.statistics.statistics",
-    "DALE": "methods.dale",
-    "DataError": "errors",
-    "Diagnosis": "results.diagnosis",
-    "Edges": "binning",
-    "Effect": "results.effect",
-    "EffectOfModels": "results.models.several",
-    "Effects": "results.effects",
-    "EffectsOfModels": "results.models.several",
-    "Explorable": "plots.web.page",
-    "Feature": "data.schema",
-    "Greedy": "binning",
-    "Importance": "results.importance",
-    "ImportanceOfModels": "results.models.several_more",
-    "HeterogeneityTest": "results.trust.heterogeneity",
-    "ICE": "methods.pdp",
-    "LeftOutWarning": "errors",
-    "MPlot": "methods.mplot",
-    "ModelOutputError": "errors",
-    "Optimal": "binning",
-    "PDP": "methods.pdp",
-    "PFI": "methods.pfi",
-    "Quantile": "binning",
-    "RHALE": "methods.rhale",
-    "Split": "results.trust.split",
-    "Statistic": "results.statistics.statistics",
-    "Statistics": "results.statistics.statistics",
-    "Surface": "results.surfaces.surface",
-    "SurfaceOfModels": "results.models.several_more",
-    "TreeWarning": "errors",
-    "Trust": "results.trust.flags",
-    "UALE": "methods.rhale",
-    "Uniform": "binning",
-    "UnsupportedError": "errors",
-    "chance": "analysis.chance",
-    "compare": "plots.compare",
-    "datasets": "",
-    "diagnose": "analysis",
-    "ensemble": "quantity.predictive.ensembles",
-    "entropy": "quantity.uncertainty",
-    "explain": "engine",
-    "load": "results.io",
-    "logit": "quantity.outputs",
-    "loss": "quantity.loss",
-    "nll": "quantity.uncertainty",
-    "prediction": "quantity.outputs",
-    "predictive_quantile": "quantity.uncertainty",
-    "predictive_variance": "quantity.uncertainty",
-    "probability": "quantity.outputs",
-    "report": "report.build",
-}
-"""Where each public name lives. They are imported when they are first used (PEP 562)."""
 
-__all__ = [
-    "ALE",
-    "DALE",
-    "ICE",
-    "PDP",
-    "PFI",
-    "RHALE",
-    "UALE",
-    "AutoUniform",
-    "BinningWarning",
-    "Chance",
-    "DataError",
-    "Diagnosis",
-    "Edges",
-    "Effect",
-    "EffectOfModels",
-    "Effects",
-    "EffectsOfModels",
-    "Explorable",
-    "Feature",
-    "Greedy",
-    "HeterogeneityTest",
-    "Importance",
-    "ImportanceOfModels",
-    "LeftOutWarning",
-    "MPlot",
-    "ModelOutputError",
-    "Optimal",
-    "Quantile",
-    "Split",
-    "Statistic",
-    "Statistics",
-    "Surface",
-    "SurfaceOfModels",
-    "Trust",
-    "Uniform",
-    "UnsupportedError",
-    "__version__",
-    "chance",
-    "compare",
-    "datasets",
-    "diagnose",
-    "ensemble",
-    "entropy",
-    "explain",
-    "load",
-    "logit",
-    "loss",
-    "nll",
-    "prediction",
-    "predictive_quantile",
-    "predictive_variance",
-    "probability",
-    "report",
-]
+def _public() -> dict[str, str]:
+    """Return the module of each public name, as the stub beside this file lists them."""
+    stub = ast.parse(Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
+    return {
+        name.name: str(line.module)
+        for line in stub.body
+        if isinstance(line, ast.ImportFrom)
+        for name in line.names
+    }
 
-if TYPE_CHECKING:
-    from skedasis import datasets
-    from skedasis.analysis import chance, diagnose
-    from skedasis.binning import AutoUniform, Edges, Greedy, Optimal, Quantile, Uniform
-    from skedasis.data.schema import Feature
-    from skedasis.engine import explain
-    from skedasis.errors import (
-        BinningWarning,
-        DataError,
-        LeftOutWarning,
-        ModelOutputError,
-        UnsupportedError,
+
+_MODULES = _public()
+__all__ = ["__version__", *_MODULES]  # pyright: ignore[reportUnsupportedDunderAll]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used (PEP 562), so that `import skedasis` stays light."""
+    if name not in _MODULES:
+        raise AttributeError(f"module 'skedasis' has no attribute {name!r}")
+    value = (
+        importlib.import_module(f"skedasis.{name}")
+        if _MODULES[name] == "skedasis"
+        else getattr(importlib.import_module(_MODULES[name]), name)
     )
-    from skedasis.methods.ale import ALE
-    from skedasis.methods.dale import DALE
-    from skedasis.methods.mplot import MPlot
-    from skedasis.methods.pdp import ICE, PDP
-    from skedasis.methods.pfi import PFI
-    from skedasis.methods.rhale import RHALE, UALE
-    from skedasis.plots.compare import compare
-    from skedasis.plots.web.page import Explorable
-    from skedasis.quantity.loss import loss
-    from skedasis.quantity.outputs import logit, prediction, probability
-    from skedasis.quantity.predictive.ensembles import ensemble
-    from skedasis.quantity.uncertainty import (
-        entropy,
-        nll,
-        predictive_quantile,
-        predictive_variance,
-    )
-    from skedasis.report.build import report
-    from skedasis.results.diagnosis import Diagnosis
-    from skedasis.results.effect import Effect
-    from skedasis.results.effects import Effects
-    from skedasis.results.importance import Importance
-    from skedasis.results.io import load
-    from skedasis.results.models.several import EffectOfModels, EffectsOfModels
-    from skedasis.results.models.several_more import ImportanceOfModels, SurfaceOfModels
-    from skedasis.results.statistics.statistics import Chance, Statistic, Statistics
-    from skedasis.results.surfaces.surface import Surface
-    from skedasis.results.trust.flags import Trust
-    from skedasis.results.trust.heterogeneity import HeterogeneityTest
-    from skedasis.results.trust.split import Split
-
-
-if not TYPE_CHECKING:  # a type checker would take every name for one of ours
-
-    def __getattr__(name: str) -> Any:
-        if name not in _PUBLIC:
-            raise AttributeError(f"module 'skedasis' has no attribute {name!r}")
-        module = importlib.import_module(f"skedasis.{_PUBLIC[name] or name}")
-        value = getattr(module, name) if _PUBLIC[name] else module
-        globals()[name] = value
-        return value
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import skedasis as sd
-from skedasis.quantity.trees import forest, steps, walked, walks
-from skedasis.quantity.trees import shape as shapes
+from skedasis.quantity.trees import forest, jit, steps, walked, walks
 from skedasis.quantity.trees.ensemble import Ensemble
 from skedasis.quantity.trees.load import load
 from skedasis.quantity.trees.marked import Marked, marked
@@ -339,7 +338,7 @@ def _numbers(result: Any) -> list[Any]:
 @pytest.mark.parametrize("seed", range(2))
 def test_kernels_are_plain_python(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Uncompiled they say the same, also where few rows walk at a time and there is hardly any room."""
-    for module in (walked, shapes.jit):
+    for module in (walked, jit):
         monkeypatch.setattr(module, "compiled", lambda kernel: kernel)
     for module in (steps, walks):
         monkeypatch.setattr(module, "SIDE", 2 + seed)
@@ -354,7 +353,7 @@ def test_kernels_are_plain_python(seed: int, monkeypatch: pytest.MonkeyPatch) ->
 def test_the_order_of_visits_without_a_compiler(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     ensemble = drawn(seed, trees=8)
     compiled = shape_of(ensemble)
-    monkeypatch.setattr(shapes.jit, "has_numba", lambda: False)
+    monkeypatch.setattr(jit, "has_numba", lambda: False)
     plain = shape_of(ensemble)
     for name in ("parent", "depth", "size", "is_left", "column", "test", "value"):
         np.testing.assert_array_equal(getattr(plain, name), getattr(compiled, name), err_msg=name)

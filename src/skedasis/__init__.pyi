@@ -1,0 +1,61 @@
+"""The public names, each imported from the module that defines it.
+
+This stub is the one list of them. Type checkers read it as it is; `__init__.py` reads it to import a name when it is
+first used, and for `__all__`.
+"""
+
+from skedasis import datasets as datasets
+from skedasis.analysis.chance import chance as chance
+from skedasis.analysis.diagnose import diagnose as diagnose
+from skedasis.binning import AutoUniform as AutoUniform
+from skedasis.binning import Edges as Edges
+from skedasis.binning import Greedy as Greedy
+from skedasis.binning import Optimal as Optimal
+from skedasis.binning import Quantile as Quantile
+from skedasis.binning import Uniform as Uniform
+from skedasis.data.schema import Feature as Feature
+from skedasis.engine.verb import explain as explain
+from skedasis.errors import BinningWarning as BinningWarning
+from skedasis.errors import DataError as DataError
+from skedasis.errors import LeftOutWarning as LeftOutWarning
+from skedasis.errors import ModelOutputError as ModelOutputError
+from skedasis.errors import TreeWarning as TreeWarning
+from skedasis.errors import UnsupportedError as UnsupportedError
+from skedasis.methods.ale import ALE as ALE
+from skedasis.methods.dale import DALE as DALE
+from skedasis.methods.mplot import MPlot as MPlot
+from skedasis.methods.pdp import ICE as ICE
+from skedasis.methods.pdp import PDP as PDP
+from skedasis.methods.pfi import PFI as PFI
+from skedasis.methods.rhale import RHALE as RHALE
+from skedasis.methods.rhale import UALE as UALE
+from skedasis.plots.compare import compare as compare
+from skedasis.plots.web.page import Explorable as Explorable
+from skedasis.quantity.loss import loss as loss
+from skedasis.quantity.outputs import logit as logit
+from skedasis.quantity.outputs import prediction as prediction
+from skedasis.quantity.outputs import probability as probability
+from skedasis.quantity.predictive.ensembles import ensemble as ensemble
+from skedasis.quantity.uncertainty import entropy as entropy
+from skedasis.quantity.uncertainty import nll as nll
+from skedasis.quantity.uncertainty import predictive_quantile as predictive_quantile
+from skedasis.quantity.uncertainty import predictive_variance as predictive_variance
+from skedasis.report.build import report as report
+from skedasis.results.diagnosis import Diagnosis as Diagnosis
+from skedasis.results.effect import Effect as Effect
+from skedasis.results.effects import Effects as Effects
+from skedasis.results.importance import Importance as Importance
+from skedasis.results.io import load as load
+from skedasis.results.models.several import EffectOfModels as EffectOfModels
+from skedasis.results.models.several import EffectsOfModels as EffectsOfModels
+from skedasis.results.models.several_more import ImportanceOfModels as ImportanceOfModels
+from skedasis.results.models.several_more import SurfaceOfModels as SurfaceOfModels
+from skedasis.results.statistics.statistics import Chance as Chance
+from skedasis.results.statistics.statistics import Statistic as Statistic
+from skedasis.results.statistics.statistics import Statistics as Statistics
+from skedasis.results.surfaces.surface import Surface as Surface
+from skedasis.results.trust.flags import Trust as Trust
+from skedasis.results.trust.heterogeneity import HeterogeneityTest as HeterogeneityTest
+from skedasis.results.trust.split import Split as Split
+
+__version__: str
