@@ -6,7 +6,6 @@ import itertools
 import re
 from dataclasses import replace
 
-import contourpy
 import numpy as np
 import pandas as pd
 import pytest
@@ -76,18 +75,55 @@ def within(around, x, y):
     return crossed % 2 == 1
 
 
+def crossed(x, y, value, level):
+    """Return where a surface crosses a level on sides of cells with a value, of how many each, and which these are."""
+    whole = np.isfinite(value[:-1, :-1] + value[:-1, 1:] + value[1:, :-1] + value[1:, 1:])
+    around = np.pad(whole, 1).astype(int)
+    found = {}
+    for i, j in np.ndindex(value.shape):
+        for k, m in ((i, j + 1), (i + 1, j)):
+            if k == len(y) or m == len(x):
+                continue
+            low, high = value[i, j], value[k, m]
+            beside = around[i + 1, j + 1] + (around[i, j + 1] if k == i else around[i + 1, j])
+            if beside and min(low, high) < level < max(low, high):
+                share = (level - low) / (high - low)
+                found[x[j] + share * (x[m] - x[j]), y[i] + share * (y[k] - y[i])] = beside
+    return np.array(list(found)), np.array(list(found.values())), whole
+
+
 class TestIsolines:
-    @pytest.mark.parametrize("level", [-0.5, 0.0, 0.3])
-    def test_the_same_points_as_another_library_finds(self, level):
-        x, y = np.linspace(0, 1, 60), np.linspace(-1, 1, 50)
+    @pytest.mark.parametrize("down", [1, -1])
+    @pytest.mark.parametrize("level", [-0.3, 0.0, 0.3])
+    def test_lines_are_all_places_that_interpolate_to_the_level(self, level, down):
+        x, y = np.linspace(0, 1, 60) ** 2, np.linspace(-1, 1, 50)[::down]
         value = np.sin(9 * x)[None] * np.cos(5 * y)[:, None] + 0.05 * RNG.normal(size=(50, 60))
         value[20:30, 10:20] = np.nan
-        ours = isolines(x, y, value, level)
-        known = np.ma.masked_invalid(value)
-        theirs = contourpy.contour_generator(x, y, known, corner_mask=False).lines(level)
-        far = cdist(np.concatenate(ours), np.concatenate(theirs))
+        value[40, 5], value[45, 50] = np.nan, np.inf
+        at, beside, whole = crossed(x, y, value, level)
+        lines = isolines(x, y, value, level)
+        closed = [np.array_equal(line[0], line[-1]) for line in lines]
+        assert 0 < sum(closed) < len(lines)
+        own = [line[1:] if c else line for line, c in zip(lines, closed, strict=True)]
+        far = cdist(np.concatenate(own), at)
+        assert far.shape[0] == far.shape[1], "each place is met once"
         assert max(far.min(axis=0).max(), far.min(axis=1).max()) < 1e-12
-        assert len(ours) == len(theirs)
+        # Open lines end where cells with a value do, and no line ends elsewhere.
+        ends = [line[k] for line, c in zip(lines, closed, strict=True) if not c for k in (0, -1)]
+        assert np.all(beside[cdist(ends, at).argmin(axis=1)] == 1)
+        assert len(ends) == np.sum(beside == 1)
+        # Between two points a line stays within one cell, which has a value.
+        middles = np.concatenate([(line[1:] + line[:-1]) / 2 for line in lines])
+        j = np.searchsorted(x, middles[:, 0]) - 1
+        i = np.searchsorted(down * y, down * middles[:, 1]) - 1
+        assert np.all(whole[i, j])
+
+    @pytest.mark.parametrize(("high", "around"), [(1.5, "low"), (0.8, "high")])
+    def test_the_mean_of_a_cell_says_which_corners_are_cut_off(self, high, around):
+        x = np.array([0.0, 1.0])
+        lines = isolines(x, x, np.array([[high, 0.0], [0.0, high]]), 0.5)
+        corners = {tuple(np.round(line.mean(axis=0)).tolist()) for line in lines}
+        assert corners == ({(1, 0), (0, 1)} if around == "low" else {(0, 0), (1, 1)})
 
     def test_nothing_where_there_is_no_line(self):
         x = np.arange(3.0)

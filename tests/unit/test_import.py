@@ -12,8 +12,8 @@ import pytest
 import skedasis as sd
 
 OPTIONAL = (
-    "dask", "jax", "jinja2", "matplotlib", "narwhals", "pandas", "polars", "pyarrow", "rich", "scipy", "sklearn",
-    "torch", "typer",
+    "contourpy", "dask", "jax", "jinja2", "matplotlib", "narwhals", "pandas", "polars", "pyarrow", "rich", "scipy",
+    "sklearn", "torch", "typer",
 )  # fmt: skip
 
 
