@@ -23,7 +23,6 @@ from skedasis.data.times import TimeAxis
 from skedasis.errors import DataError, explained
 from skedasis.heterogeneity_score import HeterogeneityScore
 from skedasis.moments import Moments
-from skedasis.results import format1
 from skedasis.results.diagnosis import Diagnosis, Verdict
 from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
@@ -38,7 +37,9 @@ from skedasis.results.surfaces.side import Side
 from skedasis.results.surfaces.surface import CellStats, PairRows, Surface
 
 FORMAT = 3
-"""Written. Formats 1 (numeric features alone) and 2 (with fields that no longer exist) are read too."""
+"""Written."""
+_READ = (2, FORMAT)
+"""Format 2 has fields that no longer exist, which are left out."""
 
 _HEADER = "header"
 _RESULTS = (
@@ -129,7 +130,7 @@ def load(path: str | Path) -> Any:
     Raises
     ------
     DataError
-        For a file that is none of these, or of a later version.
+        For a file that is none of these, or of a format that is not read.
 
     Examples
     --------
@@ -148,17 +149,20 @@ def load(path: str | Path) -> Any:
         with Path(path).open("rb") as stream, np.load(stream, allow_pickle=False) as file:
             header = json.loads(str(file[_HEADER]))
             version = int(header["skedasis"])
-            result = _read(header, _arrays(file)) if version <= FORMAT else None
+            result = None
+            if version in _READ:
+                older = version < FORMAT
+                result = unpacked(header["result"], _arrays(file), _KINDS, older=older)
     except (FileNotFoundError, PermissionError, IsADirectoryError):
         raise
     except MemoryError as error:
         raise _no_result(path, "whose arrays do not fit into memory") from error
     except _BROKEN as error:
         raise _no_result(path) from error
-    if version > FORMAT:
-        raise DataError(
-            explained("load", f"format {version}", f"format {FORMAT} or earlier", "Update skedasis")
-        )
+    if version not in _READ:
+        fix = "Update skedasis" if version > FORMAT else "Explain again, and save the result again"
+        expected = "format " + " or ".join(map(str, _READ))
+        raise DataError(explained("load", f"format {version}", expected, fix))
     if not _is_result(result):
         raise _no_result(path)
     return result
@@ -173,12 +177,6 @@ def _no_result(path: str | Path, why: str = "which is no saved result") -> DataE
             "Save the result again",
         )
     )
-
-
-def _read(header: Mapping[str, Any], array: Callable[[str], Any]) -> Any:
-    if header["skedasis"] == 1:
-        return format1.read(dict(header), array)
-    return unpacked(header["result"], array, _KINDS, older=header["skedasis"] < FORMAT)
 
 
 def _arrays(file: Any) -> Callable[[str], Any]:
