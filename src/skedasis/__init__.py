@@ -35,7 +35,7 @@ def _public() -> dict[str, str]:
 
 
 _MODULES = _public()
-__all__ = ["__version__", *_MODULES]  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = ["__version__", *_MODULES]  # noqa: PLE0604  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:
