@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from skedasis.errors import DataError, UnsupportedError, explained
+from skedasis.quantity.base import Quantity
 from skedasis.quantity.fitted import articled, is_classifier
 from skedasis.quantity.predicted import Part
 from skedasis.quantity.predictive.adapt import as_predictor
@@ -266,6 +267,15 @@ def _predictor(model: Any, part: Any, asked: str) -> Predictor:
                 repr(part),
                 "'total', 'aleatoric' or 'epistemic'",
                 "Use one of these",
+            )
+        )
+    if isinstance(model, Quantity):
+        raise UnsupportedError(
+            explained(
+                model.describe(),
+                "a quantity, read off a model",
+                "the model that it is read off",
+                "Pass the model itself",
             )
         )
     # A forest's own answer is one distribution, the mean of its trees': only these tell what they disagree on.

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 from skedasis.errors import UnsupportedError, explained
-from skedasis.quantity.base import Quantity
 from skedasis.quantity.fitted import articled, is_classifier, title
 from skedasis.quantity.predictive.boosted import Boosted
 from skedasis.quantity.predictive.functions import Function
@@ -67,15 +66,6 @@ def as_predictor(model: Any) -> Predictor:
     UnsupportedError
         Where it gives no uncertainty.
     """
-    if isinstance(model, Quantity):
-        raise UnsupportedError(
-            explained(
-                model.describe(),
-                "a quantity, read off a model",
-                "the model that it is read off",
-                "Pass the model itself",
-            )
-        )
     for fits, make in _TABLE:
         if fits(model):
             return make(model)
