@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,7 @@ from skedasis.quantity.trees.flat import Nodes, Reading, assemble
 from skedasis.quantity.trees.links import answer, answers
 from skedasis.quantity.trees.load import NoTrees, is_candidate, load
 from skedasis.quantity.trees.plain import as_codes, raw_scores
-from skedasis.quantity.trees.ubjson import Reader
-from skedasis.quantity.trees.xgboost import _vectors
+from skedasis.quantity.trees.xgboost import _vectors, document
 from tests.helpers import refused, table
 
 X = table(200, 3)
@@ -460,17 +460,65 @@ def test_labels_and_unknown_methods_are_refused() -> None:
         answer(regressor, np.zeros((3, 1)), "apply")
 
 
-# ---------------------------------------------------------------------------------------- UBJSON
+# -------------------------------------------------------------------------------- XGBoost's JSON
+
+# Of all float32, only the first and its negative are another number if their decimals are rounded to float64 on the
+# way. The others are the smallest, the smallest normal and the largest, negative zero, and 2**24 + 2.
+HARD = np.array([0x15AE43FD, 0x95AE43FD, 1, 0x00800000, 0x7F7FFFFF, 1 << 31, 0x4B800001], np.uint32)
 
 
-def test_ubjson_of_all_kinds() -> None:
-    text = b"{i\x01a[i\x01S" + b"U\x02hi" + b"TFZ]i\x01b[#i\x02I\x01\x00l\xff\xff\xff\xffi\x01c{}"
-    text += b"i\x01dd\x3f\x80\x00\x00i\x01e[$D#i\x01" + b"\x3f\xf8" + bytes(6) + b"}"
-    found = Reader(text).value()
-    assert found.pop("e").tolist() == [1.5]
-    assert found == {"a": [1, "hi", True, False, None], "b": [256, -1], "c": {}, "d": 1.0}
-    with pytest.raises(NoTrees, match="another form"):
-        Reader(b"H").value()
+def with_numbers(key: str, numbers: np.ndarray) -> Any:
+    """Return a booster of one tree for each number, with a split there and this number in it or in its left leaf."""
+    xgb = pytest.importorskip("xgboost")
+    options = {"max_depth": 1, "nthread": 1, "booster": "dart"}
+    grown = xgb.train(options, xgb.DMatrix(X, Y), len(numbers))
+    saved = json.loads(grown.save_raw("json"))
+    inner = saved["learner"]["gradient_booster"]
+    for t, number in enumerate(numbers.astype(float).tolist()):
+        if key == "weight_drop":
+            inner[key][t] = number
+        else:
+            place = 0 if key == "threshold" else 1
+            inner["gbtree"]["model"]["trees"][t]["split_conditions"][place] = number
+    booster = xgb.Booster()
+    booster.load_model(bytearray(json.dumps(saved).encode()))
+    return booster
+
+
+@pytest.mark.parametrize("key", ["threshold", "leaf", "weight_drop"])
+def test_every_number_of_xgboost_comes_back_in_full(key: str) -> None:
+    rng = np.random.default_rng(0)
+    bits = np.concatenate([HARD, rng.integers(0, 0x7F800000, 200).astype(np.uint32)])
+    numbers = bits.view(np.float32)
+    if key == "weight_drop":  # times leaves, which must not overflow
+        numbers = numbers[np.abs(numbers) < 1e30]
+    e = load(with_numbers(key, numbers))
+    root, left = e.roots[:-1], e.roots[:-1] + 1
+    if key == "threshold":
+        below = np.nextafter(numbers, np.float32(-np.inf))
+        assert e.threshold[root].tobytes() == below.astype(float).tobytes()
+    elif key == "leaf":
+        assert e.value[left].tobytes() == numbers.astype(float).tobytes()
+    else:
+        plain = load(with_numbers(key, np.ones(len(numbers), np.float32)))
+        expected = plain.value[left].astype(np.float32) * numbers
+        assert e.value[left].tobytes() == expected.astype(float).tobytes()
+
+
+@pytest.mark.parametrize(
+    "name", ['a "b"', "C:\\users", "a\\\\u", "\\u00", "\\n\nb\t\x01", "é", "日本", "😀", "{}:,\\"]
+)
+def test_names_of_features_and_attributes_are_in_nobodys_way(name: str) -> None:
+    xgb = pytest.importorskip("xgboost")
+    booster = xgb.train({"nthread": 1}, xgb.DMatrix(X, Y, feature_names=[name, "b", "c"]), 2)
+    booster.set_attr(note=name)
+    same(booster, X[:40], booster.inplace_predict(X[:40]), 1e-5)
+
+
+def test_what_is_no_json_is_refused() -> None:
+    for text in (b"", b'{"learner": {', rb'{"learner": "\q"}'):
+        with pytest.raises(ValueError, match=r"Expecting|Invalid"):
+            document(text)
 
 
 def test_nothing_of_the_model_is_changed() -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from skedasis.quantity.saved.checks import broken, content, library
+from skedasis.quantity.trees.xgboost import document
 
 _END = b"\nend of trees"
 _BEGUN, _ENDED = b"\nparameters:", b"\nend of parameters"
@@ -53,7 +53,7 @@ def xgboost(file: Path) -> Any:
     raw = content(file)
     if file.suffix.lower() == ".json":
         try:
-            found: Any = json.loads(raw)
+            found: Any = document(raw)
         except (ValueError, RecursionError):
             found = None
         known = isinstance(found, dict) and "learner" in found

@@ -1,14 +1,16 @@
-"""XGBoost's models, from the binary form that they are saved in: it holds every number in full."""
+"""XGBoost's models, from the JSON that they are saved in: its decimals name every number of theirs."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skedasis.quantity.trees.ensemble import Ensemble, Link
 from skedasis.quantity.trees.flat import Nodes, NoTrees, Reading, assemble
-from skedasis.quantity.trees.ubjson import Reader
 from skedasis.typing import Floats
 
 _LINKS: dict[str, Link] = {
@@ -32,6 +34,15 @@ _LINKS: dict[str, Link] = {
     "survival:cox": "exp",
 }
 _PROBABILITIES = {"binary:logistic", "multi:softmax", "multi:softprob"}
+_WHOLE_NUMBERS: dict[str, Any] = {
+    "left_children": np.int32,
+    "right_children": np.int32,
+    "split_indices": np.int32,
+    "split_type": np.uint8,
+    "default_left": np.bool_,
+}
+_ROUNDED_TWICE = 7.038531e-26
+"""float64 rounds the decimal of one float32 to the middle between it and the next. All of them were tried."""
 Part = dict[str, Any]
 
 
@@ -51,13 +62,13 @@ def load(model: Any) -> Ensemble:
     if missing is not None and not np.isnan(missing):
         raise NoTrees(f"{missing!r} counts as missing in this XGBoost model")
     booster = model.get_booster() if hasattr(model, "get_booster") else model
-    learner: Part = Reader(booster.save_raw("ubj")).value()["learner"]
+    learner: Part = document(booster.save_raw("json"), _tree)["learner"]
     inner = learner["gradient_booster"]
     if inner["name"] == "gblinear":
         raise NoTrees("XGBoost's gblinear has no trees")
     if "c" in learner["feature_types"]:
         raise NoTrees("XGBoost's own handling of categories is not followed")
-    weights = np.asarray(inner["weight_drop"], np.float32) if inner["name"] == "dart" else None
+    weights = _singles(inner["weight_drop"]) if inner["name"] == "dart" else None
     grown: Part = inner["gbtree"]["model"] if weights is not None else inner["model"]
     used = _used(grown, model, booster)
     trees = grown["trees"][:used]
@@ -78,6 +89,55 @@ def load(model: Any) -> Ensemble:
         sums_single=True,
     )
     return assemble(nodes, reading)
+
+
+def document(saved: bytes | bytearray, hook: Callable[[Part], Part] | None = None) -> Any:
+    r"""Return what XGBoost's JSON says.
+
+    Parameters
+    ----------
+    saved : bytes
+    hook : callable, optional
+        What is to stand for an object, given the object; innermost ones come first.
+
+    Raises
+    ------
+    ValueError
+        For what is no JSON.
+
+    Examples
+    --------
+    >>> document(rb'{"learner": {"feature_names": ["C:\users"]}}')
+    {'learner': {'feature_names': ['C:\\users']}}
+    """
+    # Only names and attributes, which nobody reads, are more than ASCII. Latin-1 makes a character of each byte; a
+    # single one of another alphabet would double the memory of the whole text.
+    text = saved.decode("latin-1")
+    try:
+        return json.loads(text, object_hook=hook)
+    except ValueError:
+        # XGBoost does not escape a backslash before a "u", so that a name such as "C:\users" is no JSON.
+        return json.loads(text.replace("\\u", "\\\\u"), object_hook=hook)
+
+
+def _tree(part: Part) -> Part:
+    """Return what is needed of a tree, as arrays: in a list every number takes up to 32 bytes instead of 4."""
+    if "split_conditions" not in part:
+        return part
+    tree = {key: np.asarray(part[key], kind) for key, kind in _WHOLE_NUMBERS.items()}
+    tree["split_conditions"] = _singles(part["split_conditions"])
+    if "leaf_weights" in part:
+        tree["leaf_weights"] = _singles(part["leaf_weights"])
+    return {**tree, "tree_param": part["tree_param"]}
+
+
+def _singles(numbers: list[float]) -> NDArray[np.float32]:
+    """Return the float32 whose shortest decimals were read as float64."""
+    read = np.asarray(numbers, np.float64)
+    found = read.astype(np.float32)
+    twice = np.abs(read) == _ROUNDED_TWICE
+    found[twice] = np.nextafter(found[twice], np.float32(0))
+    return found
 
 
 def _used(grown: Part, model: Any, booster: Any) -> int:
@@ -101,8 +161,8 @@ def _link(objective: str, estimator: bool, classifier: bool) -> Link:
 
 def _base(score: str, objective: str, outputs: int) -> Floats:
     """Return the intercepts as sums. Where the link has an inverse they are saved as predictions."""
-    given = np.array(score.strip("[]").split(","), np.float32).astype(float)
-    base = np.broadcast_to(given, outputs)
+    given = _singles([float(number) for number in score.strip("[]").split(",")])
+    base = np.broadcast_to(given.astype(float), outputs)
     link = _LINKS[objective]
     if link == "exp":
         return np.log(base)
