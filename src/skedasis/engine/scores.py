@@ -1,7 +1,7 @@
 """The heterogeneity scores of a job: the rows that swap their values, and the quantity before and after.
 
-The mathematics is in `skedasis.heterogeneity_score`. This module handles the data and the model: rows are chosen by
-their hashes, columns are read once, and each feature costs one model row for each row whose value changes.
+The mathematics is in `skedasis.heterogeneity_score`. This module handles the data and the model: rows are
+chosen by their hashes, columns are read once, and each feature costs one model row for each row whose value changes.
 """
 
 from __future__ import annotations

@@ -81,9 +81,9 @@ class PFI(Parameters):
     so that draws add more to the error than if rows were repeated.
 
     `std_error` and the analytic interval include that the rows are a sample: the Hájek projection of the mean over
-    pairs, from sums over blocks of rows (`skedasis.resample.pair_variance`), plus what the draws add. Below some 50
-    rows they are too narrow (0.8 to 0.9 instead of 0.95 at 10 rows). With ``conditional=True`` the error is that of
-    receivers and lenders as if all draws were their own, which is rather too large; with a `metric` it comes from the
+    pairs, from sums over blocks of rows (`skedasis.resample.pair_variance`), plus what the draws add. Below
+    some 50 rows they are too narrow (0.8 to 0.9 instead of 0.95 at 10 rows). With ``conditional=True`` the error
+    is that of independent draws of donors and recipients, which is rather too large; with a `metric` it comes from the
     jackknife over ten parts of the rows, which calls the metric twenty times as often as the values do.
 
     References

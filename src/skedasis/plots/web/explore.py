@@ -65,8 +65,8 @@ def of_effects(
     sizes = [(e.feature, e.importance, e.heterogeneity_score) for e in chosen]
     kinds = dict.fromkeys(f"{e.spec.method} of {e.about.quantity}" for e in chosen)
     named = title or ", ".join(kinds)
-    many = Many(drawn, legend, sizes, list(effects), by, columns)
-    return of_many(named, many, numbers_of(effects))
+    tiles = Many(drawn, legend, sizes, list(effects), by, columns)
+    return of_many(named, tiles, numbers_of(effects))
 
 
 @dataclass(frozen=True)
