@@ -91,7 +91,9 @@ def load(model: Any) -> Ensemble:
     return assemble(nodes, reading)
 
 
-def document(saved: bytes | bytearray, hook: Callable[[Part], Part] | None = None) -> Any:
+def document(
+    saved: bytes | bytearray, hook: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+) -> Any:
     r"""Return what XGBoost's JSON says.
 
     Parameters
