@@ -12,8 +12,8 @@ import skedasis as sd
 from benchmarks.peers import ALPHA
 from benchmarks.problem import Floats, Problem
 from skedasis.binning import Spread
-from skedasis.cells import Cells, uniform_edges
-from skedasis.moments import Moments
+from skedasis.stats.grid import Cells, uniform_edges
+from skedasis.stats.moments import Moments
 
 
 class Ours:

@@ -12,7 +12,7 @@ from effector.axis_partitioning import DynamicProgramming
 
 import skedasis as sd
 from experiments.bins.cases import Case, Floats
-from skedasis.curves import borrowed
+from skedasis.stats.ale_math import borrowed
 
 RISK = "risk"
 SCHEMES: dict[str, sd.Optimal] = {

@@ -22,7 +22,7 @@ from experiments.entropy.drawing import DARK, LIGHT, WARM, bare, curves, rug
 from experiments.entropy.measures import diagnosis, spread, written
 from experiments.entropy.models import adam_process, process
 from experiments.experiment import Claim, Experiment, Outcome, Picture, Table, alone
-from skedasis.datasets import SquareBorder
+from skedasis.datasets.uncertainty import SquareBorder
 
 GRID = np.linspace(-1.0, 1.0, 41)
 INSIDE = np.abs(GRID) <= 0.8

@@ -29,7 +29,7 @@ from experiments.entropy.measures import (
 )
 from experiments.entropy.models import calibrated_forest
 from experiments.experiment import Claim, Experiment, Outcome, Picture, Table, alone
-from skedasis.datasets import NoisyClasses
+from skedasis.datasets.uncertainty import NoisyClasses
 
 COPIES = {"no copy": None, "x10 is a copy of x1": 1, "x10 is a copy of x5": 5}
 RELEVANT, OTHERS = np.arange(4), np.arange(4, 10)

@@ -21,7 +21,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skedasis.datasets import load
+from skedasis.datasets.real import load
 
 
 def process(X: Any, y: Any) -> Any:

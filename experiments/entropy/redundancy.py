@@ -21,7 +21,7 @@ from experiments.entropy.drawing import DARK, LIGHT, MIDDLE, WARM, bare
 from experiments.entropy.measures import spread, written
 from experiments.entropy.models import process, quarters
 from experiments.experiment import Claim, Experiment, Outcome, Picture, Table, alone
-from skedasis.datasets import load
+from skedasis.datasets.real import load
 
 AGE = 7
 LABELS = [

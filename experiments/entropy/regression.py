@@ -30,7 +30,7 @@ from experiments.entropy.measures import (
 )
 from experiments.entropy.models import adam_process, process
 from experiments.experiment import Claim, Experiment, Outcome, Picture, Table, alone
-from skedasis.datasets import SharedInformation
+from skedasis.datasets.uncertainty import SharedInformation
 
 NOISE = (0.1, 0.2, 0.4)
 SHARED, LONE, UNUSED = [0, 1, 2, 3], 4, 5

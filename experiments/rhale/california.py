@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import skedasis as sd
-from skedasis.datasets import california_rhale
+from skedasis.datasets.real import california_rhale
 
 Floats = NDArray[np.float64]
 LAYERS, RATE, EPOCHS, BATCH = (256, 128, 36), 0.02, 15, 128

@@ -18,7 +18,7 @@ from experiments.experiment import Claim, Experiment, Outcome, Picture, Table, a
 from experiments.rhale import panels
 from experiments.rhale.california import NAMES, Fitted, fitted
 from experiments.rhale.settings import RISK, Floats
-from skedasis.datasets import california_rhale, load
+from skedasis.datasets.real import california_rhale, load
 
 EQ13 = sd.Optimal(20, 0.2, 30, criterion="eq13")
 TABLE_1 = (

@@ -24,7 +24,7 @@ from experiments.rhale.correlated import (
     pdp_fails,
 )
 from experiments.rhale.settings import CORRELATED, RISK
-from skedasis.datasets import Correlated
+from skedasis.datasets.simulations import Correlated
 
 CASE = CORRELATED["a"]
 CAPTION = (

@@ -19,8 +19,8 @@ from experiments.experiment import Claim, Experiment, Outcome, Picture, Table, a
 from experiments.rhale import panels
 from experiments.rhale.search import as_printed, bin_costs, by_arrays, plain, total
 from experiments.rhale.settings import Floats
-from skedasis.moments import Moments
-from skedasis.partition import Criterion, optimal_partition
+from skedasis.stats.moments import Moments
+from skedasis.stats.segmentation import Criterion, optimal_partition
 
 SIZES = {
     "plain": (10, 20, 40, 80, 120),

@@ -26,7 +26,7 @@ from experiments.rhale.sweep import (
     span,
     swept,
 )
-from skedasis.datasets import PiecewiseLinear
+from skedasis.datasets.simulations import PiecewiseLinear
 
 CAPTION = (
     "RHALE's Fig. 7: slopes in Eq. 13's bins and in bins by risk, one run; losses by the number of equal bins, "

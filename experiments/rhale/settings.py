@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import skedasis as sd
-from skedasis.datasets import SYNTHETIC, Synthetic
+from skedasis.datasets import SYNTHETIC
+from skedasis.datasets.synthetic import Synthetic
 
 Floats = NDArray[np.float64]
 RISK = sd.Optimal(criterion="risk")

@@ -20,7 +20,7 @@ import skedasis as sd
 from experiments.experiment import Claim, Experiment, Outcome, Picture, Table, alone
 from experiments.uale import drawing
 from experiments.uale.drawing import Floats
-from skedasis.datasets import PiecewiseLinear
+from skedasis.datasets.simulations import PiecewiseLinear
 
 CASE = PiecewiseLinear()
 QUANTITY = sd.prediction(CASE.f, slope=CASE.slope)

@@ -23,7 +23,7 @@ from experiments.losses import Dense
 from experiments.rhale.california import NAMES, TRAINING, UNITS, Fitted, fitted
 from experiments.uale import drawing, fixed
 from experiments.uale.drawing import Floats, bins_of
-from skedasis.datasets import california_rhale
+from skedasis.datasets.real import california_rhale
 
 FEATURES = (1, 5, 7)
 SCHEMES = fixed.schemes(40)

@@ -20,7 +20,7 @@ import skedasis as sd
 from experiments.experiment import Claim
 from experiments.uale import drawing
 from experiments.uale.drawing import Floats
-from skedasis.datasets import Correlated
+from skedasis.datasets.simulations import Correlated
 
 ROWS = 500
 SETTINGS = (

@@ -14,7 +14,7 @@ import numpy as np
 import skedasis as sd
 from experiments.experiment import Claim, Experiment, Outcome, Picture, alone
 from experiments.uale import fixed, truths
-from skedasis.datasets import NonLinear
+from skedasis.datasets.simulations import NonLinear
 
 CASE = NonLinear()
 QUANTITY = sd.prediction(CASE.f, slope=CASE.slope)

@@ -10,7 +10,7 @@ import numpy as np
 from experiments.uale import correlated as shared
 from experiments.uale import drawing
 from experiments.uale.drawing import Floats
-from skedasis.datasets import Correlated
+from skedasis.datasets.simulations import Correlated
 
 
 def beside(draws: Sequence[shared.Draw], case: Correlated, features: Sequence[int]) -> Any:

@@ -19,7 +19,7 @@ import skedasis as sd
 from experiments.experiment import Claim, Experiment, Outcome, Picture, alone
 from experiments.uale import fixed, truths
 from experiments.uale.drawing import Floats
-from skedasis.datasets import PiecewiseLinear
+from skedasis.datasets.simulations import PiecewiseLinear
 
 CASE = PiecewiseLinear()
 QUANTITY = sd.prediction(CASE.f, slope=CASE.slope)

@@ -11,7 +11,7 @@ import skedasis as sd
 from experiments.experiment import Claim
 from experiments.losses import Dense
 from experiments.uale.drawing import Floats
-from skedasis.datasets import Synthetic
+from skedasis.datasets.synthetic import Synthetic
 
 SEED = 20_000
 

@@ -9,7 +9,7 @@ import pytest
 
 import skedasis as sd
 from experiments.losses import Dense, Losses, along, table
-from skedasis.datasets import NonLinear
+from skedasis.datasets.simulations import NonLinear
 
 EXAMPLE = NonLinear()
 Q = sd.prediction(EXAMPLE.f, slope=EXAMPLE.slope)

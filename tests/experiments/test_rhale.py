@@ -10,7 +10,7 @@ import pytest
 from experiments.rhale.running_example_pdp import true_deviation
 from experiments.rhale.search import bin_costs, by_arrays, plain, total
 from experiments.rhale.theorem import partitions, parts
-from skedasis.datasets import RunningExample
+from skedasis.datasets.synthetic import RunningExample
 
 
 def test_the_table_finds_the_best_of_all_partitions():

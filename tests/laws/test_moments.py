@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from skedasis.moments import Moments
+from skedasis.stats.moments import Moments
 from tests.laws.strategies import law
 
 EPS = np.finfo(float).eps

@@ -10,7 +10,8 @@ import pytest
 
 import skedasis as sd
 from skedasis.plots.levels import fitted
-from skedasis.plots.panels import View, picture
+from skedasis.plots.panels import picture
+from skedasis.plots.view import View
 from tests.plots.drawing import apart, drawn, fits
 
 pd = pytest.importorskip("pandas")

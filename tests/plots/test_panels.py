@@ -9,8 +9,9 @@ import pytest
 
 import skedasis as sd
 from skedasis.plots import density
-from skedasis.plots.panels import View, on_shared_scales, picture, slopes
+from skedasis.plots.panels import on_shared_scales, picture, slopes
 from skedasis.plots.scale import Scale, flowed, shortened
+from skedasis.plots.view import View
 
 
 def model(X):

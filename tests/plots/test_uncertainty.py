@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import skedasis as sd
-from skedasis.plots.panels import View, picture
-from skedasis.plots.style import PATTERNS, RISES
+from skedasis.plots.palette import PATTERNS, RISES
+from skedasis.plots.panels import picture
+from skedasis.plots.view import View
 from tests.helpers import refused
 from tests.plots.drawing import drawn, fits
 

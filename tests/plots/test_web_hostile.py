@@ -12,7 +12,7 @@ import pytest
 
 import skedasis as sd
 from skedasis.plots.view import View
-from skedasis.plots.web import bars, figure, heat
+from skedasis.plots.web import bars, figure, heat, many
 from skedasis.plots.web.before import before
 from skedasis.plots.web.over import compare
 
@@ -92,7 +92,7 @@ class TestNames:
         checked(figure.effect(sd.explain(q, X, 0, method=sd.PDP()), View(color=X["c"]), ident="g"))
         checked(compare({name: whole, f"{name}2": whole}, ident="c"))
         both = sd.explain(q, X, ["b", X.columns[0]], method=sd.ALE(bins=3))
-        checked(figure.effects(both, ident="m"))
+        checked(many.effects(both, ident="m"))
 
     def test_of_surfaces_and_importances(self, name):
         X = frame(name)

@@ -16,7 +16,7 @@ import skedasis as sd
 from skedasis.plots.numbers import beside, number, places
 from skedasis.plots.panels import picture
 from skedasis.plots.view import View
-from skedasis.plots.web import figure
+from skedasis.plots.web import figure, many, over
 from tests.plots.reading import SPACE, Sheet, marks, parts
 
 
@@ -109,7 +109,7 @@ def test_every_name_is_text(name, method):
     e = sd.explain(q, frame, name, method=method)
     sheet = drawn(e, ident="n")
     sound(sheet, "n")
-    both = Sheet(figure.compare([e, e], ident="n"))
+    both = Sheet(over.compare([e, e], ident="n"))
     sound(both, "n")
     if name.startswith("<script>"):
         assert any(name in w for w in sheet.words)
@@ -576,7 +576,7 @@ def test_hostile_features(what, method, n):
         assert found[0, 0] == pytest.approx(float(e.x[known][0]), abs=2 * main.fine[0])
     if what == "Unix time" and n > 2:
         assert "x0 \N{MINUS SIGN} 1699900000 [×10³]" in sheet.words
-    sound(Sheet(figure.compare([e], ident="c")), "c")
+    sound(Sheet(over.compare([e], ident="c")), "c")
 
 
 @pytest.mark.parametrize("value", [0.0, 3.0, 1e12])
@@ -594,7 +594,7 @@ def test_constant_models(value):
 def test_compare_reads_all_methods_off_at_the_same_place():
     X = data(400)
     found = [explained(m, X) for m in (sd.PDP(), sd.ALE(), sd.MPlot())]
-    sheet = Sheet(figure.compare(found, ident="c"))
+    sheet = Sheet(over.compare(found, ident="c"))
     sound(sheet, "c")
     assert sheet.legend[:3] == ["PDP", "ALE", "MPlot"]
     (panel,) = sheet.panels
@@ -619,7 +619,7 @@ def test_compare_reads_all_methods_off_at_the_same_place():
 
 def test_compare_of_levels():
     found = [lettered(m) for m in (sd.ALE(), sd.PDP(), sd.MPlot())]
-    sheet = Sheet(figure.compare(found, ident="c"))
+    sheet = Sheet(over.compare(found, ident="c"))
     sound(sheet, "c")
     assert [t[0] for t in sheet.tips] == list(found[0].levels.labels)
     assert all(
@@ -629,7 +629,7 @@ def test_compare_of_levels():
 
 def test_compare_refuses_as_the_other_figure_does():
     with pytest.raises(sd.DataError, match="compare"):
-        figure.compare([], ident="c")
+        over.compare([], ident="c")
 
 
 def several(method):
@@ -641,7 +641,7 @@ def several(method):
 @pytest.mark.parametrize("method", [sd.ALE(bins=6), sd.PDP()], ids=lambda m: m.name)
 def test_many_share_their_scales_and_stand_level(method):
     found = several(method)
-    sheet = Sheet(figure.effects(found, ident="m", columns=4))
+    sheet = Sheet(many.effects(found, ident="m", columns=4))
     sound(sheet, "m")
     deep = 2 if method.name == "ALE" else 1
     mains = sheet.panels[::deep]
@@ -663,7 +663,7 @@ def test_many_share_their_scales_and_stand_level(method):
 
 def test_small_ones_are_the_same_on_sheets_of_their_own():
     found = several(sd.ALE(bins=6))
-    made, legend = figure.small(found, ident="s", by="heterogeneity_score", top=3)
+    made, legend = many.small(found, ident="s", by="heterogeneity_score", top=3)
     sheets = [Sheet(d) for d in made]
     for i, sheet in enumerate(sheets):
         sound(sheet, f"s-{i}")
@@ -674,9 +674,9 @@ def test_small_ones_are_the_same_on_sheets_of_their_own():
     assert len({tuple(s.panels[0].up) for s in sheets}) == 1
     assert "average effect" in Sheet(legend).legend
     with pytest.raises(sd.DataError, match="'importance' or 'heterogeneity_score'"):
-        figure.small(found, ident="s", by="name")
+        many.small(found, ident="s", by="name")
     with pytest.raises(sd.DataError, match="no effect"):
-        figure.effects({}, ident="s")
+        many.effects({}, ident="s")
 
 
 # -------------------------------------------------------------------------------------------- size
@@ -692,7 +692,7 @@ def test_a_feature_takes_little_room():
     rhale, pdp, mplot = (sd.explain(q, X, 0, method=m) for m in (sd.RHALE(), sd.PDP(), sd.MPlot()))
     made = [
         figure.effect(rhale, ident="a"),
-        figure.compare([rhale, pdp, mplot], ident="b"),
+        over.compare([rhale, pdp, mplot], ident="b"),
         figure.effect(pdp, View(curves=100), ident="c"),
     ]
     assert sum(len(d.svg.encode()) for d in made) < 100_000
@@ -714,7 +714,7 @@ def test_a_constant_is_drawn_as_zero_by_both_figures():
     assert all(not b.lower.any() and not b.upper.any() for b in shown.bands)
     low, high = pdp.plot().axes[0].get_ylim()
     assert high - low > 0.1
-    for drawing in (drawn(pdp), Sheet(figure.compare([pdp, ale], ident="c"))):
+    for drawing in (drawn(pdp), Sheet(over.compare([pdp, ale], ident="c"))):
         (panel,) = drawing.panels
         assert panel.up[3] - panel.up[2] > 0.1
         assert "10⁻" not in " ".join(drawing.words)
@@ -735,10 +735,10 @@ def test_compare_is_headed_by_what_it_compares():
     found = [
         sd.explain(lambda X: X[:, 0], X, 0, method=m) for m in (sd.PDP(), sd.ALE(), sd.MPlot())
     ]
-    sheet = Sheet(figure.compare(found, ident="c"))
+    sheet = Sheet(over.compare(found, ident="c"))
     (title,) = [t.text for g in sheet.of("title") for t in g]
     assert title == "PDP, ALE and MPlot"
-    one = Sheet(figure.compare({"a model": found[1]}, ident="c"))
+    one = Sheet(over.compare({"a model": found[1]}, ident="c"))
     assert [t.text for g in one.of("title") for t in g] == ["a model"]
 
 
@@ -747,7 +747,7 @@ def test_marks_that_look_alike_have_one_entry():
     found = sd.explain(
         lambda d: d["x"].to_numpy() * (d["c"] == "b").to_numpy(), frame, method=sd.ALE(bins=4)
     )
-    _, legend = figure.small(found, ident="s")
+    _, legend = many.small(found, ident="s")
     sheet = Sheet(legend)
     assert {"mean slope or mean step", "± std of slopes or ± std of steps"} <= set(sheet.legend)
     (group,) = sheet.of("legend")
@@ -846,7 +846,7 @@ def test_a_bin_is_touched_over_its_whole_width(method):
 def test_compare_draws_the_interval_of_each():
     X = data(250)
     found = [explained(m, X) for m in (sd.PDP(grid=9), sd.ALE(bins=6))]
-    sheet = Sheet(figure.compare(found, ident="c", center=None))
+    sheet = Sheet(over.compare(found, ident="c", center=None))
     (panel,) = sheet.panels
     for place, e in enumerate(found):
         corners = np.concatenate(panel.parts(sheet.one(f"sure m{place}", panel.element)))
@@ -860,4 +860,4 @@ def test_compare_draws_the_interval_of_each():
         wanted = np.column_stack([lower, upper])
         np.testing.assert_allclose(drawn_ends, wanted, atol=2 * panel.fine[1])
     four = [explained(m, X) for m in (sd.PDP(), sd.ALE(), sd.MPlot(), sd.RHALE())]
-    assert not Sheet(figure.compare(four, ident="c")).of("sure")
+    assert not Sheet(over.compare(four, ident="c")).of("sure")

@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import skedasis as sd
-from skedasis.datasets import load
+from skedasis.datasets.real import load
 from skedasis.errors import DataError
 
 

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import skedasis as sd
-from skedasis.datasets import UNCERTAIN, NoisyClasses, SharedInformation, SquareBorder
+from skedasis.datasets import UNCERTAIN
+from skedasis.datasets.uncertainty import NoisyClasses, SharedInformation, SquareBorder
 from tests.reference.entropy_paper import (
     Both,
     calibrated_forest,

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import skedasis as sd
-from skedasis.cells import Cells
-from skedasis.data import buckets
 from skedasis.data.schema import Feature
 from skedasis.data.summary import Column
+from skedasis.stats import grid
+from skedasis.stats.grid import Cells
 from tests.laws.strategies import cases, law, near
 from tests.reference.formulas import Accumulated, cell_of, inverse_ecdf, spread_of, weighted_mean
 
@@ -472,7 +472,7 @@ def test_order_statistics_are_those_of_sorting(make, n):
     rng = np.random.default_rng(n)
     x = make(rng, n)
     for ranks in (np.arange(0, n, 7), np.array([0, 0, n // 2, n // 2, n - 1]), np.array([n - 1])):
-        got = buckets.order_statistics(x, float(x.min()), float(x.max()), ranks)
+        got = grid.order_statistics(x, float(x.min()), float(x.max()), ranks)
         np.testing.assert_array_equal(got, np.sort(x)[ranks])
 
 
@@ -490,8 +490,8 @@ def test_cells_are_those_of_a_search(make, n, closed):
     for some in (picked, picked[1:-1], spaced, spaced[:1], np.array([])):
         inner = np.unique(some[np.isfinite(some)])
         want = np.searchsorted(inner, x, side=side)
-        np.testing.assert_array_equal(buckets.locate(inner, x, low, high, closed), want)
+        np.testing.assert_array_equal(grid.locate(inner, x, low, high, closed), want)
     if len(picked) > 1:  # and values beyond the edges, where both ends are edges themselves
         ends = float(picked[0]), float(picked[-1])
         want = np.searchsorted(picked, x, side=side)
-        np.testing.assert_array_equal(buckets.locate(picked, x, *ends, closed), want)
+        np.testing.assert_array_equal(grid.locate(picked, x, *ends, closed), want)

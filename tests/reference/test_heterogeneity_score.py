@@ -28,7 +28,7 @@ import pandas as pd
 import pytest
 
 import skedasis as sd
-from skedasis.heterogeneity_score import (
+from skedasis.stats.heterogeneity_score import (
     HeterogeneityScore,
     mid_ranks,
     paired,

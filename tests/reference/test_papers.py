@@ -13,7 +13,9 @@ import numpy as np
 import pytest
 
 import skedasis as sd
-from skedasis.datasets import SYNTHETIC, Correlated, RunningExample
+from skedasis.datasets import SYNTHETIC
+from skedasis.datasets.simulations import Correlated
+from skedasis.datasets.synthetic import RunningExample
 from tests.reference import rhale_reference as reference
 from tests.reference.papers import (
     SEEDS,

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import skedasis as sd
-from skedasis.datasets import SYNTHETIC, PiecewiseLinear
+from skedasis.datasets import SYNTHETIC
+from skedasis.datasets.simulations import PiecewiseLinear
 from tests.reference.papers import SEEDS, effects, from_the_left
 
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import strategies as st
 
 import skedasis as sd
-from skedasis.cells import Cells
-from skedasis.moments import Moments
 from skedasis.results.accumulated import accumulate
 from skedasis.results.pieces import AXIS, LOCAL
+from skedasis.stats.grid import Cells
+from skedasis.stats.moments import Moments
 from tests.laws.strategies import law
 from tests.reference.riskily import Rows, slopes_as_given
 

@@ -10,6 +10,7 @@ import pytest
 
 import skedasis as sd
 from skedasis import datasets
+from skedasis.datasets import real
 from skedasis.errors import DataError
 
 pytest.importorskip("sklearn")
@@ -422,7 +423,7 @@ def test_slopes_of_one_of_several_models_are_replaced_for_all():
 @cache
 def bicycles():
     try:
-        return datasets.load("bike_sharing_hour", download=False)
+        return real.load("bike_sharing_hour", download=False)
     except DataError as error:
         pytest.skip(f"{error}")
 

@@ -9,11 +9,11 @@ import pandas as pd
 import pytest
 
 import skedasis as sd
-from skedasis.cells import Cells
 from skedasis.results.parts import LevelStats
 from skedasis.results.surfaces.errors import Errors, Slopes
 from skedasis.results.surfaces.pairs import second_order
 from skedasis.results.surfaces.side import Side
+from skedasis.stats.grid import Cells
 
 ORDERS = {"c": list("uvw"), "d": list("pqr")}
 

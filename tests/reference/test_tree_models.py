@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from skedasis.quantity.trees.ensemble import Ensemble
+from skedasis.quantity.trees.links import answer
 from skedasis.quantity.trees.load import load
-from skedasis.quantity.trees.plain import answer, as_codes, raw_scores
+from skedasis.quantity.trees.plain import as_codes, raw_scores
 
 N, D = 300, 5
 HUGE = {"sklearn": 1e30, "xgboost": 1e30, "catboost": 1e30, "lightgbm": 1e300}

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import skedasis as sd
-from skedasis.cells import Cells
+from skedasis.stats.grid import Cells
 from tests.helpers import refused
 from tests.reference.growing import WEIGHTS, grown, plain, rows, same, tolerance
 

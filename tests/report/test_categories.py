@@ -7,7 +7,7 @@ import pytest
 import skedasis as sd
 from skedasis.report import levels, origins, words
 from skedasis.report.pictures import of_pdp, of_rhale
-from skedasis.report.story import gather
+from skedasis.report.story.gathering import gather
 from tests.report.test_report import Page
 
 LONG = "a level whose name has eighty letters and goes on until there is no more room.."

@@ -11,7 +11,7 @@ import pytest
 import skedasis as sd
 from skedasis.report import words
 from skedasis.report.numbers import ends, listed, named
-from skedasis.report.story import gather
+from skedasis.report.story.gathering import gather
 
 QUICK = {"pairs": 0, "uncertainty": False, "progress": False}
 

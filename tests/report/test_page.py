@@ -9,12 +9,11 @@ import pandas as pd
 import pytest
 
 import skedasis as sd
-from skedasis.report import features as feature_sections
-from skedasis.report import sections, words
+from skedasis.report import features, sections, words
 from skedasis.report.build import write
 from skedasis.report.features import FIRST, anchored
 from skedasis.report.numbers import ends
-from skedasis.report.story import gather
+from skedasis.report.story.gathering import gather
 from tests.report.test_report import Page
 
 D = 12
@@ -186,7 +185,7 @@ def test_heterogeneity_scores_of_all_kinds_have_one_scale():
         score = told.rhale[line["name"]].heterogeneity_score
         length = sections.LENGTH * score / top
         assert line["heterogeneity_score"]["share"] == pytest.approx(length, abs=0.06)
-    ranks = {f["name"]: f["ranks"] for f in feature_sections.features(steps, progress=False)}
+    ranks = {f["name"]: f["ranks"] for f in features.features(steps, progress=False)}
     order = sorted(ranks, key=lambda f: ranks[f]["heterogeneity_score"])
     assert order == [r.feature for r in told.rhale.ranking("heterogeneity_score")]
     assert ranks["t"]["column"] == 2

@@ -7,7 +7,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 import skedasis as sd
 from skedasis.report import pictures
 from skedasis.report.pictures import of_rhale
-from skedasis.report.story import gather
+from skedasis.report.story.gathering import gather
 
 
 def test_the_ale_that_is_drawn_over_rhale_is_in_a_legend(monkeypatch):

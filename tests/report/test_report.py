@@ -17,7 +17,7 @@ import pytest
 import skedasis as sd
 from skedasis.report.build import write
 from skedasis.report.pictures import file_name
-from skedasis.report.story import gather
+from skedasis.report.story.gathering import gather
 from tests.helpers import refused
 
 EVIL = '<script>alert("1")</script>'

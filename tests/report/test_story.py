@@ -9,7 +9,8 @@ from sklearn.linear_model import LogisticRegression
 
 import skedasis as sd
 from skedasis.report import origins, words
-from skedasis.report.story import gather, together
+from skedasis.report.story import together
+from skedasis.report.story.gathering import gather
 from tests.helpers import refused
 
 

@@ -8,7 +8,9 @@ from sklearn.linear_model import LogisticRegression
 
 import skedasis as sd
 from skedasis.report import origins
-from skedasis.report.story import gather, unsure, without_rows
+from skedasis.report.story import unsure
+from skedasis.report.story.gathering import gather
+from skedasis.report.story.rowless import without_rows
 from tests.helpers import refused
 
 

@@ -6,7 +6,8 @@ from sklearn import metrics
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import skedasis as sd
-from skedasis.report.story import gather, scores
+from skedasis.report.story import scores
+from skedasis.report.story.gathering import gather
 from skedasis.report.story.quality import reliability
 
 

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import skedasis as sd
+from skedasis.plots.numbers import number, places
 from skedasis.report import words
-from skedasis.report.numbers import listed, number, percent, places
-from skedasis.report.story import gather
+from skedasis.report.numbers import listed, percent
+from skedasis.report.story.gathering import gather
 
 
 @pytest.fixture

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from skedasis.cells import Cells, uniform_edges
-from skedasis.data import buckets
-from skedasis.data.buckets import bucket, locate
+from skedasis.stats import grid
+from skedasis.stats.grid import Cells, bucket, locate, uniform_edges
 
 N = 20_000
 
@@ -64,7 +63,7 @@ def test_a_thousand_edges_need_no_search_for_most_values(monkeypatch):
         searched.append(np.size(v))
         return plain(a, v, side=side)
 
-    monkeypatch.setattr(buckets.np, "searchsorted", counting)
+    monkeypatch.setattr(grid.np, "searchsorted", counting)
     x = np.random.default_rng(0).uniform(size=100_000)
     locate(np.linspace(0, 1, 1025)[1:-1], x, 0.0, 1.0, "left")
     assert sum(searched) < 50_000

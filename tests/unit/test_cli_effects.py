@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import skedasis as sd
-from skedasis.cli import app
+from skedasis.cli.commands import app
 from skedasis.cli.tell import paths_of
 from skedasis.data import files
 from skedasis.demo import problem

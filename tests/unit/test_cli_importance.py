@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 import skedasis as sd
-from skedasis.cli import app
+from skedasis.cli.commands import app
 
 HOSTILE = "[red]x[/red] <b>"
 MODULE = """

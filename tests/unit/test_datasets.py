@@ -12,10 +12,11 @@ import pandas as pd
 import pytest
 
 from skedasis import datasets
+from skedasis.datasets import simulations, synthetic
 from skedasis.errors import DataError
 
 EXAMPLES = list(datasets.SYNTHETIC.items())
-BOTH_FORMS = [*EXAMPLES, ("correlated_uale", datasets.Correlated(form="uale"))]
+BOTH_FORMS = [*EXAMPLES, ("correlated_uale", simulations.Correlated(form="uale"))]
 FEATURES = [
     pytest.param(example, j, id=f"{name}-x{j + 1}")
     for name, example in BOTH_FORMS
@@ -88,12 +89,12 @@ def test_true_std_is_the_scatter_of_slopes_at_one_point(example, j):
 @pytest.mark.parametrize(
     ("example", "j"),
     [
-        (datasets.Correlated(form="uale"), 0),
-        (datasets.Correlated(form="uale"), 1),
-        (datasets.Correlated(a1=2.0, a2=0.5, form="uale"), 0),
-        (datasets.Correlated(a1=2.0, a2=0.5, form="uale"), 1),
-        (datasets.Correlated(), 0),
-        (datasets.PiecewiseLinear(), 0),
+        (simulations.Correlated(form="uale"), 0),
+        (simulations.Correlated(form="uale"), 1),
+        (simulations.Correlated(a1=2.0, a2=0.5, form="uale"), 0),
+        (simulations.Correlated(a1=2.0, a2=0.5, form="uale"), 1),
+        (simulations.Correlated(), 0),
+        (simulations.PiecewiseLinear(), 0),
     ],
 )
 def test_differences_see_the_jumps(example, j):
@@ -108,7 +109,7 @@ def test_differences_see_the_jumps(example, j):
     estimate = np.concatenate([[0.0], np.cumsum(mean)])
     truth = example.true_effect(j, edges, jumps=True)
     # Noise smears a jump over 0.01 * a2 / (a1 + a2) for x1, so look away from it.
-    smear = 0.13 if isinstance(example, datasets.Correlated) else 0.0
+    smear = 0.13 if isinstance(example, simulations.Correlated) else 0.0
     away = np.all([np.abs(edges - b) > smear / 2 for b in example.breaks], axis=0)
     allowed = 5.0 * np.sqrt(np.sum(variance / count)) + 1e-3
     assert np.max(np.abs(estimate - (truth - truth[0]))[away]) < allowed
@@ -117,14 +118,14 @@ def test_differences_see_the_jumps(example, j):
 
 def test_the_papers_pieces():
     x = np.array([0.0, 0.1, 0.25, 0.4, 0.5, 0.8])
-    equal = datasets.Correlated()
+    equal = simulations.Correlated()
     np.testing.assert_allclose(equal.true_effect("x1", x), [0, 0.1, 0.25, 0.1, 0, 0], atol=1e-15)
     np.testing.assert_allclose(equal.true_effect("x2", x), equal.true_effect("x1", x))
     # UALE's form counted with its jumps has the papers' 1/4 - x in the middle.
     uale = replace(equal, form="uale")
     np.testing.assert_allclose(uale.true_effect(0, [0.3, 0.4, 0.6], jumps=True), [-0.05, -0.15, 0])
     np.testing.assert_array_equal(uale.true_effect(0, x), equal.true_effect(0, x))
-    unequal = datasets.Correlated(a1=2.0, a2=0.5)
+    unequal = simulations.Correlated(a1=2.0, a2=0.5)
     np.testing.assert_allclose(unequal.true_effect(0, [0.1, 0.3, 0.5]), [0.2, 0.2, 0.0])
     np.testing.assert_allclose(unequal.true_effect(1, [0.1, 0.3, 0.5]), [0.05, 0.05, 0.0])
     case_c = datasets.SYNTHETIC["correlated_c"]
@@ -134,8 +135,8 @@ def test_the_papers_pieces():
 
 def test_rhales_form_is_continuous_and_uales_jumps():
     edge = np.array([[0.25, 0.25 - 1e-12, 0.0], [0.25, 0.25 + 1e-12, 0.0]])
-    assert np.diff(datasets.Correlated().f(edge)) == pytest.approx(0.0, abs=1e-9)
-    assert np.diff(datasets.Correlated(form="uale").f(edge)) == pytest.approx(-0.5)
+    assert np.diff(simulations.Correlated().f(edge)) == pytest.approx(0.0, abs=1e-9)
+    assert np.diff(simulations.Correlated(form="uale").f(edge)) == pytest.approx(-0.5)
 
 
 @pytest.mark.parametrize(
@@ -162,7 +163,7 @@ def test_noise_of_the_correlated_features():
     for name, column in (("running_example", 2), ("correlated_a", 1)):
         X = datasets.SYNTHETIC[name].sample(20_000, seed=6)
         assert np.std(X[:, column] - X[:, 0]) == pytest.approx(0.01, rel=0.03)
-    X = datasets.RunningExample().sample(20_000, seed=7)
+    X = synthetic.RunningExample().sample(20_000, seed=7)
     assert np.mean(X[:, 0] < 0) == pytest.approx(5 / 6, abs=0.015)
 
 
@@ -177,7 +178,7 @@ def test_samples_depend_on_the_seed_alone():
 
 
 def test_examples_take_frames_travel_and_know_their_names():
-    example = datasets.RunningExample()
+    example = synthetic.RunningExample()
     X = example.sample(30)
     frame = pd.DataFrame(X, columns=list(example.features))
     np.testing.assert_array_equal(example.f(frame), example.f(X))
@@ -193,12 +194,12 @@ def test_examples_take_frames_travel_and_know_their_names():
 @pytest.mark.parametrize("feature", ["x4", 3, -1, None])
 def test_unknown_features_are_named(feature):
     with pytest.raises(DataError, match=r"expected a position below 3 or one of \['x1'"):
-        datasets.RunningExample().true_effect(feature, [0.0])
+        synthetic.RunningExample().true_effect(feature, [0.0])
 
 
 def test_integral_in_the_far_tails():
     # The density of x2 is tiny there; its logarithm must keep its digits on both sides.
-    example = datasets.PiecewiseLinear()
+    example = simulations.PiecewiseLinear()
     slope = np.diff(example.true_effect("x2", [-6.0, -5.999, 6.999, 7.0]))[[0, 2]] / 0.001
     # E[x1 | x2] tends to 0 on the left and to 1 on the right, by symmetry equally fast.
     assert 0.0 < slope[0] < 0.1

@@ -10,20 +10,19 @@ import urllib.request
 import numpy as np
 import pytest
 
-from skedasis import datasets
 from skedasis.datasets import real
 from skedasis.errors import DataError
 
 
 def loaded(name):
     try:
-        return datasets.load(name, download=False)
+        return real.load(name, download=False)
     except DataError as error:
         pytest.skip(f"{error}")
 
 
 def test_diabetes_is_in_its_units():
-    diabetes = datasets.load_diabetes()
+    diabetes = real.load_diabetes()
     assert list(diabetes.X.columns) == list(diabetes.feature_names)
     assert diabetes.X.shape == (442, 10)
     assert diabetes.y.shape == (442,)
@@ -88,7 +87,7 @@ median_house_value  14999     500001   201836.8538 110684.2986
 
 def test_california_as_in_the_rhale_paper():
     loaded("california_housing")
-    raw = datasets.california_rhale(standardize=False)
+    raw = real.california_rhale(standardize=False)
     assert raw.X.shape == (19549, 8)
     table = raw.X.assign(**{raw.target: raw.y})
     expected = {
@@ -99,7 +98,7 @@ def test_california_as_in_the_rhale_paper():
         values = table[column].to_numpy()
         found = [values.min(), values.max(), values.mean(), values.std()]
         np.testing.assert_allclose(found, statistics, atol=5.1e-5)
-    scaled = datasets.california_rhale()
+    scaled = real.california_rhale()
     np.testing.assert_allclose(scaled.X.mean(), 0.0, atol=1e-12)
     np.testing.assert_allclose(scaled.X.std(ddof=0), 1.0)
     assert scaled.y.std() == pytest.approx(1.0)
@@ -160,13 +159,13 @@ def test_files_are_found(source, tmp_path, folder, monkeypatch):
     monkeypatch.chdir(tmp_path / "work")
     (tmp_path / folder).mkdir(parents=True)
     (tmp_path / folder / "tiny.csv").write_text(TEXT)
-    check(datasets.load("tiny", download=False))
+    check(real.load("tiny", download=False))
 
 
 def test_public_files_are_fetched_once(source, answer, tmp_path):
     asked = answer(TEXT.replace("a,b,", "A,B,").replace("\n", "\r\n").encode())
-    check(datasets.load("tiny"))
-    check(datasets.load("tiny"))
+    check(real.load("tiny"))
+    check(real.load("tiny"))
     assert asked == [("https://example.org/tiny.csv", real.TIMEOUT)]
     assert (tmp_path / "chosen" / "tiny.csv").read_bytes() == TEXT.encode()
 
@@ -174,30 +173,30 @@ def test_public_files_are_fetched_once(source, answer, tmp_path):
 def test_nothing_is_fetched_unless_allowed(source, answer):
     asked = answer(TEXT.encode())
     with pytest.raises(DataError, match=r"no tiny\.csv in .* expected a CSV .* set SKEDASIS_DATA"):
-        datasets.load("tiny", download=False)
+        real.load("tiny", download=False)
     assert asked == []
 
 
 def test_a_failing_download_says_what_to_do(source, answer):
     answer(TimeoutError("timed out"))
     with pytest.raises(DataError, match=r"got timed out, expected an answer from https.*Put it"):
-        datasets.load("tiny")
+        real.load("tiny")
 
 
 def test_a_changed_file_is_refused(source, answer, tmp_path):
     answer(TEXT.replace("4", "5").encode())
     with pytest.raises(DataError, match=r"example\.org.*: got sha256 .*expected"):
-        datasets.load("tiny")
+        real.load("tiny")
     assert not (tmp_path / "chosen").exists()
     (tmp_path / "chosen").mkdir()
     (tmp_path / "chosen" / "tiny.csv").write_text("a,b\n1,2\n")
     with pytest.raises(DataError, match=r"tiny\.csv: got sha256 .*Remove or replace it"):
-        datasets.load("tiny")
+        real.load("tiny")
 
 
 def test_unknown_names_are_listed():
     with pytest.raises(DataError, match=r"got 'boston', expected one of .*'credit'"):
-        datasets.load("boston")
+        real.load("boston")
 
 
 def test_without_pandas_tables_are_arrays(source, tmp_path, monkeypatch):
@@ -207,12 +206,12 @@ def test_without_pandas_tables_are_arrays(source, tmp_path, monkeypatch):
     )
     (tmp_path / "chosen").mkdir()
     (tmp_path / "chosen" / "tiny.csv").write_text(TEXT)
-    table = datasets.load("tiny")
+    table = real.load("tiny")
     np.testing.assert_array_equal(table.X, [[1.0, 0.5], [2.0, np.nan]])
-    assert datasets.load_diabetes().X.shape == (442, 10)
+    assert real.load_diabetes().X.shape == (442, 10)
 
 
 def test_without_sklearn_the_error_says_so(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(DataError, match="pip install scikit-learn"):
-        datasets.load_diabetes()
+        real.load_diabetes()

@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from skedasis import datasets
-from skedasis.datasets import NoisyClasses, SharedInformation, SquareBorder
+from skedasis.datasets.uncertainty import NoisyClasses, SharedInformation, SquareBorder
 from skedasis.errors import DataError
 from tests.helpers import refused
 

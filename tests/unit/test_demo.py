@@ -15,11 +15,11 @@ from rich.console import Console
 
 import skedasis as sd
 from skedasis.data import files
-from skedasis.demo import demo
 from skedasis.demo.findings import ranking, sentences
 from skedasis.demo.models import fit
 from skedasis.demo.problem import own, rentals, usual
-from skedasis.report.story import gather
+from skedasis.demo.run import demo
+from skedasis.report.story.gathering import gather
 
 
 @pytest.fixture
@@ -296,7 +296,7 @@ def no_rentals(monkeypatch):
         assert not download
         raise sd.DataError("not there")
 
-    monkeypatch.setattr("skedasis.demo.problem.load", nothing)
+    monkeypatch.setattr("skedasis.datasets.real.load", nothing)
 
 
 @pytest.mark.parametrize("library", [True, False])

@@ -21,7 +21,7 @@ from skedasis.analysis.dependence import nothing
 from skedasis.analysis.diagnose import _check_intervals
 from skedasis.analysis.places import same_everywhere
 from skedasis.analysis.verdicts import verdicts
-from skedasis.datasets import SharedInformation
+from skedasis.datasets.uncertainty import SharedInformation
 from skedasis.results.diagnosis import Diagnosis, Verdict
 from skedasis.results.importance import Importance, LocalImportance
 from tests.helpers import Remembers, refused

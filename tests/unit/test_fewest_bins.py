@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import skedasis as sd
-from skedasis.partition import fewest_bins
+from skedasis.stats.segmentation import fewest_bins
 
 NODES, SHARES = np.polynomial.legendre.leggauss(3)
 """Exact for the squares of linear functions."""

@@ -10,8 +10,8 @@ import pytest
 from scipy.special import ndtri
 
 import skedasis as sd
-from skedasis.resample import Blocks, Draws, generator, quantile_t, sup_t
 from skedasis.results.intervals.covariance import blocks_of
+from skedasis.stats.resampling import Blocks, Draws, generator, quantile_t, sup_t
 from tests.helpers import refused
 
 N = 300
@@ -472,7 +472,7 @@ def test_importances_together_are_wider_by_sidak():
 
 def test_percentiles_of_few_rows_are_expanded():
     """Of normal replicates: Student's interval, times the root of n / (n - 1) that a bootstrap lacks."""
-    from skedasis.resample import percentiles, sup_band
+    from skedasis.stats.resampling import percentiles, sup_band
 
     draws = ndtri((np.arange(40_000) + 0.5) / 40_000)[:, None] * np.ones(3)
     free = np.array([9.0, 32.0, np.inf])

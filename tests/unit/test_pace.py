@@ -12,7 +12,7 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 import skedasis as sd
-from skedasis.quantity import pace as module
+from skedasis.quantity import pace
 from skedasis.quantity.pace import Pace
 from tests.helpers import bent, frame, of_frame, same_effect
 
@@ -31,7 +31,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch):
     stopped = Clock()
-    monkeypatch.setattr(module, "time", stopped)
+    monkeypatch.setattr(pace, "time", stopped)
     return stopped
 
 

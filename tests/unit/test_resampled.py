@@ -209,8 +209,8 @@ def test_moments_and_rows_give_one_distribution(name):
     """Kolmogorov and Smirnov, at each point: 4,000 replicates of either kind."""
     from scipy.stats import ks_2samp
 
-    from skedasis.resample import replicate
     from skedasis.results.intervals.replicate import source_of
+    from skedasis.stats.resampling import replicate
 
     what, method, feature, schema, _ = CASES[name]
     rng = np.random.default_rng(1)

@@ -6,9 +6,16 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from skedasis.binning.sharpen import gathered, pooled, sharpened
-from skedasis.cells import Cells
-from skedasis.risk import Noise, Points, Risk, risk_partition
+from skedasis.stats.grid import Cells
+from skedasis.stats.segmentation import (
+    Noise,
+    Points,
+    Risk,
+    gathered,
+    pooled,
+    risk_partition,
+    sharpened,
+)
 from tests.laws.strategies import law
 from tests.reference.riskily import Rows
 

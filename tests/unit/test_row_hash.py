@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from scipy.stats import chisquare, kstest
 
-from skedasis.data.row_hash import row_hashes, uniform
+from skedasis.stats.row_hash import row_hashes, uniform
 
 N = 100_000
 IDS = {

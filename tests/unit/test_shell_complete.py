@@ -6,7 +6,8 @@ from sklearn.linear_model import BayesianRidge, LogisticRegression
 from typer.testing import CliRunner
 
 import skedasis as sd
-from skedasis.cli import app, ask, complete
+from skedasis.cli import ask, complete
+from skedasis.cli.commands import app
 from skedasis.quantity.base import Quantity
 
 

@@ -16,7 +16,7 @@ from rich.text import Text
 from typer.testing import CliRunner
 
 import skedasis as sd
-from skedasis.cli import app
+from skedasis.cli.commands import app
 from skedasis.cli.models import load_model
 from skedasis.cli.screen import visible
 from skedasis.execute import Progress

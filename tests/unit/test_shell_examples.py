@@ -16,7 +16,8 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from typer.testing import CliRunner
 
 import skedasis as sd
-from skedasis.cli import about, app, demo, effect, importance, report
+from skedasis.cli import about, demo, effect, importance, report
+from skedasis.cli.commands import app
 from skedasis.cli.machine import jsonable
 from skedasis.quantity.base import Quantity
 from tests.unit import shop

@@ -13,9 +13,9 @@ import pytest
 
 from skedasis.errors import UnsupportedError
 from skedasis.quantity.trees.ensemble import Ensemble
-from skedasis.quantity.trees.flat import Nodes, Reading, assemble
+from skedasis.quantity.trees.flat import Nodes, NoTrees, Reading, assemble
 from skedasis.quantity.trees.links import answer, answers
-from skedasis.quantity.trees.load import NoTrees, is_candidate, load
+from skedasis.quantity.trees.load import is_candidate, load
 from skedasis.quantity.trees.plain import as_codes, raw_scores
 from skedasis.quantity.trees.xgboost import _vectors, document
 from tests.helpers import refused, table

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import skedasis as sd
+from skedasis._types import Floats
 from skedasis.quantity.trees import forest, jit, steps, walked, walks
 from skedasis.quantity.trees.ensemble import Ensemble
 from skedasis.quantity.trees.load import load
@@ -16,7 +17,6 @@ from skedasis.quantity.trees.marked import Marked, marked
 from skedasis.quantity.trees.plain import raw_scores
 from skedasis.quantity.trees.shape import Shape, parts_of, shape_of
 from skedasis.quantity.trees.walked import Walked
-from skedasis.typing import Floats
 
 pytest.importorskip("numba")
 EDGES = np.array([-np.inf, -1.0, 0.0, 0.5, 1.0, 2.0, np.inf, np.nan])

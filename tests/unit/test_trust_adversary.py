@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 import skedasis as sd
-from skedasis.plots.several import models_panel
-from skedasis.resample import Blocks, sup_band, sup_t
+from skedasis.plots.fits import models_panel
+from skedasis.stats.resampling import Blocks, sup_band, sup_t
 from tests.helpers import bent, refused, table
 
 X = table(120)

@@ -498,7 +498,7 @@ def by_hand(q, X, column, grid, y=None):
 @pytest.mark.parametrize("rows", [7, 100_000])
 @pytest.mark.parametrize("make", ALL)
 def test_partial_dependence_is_that_of_a_loop_for_every_size_of_a_batch(make, rows, monkeypatch):
-    monkeypatch.setattr("skedasis.engine.prepare.CALL_ROWS", rows)
+    monkeypatch.setattr("skedasis.quantity.base.CALL_ROWS", rows)
     model = sd.ensemble([normal, lambda X: (X[:, 1], np.ones(len(X)))])
     q, grid = make(model), np.linspace(-1, 1, 5)
     e = sd.explain(q, X, 0, y=NUMBER, method=sd.PDP(grid=grid))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import skedasis as sd
-from skedasis.moments import Moments
+from skedasis.stats.moments import Moments
 
 RNG = np.random.default_rng(4)
 WEIGHTS = RNG.exponential(size=400)

@@ -12,11 +12,12 @@ from typing import Any, Literal
 
 import numpy as np
 
+from skedasis._types import Floats, Ints, Json
 from skedasis.analysis.copies import added, replaced
 from skedasis.data.given import as_source
 from skedasis.data.schema import Feature, find
-from skedasis.engine import explain
 from skedasis.engine.choose import as_method
+from skedasis.engine.verb import explain
 from skedasis.errors import DataError, UnsupportedError, explained
 from skedasis.execute import Progress
 from skedasis.methods.ale import ALE
@@ -24,7 +25,6 @@ from skedasis.results.effects import Effects
 from skedasis.results.statistics.measure import point_figures, way_of
 from skedasis.results.statistics.statistics import Chance
 from skedasis.results.words import given_seed
-from skedasis.typing import Floats, Ints, Json
 
 How = Literal["replaced", "added"]
 INSTEAD = ALE()

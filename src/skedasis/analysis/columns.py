@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from skedasis._types import Floats, Ints
 from skedasis.data.coding import ascending, coded_objects, dense
 from skedasis.data.levels import in_order
 from skedasis.data.schema import Feature
 from skedasis.data.source import Source
-from skedasis.typing import Floats, Ints
 
 LEVELS = 20
 """Of a nominal feature so many levels, those of most weight, are learnt one by one; the rest as one more."""

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from skedasis import execute
+from skedasis._types import Floats, Ints
 from skedasis.analysis.columns import Coded, moments
 from skedasis.errors import DataError, explained
-from skedasis.typing import Floats, Ints
 
 TREES = 100
 """As in the paper (App. B.5), whose forests have scikit-learn's other defaults too."""

@@ -8,25 +8,24 @@ from typing import Any
 
 import numpy as np
 
-from skedasis.analysis import dependence as forests
+from skedasis._types import Json
 from skedasis.analysis.columns import coded
-from skedasis.analysis.dependence import Dependence
+from skedasis.analysis.dependence import TREES, Dependence, check_rows, dependence, nothing
 from skedasis.analysis.places import same_everywhere
 from skedasis.analysis.verdicts import verdicts
 from skedasis.data.given import as_source
 from skedasis.data.groups import grouped
-from skedasis.engine import explain
+from skedasis.engine.verb import explain
 from skedasis.errors import DataError, explained
 from skedasis.methods.pfi import PFI
 from skedasis.methods.pfi_conditional import LEAST_ROWS
-from skedasis.moments import WeightKind
 from skedasis.quantity.base import Quantity
 from skedasis.quantity.several import Several
 from skedasis.quantity.trees.choose import Wish
 from skedasis.quantity.uncertainty import entropy, nll
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.importance import Importance
-from skedasis.typing import Json
+from skedasis.stats.moments import WeightKind
 
 LEAST_REPEATS = 3
 """Fewer have no interval, and without intervals there is no verdict."""
@@ -164,7 +163,7 @@ def diagnose(  # noqa: PLR0913 - the verbs share a dozen keywords, and this one 
     ('x1',)
     """
     started = time.perf_counter()
-    forests.check_rows(dependence_rows)
+    check_rows(dependence_rows)
     _check(repeats, level, y)
     quantity = _both(model)
     source = as_source(X, y, weights, schema, row_id)
@@ -186,8 +185,8 @@ def diagnose(  # noqa: PLR0913 - the verbs share a dozen keywords, and this one 
 def _shared(data: Any, features: int, seed: int, threads: int, progress: bool | None) -> Any:
     """Return how well forests predict the features from one another; nothing where that was not asked for."""
     if data is None:
-        return forests.nothing(features)
-    return forests.dependence(data, seed=seed, threads=threads, progress=progress)
+        return nothing(features)
+    return dependence(data, seed=seed, threads=threads, progress=progress)
 
 
 def _both(model: Any) -> Several:
@@ -278,7 +277,7 @@ def _forests(shared: Dependence) -> Json:
 
     return {
         "model": "random forest, out-of-bag",
-        "trees": forests.TREES,
+        "trees": TREES,
         "rows": shared.rows,
         "scikit-learn": version("scikit-learn"),
     }

@@ -20,10 +20,10 @@ from typing import Literal
 
 import numpy as np
 
+from skedasis._types import Bools, Floats
 from skedasis.analysis.dependence import Dependence
 from skedasis.results.diagnosis import written
 from skedasis.results.importance import Importance
-from skedasis.typing import Bools, Floats
 
 RELEVANT, LITTLE = 0.05, 0.01
 """Means below this share of the measure's largest, and below so many nats, are small."""

@@ -203,15 +203,16 @@ def _loaded(name: str, sample: int | None, seed: int) -> Any:
     import numpy as np
 
     from skedasis import datasets
+    from skedasis.datasets import real
 
-    known = ("diabetes", *datasets.names(), *datasets.SYNTHETIC)
+    known = ("diabetes", *real.names(), *datasets.SYNTHETIC)
     if name not in known:
         near = difflib.get_close_matches(name, known, 1, 0.4)
         fix = f"Did you mean {near[0]!r}?" if near else "Name one of them"
         raise DataError(explained("NAME", repr(name), f"one of {', '.join(known)}", fix))
     if name in datasets.SYNTHETIC:
         return _synthetic(name, sample or DRAWN, seed)
-    found: Any = datasets.load_diabetes() if name == "diabetes" else datasets.load(name)
+    found: Any = real.load_diabetes() if name == "diabetes" else real.load(name)
     if sample is None or sample >= len(found.y):
         return found
     some = np.sort(np.random.default_rng(seed).choice(len(found.y), sample, replace=False))
@@ -223,12 +224,13 @@ def _loaded(name: str, sample: int | None, seed: int) -> Any:
 
 def _synthetic(name: str, n: int, seed: int) -> Any:
     from skedasis import datasets
+    from skedasis.datasets import real
 
     made = datasets.SYNTHETIC[name]
     X = made.sample(n, seed)
     names = tuple(f"x{j + 1}" for j in range(X.shape[1]))
     text = (type(made).__doc__ or "").strip().splitlines()[0]
-    return datasets.Dataset(name, X, made.f(X), names, {}, "f", text)
+    return real.Dataset(name, X, made.f(X), names, {}, "f", text)
 
 
 def _cells(found: Any) -> Any:
@@ -251,13 +253,14 @@ def _describe(found: Any, talk: Talk) -> None:
 
 def _listed(talk: Talk) -> dict[str, Any]:
     from skedasis import datasets
+    from skedasis.datasets import real
 
     table = Lines("name", "rows", "features", "target", "where", box=None, pad_edge=False)
     said: list[dict[str, Any]] = []
-    for name in ("diabetes", *datasets.names()):
+    for name in ("diabetes", *real.names()):
         try:
             own = name == "diabetes"
-            found = datasets.load_diabetes() if own else datasets.load(name, download=False)
+            found = real.load_diabetes() if own else real.load(name, download=False)
         except DataError:
             missing = "pip install 'skedasis[sklearn]'" if name == "diabetes" else "not here"
             fetch = "" if name == "diabetes" else f"; skedasis datasets {name} -o FILE looks for it"

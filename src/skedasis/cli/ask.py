@@ -247,7 +247,7 @@ def method_of(name: str, bins: int | None) -> Any:
     DataError
         For a name that is no method's.
     """
-    from skedasis.engine import as_method, method_called
+    from skedasis.engine.choose import as_method, method_called
 
     way = as_method(name)
     if bins is None:

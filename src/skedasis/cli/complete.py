@@ -60,9 +60,10 @@ def losses(incomplete: str) -> list[str]:
 
 def datasets(incomplete: str) -> list[str]:
     """Offer data sets."""
-    from skedasis import datasets as known
+    from skedasis import datasets
+    from skedasis.datasets import real
 
-    return [n for n in ("diabetes", *known.names(), *known.SYNTHETIC) if n.startswith(incomplete)]
+    return [n for n in ("diabetes", *real.names(), *datasets.SYNTHETIC) if n.startswith(incomplete)]
 
 
 def columns(ctx: typer.Context, incomplete: str) -> list[str]:

@@ -65,7 +65,7 @@ class DemoOrder(Told):
 
 def demo(order: DemoOrder, talk: Talk) -> dict[str, Any]:
     """Fit two models of real data, explain them, and write a page and its figures."""
-    from skedasis.demo import demo as show
+    from skedasis.demo.run import demo as show
 
     done = show(
         None if order.data is None else Path(order.data),

@@ -9,7 +9,7 @@ from rich.box import HEAVY_HEAD, SIMPLE_HEAD, Box
 from rich.markup import escape
 from rich.table import Table as Lines
 
-from skedasis.report.numbers import beside, count, number
+from skedasis.plots.numbers import beside, count, number
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.importance import Importance, ImportanceRank
 

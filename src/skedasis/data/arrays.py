@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from skedasis._types import Floats, Ints
 from skedasis.data.changes import Borrowed, Coded, Values
 from skedasis.data.coding import coded_array, is_missing
 from skedasis.data.schema import Feature, Kind
 from skedasis.data.time_objects import TimeObjects
 from skedasis.data.times import Ticks, TimeAxis
 from skedasis.errors import DataError, explained
-from skedasis.typing import Floats, Ints
 
 Rows = slice | Ints
 

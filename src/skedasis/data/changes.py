@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from skedasis.typing import Floats, Ints
+from skedasis._types import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)

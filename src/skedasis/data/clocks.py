@@ -9,8 +9,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from skedasis._types import Floats, Ints
 from skedasis.data.times import PER_DAY, TimeAxis
-from skedasis.typing import Floats, Ints
 
 _Unit = Literal["D", "h", "m", "s", "ms", "us", "ns"]
 _UNITS: tuple[_Unit, ...] = ("D", "h", "m", "s", "ms", "us", "ns")

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from skedasis._types import Bools, Ints
 from skedasis.errors import DataError, explained
-from skedasis.typing import Bools, Ints
 
 _BOOLS = (bool, np.bool_)
 _TABLE = 65_536

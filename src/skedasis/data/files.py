@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from skedasis._types import Ints
 from skedasis.data.columnar import ARROW, PARQUET, arrow, names_in, parquet
 from skedasis.data.schema import Feature, check_names
 from skedasis.errors import DataError, explained
-from skedasis.typing import Ints
 
 _LIBRARIES = ("pandas", "polars")
 """Those whose frames scikit-learn's transformers know, in the order in which they are tried."""

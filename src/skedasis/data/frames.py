@@ -9,13 +9,13 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from skedasis._types import Floats, Ints
 from skedasis.data.arrays import Rows, fits, integer_ends, object_kind, to_float
 from skedasis.data.changes import Borrowed, Coded, Values
 from skedasis.data.coding import coded_array, coded_objects, dense
 from skedasis.data.schema import Feature
 from skedasis.data.time_columns import TimeColumn
 from skedasis.errors import DataError, explained
-from skedasis.typing import Floats, Ints
 
 _NUMPY: dict[str, np.dtype[Any]] = {
     "Boolean": np.dtype(bool),

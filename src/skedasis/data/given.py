@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from skedasis._types import Floats, Ints
 from skedasis.data.arrays import ArrayTable
 from skedasis.data.coding import missing_among
 from skedasis.data.schema import check_names, declare
 from skedasis.data.source import Source
 from skedasis.data.table import Table
 from skedasis.errors import DataError, explained
-from skedasis.typing import Floats, Ints
 
 
 def as_table(X: Any) -> Table:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from skedasis._types import Ints
 from skedasis.data.coding import dense
 from skedasis.data.labels import different, unused
 from skedasis.data.levels import Observed, in_order
 from skedasis.data.schema import Feature, find
 from skedasis.errors import DataError, explained
-from skedasis.typing import Ints
 
 if TYPE_CHECKING:
     from skedasis.data.source import Source

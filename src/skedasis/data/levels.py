@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from skedasis._types import Floats, Ints
 from skedasis.data.changes import Coded
 from skedasis.data.coding import absent, ascending, first_rows, identity, plain
 from skedasis.data.labels import labels_of, unused
 from skedasis.data.schema import Feature
 from skedasis.data.similarity import Other, level_distances, similarity_order
 from skedasis.errors import DataError, explained
-from skedasis.typing import Floats, Ints
 
 if TYPE_CHECKING:
     from skedasis.data.source import Source

@@ -15,9 +15,9 @@ from typing import Literal, TypeVar
 
 import numpy as np
 
-from skedasis.data.buckets import bucket, locate, order_statistics
+from skedasis._types import Bools, Floats, Ints
 from skedasis.errors import DataError, explained
-from skedasis.typing import Bools, Floats, Ints
+from skedasis.stats.grid import bucket, locate, order_statistics
 
 STEPS = 99
 """Distributions are compared at the quantiles 0, 1/99, …, 1: 100 of them, as ALEPlot does."""

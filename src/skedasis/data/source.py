@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from skedasis._types import Floats, Ints
 from skedasis.data.arrays import ArrayTable, Rows
 from skedasis.data.groups import observed_group
 from skedasis.data.levels import MOST, LevelColumn, few_enough, in_order, level_column
@@ -20,7 +21,6 @@ from skedasis.data.schema import Feature
 from skedasis.data.summary import Column
 from skedasis.data.table import Buffer, Table
 from skedasis.errors import DataError, explained
-from skedasis.typing import Floats, Ints
 
 _HOLD = 8_000_000
 """Bytes of columns that are held, so that batches need not read them out of X again."""

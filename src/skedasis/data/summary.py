@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from skedasis.data.buckets import order_statistics
+from skedasis._types import Floats, Ints
 from skedasis.data.ranges import check_range
 from skedasis.data.schema import Feature
 from skedasis.errors import DataError, explained
-from skedasis.typing import Floats, Ints
+from skedasis.stats.grid import order_statistics
 
 FEW, MANY_FEW, ROWS_OF_FEW = 13, 64, 10
 """A feature has few values if it has at most 13, or at most 64 with ten rows or more a value on average."""

@@ -8,10 +8,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from skedasis._types import Floats, Ints
 from skedasis.data.arrays import Rows
 from skedasis.data.changes import Values
 from skedasis.data.schema import Feature
-from skedasis.typing import Floats, Ints
 
 
 class Buffer(Protocol):

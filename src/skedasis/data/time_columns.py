@@ -10,6 +10,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from skedasis._types import Bools, Ints
 from skedasis.data.time_objects import TimeObjects
 from skedasis.data.times import (
     NOT_A_TIME,
@@ -20,7 +21,6 @@ from skedasis.data.times import (
     TimePoints,
     unit_of,
 )
-from skedasis.typing import Bools, Ints
 
 
 class TimeColumn:

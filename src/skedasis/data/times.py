@@ -12,8 +12,8 @@ from typing import Any, Literal, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from skedasis._types import Bools, Floats, Ints
 from skedasis.errors import DataError, explained
-from skedasis.typing import Bools, Floats, Ints
 
 TimeKind = Literal["date", "datetime", "duration", "time"]
 

@@ -10,8 +10,9 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table as Lines
 
-from skedasis.report.numbers import NOISE, beside, listed, number
-from skedasis.report.story import Told
+from skedasis.plots.numbers import NOISE, beside, number
+from skedasis.report.numbers import listed
+from skedasis.report.story.told import Told
 
 if TYPE_CHECKING:
     from skedasis.results.effect import Effect

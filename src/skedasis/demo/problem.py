@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from skedasis._types import Bools
 from skedasis.data.files import Table, read_table
 from skedasis.data.schema import Feature
-from skedasis.datasets import load
+from skedasis.datasets.real import load
 from skedasis.errors import DataError, explained
-from skedasis.typing import Bools
 
 LEAST = 20
 """Rows without which neither a model nor a test of it means anything."""

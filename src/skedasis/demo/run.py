@@ -17,9 +17,10 @@ from skedasis.demo.findings import ranking, sentences, shown
 from skedasis.demo.models import Fitted, fit
 from skedasis.demo.problem import Problem, own, usual
 from skedasis.errors import DataError, explained
+from skedasis.plots.numbers import count
 from skedasis.report.build import Report, write
-from skedasis.report.numbers import count
-from skedasis.report.story import Story, gather
+from skedasis.report.story.gathering import gather
+from skedasis.report.story.told import Story
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -47,7 +48,7 @@ def demo(
     ----------
     data : str or Path, optional
         A CSV or Parquet file; by default bicycle rentals, if ``bike_sharing_hour.csv`` is at hand (see
-        `skedasis.datasets.load`), else scikit-learn's breast cancer data.
+        `skedasis.datasets.real.load`), else scikit-learn's breast cancer data.
     target : str, optional
         The column to learn, where `data` is given.
     out : str or Path

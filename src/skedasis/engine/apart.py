@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from skedasis._types import Ints
 from skedasis.data.levels import LevelColumn
 from skedasis.data.source import Source
 from skedasis.data.summary import Column
@@ -16,7 +17,6 @@ from skedasis.errors import DataError, explained
 from skedasis.methods.base import Plan
 from skedasis.methods.levels import LevelPlan
 from skedasis.methods.pairs_base import SideColumn, side_of
-from skedasis.typing import Ints
 
 
 @dataclass(frozen=True, eq=False)

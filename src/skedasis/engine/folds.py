@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from skedasis._types import Floats, Ints
 from skedasis.data.source import Source
 from skedasis.errors import DataError, explained
-from skedasis.typing import Floats, Ints
 
 _FORMS = (
     "a list of test rows, or of (train, test) rows, for each model; a fold number for each row; "

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from skedasis._types import Bools, Ints
 from skedasis.data.schema import Feature
 from skedasis.data.source import Source
 from skedasis.data.summary import Column
@@ -17,7 +18,6 @@ from skedasis.quantity.base import CALL_ROWS, FULL_CALL, Meter, Quantity, Traits
 from skedasis.quantity.check import Checked, check, traits_of
 from skedasis.quantity.tape import Tape
 from skedasis.quantity.trees.choose import Chosen, Wish, by_trees
-from skedasis.typing import Bools, Ints
 
 if TYPE_CHECKING:
     from skedasis.engine.apart import Part

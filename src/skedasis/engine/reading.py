@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from skedasis._types import Json
 from skedasis.data.levels import LevelColumn
 from skedasis.data.schema import Feature
 from skedasis.data.source import Source
@@ -16,13 +17,12 @@ from skedasis.engine.prepare import Job, Key
 from skedasis.engine.run import Gathered
 from skedasis.methods.base import Local
 from skedasis.methods.missing import MISSING
-from skedasis.moments import WeightKind
 from skedasis.quantity.base import Quantity
 from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
 from skedasis.results.missing import with_missing
 from skedasis.results.spec import About
-from skedasis.typing import Json
+from skedasis.stats.moments import WeightKind
 
 if TYPE_CHECKING:
     from skedasis.engine.scores import Scores

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from skedasis._types import Json
 from skedasis.engine.choose import names_of
 from skedasis.engine.prepare import Job
 from skedasis.engine.run import models_alone
 from skedasis.errors import DataError, explained
-from skedasis.typing import Json
 
 if TYPE_CHECKING:
     from skedasis.engine.scores import Scores

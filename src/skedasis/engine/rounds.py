@@ -7,21 +7,21 @@ from dataclasses import replace
 
 import numpy as np
 
-from skedasis.cells import Cells
+from skedasis._types import Floats
 from skedasis.data.source import Source
 from skedasis.engine.prepare import Job, Key
 from skedasis.engine.reading import about_of, read
 from skedasis.engine.run import Gathered, bounds_of, run
 from skedasis.engine.scores import Scores, identifiers
-from skedasis.heterogeneity_score import score_rows
 from skedasis.methods.base import Local, Plan
 from skedasis.methods.missing import MISSING
-from skedasis.moments import WeightKind
 from skedasis.quantity.base import Traits
 from skedasis.quantity.bound import Bound
 from skedasis.results.effect import Effect
 from skedasis.results.trust.slopes import ROWS, SlopeCheck, slope_check
-from skedasis.typing import Floats
+from skedasis.stats.grid import Cells
+from skedasis.stats.heterogeneity_score import score_rows
+from skedasis.stats.moments import WeightKind
 
 _COMMON = 16
 """Quantiles between which slopes are checked."""

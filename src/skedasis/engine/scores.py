@@ -1,6 +1,6 @@
 """The heterogeneity scores of a job: the rows that swap their values, and the quantity before and after.
 
-The mathematics is in `skedasis.heterogeneity_score`. This module handles the data and the model: rows are
+The mathematics is in `skedasis.stats.heterogeneity_score`. This module handles the data and the model: rows are
 chosen by their hashes, columns are read once, and each feature costs one model row for each row whose value changes.
 """
 
@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from skedasis._types import Bools, Floats, Ints
 from skedasis.data.changes import Borrowed
 from skedasis.data.levels import LevelColumn
 from skedasis.data.source import Batch, Source
@@ -21,7 +22,10 @@ from skedasis.engine.prepare import Job, Key
 from skedasis.engine.run import bounds_of, models_alone
 from skedasis.errors import DataError
 from skedasis.execute import Progress, in_order
-from skedasis.heterogeneity_score import (
+from skedasis.quantity.base import Meter
+from skedasis.quantity.bound import Bound
+from skedasis.quantity.own_threads import one_thread_each
+from skedasis.stats.heterogeneity_score import (
     HeterogeneityScore,
     Ranks,
     ScoreRows,
@@ -32,10 +36,6 @@ from skedasis.heterogeneity_score import (
     swap_score,
     variance_inflation,
 )
-from skedasis.quantity.base import Meter
-from skedasis.quantity.bound import Bound
-from skedasis.quantity.own_threads import one_thread_each
-from skedasis.typing import Bools, Floats, Ints
 
 _MOST = 0.9
 """If at least this fraction of a batch's rows changes, all are evaluated: selecting a part would copy it."""

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from skedasis._types import Json
 from skedasis.data.given import as_source
 from skedasis.data.source import Source
 from skedasis.engine.alike import alike, checked_correction, noted, quantities_of
@@ -37,11 +38,10 @@ from skedasis.engine.run import run
 from skedasis.engine.scores import scores_of
 from skedasis.engine.shared import One, agreement, common_rounds, settled_bins
 from skedasis.methods.base import Plan
-from skedasis.moments import WeightKind
 from skedasis.quantity.base import Quantity, Traits
 from skedasis.quantity.trees.choose import Wish
 from skedasis.results.models.several import EffectsOfModels, put_together
-from skedasis.typing import Json
+from skedasis.stats.moments import WeightKind
 
 _SUMMED = (
     *("model_rows", "model_calls", "slope_rows", "slope_calls", "check_rows", "check_calls"),

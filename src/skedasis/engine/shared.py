@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from skedasis.binning.base import Binning, Segments, Spread
-from skedasis.cells import Cells
+from skedasis._types import Ints, Json
+from skedasis.binning import Binning, Segments, Spread
 from skedasis.data.source import Source
 from skedasis.engine.choose import Choice
 from skedasis.engine.prepare import Job, Key
@@ -18,13 +18,13 @@ from skedasis.engine.reading import about_of
 from skedasis.engine.rounds import add_round
 from skedasis.engine.run import Gathered
 from skedasis.engine.scores import Scores
-from skedasis.heterogeneity_score import HeterogeneityScore
 from skedasis.methods.base import Local, Plan
 from skedasis.methods.missing import MISSING
-from skedasis.moments import Moments, WeightKind
 from skedasis.quantity.base import Traits
 from skedasis.results.pieces import AXIS, LOCAL
-from skedasis.typing import Ints, Json
+from skedasis.stats.grid import Cells
+from skedasis.stats.heterogeneity_score import HeterogeneityScore
+from skedasis.stats.moments import Moments, WeightKind
 
 _LEAST = ("slopes", "differences", "steps", "edges", "levels", "values", "none")
 """Kinds of local effects: models that have the one before can do the ones after."""

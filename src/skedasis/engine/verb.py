@@ -20,9 +20,9 @@ from skedasis.engine.record import (
     provenance,
 )
 from skedasis.engine.run import run
-from skedasis.moments import WeightKind
 from skedasis.quantity.trees.choose import Wish
 from skedasis.quantity.wrap import as_quantity
+from skedasis.stats.moments import WeightKind
 
 if TYPE_CHECKING:
     from skedasis.engine.asked import (

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from skedasis._types import Bools, Center, Floats, Ints
 from skedasis.binning import (
     AutoUniform,
     Binning,
@@ -18,22 +19,23 @@ from skedasis.binning import (
     fitting,
     is_fixed,
 )
-from skedasis.cells import Cells, distinct, uniform_edges
-from skedasis.curves import Accumulate
 from skedasis.data.schema import Feature, find
 from skedasis.data.summary import Column
 from skedasis.errors import ModelOutputError, explained
-from skedasis.methods.base import Bound, Local, Parameters, Plan, chosen, given_for, one_of
+from skedasis.methods.base import Local, Parameters, Plan, chosen, given_for, one_of
+from skedasis.methods.bound import Bound
 from skedasis.methods.levels import to_neighbours
-from skedasis.moments import Moments, WeightKind
 from skedasis.quantity.base import Traits
 from skedasis.results.accumulated import accumulate
 from skedasis.results.choosing import chosen_bins, spread_of
-from skedasis.results.effect import Effect, Rows
+from skedasis.results.effect import Effect
+from skedasis.results.parts import Rows
 from skedasis.results.pieces import AXIS, LOCAL, RISE
 from skedasis.results.spec import About, Spec
 from skedasis.results.steps import existing, step_moments
-from skedasis.typing import Bools, Center, Floats, Ints
+from skedasis.stats.ale_math import Accumulate
+from skedasis.stats.grid import Cells, distinct, uniform_edges
+from skedasis.stats.moments import Moments, WeightKind
 
 _FINE = 1024
 """Fixed fine cells of a result whose rows are not all kept."""

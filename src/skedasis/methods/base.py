@@ -13,20 +13,20 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from skedasis._types import Bools, Floats, Ints, Json
 from skedasis.binning import Binning
-from skedasis.cells import Cells, Grid
 from skedasis.data.schema import Feature
 from skedasis.data.source import Source
 from skedasis.data.summary import Column, Summary
 from skedasis.errors import DataError, UnsupportedError, explained
 from skedasis.methods.bound import Bound
-from skedasis.moments import WeightKind
 from skedasis.quantity.base import Quantity, Traits
-from skedasis.typing import Bools, Floats, Ints, Json
+from skedasis.stats.grid import Cells, Grid
+from skedasis.stats.moments import WeightKind
 
 if TYPE_CHECKING:
-    from skedasis.heterogeneity_score import HeterogeneityScore
     from skedasis.results.spec import About
+    from skedasis.stats.heterogeneity_score import HeterogeneityScore
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,7 +183,7 @@ class Method(Protocol):
 
     @property
     def scored(self) -> bool:
-        """Whether its effects have a heterogeneity score (see `skedasis.heterogeneity_score`)."""
+        """Whether its effects have a heterogeneity score (see `skedasis.stats.heterogeneity_score`)."""
         ...
 
     @property

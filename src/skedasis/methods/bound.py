@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+from skedasis._types import Floats, Ints
 from skedasis.data.levels import LevelColumn
 from skedasis.data.summary import Summary
 from skedasis.quantity.base import Traits
-from skedasis.typing import Floats, Ints
 
 
 class Bound(Protocol):

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skedasis.methods.base import Bound
+from skedasis._types import Bools, Floats, Ints
+from skedasis.methods.bound import Bound
 from skedasis.methods.pairs_base import SideColumn
-from skedasis.moments import Moments
 from skedasis.results.surfaces.pairs import CELL, HOME, JOINT, MAIN0, MAIN1, taking_part
 from skedasis.results.surfaces.side import Side
-from skedasis.typing import Bools, Floats, Ints
+from skedasis.stats.moments import Moments
 
 UP, DOWN = (0, 0, 1), (-1, -1, 0)
 """Moves: the cell, and the nodes before and after it, counted from the row's home."""

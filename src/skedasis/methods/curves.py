@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from skedasis.cells import Grid
+from skedasis._types import Center, Floats
 from skedasis.methods.bound import Bound
-from skedasis.moments import Moments
-from skedasis.typing import Center, Floats
+from skedasis.stats.grid import Grid
+from skedasis.stats.moments import Moments
 
 RAW, ANCHORED, AXIS = "raw", "anchored", "axis"
 

@@ -22,7 +22,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from skedasis.typing import Floats, Ints
+from skedasis._types import Floats, Ints
 
 BLOCKS = 127
 """Blocks of a circle: so many independent looks at how rows differ."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from skedasis.cells import EVERY_JUMP, Grid, widths_share
 from skedasis.data.summary import Column
 from skedasis.errors import UnsupportedError, explained
 from skedasis.quantity.base import Traits
+from skedasis.stats.grid import EVERY_JUMP, Grid, widths_share
 
 EXACT = "exact"
 

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from skedasis.typing import Json
+from skedasis._types import Json
 
 if TYPE_CHECKING:
     from skedasis.data.summary import Column
-    from skedasis.heterogeneity_score import HeterogeneityScore
     from skedasis.methods.base import Local
-    from skedasis.moments import WeightKind
     from skedasis.results.spec import About
+    from skedasis.stats.heterogeneity_score import HeterogeneityScore
+    from skedasis.stats.moments import WeightKind
 
 
 @dataclass(frozen=True)

@@ -13,18 +13,19 @@ from typing import Any
 
 import numpy as np
 
+from skedasis._types import Bools, Floats, Ints, Json
 from skedasis.data.levels import LevelColumn
 from skedasis.data.schema import Feature
 from skedasis.errors import DataError, explained
-from skedasis.methods.base import Bound, Local, chosen, given_for
+from skedasis.methods.base import Local, chosen, given_for
+from skedasis.methods.bound import Bound
 from skedasis.methods.form import Form
-from skedasis.moments import WeightKind
 from skedasis.results.effect import Effect
 from skedasis.results.levels import accumulate_levels, grouped
 from skedasis.results.parts import LevelStats, Rows, joined
 from skedasis.results.spec import About, Spec
 from skedasis.results.steps import Steps, existing, step_moments
-from skedasis.typing import Bools, Floats, Ints, Json
+from skedasis.stats.moments import WeightKind
 
 MOST_LEVELS = 2000
 """More of them are refused, unless the most frequent ones are asked for: it may be an identifier."""

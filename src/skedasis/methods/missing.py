@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from skedasis._types import Floats, Ints
 from skedasis.data.summary import Column
 from skedasis.errors import ModelOutputError
-from skedasis.methods.base import Bound, Plan
+from skedasis.methods.base import Plan
+from skedasis.methods.bound import Bound
 from skedasis.methods.levels import LevelPlan
-from skedasis.moments import Moments
-from skedasis.typing import Floats, Ints
+from skedasis.stats.moments import Moments
 
 MISSING = "missing"
 _SMALL = 2_000

@@ -13,24 +13,25 @@ from typing import Any, Literal
 
 import numpy as np
 
+from skedasis._types import Bools, Floats
 from skedasis.binning import EXACT, Binning, Edges, Quantile, Spread, as_binning
-from skedasis.cells import Cells
 from skedasis.data.levels import LevelColumn
 from skedasis.data.schema import Feature
 from skedasis.data.summary import Column
 from skedasis.errors import DataError, explained
-from skedasis.methods.base import Bound, Local, Parameters, Plan, chosen, one_of
+from skedasis.methods.base import Local, Parameters, Plan, chosen, one_of
+from skedasis.methods.bound import Bound
 from skedasis.methods.form import Form
 from skedasis.methods.levels import LevelPlan, own_order
 from skedasis.methods.missing import MISSING
-from skedasis.moments import Moments, WeightKind
 from skedasis.quantity.base import Traits
 from skedasis.results.effect import Effect
 from skedasis.results.marginal import marginal, marginal_levels
 from skedasis.results.parts import Rows
 from skedasis.results.pieces import AXIS, LOCAL
 from skedasis.results.spec import About, Spec
-from skedasis.typing import Bools, Floats
+from skedasis.stats.grid import Cells
+from skedasis.stats.moments import Moments, WeightKind
 
 
 @dataclass(frozen=True)

@@ -13,19 +13,21 @@ from typing import Any
 
 import numpy as np
 
+from skedasis._types import Bools, Floats, Json
 from skedasis.data.levels import LevelColumn
 from skedasis.errors import DataError, UnsupportedError, explained
-from skedasis.methods.base import Bound, Local, chosen, given_for
+from skedasis.methods.base import Local, chosen, given_for
+from skedasis.methods.bound import Bound
 from skedasis.methods.corners import differences
 from skedasis.methods.form import Form
 from skedasis.methods.levels import LevelPlan, ordered
 from skedasis.methods.pairs_base import SideColumn, places_of, side_of
-from skedasis.moments import WeightKind
 from skedasis.quantity.base import Traits
 from skedasis.results.spec import About, Spec
+from skedasis.results.surfaces.pair_parts import PairRows
 from skedasis.results.surfaces.pairs import HOME, gather, surface, taking_part
-from skedasis.results.surfaces.surface import PairRows, Surface
-from skedasis.typing import Bools, Floats, Json
+from skedasis.results.surfaces.surface import Surface
+from skedasis.stats.moments import WeightKind
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from skedasis._types import Floats, Ints
 from skedasis.binning import Binning, Edges, Quantile, Uniform
-from skedasis.cells import Cells, Grid
 from skedasis.data.schema import Feature
 from skedasis.data.summary import Column, Summary
 from skedasis.errors import UnsupportedError, explained
-from skedasis.methods.base import Bound
+from skedasis.methods.bound import Bound
 from skedasis.methods.levels import LevelPlan
 from skedasis.results.surfaces.side import Side
-from skedasis.typing import Floats, Ints
+from skedasis.stats.grid import Cells, Grid
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,21 +13,23 @@ from typing import Any, Literal
 
 import numpy as np
 
-from skedasis.cells import Grid, distinct, uniform_edges
+from skedasis._types import Bools, Center, Floats
 from skedasis.data.schema import Feature, find
 from skedasis.data.summary import MANY_FEW, Column
 from skedasis.errors import DataError, UnsupportedError, explained
-from skedasis.methods.base import Bound, Local, Parameters, Plan, chosen, given_for, one_of
+from skedasis.methods.base import Local, Parameters, Plan, chosen, given_for, one_of
+from skedasis.methods.bound import Bound
 from skedasis.methods.curves import ANCHORED, AXIS, RAW, axis_moments, curve_moments, mean_moments
 from skedasis.methods.exact import EXACT, exact_grid
 from skedasis.methods.pdp_levels import LevelPDP
 from skedasis.methods.pdp_pairs import PairPDP
-from skedasis.moments import WeightKind
 from skedasis.quantity.base import Traits
 from skedasis.results.dependence import depend
-from skedasis.results.effect import Curves, Effect, Rows
+from skedasis.results.effect import Effect
+from skedasis.results.parts import Curves, Rows
 from skedasis.results.spec import About, Spec
-from skedasis.typing import Bools, Center, Floats
+from skedasis.stats.grid import Grid, distinct, uniform_edges
+from skedasis.stats.moments import WeightKind
 
 POINTS = 50
 """Points of a grid where nothing is said."""

@@ -8,19 +8,20 @@ from typing import Any
 
 import numpy as np
 
+from skedasis._types import Bools, Ints
 from skedasis.data.levels import LevelColumn
 from skedasis.errors import DataError, UnsupportedError, explained
-from skedasis.methods.base import Bound, Local, chosen, given_for
+from skedasis.methods.base import Local, chosen, given_for
+from skedasis.methods.bound import Bound
 from skedasis.methods.curves import ANCHORED, RAW, curve_moments, mean_moments
 from skedasis.methods.exact import EXACT
 from skedasis.methods.form import Form
 from skedasis.methods.levels import LevelPlan
-from skedasis.moments import WeightKind
 from skedasis.results.dependence import depend_levels
-from skedasis.results.effect import Curves, Effect
-from skedasis.results.parts import Rows
+from skedasis.results.effect import Effect
+from skedasis.results.parts import Curves, Rows
 from skedasis.results.spec import About, Spec
-from skedasis.typing import Bools, Ints
+from skedasis.stats.moments import WeightKind
 
 
 @dataclass(frozen=True)

@@ -8,17 +8,19 @@ from typing import Any
 
 import numpy as np
 
+from skedasis._types import Bools, Json
 from skedasis.data.levels import LevelColumn
 from skedasis.errors import UnsupportedError, explained
-from skedasis.methods.base import Bound, Local, chosen
+from skedasis.methods.base import Local, chosen
+from skedasis.methods.bound import Bound
 from skedasis.methods.curves import ANCHORED, RAW, curve_moments, mean_moments
 from skedasis.methods.form import Form
 from skedasis.methods.pairs_base import SideColumn, places_of, side_of
-from skedasis.moments import WeightKind
 from skedasis.results.dependence import depend_pair
 from skedasis.results.spec import About, Spec
-from skedasis.results.surfaces.surface import PairRows, Surface
-from skedasis.typing import Bools, Json
+from skedasis.results.surfaces.pair_parts import PairRows
+from skedasis.results.surfaces.surface import Surface
+from skedasis.stats.moments import WeightKind
 
 POINTS = 20
 """Points for each of two features, where nothing is said."""

@@ -14,12 +14,12 @@ from typing import Any, Literal
 
 import numpy as np
 
+from skedasis._types import Json
 from skedasis.data.schema import Feature
 from skedasis.data.source import Source
 from skedasis.errors import DataError, LeftOutWarning, UnsupportedError, explained
 from skedasis.methods.base import Parameters, plain
 from skedasis.quantity.base import Quantity
-from skedasis.typing import Json
 
 _SAMPLE = 4099
 """Keeps the sample of rows apart from other draws with the same seed."""
@@ -81,7 +81,7 @@ class PFI(Parameters):
     so that draws add more to the error than if rows were repeated.
 
     `std_error` and the analytic interval include that the rows are a sample: the Hájek projection of the mean over
-    pairs, from sums over blocks of rows (`skedasis.resample.pair_variance`), plus what the draws add. Below
+    pairs, from sums over blocks of rows (`skedasis.stats.resampling.pair_variance`), plus what the draws add. Below
     some 50 rows they are too narrow (0.8 to 0.9 instead of 0.95 at 10 rows). With ``conditional=True`` the error
     is that of independent draws of donors and recipients, which is rather too large; with a `metric` it comes from the
     jackknife over ten parts of the rows, which calls the metric twenty times as often as the values do.

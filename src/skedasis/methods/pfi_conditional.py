@@ -7,19 +7,20 @@ from typing import Any
 
 import numpy as np
 
+from skedasis._types import Floats, Ints
 from skedasis.data.schema import Feature
 from skedasis.data.source import Source
 from skedasis.errors import UnsupportedError, explained
-from skedasis.methods.base import Bound, Local
+from skedasis.methods.base import Local
+from skedasis.methods.bound import Bound
 from skedasis.methods.deal import deal
 from skedasis.methods.pfi import PFI
 from skedasis.methods.pfi_forms import Lent, RowPFI
 from skedasis.methods.subgroups import subgroups
-from skedasis.moments import WeightKind
 from skedasis.quantity.base import Quantity, Traits
-from skedasis.resample import parts_error
 from skedasis.results.importance import Importance
-from skedasis.typing import Floats, Ints
+from skedasis.stats.moments import WeightKind
+from skedasis.stats.resampling import parts_error
 
 LEAST_ROWS = 7
 """Fewer rows have no standard error."""

@@ -9,17 +9,18 @@ from typing import Any
 
 import numpy as np
 
+from skedasis._types import Bools
 from skedasis.data.changes import Borrowed
 from skedasis.data.source import Source
 from skedasis.errors import DataError, explained
-from skedasis.methods.base import Bound, Local
+from skedasis.methods.base import Local
+from skedasis.methods.bound import Bound
 from skedasis.methods.deal import Deal
 from skedasis.methods.pfi import PFI
 from skedasis.methods.pfi_forms import CALL, Lent, OnRows
-from skedasis.moments import Totals, WeightKind
-from skedasis.resample import influence_error
 from skedasis.results.importance import Importance
-from skedasis.typing import Bools
+from skedasis.stats.moments import Totals, WeightKind
+from skedasis.stats.resampling import influence_error
 
 _PAIRS = 200_000_000
 """Pairs of rows that are taken on at most."""

@@ -9,18 +9,19 @@ from typing import Any
 
 import numpy as np
 
+from skedasis._types import Bools, Floats, Ints, Json
 from skedasis.data.changes import Borrowed
 from skedasis.data.schema import Feature
 from skedasis.data.source import Source
-from skedasis.methods.base import Bound, Local, chosen
+from skedasis.methods.base import Local, chosen
+from skedasis.methods.bound import Bound
 from skedasis.methods.deal import Deal, deal, uneven
 from skedasis.methods.form import Form
 from skedasis.methods.pfi import PFI
-from skedasis.moments import Totals, WeightKind
 from skedasis.quantity.base import Quantity, Traits
-from skedasis.resample import permutation_error
 from skedasis.results.importance import Importance, LocalImportance
-from skedasis.typing import Bools, Floats, Ints, Json
+from skedasis.stats.moments import Totals, WeightKind
+from skedasis.stats.resampling import permutation_error
 
 CALL = 20_000
 """Rows of one call: twice as many would save a cheap model a tenth of its time, and take nearly twice the memory."""

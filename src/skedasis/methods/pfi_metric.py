@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from skedasis._types import Bools, Floats, Ints
 from skedasis.data.coding import missing_among
 from skedasis.data.source import Source
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError, explained
 from skedasis.methods.base import Local
 from skedasis.methods.pfi import PFI
 from skedasis.methods.pfi_forms import Lent, OnRows
-from skedasis.moments import Totals, WeightKind
 from skedasis.quantity.base import Quantity
 from skedasis.quantity.fitted import title
 from skedasis.quantity.loss import loss_called
@@ -26,7 +26,7 @@ from skedasis.quantity.predictive.labels import Labels
 from skedasis.quantity.predictive.quantities import Entropy, PredictiveVariance
 from skedasis.results.importance import Importance, LocalImportance
 from skedasis.results.words import METRIC_ROWS
-from skedasis.typing import Bools, Floats, Ints
+from skedasis.stats.moments import Totals, WeightKind
 
 _NAMES: dict[str, tuple[str, int]] = {
     "average_precision": ("average_precision_score", 1),

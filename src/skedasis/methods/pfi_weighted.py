@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from skedasis.methods.base import Bound, Local
+from skedasis._types import Floats, Ints
+from skedasis.methods.base import Local
+from skedasis.methods.bound import Bound
 from skedasis.methods.pfi_forms import Lent, RowPFI
-from skedasis.moments import Totals, WeightKind
-from skedasis.resample import permutation_error
 from skedasis.results.importance import Importance
-from skedasis.typing import Floats, Ints
+from skedasis.stats.moments import Totals, WeightKind
+from skedasis.stats.resampling import permutation_error
 
 
 @dataclass(frozen=True)

@@ -13,24 +13,25 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from skedasis.binning import Binning, Greedy, Optimal, is_fixed
-from skedasis.curves import Accumulate
 from skedasis.data.schema import Feature
 from skedasis.data.summary import Column
 from skedasis.errors import UnsupportedError, explained
 from skedasis.methods.accumulated import Accumulated, no_derivatives
 from skedasis.methods.base import Local, Plan, one_of
 from skedasis.methods.levels import LevelSteps
-from skedasis.moments import WeightKind
 from skedasis.quantity.base import Traits
 from skedasis.results.accumulated import accumulate
 from skedasis.results.choosing import spread_of
-from skedasis.results.effect import Effect, Rows
+from skedasis.results.effect import Effect
+from skedasis.results.parts import Rows
 from skedasis.results.pieces import LOCAL, RISE
 from skedasis.results.spec import About, Spec
 from skedasis.results.value_steps import chosen_for_reading, read_in_bins
+from skedasis.stats.ale_math import Accumulate
+from skedasis.stats.moments import WeightKind
 
 if TYPE_CHECKING:
-    from skedasis.heterogeneity_score import HeterogeneityScore
+    from skedasis.stats.heterogeneity_score import HeterogeneityScore
 
 RISK = Optimal(criterion="risk")
 """The usual bins: they beat Eq. 13 at the papers' settings on all their cases (docs/guides/bins.md)."""

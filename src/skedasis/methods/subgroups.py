@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from skedasis._types import Floats, Ints
 from skedasis.data.schema import Feature
 from skedasis.data.source import Source
 from skedasis.errors import UnsupportedError, explained
-from skedasis.typing import Floats, Ints
 
 
 def subgroups(source: Source, feature: Feature, rows: int, seed: int) -> Ints:

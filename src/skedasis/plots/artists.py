@@ -18,9 +18,7 @@ from matplotlib.ticker import FixedLocator, Formatter, MaxNLocator
 from skedasis.data import clocks
 from skedasis.plots.ground import outlines, strips
 from skedasis.plots.marks import Apart, Band, Hatch, Line, Panel, Rug, Steps, Violin
-from skedasis.plots.scale import Axis, flowed, shortened, wrapped
-from skedasis.plots.strands import bundle, mappable
-from skedasis.plots.style import (
+from skedasis.plots.palette import (
     ASIDE,
     AVERAGE,
     BODY,
@@ -35,9 +33,10 @@ from skedasis.plots.style import (
     SMALL,
     SPREAD,
     SPREAD_EDGE,
-    Legend,
-    as_it_is,
 )
+from skedasis.plots.scale import Axis, flowed, shortened, wrapped
+from skedasis.plots.strands import bundle, mappable
+from skedasis.plots.style import Legend, as_it_is
 
 
 def draw_panel(ax: Axes, panel: Panel, *, small: bool = False) -> Legend:

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skedasis._types import Floats, Ints
 from skedasis.errors import DataError, UnsupportedError, explained
 from skedasis.plots import density
 from skedasis.plots.common import counted
 from skedasis.plots.scale import Axis, clean, extent, shortened, told_apart
 from skedasis.plots.view import BELOW
-from skedasis.resample import t_interval
 from skedasis.results.importance import Importance, LocalImportance
-from skedasis.typing import Floats, Ints
+from skedasis.stats.resampling import t_interval
 
 LETTERS = 32
 """Of a name beside its bar."""

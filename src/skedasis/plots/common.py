@@ -7,14 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skedasis.plots import density
+from skedasis._types import Bools, Floats, Ints
+from skedasis.plots import density, marks
 from skedasis.plots.marks import Apart, Band, Hatch, Panel, Steps, Word
 from skedasis.plots.scale import Axis, extent, shortened
 from skedasis.plots.view import ACROSS, BELOW, BESIDE, OWN_TICKS, View
-from skedasis.resample import t_interval
-from skedasis.results.effect import TRUSTED_ROWS, BinStats, Effect, Rows
+from skedasis.results.effect import Effect
+from skedasis.results.parts import TRUSTED_ROWS, BinStats, Rows
 from skedasis.results.trend import drawn
-from skedasis.typing import Bools, Floats, Ints
+from skedasis.stats.resampling import t_interval
 
 APART = "missing"
 MEANS_OF = {
@@ -143,7 +144,7 @@ def local_effects(rows: Rows | None) -> Floats | None:
     return local if local is not None and local.ndim == 1 else None
 
 
-def rug(effect: Effect) -> density.Rug | None:
+def rug(effect: Effect) -> marks.Rug | None:
     """Return where the rows lie."""
     rows = effect.rows
     if rows is None or len(rows) == 0:

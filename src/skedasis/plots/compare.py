@@ -20,8 +20,8 @@ from skedasis.plots.artists import (
 )
 from skedasis.plots.mpl import blank_figure, depth, legend_below, legend_in
 from skedasis.plots.overlay import Overlay, Strand, Zero, gathered, overlay
-from skedasis.plots.palette import OFTEN
-from skedasis.plots.style import FAINT, HUES, MARKS, STROKES, Legend
+from skedasis.plots.palette import FAINT, HUES, MARKS, OFTEN, STROKES
+from skedasis.plots.style import Legend
 from skedasis.results.effect import Effect
 
 

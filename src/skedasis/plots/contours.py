@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skedasis.typing import Floats
+from skedasis._types import Floats
 
 APART = 0.08
 """Share of a band that lies at least between two numbers written into it."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from skedasis._types import Bools, Floats, Ints
 from skedasis.plots.marks import Dashes, Rug, Violin
 from skedasis.plots.scale import LEAST
-from skedasis.typing import Bools, Floats, Ints
 
 LEVELS = 96
 """Steps of a violin."""

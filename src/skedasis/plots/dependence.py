@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from skedasis.cells import EVERY_JUMP, widths_share
+from skedasis._types import Floats
 from skedasis.data.schema import Feature
 from skedasis.errors import UnsupportedError, explained
 from skedasis.plots.common import (
@@ -25,9 +25,10 @@ from skedasis.plots.scale import extent, settled, shortened
 from skedasis.plots.strips import risen
 from skedasis.plots.tint import tint
 from skedasis.plots.view import SEED, View
-from skedasis.results.effect import Curves, Effect
+from skedasis.results.effect import Effect
+from skedasis.results.parts import Curves
 from skedasis.results.pieces import AXIS
-from skedasis.typing import Floats
+from skedasis.stats.grid import EVERY_JUMP, widths_share
 
 MINUS = "\N{MINUS SIGN}"
 VERTICES = 13

@@ -12,6 +12,7 @@ from matplotlib.patches import Patch
 from matplotlib.patheffects import withStroke
 from matplotlib.text import Annotation, Text
 
+from skedasis._types import Floats
 from skedasis.plots.artists import (
     axis_of,
     clear_frame,
@@ -22,11 +23,11 @@ from skedasis.plots.artists import (
 )
 from skedasis.plots.importance import bare, lines_of
 from skedasis.plots.mpl import blank_figure, legend_below, legend_in
-from skedasis.plots.style import AVERAGE, ERROR, FAINT, GRID, INK, SMALL, Legend
+from skedasis.plots.palette import AVERAGE, ERROR, FAINT, GRID, INK, SMALL
+from skedasis.plots.style import Legend
 from skedasis.plots.tags import MARK, placed, touches
 from skedasis.plots.where import Map, Place, Predictable, predictable, where
 from skedasis.results.diagnosis import Diagnosis
-from skedasis.typing import Floats
 
 LOOKS: dict[str, tuple[str, str]] = {
     "independent": ("o", AVERAGE),

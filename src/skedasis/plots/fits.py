@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from skedasis._types import Floats
 from skedasis.plots import common, density
 from skedasis.plots.bars import LETTERS, BarPanel, axis_of_values, cut, ordered
 from skedasis.plots.dependence import per_words, slope_unit
@@ -20,7 +21,6 @@ from skedasis.results.models.of_models import Of, OfModels
 from skedasis.results.models.several import EffectOfModels
 from skedasis.results.models.several_more import ImportanceOfModels
 from skedasis.results.trend import drawn
-from skedasis.typing import Floats
 
 MEAN, EACH = "mean of the models", "single models"
 VERTICES = 13

@@ -12,9 +12,9 @@ from matplotlib.patches import Patch
 from matplotlib.patheffects import withStroke
 
 from skedasis.plots.marks import Outline, Strip
-from skedasis.plots.palette import BOTTOM, TOP
+from skedasis.plots.palette import BOTTOM, INK, PATTERNS, RISES, SMALL, TOP
 from skedasis.plots.strands import look_of
-from skedasis.plots.style import INK, PATTERNS, RISES, SMALL, Legend
+from skedasis.plots.style import Legend
 
 LIGHT = 0.16
 """Of the areas under outlines."""

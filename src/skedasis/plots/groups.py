@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from skedasis._types import Bools, Floats
 from skedasis.errors import DataError, UnsupportedError, explained
 from skedasis.plots.common import counted, length_of
 from skedasis.plots.marks import Outline, Panel, Tint
@@ -15,7 +16,6 @@ from skedasis.plots.scale import Axis, shortened
 from skedasis.plots.tint import as_numbers, gaps, named, tint
 from skedasis.plots.view import View
 from skedasis.results.effect import Effect
-from skedasis.typing import Bools, Floats
 
 MOST_BARS, LEAST_BARS = 40, 8
 OVER_ONE_ANOTHER = 3

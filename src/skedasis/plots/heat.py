@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from skedasis._types import Bools, Floats, Ints
 from skedasis.errors import DataError, UnsupportedError, explained
 from skedasis.plots.common import counted
 from skedasis.plots.contours import Crossing, crossings, round_levels
@@ -18,7 +19,6 @@ from skedasis.plots.view import ACROSS, BESIDE, MOST_LEVELS
 from skedasis.results.surfaces.pairs import HOME, corners_with_rows, homes_with_rows
 from skedasis.results.surfaces.side import Side
 from skedasis.results.surfaces.surface import Surface
-from skedasis.typing import Bools, Floats, Ints
 
 Empty = Literal["hatched", "filled", "blank"]
 ROUNDING = 1e-9

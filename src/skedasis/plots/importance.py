@@ -16,8 +16,9 @@ from skedasis.plots.artists import axis_of, clear_frame, headed, label_below, la
 from skedasis.plots.bars import BarPanel, Shift, bars, kept, repeated, shifts
 from skedasis.plots.common import counted
 from skedasis.plots.mpl import blank_figure, legend_below, legend_in
+from skedasis.plots.palette import AVERAGE, ERROR, FAINT, GRID, INK, SMALL
 from skedasis.plots.scale import Axis
-from skedasis.plots.style import AVERAGE, ERROR, FAINT, GRID, INK, SMALL, Legend
+from skedasis.plots.style import Legend
 from skedasis.results.importance import Importance
 
 Kind = Literal["bars", "local"]

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from skedasis._types import Floats, Ints
 from skedasis.data.schema import Feature
 from skedasis.plots import common
 from skedasis.plots.dependence import anchored, as_asked, bundled
@@ -18,9 +19,9 @@ from skedasis.plots.groups import grouped
 from skedasis.plots.marks import Band, Bars, Hatch, Line, Panel, Picture
 from skedasis.plots.scale import Axis, clean, shortened, told_apart
 from skedasis.plots.view import BELOW, View
-from skedasis.results.effect import TRUSTED_ROWS, BinStats, Curves, Effect, LevelStats
+from skedasis.results.effect import Effect
+from skedasis.results.parts import TRUSTED_ROWS, BinStats, Curves, LevelStats
 from skedasis.results.steps import Steps
-from skedasis.typing import Floats, Ints
 
 ERROR, SPREAD, ROWS = 0.16, 0.3, 0.36
 """How far boxes, and single rows, reach to either side of their level."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from skedasis._types import Floats, Ints
 from skedasis.plots.scale import Axis
-from skedasis.typing import Floats, Ints
 
 Doubt = Literal["few", "empty"]
 """Why a stretch of the axis is hatched: too few rows to be trusted; no row at all."""

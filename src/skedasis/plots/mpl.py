@@ -15,9 +15,10 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from skedasis.plots.artists import clear_frame, draw_panel, head, label_below, scaled
 from skedasis.plots.marks import Picture
 from skedasis.plots.multiples import columns_for, comparable, ordered
+from skedasis.plots.palette import INK, SMALL
 from skedasis.plots.panels import picture
 from skedasis.plots.scale import Axis
-from skedasis.plots.style import INK, SMALL, Legend, as_it_is
+from skedasis.plots.style import Legend, as_it_is
 from skedasis.plots.view import ACROSS, Ice, View
 from skedasis.results.effect import Effect
 

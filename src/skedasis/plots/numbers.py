@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
+from skedasis._types import Floats
 from skedasis.data.times import TimeAxis
-from skedasis.typing import Floats
 
 NOISE = 1e-9
 """What is smaller, as a share of the largest number beside it, is what rounding has left of zero."""

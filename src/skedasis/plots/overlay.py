@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from skedasis._types import Floats
 from skedasis.errors import DataError, UnsupportedError, explained
 from skedasis.plots import common
 from skedasis.plots.dependence import centred, per_words, slope_unit
@@ -20,7 +21,6 @@ from skedasis.results.pieces import AXIS
 from skedasis.results.surfaces.surface import Surface
 from skedasis.results.times import on_axis_of
 from skedasis.results.trend import drawn
-from skedasis.typing import Floats
 
 Zero = Literal["mean"] | None
 Joined = Literal["line", "thin"] | None

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from skedasis.cells import Cells
+from skedasis._types import Floats, Ints
 from skedasis.errors import UnsupportedError, explained
 from skedasis.plots import common, levels
 from skedasis.plots.dependence import dependence
@@ -15,11 +15,12 @@ from skedasis.plots.groups import grouped
 from skedasis.plots.marks import Band, Bars, Line, Panel, Picture
 from skedasis.plots.scale import Axis, shortened
 from skedasis.plots.view import ACROSS, Ice, View
-from skedasis.results.effect import BinStats, Effect
+from skedasis.results.effect import Effect
+from skedasis.results.parts import BinStats
 from skedasis.results.pieces import LOCAL
 from skedasis.results.rises import rises
 from skedasis.results.trend import drawn
-from skedasis.typing import Floats, Ints
+from skedasis.stats.grid import Cells
 
 __all__ = ["ACROSS", "Ice", "View", "has_bins", "on_shared_scales", "picture", "slopes"]
 

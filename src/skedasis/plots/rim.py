@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from skedasis._types import Floats, Ints
 from skedasis.data.schema import Feature
 from skedasis.plots.levels import Places
 from skedasis.plots.numbers import places as places_text
 from skedasis.plots.scale import Axis, padded, shortened, told_apart
 from skedasis.plots.view import BELOW, SEED
+from skedasis.results.surfaces.pair_parts import PairRows
 from skedasis.results.surfaces.side import Side
-from skedasis.results.surfaces.surface import PairRows
-from skedasis.typing import Floats, Ints
 
 MOST_LETTERS = 24
 """Of the text of one of two values."""

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from skedasis._types import Floats
 from skedasis.data import clocks
 from skedasis.data.times import TimeAxis
-from skedasis.typing import Floats
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 ASIDE = 0.12

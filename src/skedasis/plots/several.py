@@ -17,10 +17,12 @@ from skedasis.plots.artists import clear_frame, draw_panel, head, headed, label_
 from skedasis.plots.fits import EACH, MEAN, Drawn, importance_panel, models_panel
 from skedasis.plots.importance import bare, draw_bars, line_height
 from skedasis.plots.marks import Panel
-from skedasis.plots.mpl import blank_figure, columns_for, depth, legend_below, legend_in
+from skedasis.plots.mpl import blank_figure, depth, legend_below, legend_in
+from skedasis.plots.multiples import columns_for
+from skedasis.plots.palette import INK, SMALL
 from skedasis.plots.panels import on_shared_scales
 from skedasis.plots.scale import shortened
-from skedasis.plots.style import INK, SMALL, Legend
+from skedasis.plots.style import Legend
 from skedasis.results.models.of_models import Of
 from skedasis.results.models.several import EffectOfModels, EffectsOfModels
 from skedasis.results.models.several_more import ImportanceOfModels

@@ -12,12 +12,12 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import Normalize
 from matplotlib.lines import Line2D
 
+from skedasis._types import Floats, Ints
 from skedasis.plots.marks import Bundle, Tint
 from skedasis.plots.palette import HUES, INK, OWN, STROKES
 from skedasis.plots.scale import shortened
 from skedasis.plots.style import Legend
 from skedasis.plots.tint import ends, named
-from skedasis.typing import Floats, Ints
 
 MAP = "viridis"
 PLAIN, UNKNOWN = "#555555", "#bcbcbc"

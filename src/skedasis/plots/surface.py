@@ -15,6 +15,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.patheffects import withStroke
 
+from skedasis._types import Floats
 from skedasis.plots.artists import (
     axis_of,
     beside,
@@ -26,10 +27,10 @@ from skedasis.plots.artists import (
 )
 from skedasis.plots.heat import Empty, Heat, Sight, heat
 from skedasis.plots.mpl import blank_figure, legend_below, legend_in
+from skedasis.plots.palette import FAINT, INK, SMALL
 from skedasis.plots.rim import bars_of
-from skedasis.plots.style import FAINT, INK, SMALL, Legend
+from skedasis.plots.style import Legend
 from skedasis.results.surfaces.surface import Surface
-from skedasis.typing import Floats
 
 DIVERGING = colormaps["RdBu_r"]
 SEQUENTIAL = ListedColormap(colormaps["viridis"](np.linspace(0.12, 1.0, 256)))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skedasis.typing import Floats
+from skedasis._types import Floats
 
 DISTANCES = (5.0, 13.0, 24.0, 38.0, 56.0)
 """How far names may stand from their points, in typographical points; further away they are led to by a line."""

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from skedasis._types import Bools, Floats, Ints
 from skedasis.data.coding import absent
 from skedasis.errors import DataError, explained
 from skedasis.plots.marks import Tint
 from skedasis.plots.scale import Axis, clean, extent, shortened
-from skedasis.typing import Bools, Floats, Ints
 
 FEW = 8
 """Groups that line styles and colours can tell apart."""

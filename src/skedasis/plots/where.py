@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from skedasis._types import Floats
 from skedasis.errors import DataError, explained
 from skedasis.plots.bars import axis_of_values, cut, repeated
 from skedasis.plots.common import counted
 from skedasis.plots.scale import Axis, clean, extent, shortened, told_apart, wrapped
-from skedasis.resample import t_interval
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.importance import Importance
-from skedasis.typing import Floats
+from skedasis.stats.resampling import t_interval
 
 SHORT = 20
 """Letters of a name beside its point."""

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from skedasis._types import Floats
 from skedasis.data.arrays import to_float
 from skedasis.errors import ModelOutputError, explained
-from skedasis.typing import Floats
 
 
 def as_array(raw: Any, what: str) -> NDArray[Any]:

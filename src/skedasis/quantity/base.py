@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from skedasis._types import Floats, Ints
 from skedasis.data.coding import missing_among
 from skedasis.data.given import as_source
 from skedasis.data.schema import Feature
 from skedasis.data.source import Batch, Source
 from skedasis.errors import DataError, UnsupportedError, explained
-from skedasis.typing import Floats, Ints
 
 if TYPE_CHECKING:
     from skedasis.quantity.bound import Bound

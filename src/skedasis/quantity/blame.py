@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from skedasis._types import Ints
 from skedasis.data.changes import Coded
 from skedasis.data.source import Batch
 from skedasis.errors import DataError
 from skedasis.quantity.base import Quantity
-from skedasis.typing import Ints
 
 _MOST, _TRIED = 2000, 64
 """Levels that are tried one by one, and rows that are tried for one that the model takes."""

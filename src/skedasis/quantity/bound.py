@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from skedasis._types import Floats, Ints
 from skedasis.data.changes import Borrowed, Coded
 from skedasis.data.levels import LevelColumn
 from skedasis.data.source import Batch
@@ -25,7 +26,6 @@ from skedasis.quantity.gradients import differences
 from skedasis.quantity.mixed import mixed_differences
 from skedasis.quantity.pace import Pace
 from skedasis.quantity.tape import Tape
-from skedasis.typing import Floats, Ints
 
 Changes = Mapping[int, Any]
 """By column: m values for all rows (m,), each row's own (n, m) or a tuple of m arrays (n,); or `Coded` likewise; or

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from skedasis.data.arrays import is_missing
+from skedasis._types import Floats, Ints
+from skedasis.data.coding import is_missing
 from skedasis.data.source import Source, to_array
 from skedasis.data.summary import Summary
 from skedasis.errors import ModelOutputError, explained
@@ -17,7 +18,6 @@ from skedasis.quantity.base import Meter, Quantity, Traits
 from skedasis.quantity.gradients import look
 from skedasis.quantity.pace import Pace
 from skedasis.quantity.tape import Tape
-from skedasis.typing import Floats, Ints
 
 LOOKED_AT = 64
 """Rows at which a model is looked."""

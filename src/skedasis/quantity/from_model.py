@@ -7,9 +7,9 @@ from typing import Any
 
 from skedasis.data.schema import Feature
 from skedasis.data.source import Source, as_arrays, as_frames
-from skedasis.quantity import closed
 from skedasis.quantity.adapted import Adapted
 from skedasis.quantity.base import Quantity, Traits
+from skedasis.quantity.closed import chain
 from skedasis.quantity.differentiable import Differentiable
 from skedasis.quantity.fitted import check_fitted_on, fitted_names, title, wants_arrays
 from skedasis.quantity.piecewise import is_piecewise_constant
@@ -51,7 +51,7 @@ class FromModel(Quantity):
             source = as_frames(source, [str(n) if isinstance(n, str) else n for n in names])
         return self.with_labels(source)
 
-    def _closed_form(self) -> closed.Derivative | None:
+    def _closed_form(self) -> chain.Derivative | None:
         return None
 
     @property

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from skedasis._types import Bools, Floats
 from skedasis.data.summary import Summary
 from skedasis.errors import ModelOutputError
 from skedasis.quantity.base import Traits
-from skedasis.typing import Bools, Floats
 
 if TYPE_CHECKING:
     from skedasis.quantity.bound import Bound

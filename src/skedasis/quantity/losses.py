@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from skedasis._types import Floats, Ints
 from skedasis.data.coding import missing_among
 from skedasis.data.schema import Feature
 from skedasis.data.source import Source
@@ -17,7 +18,6 @@ from skedasis.quantity.base import Quantity, Traits
 from skedasis.quantity.fitted import is_classifier, title
 from skedasis.quantity.outputs import Prediction, Probability
 from skedasis.quantity.predictive.labels import Labels
-from skedasis.typing import Floats, Ints
 
 _EPS = float(np.finfo(float).eps)
 _LOOKED_AT = 64

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from skedasis._types import Bools, Floats
 from skedasis.data.summary import Summary
 from skedasis.quantity.gradients import FAR, differences, round_off
-from skedasis.typing import Bools, Floats
 
 if TYPE_CHECKING:
     from skedasis.quantity.bound import Bound

@@ -16,6 +16,7 @@ from skedasis.errors import ModelOutputError, explained
 from skedasis.quantity import closed
 from skedasis.quantity.asked import check_predictor, class_column
 from skedasis.quantity.base import Quantity, Traits
+from skedasis.quantity.closed import chain, kinds
 from skedasis.quantity.differentiable import Differentiable
 from skedasis.quantity.foreign import adapted
 from skedasis.quantity.from_model import FromModel
@@ -55,7 +56,7 @@ class Prediction(FromModel):
         """Return whether all outputs are explained."""
         return self.shared
 
-    def _closed_form(self) -> closed.Derivative | None:
+    def _closed_form(self) -> chain.Derivative | None:
         return closed.prediction_derivative(self.model, self.output)
 
     def slopes(self, X: Any, y: Any = None) -> Any:
@@ -130,7 +131,7 @@ class Probability(FromModel):
         """Return the column of the class."""
         return self.column
 
-    def _closed_form(self) -> closed.Derivative | None:
+    def _closed_form(self) -> chain.Derivative | None:
         return closed.probability_derivative(self.model, self.column)
 
 
@@ -147,7 +148,7 @@ class Logit(Probability):
     @property
     def _by_score(self) -> bool:
         """Return whether the model's score is the log odds itself."""
-        known = closed.decides_by_logit(self.model) if self.scored is None else self.scored
+        known = kinds.decides_by_logit(self.model) if self.scored is None else self.scored
         return self.column is not None and known
 
     def raw(self, X: Any) -> Any:
@@ -186,7 +187,7 @@ class Logit(Probability):
         """Return False: the chain rule for mixed derivatives needs more than these."""
         return False
 
-    def _closed_form(self) -> closed.Derivative | None:
+    def _closed_form(self) -> chain.Derivative | None:
         return closed.logit_derivative(self.model, self.column)
 
 

@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from skedasis._types import Floats
 from skedasis.errors import UnsupportedError, explained
-from skedasis.typing import Floats
 
 Part = Literal["total", "aleatoric", "epistemic"]
 """Of an uncertainty: all of it, the noise that every model of a mixture sees, and what the models disagree on."""

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from skedasis._types import Ints
 from skedasis.data.changes import Borrowed, Coded
 from skedasis.quantity.predicted import Predicted
-from skedasis.typing import Ints
 
 
 class Tape:

@@ -8,14 +8,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from skedasis._types import Json
 from skedasis.errors import DataError, explained
 from skedasis.execute import Progress
+from skedasis.plots.numbers import count
 from skedasis.plots.web.svg import tag
 from skedasis.quantity.trees.choose import Wish
-from skedasis.report.numbers import count, listed
-from skedasis.report.story import Story, gather
+from skedasis.report.numbers import listed
+from skedasis.report.story.gathering import gather
+from skedasis.report.story.told import Story
 from skedasis.results.effects import Effects
-from skedasis.typing import Json
 
 _USUAL = "Use path='report.html'"
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skedasis.plots.numbers import count, number
 from skedasis.report import words
 from skedasis.report.levels import quoted
-from skedasis.report.numbers import count, listed, named, number
-from skedasis.report.story import Told
+from skedasis.report.numbers import listed, named
+from skedasis.report.story.told import Told
 from skedasis.results.effect import Effect
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from skedasis.plots.numbers import number
 from skedasis.report import drawings
-from skedasis.report.numbers import Numbers, listed, named, number
-from skedasis.report.story import Story, Told
+from skedasis.report.numbers import Numbers, listed, named
+from skedasis.report.story.told import Story, Told
 from skedasis.report.story.unsure import Unsure
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.surfaces.surface import Surface

@@ -22,7 +22,7 @@ from skedasis.plots.web.places import places
 from skedasis.report import captions
 from skedasis.report.captions import Caption
 from skedasis.report.levels import quoted
-from skedasis.report.story import Told
+from skedasis.report.story.told import Told
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.effect import Effect
 from skedasis.results.surfaces.surface import Surface

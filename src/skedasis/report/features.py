@@ -10,7 +10,7 @@ import numpy as np
 from skedasis.execute import Progress
 from skedasis.report import captions, drawings, words
 from skedasis.report.numbers import named
-from skedasis.report.story import Story, Told
+from skedasis.report.story.told import Story, Told
 from skedasis.results.effect import Effect
 from skedasis.results.trust.flags import Flag
 

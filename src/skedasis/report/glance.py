@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from skedasis.report.numbers import count, listed, named, number
+from skedasis.plots.numbers import count, number
+from skedasis.report.numbers import listed, named
 from skedasis.report.story.told import Told
 
 CALIBRATED = 0.05

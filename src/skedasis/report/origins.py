@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from skedasis._types import Json
 from skedasis.report.numbers import settings
 from skedasis.report.story.told import Story, Told
-from skedasis.typing import Json
 
 
 def origins(told: Told) -> list[tuple[str, ...]]:

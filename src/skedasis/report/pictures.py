@@ -11,7 +11,7 @@ import numpy as np
 
 from skedasis.report import captions, words
 from skedasis.report.captions import Caption
-from skedasis.report.story import Told
+from skedasis.report.story.told import Told
 
 DPI = 150
 """Sharp at the width at which a document shows a figure, and on paper."""

@@ -6,12 +6,13 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from skedasis.plots.numbers import count
 from skedasis.report import captions, deeper, drawings, origins, words
 from skedasis.report.drawings import Shown
 from skedasis.report.features import FIRST, anchored, features
-from skedasis.report.numbers import Numbers, count, listed, named, percent
+from skedasis.report.numbers import Numbers, listed, named, percent
 from skedasis.report.numbers import ends as ends_of
-from skedasis.report.story import Story, Told
+from skedasis.report.story.told import Story, Told
 from skedasis.results.effects import Rank
 
 LENGTH = 96

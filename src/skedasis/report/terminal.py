@@ -9,9 +9,9 @@ from rich.markup import escape
 from rich.table import Table as Lines
 
 from skedasis.plots.multiples import heterogeneity
+from skedasis.plots.numbers import count, number, places
 from skedasis.report import levels, words
-from skedasis.report.numbers import count, number, places
-from skedasis.report.story import Told
+from skedasis.report.story.told import Told
 from skedasis.results.effect import Effect
 from skedasis.results.surfaces.surface import Surface
 

@@ -10,25 +10,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skedasis._types import Floats
 from skedasis.plots.common import local_effects
-from skedasis.plots.numbers import with_error
+from skedasis.plots.numbers import NOISE, beside, count, number, places, with_error
 from skedasis.report import glance, levels
-from skedasis.report.numbers import (
-    NOISE,
-    Numbers,
-    beside,
-    count,
-    listed,
-    named,
-    number,
-    percent,
-    places,
-)
+from skedasis.report.numbers import Numbers, listed, named, percent
 from skedasis.report.story.told import Told
 from skedasis.results.effect import Effect
 from skedasis.results.parts import BinStats
 from skedasis.results.trend import drawn
-from skedasis.typing import Floats
 
 LEVEL = 0.95
 """Of the intervals that are spoken of."""

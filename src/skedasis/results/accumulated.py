@@ -6,15 +6,16 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from skedasis import curves
-from skedasis.cells import Cells
-from skedasis.moments import Moments
-from skedasis.results.effect import BinStats, Effect, Rows
+from skedasis._types import Bools, Floats, Ints
+from skedasis.results.effect import Effect
+from skedasis.results.parts import BinStats, Rows
 from skedasis.results.pieces import AXIS, Linear, linear
 from skedasis.results.spec import About, Spec
 from skedasis.results.trend import bulge
 from skedasis.results.value_steps import accumulate_values
-from skedasis.typing import Bools, Floats, Ints
+from skedasis.stats import ale_math
+from skedasis.stats.grid import Cells
+from skedasis.stats.moments import Moments
 
 
 def accumulate(
@@ -58,7 +59,7 @@ def accumulate(
     edges, slope = cells.edges[kept], np.where(pieces.known, pieces.slope, 0.0)
     error, freedom = _errors(form, spec)
     stats = _statistics(edges, form, spec)
-    spread = curves.heterogeneity(stats.widths, stats.std, spec.accumulate)
+    spread = ale_math.heterogeneity(stats.widths, stats.std, spec.accumulate)
     seen = _reached(bins.count)
     return Effect(
         points=edges,
@@ -79,7 +80,7 @@ def accumulate(
 def _errors(form: Linear, spec: Spec) -> tuple[Floats, Floats]:
     """Return standard errors at the edges (docs/explanation/errors.md) and their degrees of freedom."""
     pieces, between = form.pieces, form.between
-    error, freedom = curves.std_error(
+    error, freedom = ale_math.std_error(
         form.matrix, pieces.error2, pieces.degrees, pieces.starts, spec.accumulate_se
     )
     if spec.center != "mean":
@@ -114,13 +115,13 @@ def _importance(
         edges = cells.edges[kept[0] : kept[-1] + 1]
         if not pointwise:
             every = np.arange(len(cells.edges))
-            rises = curves.accumulation(cells.widths, pieces.known, every)
+            rises = ale_math.accumulation(cells.widths, pieces.known, every)
             start = rises @ np.where(pieces.known, pieces.slope, 0.0)
         else:
             start = np.interp(edges, cells.edges[kept], start) + bulge(stats, edges)
         kept = np.arange(kept[0], kept[-1] + 1)
     over = axis.pool(kept[:-1])
-    return curves.importance(cells.edges[kept], start, over.weight, over.mean, over.m2)
+    return ale_math.importance(cells.edges[kept], start, over.weight, over.mean, over.m2)
 
 
 def _reached(count: Floats) -> Bools:

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from skedasis._types import Bools, Ints
 from skedasis.binning import EXACT, Binning, Optimal, Spread
-from skedasis.cells import Cells, distinct
-from skedasis.moments import Moments
 from skedasis.results.parts import Rows
 from skedasis.results.pieces import AXIS, LOCAL
 from skedasis.results.spec import Spec
-from skedasis.typing import Bools, Ints
+from skedasis.stats.grid import Cells, distinct
+from skedasis.stats.moments import Moments
 
 
 @dataclass(frozen=True, eq=False)

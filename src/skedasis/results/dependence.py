@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from skedasis.cells import Grid
-from skedasis.moments import Moments
-from skedasis.results.effect import Curves, Effect
-from skedasis.results.parts import LevelStats, Rows
+from skedasis._types import Floats
+from skedasis.results.effect import Effect
+from skedasis.results.parts import Curves, LevelStats, Rows
 from skedasis.results.spec import About, Spec
+from skedasis.results.surfaces.pair_parts import PairRows
 from skedasis.results.surfaces.side import Side
-from skedasis.results.surfaces.surface import PairRows, Surface
-from skedasis.typing import Floats
+from skedasis.results.surfaces.surface import Surface
+from skedasis.stats.grid import Grid
+from skedasis.stats.moments import Moments
 
 SHOWN = "shown"
 """Moments, over rows, of the surfaces that are averaged, shape (m0, m1)."""

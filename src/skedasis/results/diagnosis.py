@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from skedasis._types import Floats, Json
 from skedasis.errors import DataError, explained
 from skedasis.results.importance import Importance, ImportanceRank
 from skedasis.results.parts import locked
 from skedasis.results.shown import ShownDiagnosis
-from skedasis.typing import Floats, Json
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from skedasis.cells import Cells
+from skedasis._types import Floats, Json
 from skedasis.data.times import TimeAxis
-from skedasis.moments import Moments
 from skedasis.results.parts import (
     TRUSTED_ROWS,
     BinStats,
@@ -24,17 +23,18 @@ from skedasis.results.parts import (
 )
 from skedasis.results.shown import ShownEffect
 from skedasis.results.spec import About, Spec
-from skedasis.typing import Floats, Json
+from skedasis.stats.grid import Cells
+from skedasis.stats.moments import Moments
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from skedasis.binning import Binning
-    from skedasis.heterogeneity_score import HeterogeneityScore
     from skedasis.results.rises import Rise
     from skedasis.results.trust.flags import Trust
     from skedasis.results.trust.heterogeneity import HeterogeneityTest
     from skedasis.results.trust.split import Split
+    from skedasis.stats.heterogeneity_score import HeterogeneityScore
 
 __all__ = ["TRUSTED_ROWS", "BinStats", "Curves", "Effect", "LevelStats", "MissingPoint", "Rows"]
 
@@ -136,7 +136,7 @@ class Effect(ShownEffect):
         Notes
         -----
         Pairs of rows swap their values of the feature. The score is the root mean square of the part of the changes
-        that an additive quantity would not have (`skedasis.heterogeneity_score`). For independent features it is the
+        that an additive quantity would not have (`stats/heterogeneity_score.py`). For independent features it is the
         standard deviation of all interactions of the feature. It is the same for every method, and comparable between
         features, methods and models. `explain` computes it; reading it costs no model row.
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from skedasis._types import Floats, Json
 from skedasis.data.schema import find
 from skedasis.errors import DataError, UnsupportedError, explained
 from skedasis.results.effect import Effect
 from skedasis.results.shown import Ranking, ShownEffects
-from skedasis.typing import Floats, Json
 
 if TYPE_CHECKING:
     from skedasis.results.statistics.statistics import Chance, Statistics

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from skedasis._types import Floats, Ints, Json
 from skedasis.errors import DataError, UnsupportedError, explained
-from skedasis.resample import t_interval
 from skedasis.results.parts import locked
 from skedasis.results.shown import Ranking, ShownImportance
 from skedasis.results.words import count, given_level, no_interval, written
-from skedasis.typing import Floats, Ints, Json
+from skedasis.stats.resampling import t_interval
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

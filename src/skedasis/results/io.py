@@ -17,12 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from skedasis.cells import Cells
 from skedasis.data.schema import Feature
 from skedasis.data.times import TimeAxis
 from skedasis.errors import DataError, explained
-from skedasis.heterogeneity_score import HeterogeneityScore
-from skedasis.moments import Moments
 from skedasis.results.diagnosis import Diagnosis, Verdict
 from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
@@ -33,8 +30,12 @@ from skedasis.results.packing import Packer, unpacked
 from skedasis.results.parts import BinStats, Curves, LevelStats, MissingPoint, Rows
 from skedasis.results.spec import About, Spec
 from skedasis.results.statistics.statistics import Chance, Statistic, Statistics
+from skedasis.results.surfaces.pair_parts import CellStats, PairRows
 from skedasis.results.surfaces.side import Side
-from skedasis.results.surfaces.surface import CellStats, PairRows, Surface
+from skedasis.results.surfaces.surface import Surface
+from skedasis.stats.grid import Cells
+from skedasis.stats.heterogeneity_score import HeterogeneityScore
+from skedasis.stats.moments import Moments
 
 FORMAT = 3
 """Written."""

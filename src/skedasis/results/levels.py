@@ -12,15 +12,15 @@ from itertools import pairwise
 
 import numpy as np
 
-from skedasis import curves
+from skedasis._types import Floats, Ints
 from skedasis.binning import Binning, Spread
-from skedasis.cells import Cells
-from skedasis.moments import Moments
 from skedasis.results.effect import Effect
 from skedasis.results.parts import TRUSTED_ROWS, BinStats, LevelStats, Rows
 from skedasis.results.spec import About, Spec
 from skedasis.results.steps import UP, Steps, step_errors
-from skedasis.typing import Floats, Ints
+from skedasis.stats import ale_math
+from skedasis.stats.grid import Cells
+from skedasis.stats.moments import Moments
 
 
 def accumulate_levels(
@@ -52,7 +52,7 @@ def accumulate_levels(
     weight = moments[UP].weight  # of the rows at hand: a bootstrap may have drawn none of a level
     share = weight / max(float(weight.sum()), np.finfo(float).tiny)
     places = np.arange(len(levels))
-    start, mean = curves.accumulation(np.ones(len(places) - 1), steps.known, places), steps.mean
+    start, mean = ale_math.accumulation(np.ones(len(places) - 1), steps.known, places), steps.mean
     value = start @ mean
     matrix, own = start, np.zeros((len(levels), len(levels)))
     if spec.center == "mean":
@@ -151,7 +151,7 @@ def _spread(levels: LevelStats, steps: Steps, stats: BinStats, about: About, spe
         if len(stats) < len(std):  # grouped: the spread within the group, for each of its steps
             length = np.diff(np.append(levels.places(stats.low), len(levels) - 1))
             std = np.repeat(stats.std, length)
-        return curves.heterogeneity(np.ones(len(std)), std, spec.accumulate)
+        return ale_math.heterogeneity(np.ones(len(std)), std, spec.accumulate)
     weight = np.where(np.isnan(std), 0.0, steps.pooled.weight)
     square = np.where(np.isnan(std), 0.0, std**2)
     touching = np.append(0.0, weight) + np.append(weight, 0.0)

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from skedasis import curves
-from skedasis.cells import Cells
-from skedasis.moments import Moments
+from skedasis._types import Floats, Ints
 from skedasis.results.effect import Effect
 from skedasis.results.parts import TRUSTED_ROWS, BinStats, LevelStats, Rows
 from skedasis.results.pieces import AXIS, LOCAL
 from skedasis.results.spec import About, Spec
-from skedasis.typing import Floats, Ints
+from skedasis.stats import ale_math
+from skedasis.stats.grid import Cells
+from skedasis.stats.moments import Moments
 
 
 def marginal(
@@ -117,9 +117,9 @@ def _means(cells: Moments, spec: Spec) -> tuple[Floats, Floats, Floats, Floats]:
     weight = max(float(cells.weight.sum()), np.finfo(float).tiny)
     share = cells.weight / weight
     form = np.eye(len(share)) - share if spec.center == "mean" else np.eye(len(share))
-    error, freedom = curves.std_error(
+    error, freedom = ale_math.std_error(
         form,
-        curves.borrowed(variance) / size,
+        ale_math.borrowed(variance) / size,
         cells.effective(kind) - 1.0,
         np.arange(len(share)),
         "quadrature",

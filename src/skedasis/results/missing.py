@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from skedasis.moments import Moments
 from skedasis.results.effect import Effect
 from skedasis.results.parts import MissingPoint
 from skedasis.results.pieces import AXIS, LOCAL
+from skedasis.stats.moments import Moments
 
 
 def with_missing(effect: Effect, moments: Moments, *, exact: bool) -> Effect:

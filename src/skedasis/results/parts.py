@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from skedasis._types import Bools, Floats, Ints
 from skedasis.data.times import TimeAxis
-from skedasis.moments import Moments
-from skedasis.typing import Bools, Floats, Ints
+from skedasis.stats.moments import Moments
 
 TRUSTED_ROWS = 10
 """Bins with fewer rows are marked not to be trusted (draft, sec. 3.2)."""

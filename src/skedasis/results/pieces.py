@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skedasis import curves
-from skedasis.cells import Cells
-from skedasis.moments import Moments
+from skedasis._types import Bools, Floats, Ints
 from skedasis.results.spec import Spec
 from skedasis.results.trend import Lines, lines
-from skedasis.typing import Bools, Floats, Ints
+from skedasis.stats import ale_math
+from skedasis.stats.grid import Cells
+from skedasis.stats.moments import Moments
 
 LOCAL, AXIS, RISE = "local", "axis", "rise"
 """Moments by cell of the local effects and of the feature; by bin of the rows' rises across it over its width."""
@@ -66,7 +66,7 @@ class Pieces:
         """
         sized = self.size > 0
         return np.where(
-            sized, curves.borrowed(self.variance) / np.where(sized, self.size, 1.0), 0.0
+            sized, ale_math.borrowed(self.variance) / np.where(sized, self.size, 1.0), 0.0
         )
 
     def effects(self) -> tuple[Floats, Floats]:
@@ -127,7 +127,7 @@ def linear(
     else:
         pieces = _differences(cells, moments, kept, spec, None if found is None else found.trend)
         every = np.arange(len(cells.edges))
-        fine = curves.accumulation(cells.widths, pieces.known, every)
+        fine = ale_math.accumulation(cells.widths, pieces.known, every)
         # Bent between its edges, the curve has its mid-values in the cells; else the bins' are those of its corners.
         corners, home = (kept, bins) if found is None else (every, moments[LOCAL])
         matrix, middles = fine[kept], (fine[corners[:-1]] + fine[corners[1:]]) / 2
@@ -154,7 +154,7 @@ def _of_points(
     """
     count, widths = len(kept) - 1, np.diff(cells.edges[kept])
     some = bins.weight > 0
-    corners = curves.accumulation(widths, some, np.arange(count + 1))
+    corners = ale_math.accumulation(widths, some, np.arange(count + 1))
     middles = (corners[:-1] + corners[1:]) / 2
     mean, size = np.where(some, bins.mean, np.nan), bins.effective(spec.weight_kind)
     if found is None:

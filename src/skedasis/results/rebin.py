@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from skedasis._types import Bools, Floats, Ints
 from skedasis.binning import (
     AutoUniform,
     Binning,
@@ -22,21 +23,20 @@ from skedasis.binning import (
     as_binning,
     fitting,
 )
-from skedasis.cells import Cells
 from skedasis.data.summary import Column
 from skedasis.errors import UnsupportedError, explained
-from skedasis.moments import Moments
 from skedasis.results.accumulated import accumulate
 from skedasis.results.choosing import Chosen, chosen_bins, spread_of
-from skedasis.results.effect import Effect, Rows
+from skedasis.results.effect import Effect
 from skedasis.results.levels import accumulate_levels, grouped
 from skedasis.results.marginal import marginal
-from skedasis.results.parts import LevelStats
+from skedasis.results.parts import LevelStats, Rows
 from skedasis.results.pieces import AXIS, LOCAL, RISE
 from skedasis.results.spec import Spec
 from skedasis.results.steps import BOTH, DOWN, UP, Steps, step_moments
 from skedasis.results.value_steps import chosen_for_reading, read_in_bins
-from skedasis.typing import Bools, Floats, Ints
+from skedasis.stats.grid import Cells
+from skedasis.stats.moments import Moments
 
 
 def rebinned(effect: Effect, bins: Binning | int) -> Effect:

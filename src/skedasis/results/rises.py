@@ -13,13 +13,13 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from skedasis._types import Floats, Ints
 from skedasis.errors import UnsupportedError, explained
-from skedasis.moments import Moments, WeightKind
-from skedasis.resample import t_interval
-from skedasis.results.effect import Curves, Effect
-from skedasis.results.parts import TRUSTED_ROWS
+from skedasis.results.effect import Effect
+from skedasis.results.parts import TRUSTED_ROWS, Curves
 from skedasis.results.words import given_level
-from skedasis.typing import Floats, Ints
+from skedasis.stats.moments import Moments, WeightKind
+from skedasis.stats.resampling import t_interval
 
 Verdict = Literal["all", "elsewhere", "unclear"]
 SHARE = 0.5

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Literal
 
-from skedasis.curves import Accumulate
+from skedasis._types import Center, Json, Side
 from skedasis.data.schema import Feature
-from skedasis.moments import WeightKind
 from skedasis.quantity.base import ON_CELLS, LocalEffects
-from skedasis.typing import Center, Json, Side
+from skedasis.stats.ale_math import Accumulate
+from skedasis.stats.moments import WeightKind
 
 
 @dataclass(frozen=True)

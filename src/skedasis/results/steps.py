@@ -15,10 +15,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skedasis import curves
-from skedasis.moments import Moments, WeightKind
+from skedasis._types import Bools, Floats, Ints
 from skedasis.results.spec import Spec
-from skedasis.typing import Bools, Floats, Ints
+from skedasis.stats import ale_math
+from skedasis.stats.moments import Moments, WeightKind
 
 DOWN, UP, BOTH = "down", "up", "both"
 """Moments by value: of the step from the value before, of that to the value after, and of both together, which gives
@@ -229,7 +229,7 @@ def slopes_nearby(steps: Steps, values: Floats, kind: WeightKind) -> Floats:
         if kind == "sampling":
             one = _beside(up.weight2).sum(axis=1) / np.where(total > 0, total, 1.0)
         free = np.where(_beside(size).sum(axis=1) > 2, total - 2 * one, 0.0)
-    return curves.borrowed(np.where(free > 0, left / np.where(free > 0, free, 1.0), np.nan))
+    return ale_math.borrowed(np.where(free > 0, left / np.where(free > 0, free, 1.0), np.nan))
 
 
 def _beside(numbers: Floats) -> Floats:

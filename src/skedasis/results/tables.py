@@ -13,7 +13,8 @@ from skedasis.data.times import TimeAxis, TimePoints
 from skedasis.errors import DataError, UnsupportedError, explained
 from skedasis.results.effect import Effect
 from skedasis.results.parts import BinStats, LevelStats
-from skedasis.results.surfaces.surface import CellStats, Surface
+from skedasis.results.surfaces.pair_parts import CellStats
+from skedasis.results.surfaces.surface import Surface
 
 Table = dict[str, Any]
 _LIBRARIES = ("pandas", "polars", "pyarrow")

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from skedasis.data.times import TimeAxis
-from skedasis.moments import Moments
 from skedasis.results.effect import Effect
 from skedasis.results.pieces import AXIS
+from skedasis.stats.moments import Moments
 
 
 def on_axis_of(effect: Effect, other: Effect) -> Effect:

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skedasis.cells import Cells
-from skedasis.moments import Moments
+from skedasis._types import Bools, Floats, Ints
 from skedasis.results.parts import BinStats
 from skedasis.results.spec import Spec
-from skedasis.typing import Bools, Floats, Ints
+from skedasis.stats.grid import Cells
+from skedasis.stats.moments import Moments
 
 
 @dataclass(frozen=True, eq=False)

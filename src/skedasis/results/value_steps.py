@@ -14,19 +14,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from skedasis import curves
-from skedasis.cells import Cells
-from skedasis.moments import Moments
-from skedasis.partition import fewest_bins
-from skedasis.results.effect import BinStats, Effect, Rows
+from skedasis._types import Bools, Floats, Ints
+from skedasis.results.effect import Effect
+from skedasis.results.parts import BinStats, Rows
 from skedasis.results.pieces import AXIS, LOCAL, RISE, linear
 from skedasis.results.spec import About, Spec
 from skedasis.results.steps import Steps, step_errors
 from skedasis.results.trend import bulge, lines
-from skedasis.typing import Bools, Floats, Ints
+from skedasis.stats import ale_math
+from skedasis.stats.grid import Cells
+from skedasis.stats.moments import Moments
+from skedasis.stats.segmentation import fewest_bins
 
 if TYPE_CHECKING:
-    from skedasis.heterogeneity_score import HeterogeneityScore
+    from skedasis.stats.heterogeneity_score import HeterogeneityScore
 
 _NEAR, _SMALL = 0.1, 0.02
 """Largest distance of a polyline from the curve: as a fraction of √(importance² + score²), and of the quantity's sd."""
@@ -102,7 +103,7 @@ def accumulate_values(
         )
     error, freedom = step_errors(matrix, own, steps, spec)
     seen = _reached(values, edges, steps.known)
-    spread = curves.heterogeneity(stats.widths, stats.std, spec.accumulate)
+    spread = ale_math.heterogeneity(stats.widths, stats.std, spec.accumulate)
     return Effect(
         points=edges,
         value=np.where(seen, matrix @ steps.mean - level, np.nan),
@@ -248,7 +249,7 @@ def _accumulated(stats: BinStats, at: Floats, spec: Spec) -> Floats:
 
     Within a bin the variance grows linearly (Eq. 16 adds variances of rises), or the standard deviation (UALE Eq. 9).
     """
-    ends = curves.heterogeneity(stats.widths, stats.std, spec.accumulate)
+    ends = ale_math.heterogeneity(stats.widths, stats.std, spec.accumulate)
     if spec.accumulate == "std":
         return np.interp(at, stats.edges, ends)
     largest = float(np.nanmax(ends, initial=0.0))

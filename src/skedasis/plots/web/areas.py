@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from markupsafe import Markup
 
+from skedasis._types import Floats
 from skedasis.plots.marks import Hatch, Outline, Rug, Strip
 from skedasis.plots.palette import BOTTOM, DOUBTS, TOP
 from skedasis.plots.web.frame import Frame
@@ -14,7 +15,6 @@ from skedasis.plots.web.legend import Keys, area_key
 from skedasis.plots.web.marks import between
 from skedasis.plots.web.svg import dashes, joined, path, px, tag, texts
 from skedasis.plots.web.text import SMALL, width_of
-from skedasis.typing import Floats
 
 PATTERNS: dict[str, tuple[float, str]] = {
     "few": (7.0, "M-2 9L9-2M-2 2L2-2M5 9L9 5"),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from markupsafe import Markup
 
+from skedasis._types import Floats
 from skedasis.plots.bars import BarPanel, bars, ordered
 from skedasis.plots.numbers import number
 from skedasis.plots.scale import Axis, clean, shortened
@@ -19,7 +20,6 @@ from skedasis.plots.web.outline import foot, headed
 from skedasis.plots.web.svg import joined, px, tag
 from skedasis.plots.web.text import SMALL, fitting, width_of
 from skedasis.results.importance import Importance
-from skedasis.typing import Floats
 
 WIDTH = 480.0
 NAMES = 0.4

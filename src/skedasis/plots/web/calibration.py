@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from markupsafe import Markup
 
+from skedasis._types import Bools, Floats, Ints
 from skedasis.plots.common import counted
 from skedasis.plots.numbers import number
 from skedasis.plots.scale import Axis
@@ -18,7 +19,6 @@ from skedasis.plots.web.legend import Keys, legend
 from skedasis.plots.web.outline import headed
 from skedasis.plots.web.svg import px, tag
 from skedasis.plots.web.tagged import SHAPES
-from skedasis.typing import Bools, Floats, Ints
 
 WIDTH, HIGH, LOW = 480.0, 330.0, 60.0
 """Of the figure, of the panel, and of the bars below it."""

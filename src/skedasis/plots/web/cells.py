@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from skedasis._types import Floats
 from skedasis.plots.common import counted
 from skedasis.plots.heat import Heat, counts, order_of
 from skedasis.plots.numbers import number, places
@@ -16,7 +17,6 @@ from skedasis.plots.rim import Rim
 from skedasis.plots.scale import clean, shortened
 from skedasis.results.surfaces.side import Side
 from skedasis.results.surfaces.surface import Surface
-from skedasis.typing import Floats
 
 MOST = 250
 """Cells that are spoken of one by one, each as large as a fingertip; of more, neighbouring bins together."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from markupsafe import Markup
 
+from skedasis._types import Floats
 from skedasis.plots.numbers import number
 from skedasis.plots.scale import clean, shortened
 from skedasis.plots.tags import touches
@@ -19,7 +20,6 @@ from skedasis.plots.web.tagged import SHAPES, box_of, crosses, named
 from skedasis.plots.web.text import SMALL
 from skedasis.plots.where import Map, Place, Predictable, by_likelihood, predictable, where
 from skedasis.results.diagnosis import Diagnosis
-from skedasis.typing import Floats
 
 HIGH = 360.0
 LOOKS: dict[str, str] = {

@@ -14,7 +14,7 @@ from skedasis.errors import DataError, explained
 from skedasis.plots.multiples import ordered
 from skedasis.plots.numbers import count
 from skedasis.plots.view import View
-from skedasis.plots.web import bars, figure, fits, heat
+from skedasis.plots.web import bars, figure, fits, heat, many
 from skedasis.plots.web.before import before
 from skedasis.plots.web.behind import numbers_of
 from skedasis.plots.web.diagnosis import diagnosis as diagnosed
@@ -61,7 +61,7 @@ def of_effects(
     """Return the page of many effects; see `ShownEffects.explore`."""
     _counted(top=top, columns=columns)
     chosen = ordered(effects, by, top)
-    drawn, legend = figure.small(effects, ident="small", by=by, top=top, lower=lower, view=view)
+    drawn, legend = many.small(effects, ident="small", by=by, top=top, lower=lower, view=view)
     sizes = [(e.feature, e.importance, e.heterogeneity_score) for e in chosen]
     kinds = dict.fromkeys(f"{e.spec.method} of {e.about.quantity}" for e in chosen)
     named = title or ", ".join(kinds)

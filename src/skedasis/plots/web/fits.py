@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 from markupsafe import Markup
 
+from skedasis._types import Floats
 from skedasis.errors import DataError, explained
 from skedasis.plots.bars import ordered
 from skedasis.plots.fits import EACH, MEAN, Drawn, importance_panel, models_panel, stand_in
@@ -29,7 +30,6 @@ from skedasis.plots.web.svg import tag
 from skedasis.results.models.of_models import Of, mean_of
 from skedasis.results.models.several import EffectOfModels, EffectsOfModels, ModelsRank
 from skedasis.results.models.several_more import ImportanceOfModels
-from skedasis.typing import Floats
 
 WIDTH, HEIGHT = 480.0, 240.0
 SMALL_WIDTH, SMALL_HEIGHT = 236.0, 130.0

@@ -25,11 +25,11 @@ from dataclasses import dataclass
 import numpy as np
 from markupsafe import Markup
 
+from skedasis._types import Floats
 from skedasis.data import clocks
 from skedasis.plots.scale import Axis
 from skedasis.plots.web.svg import joined, px, tag
 from skedasis.plots.web.text import LEADING, SIZE, SMALL, lines_of, width_of
-from skedasis.typing import Floats
 
 TICK, GAP = 4.0, 3.0
 """Pixels of a tick, and between it and its text."""

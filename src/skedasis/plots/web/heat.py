@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from markupsafe import Markup
 
+from skedasis._types import Floats
 from skedasis.plots.contours import Crossing
 from skedasis.plots.heat import Heat, Sight, heat
 from skedasis.plots.numbers import number
@@ -24,7 +25,6 @@ from skedasis.plots.web.outline import contour_class, headed, scale_bar
 from skedasis.plots.web.svg import px, tag, way
 from skedasis.plots.web.text import SMALL, width_of
 from skedasis.results.surfaces.surface import Surface
-from skedasis.typing import Floats
 
 WIDTH = 480.0
 MARGIN = 28.0

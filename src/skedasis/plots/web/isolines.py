@@ -7,7 +7,7 @@ from typing import cast
 
 import numpy as np
 
-from skedasis.typing import Floats
+from skedasis._types import Floats
 
 
 def isolines(x: Floats, y: Floats, value: Floats, level: float) -> list[Floats]:

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 from markupsafe import Markup
 
+from skedasis._types import Bools, Floats, Ints
 from skedasis.plots.web.svg import px, tag
-from skedasis.typing import Bools, Floats, Ints
 
 SHADES = 33
 """Steps of a scale of colours; the middle one of a diverging scale is zero."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from markupsafe import Markup
 
+from skedasis._types import Floats
 from skedasis.plots.marks import Apart, Band, Bars, Dashes, Line, Panel, Steps
 from skedasis.plots.web.frame import Frame
 from skedasis.plots.web.legend import Keys, area_key, line_key
 from skedasis.plots.web.svg import dashes, joined, path, px, tag, texts, way
 from skedasis.plots.web.thin import thinned
-from skedasis.typing import Floats
 
 _ROUND = "m-{r} 0a{r} {r} 0 1 0 {d} 0a{r} {r} 0 1 0-{d} 0"
 _CORNERS = (

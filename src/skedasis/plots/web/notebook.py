@@ -12,7 +12,7 @@ from typing import Any
 from markupsafe import Markup
 
 from skedasis.plots.numbers import count
-from skedasis.plots.web import bars, figure, fits, heat
+from skedasis.plots.web import bars, figure, fits, heat, many
 from skedasis.plots.web.behind import numbers_of
 from skedasis.plots.web.diagnosis import diagnosis as diagnosed
 from skedasis.plots.web.drawing import Drawing
@@ -111,7 +111,7 @@ def _(effect: Effect) -> list[Markup]:
 def _(effects: Effects) -> list[Markup]:
     if not effects:
         return [_note("No effect.")]
-    drawn = still_many(lambda ident: figure.small(effects, ident=ident, top=MOST))
+    drawn = still_many(lambda ident: many.small(effects, ident=ident, top=MOST))
     return [*drawn, _note(_many(len(effects))), folded("Ranking", *numbers_of(effects))]
 
 

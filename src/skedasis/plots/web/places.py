@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from markupsafe import Markup
 
+from skedasis._types import Floats
 from skedasis.plots.common import counted
 from skedasis.plots.numbers import number
 from skedasis.plots.scale import Axis, clean, shortened, told_apart
@@ -20,7 +21,6 @@ from skedasis.plots.web.outline import headed
 from skedasis.plots.web.svg import px, tag
 from skedasis.plots.web.tagged import SHAPES, box_of, crosses, named
 from skedasis.plots.web.text import SMALL
-from skedasis.typing import Floats
 
 WIDTH, HIGH = 480.0, 330.0
 """Of the figure and of the panel."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from markupsafe import Markup
 
+from skedasis._types import Ints
 from skedasis.plots.marks import Bundle, Tint
 from skedasis.plots.numbers import places
 from skedasis.plots.palette import OWN
@@ -17,7 +18,6 @@ from skedasis.plots.web.legend import Keys, line_key
 from skedasis.plots.web.marks import points
 from skedasis.plots.web.svg import dashes, joined, tag, way
 from skedasis.plots.web.thin import thinned
-from skedasis.typing import Ints
 
 SHADES = 16
 """Colours of the scale of numbers."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup, escape
 
-from skedasis.typing import Floats
+from skedasis._types import Floats
 
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What neither XML nor HTML may hold: control characters and halves of letters."""

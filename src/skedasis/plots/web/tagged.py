@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from markupsafe import Markup
 
+from skedasis._types import Floats
 from skedasis.plots.tags import placed
 from skedasis.plots.web.frame import Frame
 from skedasis.plots.web.svg import px, tag
 from skedasis.plots.web.text import SMALL, width_of
-from skedasis.typing import Floats
 
 SHAPES: dict[str, str] = {
     "circle": "m-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0-9 0z",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from skedasis.typing import Bools, Floats
+from skedasis._types import Bools, Floats
 
 
 def thinned(x: Floats, y: Floats, tolerance: float) -> Bools:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from markupsafe import Markup
 
+from skedasis._types import Floats
 from skedasis.plots.levels import Places
 from skedasis.plots.marks import Band, Panel, Picture
 from skedasis.plots.numbers import beside, number, places
@@ -17,8 +18,8 @@ from skedasis.plots.scale import clean, shortened
 from skedasis.plots.view import View
 from skedasis.plots.web.frame import Frame
 from skedasis.plots.web.svg import joined, tag
-from skedasis.results.effect import TRUSTED_ROWS, BinStats, Effect
-from skedasis.typing import Floats
+from skedasis.results.effect import Effect
+from skedasis.results.parts import TRUSTED_ROWS, BinStats
 
 MOST = 160
 """Stops of a panel: more of them are narrower than a finger, and nobody steps through them."""

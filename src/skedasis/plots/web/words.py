@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from skedasis._types import Floats
 from skedasis.plots.levels import Places
 from skedasis.plots.marks import Line, Panel
 from skedasis.plots.multiples import heterogeneity
@@ -11,7 +12,6 @@ from skedasis.plots.numbers import beside, places
 from skedasis.plots.overlay import Overlay
 from skedasis.plots.scale import shortened
 from skedasis.results.effect import Effect
-from skedasis.typing import Floats
 
 LONG = 60
 

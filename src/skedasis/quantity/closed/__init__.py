@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from skedasis.quantity.closed.kinds import decides_by_logit
 
 if TYPE_CHECKING:
-    from skedasis.quantity.closed.chain import Derivative as Derivative
+    from skedasis.quantity.closed.chain import Derivative
     from skedasis.quantity.closed.layers import Kind
 
 __all__ = [

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from skedasis._types import Bools, Floats, Ints
 from skedasis.quantity.closed.chain import Step
 from skedasis.quantity.closed.kernels import Kernel, by_name
 from skedasis.quantity.closed.rows import numbers
-from skedasis.typing import Bools, Floats, Ints
 
 
 class Mixing(Step):

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from skedasis._types import Bools, Floats, Ints
 from skedasis.quantity.closed.chain import Step
 from skedasis.quantity.closed.rows import columns
-from skedasis.typing import Bools, Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)

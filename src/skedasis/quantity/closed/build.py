@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from skedasis._types import Floats
 from skedasis.quantity.closed.across import (
     Norm,
     Polynomials,
@@ -39,7 +40,6 @@ from skedasis.quantity.closed.kinds import (
 )
 from skedasis.quantity.closed.layers import Kind, Layers
 from skedasis.quantity.fitted import title
-from skedasis.typing import Floats
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
+from skedasis._types import Bools, Floats
 from skedasis.data.schema import Feature
 from skedasis.quantity.closed.rows import doubles, some
-from skedasis.typing import Bools, Floats
 
 ROOM = 8_000_000
 """Bytes that a chunk's numbers may take: with them the caches still help, and memory does not grow with X."""

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from skedasis._types import Bools, Floats, Ints
 from skedasis.data.coding import absent
 from skedasis.quantity.closed.chain import Step
 from skedasis.quantity.closed.rows import numbers
-from skedasis.typing import Bools, Floats, Ints
 
 _NEAR = 1e-7
 """scikit-learn's `BOUNDS_THRESHOLD`: so near its ends a quantile transformer with normal output stands still."""

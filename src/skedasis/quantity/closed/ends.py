@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from skedasis._types import Bools, Floats
 from skedasis.quantity.closed.chain import End
 from skedasis.quantity.closed.kernels import Kernel
 from skedasis.quantity.closed.rows import numbers
-from skedasis.typing import Bools, Floats
 
 
 @dataclass(frozen=True, eq=False)

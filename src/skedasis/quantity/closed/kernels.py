@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from skedasis.typing import Floats
+from skedasis._types import Floats
 
 Function = Callable[[Floats], Floats]
 

@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from skedasis._types import Floats
 from skedasis.quantity.closed.chain import End
 from skedasis.quantity.closed.rows import numbers
-from skedasis.typing import Floats
 
 Kind = Literal["prediction", "probability", "logit"]
 

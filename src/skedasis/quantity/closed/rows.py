@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from skedasis.typing import Floats, Ints
+from skedasis._types import Floats, Ints
 
 
 def doubles(X: Any) -> Any:

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from skedasis._types import Floats
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError, explained
 from skedasis.quantity.answers import as_numbers, unit_round_off
 from skedasis.quantity.predicted import Part, Predicted, whole
 from skedasis.quantity.predictive.labels import as_places, class_values
 from skedasis.quantity.predictive.numbers import number_type
-from skedasis.typing import Floats
 
 _TINY = float(np.finfo(float).smallest_subnormal)
 

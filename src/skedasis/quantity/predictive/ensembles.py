@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from skedasis._types import Floats
 from skedasis.errors import DataError, UnsupportedError, explained
 from skedasis.quantity.fitted import articled, title
 from skedasis.quantity.predictive.adapt import as_predictor, says_more
@@ -34,7 +35,6 @@ from skedasis.quantity.predictive.mixing import (
     other_weights,
 )
 from skedasis.quantity.predictive.predictor import Predictor
-from skedasis.typing import Floats
 
 Output = Literal["values", "logits", "probabilities"]
 

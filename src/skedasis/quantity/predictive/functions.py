@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from skedasis._types import Floats
 from skedasis.errors import ModelOutputError, explained
 from skedasis.quantity.fitted import articled
 from skedasis.quantity.predicted import Predicted
@@ -14,7 +15,6 @@ from skedasis.quantity.predictive.classes import as_classes
 from skedasis.quantity.predictive.numbers import as_normal, of_rows
 from skedasis.quantity.predictive.predictor import Predictor
 from skedasis.quantity.predictive.scipy import as_distribution, is_distribution
-from skedasis.typing import Floats
 
 ANSWERS = (
     "probabilities (n, classes), a tuple (mean, standard deviation) of (n,) each, or SciPy distributions for the "

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skedasis._types import Bools, Floats, Ints
 from skedasis.quantity.predictive.numbers import HALF_LOG_2PI
-from skedasis.typing import Bools, Floats, Ints
 
 REACH = 8.5
 """Standard deviations to which a component reaches: beyond lie 2e-17 of it."""

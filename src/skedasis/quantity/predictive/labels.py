@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from skedasis._types import Floats, Ints
 from skedasis.errors import DataError, explained
-from skedasis.typing import Floats, Ints
 
 _SHOWN = 5
 _PLACES = {

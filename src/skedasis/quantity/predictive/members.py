@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from skedasis._types import Floats
 from skedasis.data.source import to_array
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError, explained
 from skedasis.quantity.fitted import is_classifier, title
@@ -20,7 +21,6 @@ from skedasis.quantity.predictive.labels import Labels
 from skedasis.quantity.predictive.numbers import of_rows
 from skedasis.quantity.predictive.predictor import Predictor
 from skedasis.quantity.predictive.sklearn import Gaussian, gives_deviation, own_rows, unfolded
-from skedasis.typing import Floats
 
 Answer = Predicted | Floats
 """A member's distributions, or its means alone, (n,)."""

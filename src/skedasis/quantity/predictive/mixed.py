@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from skedasis._types import Floats, Ints
 from skedasis.errors import ModelOutputError, explained
 from skedasis.quantity.predicted import Part
 from skedasis.quantity.predictive.mixture import NormalMixture
 from skedasis.quantity.predictive.numbers import Normal, Numbers
 from skedasis.quantity.predictive.quadrature import Members, counted_entropy, quantile_entropy
 from skedasis.quantity.predictive.roots import crossing, excess_of, whole_crossing
-from skedasis.typing import Floats, Ints
 
 
 class Mixed(Numbers):

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from skedasis._types import Floats
 from skedasis.errors import DataError, ModelOutputError, explained
 from skedasis.quantity.fitted import title
 from skedasis.quantity.piecewise import is_piecewise_constant
@@ -18,7 +19,6 @@ from skedasis.quantity.predictive.members import Answer
 from skedasis.quantity.predictive.mixed import mixture_of
 from skedasis.quantity.predictive.numbers import Numbers, as_normal, of_rows
 from skedasis.quantity.predictive.predictor import Predictor
-from skedasis.typing import Floats
 
 Noise = float | Callable[[Any], Any]
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from skedasis._types import Bools, Floats, Ints
 from skedasis.quantity.predicted import Part
 from skedasis.quantity.predictive.integrate import mixture_entropy
 from skedasis.quantity.predictive.numbers import (
@@ -18,7 +19,6 @@ from skedasis.quantity.predictive.numbers import (
     number_type,
 )
 from skedasis.quantity.predictive.roots import crossing, excess_of
-from skedasis.typing import Bools, Floats, Ints
 
 
 class NormalMixture(Numbers):

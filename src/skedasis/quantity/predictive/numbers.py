@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from skedasis._types import Floats
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError, explained
 from skedasis.quantity.answers import as_numbers, unit_round_off
 from skedasis.quantity.predicted import Part, Predicted, whole
-from skedasis.typing import Floats
 
 HALF_LOG_2PI = 0.5 * float(np.log(2 * np.pi))
 _LOOKED_AT = 64

@@ -7,9 +7,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from skedasis._types import Floats
 from skedasis.errors import UnsupportedError, explained
 from skedasis.quantity.predictive.numbers import Numbers
-from skedasis.typing import Floats
 
 _REACH, _NODES = 8.5, 10
 _PANELS = (3, 6, 12, 24, 48, 96)

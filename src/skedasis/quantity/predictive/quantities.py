@@ -7,15 +7,16 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
+from skedasis._types import Floats
 from skedasis.data.schema import Feature
 from skedasis.quantity import closed
 from skedasis.quantity.adapted import Adapted
 from skedasis.quantity.base import Quantity, Traits
-from skedasis.quantity.outputs import FromModel
+from skedasis.quantity.closed import chain
+from skedasis.quantity.from_model import FromModel
 from skedasis.quantity.predicted import Part, Predicted
 from skedasis.quantity.predictive.classes import Classes
 from skedasis.quantity.predictive.sklearn import Classifier
-from skedasis.typing import Floats
 
 Base = Literal["e", 2]
 
@@ -65,7 +66,7 @@ class Uncertainty(FromModel):
         """Return whether the distributions are constant between jumps."""
         return self.predictor.stepped
 
-    def _closed_form(self) -> closed.Derivative | None:
+    def _closed_form(self) -> chain.Derivative | None:
         """Return the derivative of the first class's log odds: where there is one, there is one of each class."""
         plain = isinstance(self.predictor, Classifier) and self.of_probabilities
         return closed.logit_derivative(self.model, 0) if plain else None

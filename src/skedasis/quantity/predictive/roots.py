@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from skedasis.typing import Bools, Floats, Ints
+from skedasis._types import Bools, Floats, Ints
 
 _STEPS = 400
 _ULP = 4 * float(np.finfo(float).eps)

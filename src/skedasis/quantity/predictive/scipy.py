@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from skedasis._types import Floats
 from skedasis.errors import ModelOutputError, UnsupportedError, explained
 from skedasis.quantity.predicted import Part, whole
 from skedasis.quantity.predictive.numbers import Numbers, as_normal, number_type, of_rows
-from skedasis.typing import Floats
 
 _OLD = ("entropy", "cdf", "sf", "ppf", "isf", "mean", "var")
 _NEW = ("entropy", "cdf", "ccdf", "icdf", "iccdf", "mean", "variance")

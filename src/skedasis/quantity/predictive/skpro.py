@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from skedasis._types import Floats
 from skedasis.errors import UnsupportedError, explained
 from skedasis.quantity.predicted import Part, Predicted, whole
 from skedasis.quantity.predictive.labels import Labels
@@ -14,7 +15,6 @@ from skedasis.quantity.predictive.mixed import mixture_of
 from skedasis.quantity.predictive.numbers import Numbers, as_normal, number_type, of_rows
 from skedasis.quantity.predictive.predictor import Predictor
 from skedasis.quantity.predictive.quadrature import counted_entropy, quantile_entropy
-from skedasis.typing import Floats
 
 _LEAST = float(np.finfo(float).epsneg)
 

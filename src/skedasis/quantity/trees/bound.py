@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from skedasis._types import Floats, Ints
 from skedasis.quantity.bound import Bound, Changes, sets_of
 from skedasis.quantity.trees.coding import Codes
 from skedasis.quantity.trees.forest import TreeRows
 from skedasis.quantity.trees.standin import StandIn
-from skedasis.typing import Floats, Ints
 
 
 class TreeBound(Bound):

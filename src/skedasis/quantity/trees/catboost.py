@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from skedasis._types import Floats
 from skedasis.quantity.trees.ensemble import Ensemble, Link
 from skedasis.quantity.trees.flat import Nodes, NoTrees, Reading, assemble
-from skedasis.typing import Floats
 
 _PROBABILITIES: dict[str, Link] = {
     "Logloss": "sigmoid",

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from skedasis._types import Floats
 from skedasis.data.changes import Borrowed
 from skedasis.data.source import Batch, Source
 from skedasis.errors import DataError, ModelOutputError, TreeWarning, UnsupportedError, explained
@@ -16,7 +17,6 @@ from skedasis.quantity.base import Meter, Quantity
 from skedasis.quantity.check import LOOKED_AT, Checked
 from skedasis.quantity.fitted import title
 from skedasis.quantity.tape import Tape
-from skedasis.typing import Floats
 
 Wish = Literal["auto", "off", "force"]
 Outputs = dict[Any, Quantity]
@@ -108,7 +108,8 @@ class _Left(Exception):  # noqa: N818 - no error: the model is left to itself
 def _loaded(
     outputs: Outputs, source: Source, model: Any, checked: Checked, *, means: bool
 ) -> Chosen:
-    from skedasis.quantity.trees.load import ANSWERS, NoTrees, is_candidate, load
+    from skedasis.quantity.trees.flat import NoTrees
+    from skedasis.quantity.trees.load import ANSWERS, is_candidate, load
 
     owner = getattr(model, "__self__", None)
     grown = getattr(model if owner is None else owner, "grown", model if owner is None else owner)

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from skedasis.data.buckets import locate
+from skedasis._types import Bools, Floats, Ints
 from skedasis.quantity.trees.ensemble import Ensemble
-from skedasis.typing import Bools, Floats, Ints
+from skedasis.stats.grid import locate
 
 Codes = NDArray[np.int32]
 

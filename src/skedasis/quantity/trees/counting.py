@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from skedasis._types import Floats, Ints
 from skedasis.quantity.trees.coding import Codes, Tests
 from skedasis.quantity.trees.marked import Words, totals
 from skedasis.quantity.trees.shape import Shape
-from skedasis.typing import Floats, Ints
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 

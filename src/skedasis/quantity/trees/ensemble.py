@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from skedasis.typing import Bools, Floats, Ints
+from skedasis._types import Bools, Floats, Ints
 
 Link = Literal["identity", "sigmoid", "softmax", "exp", "normalised", "path", "one_vs_rest"]
 LEAF = -1

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from skedasis._types import Bools, Floats, Ints
 from skedasis.quantity.trees.ensemble import LEAF, Ensemble, Link
-from skedasis.typing import Bools, Floats, Ints
 
 
 class NoTrees(Exception):  # noqa: N818  (no failure of the user's: the general path is taken instead)

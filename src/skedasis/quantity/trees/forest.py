@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from skedasis._types import Floats, Ints
 from skedasis.data.changes import Borrowed, Coded
 from skedasis.data.source import Batch, Source
 from skedasis.quantity.trees.coding import Codes, Tests
@@ -16,7 +17,6 @@ from skedasis.quantity.trees.counting import Counted, passing
 from skedasis.quantity.trees.ensemble import Ensemble
 from skedasis.quantity.trees.marked import Marked, Words, marked
 from skedasis.quantity.trees.shape import Shape, parts_of, shape_of
-from skedasis.typing import Floats, Ints
 
 MOST_LEAVES = 256
 """Trees with more are walked row by row: most of their nodes are reached by too few rows for sets."""

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from skedasis._types import Floats, Ints
 from skedasis.quantity.trees.ensemble import Ensemble, Link
 from skedasis.quantity.trees.flat import Nodes, NoTrees, Reading, assemble
-from skedasis.typing import Floats, Ints
 
 _ZERO = float(np.float32(1e-35))
 """LightGBM reads a value as zero whose size does not exceed this (its kZeroThreshold)."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import expit, softmax
 
+from skedasis._types import Floats
 from skedasis.errors import UnsupportedError, explained
 from skedasis.quantity.trees.ensemble import Ensemble, Link
-from skedasis.typing import Floats
 
 _ROUNDING = 1e-13
 

@@ -10,11 +10,11 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from skedasis._types import Floats, Ints
 from skedasis.quantity.trees import kernels
 from skedasis.quantity.trees.coding import Codes, Tests
 from skedasis.quantity.trees.jit import compiled
 from skedasis.quantity.trees.shape import Shape
-from skedasis.typing import Floats, Ints
 
 Words = NDArray[np.uint64]
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from skedasis._types import Floats
 from skedasis.quantity.trees.ensemble import Ensemble
 from skedasis.quantity.trees.links import answer
-from skedasis.typing import Floats
 
 __all__ = ["answer", "as_codes", "raw_scores"]
 

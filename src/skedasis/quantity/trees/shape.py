@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from skedasis._types import Bools, Floats, Ints
 from skedasis.quantity.trees import jit, steps
 from skedasis.quantity.trees.coding import Codes, Tests, tests_of
 from skedasis.quantity.trees.ensemble import Ensemble
-from skedasis.typing import Bools, Floats, Ints
 
 Places = NDArray[np.int32]
 Runs = tuple[Places, Places, Places]

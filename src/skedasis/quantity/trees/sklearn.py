@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from skedasis._types import Floats, Ints
 from skedasis.quantity.trees.ensemble import Ensemble, Link
 from skedasis.quantity.trees.flat import Nodes, NoTrees, Reading, assemble
-from skedasis.typing import Floats, Ints
 
 _CONSTANT = {"DummyRegressor", "DummyClassifier"}
 _RANDOM = {"stratified", "uniform"}

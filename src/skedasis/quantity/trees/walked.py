@@ -14,11 +14,11 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from skedasis._types import Floats, Ints
 from skedasis.quantity.trees import kernels, steps, walks
 from skedasis.quantity.trees.coding import Codes
 from skedasis.quantity.trees.jit import compiled
 from skedasis.quantity.trees.shape import Shape
-from skedasis.typing import Floats, Ints
 
 Leaves = NDArray[np.uint32]
 Trees = tuple[NDArray[np.uint32], NDArray[np.uint8], Ints]

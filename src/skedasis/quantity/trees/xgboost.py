@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from skedasis._types import Floats
 from skedasis.quantity.trees.ensemble import Ensemble, Link
 from skedasis.quantity.trees.flat import Nodes, NoTrees, Reading, assemble
-from skedasis.typing import Floats
 
 _LINKS: dict[str, Link] = {
     "binary:logistic": "sigmoid",

@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 
+from skedasis._types import Floats, Json
 from skedasis.data.given import as_source
 from skedasis.data.source import Source
-from skedasis.engine import explain
+from skedasis.engine.verb import explain
 from skedasis.errors import BinningWarning
 from skedasis.methods.base import Parameters
+from skedasis.plots.numbers import count
 from skedasis.quantity.base import CALL_ROWS, Meter, Quantity
 from skedasis.quantity.outputs import Probability
-from skedasis.report.numbers import count
 from skedasis.results.effects import Effects
-from skedasis.typing import Floats, Json
 
 Label = Any
 """Of an output: a class, a name or an index; None where the quantity is one itself."""

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from skedasis._types import Floats
 from skedasis.data.schema import Feature
 from skedasis.data.source import Source
-from skedasis.report.numbers import NOISE, number, percent
+from skedasis.plots.numbers import NOISE, number
+from skedasis.report.numbers import percent
 from skedasis.results.effect import Effect
 from skedasis.results.surfaces.surface import Surface
-from skedasis.typing import Floats
 
 _LITTLE = 0.005
 """Of the variance: a smaller rest is not spoken of."""

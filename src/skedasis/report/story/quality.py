@@ -10,13 +10,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from skedasis._types import Floats, Ints
 from skedasis.data.coding import missing_among
+from skedasis.plots.numbers import count, number
 from skedasis.plots.web.calibration import Reliability
 from skedasis.quantity.base import Quantity
 from skedasis.quantity.outputs import Logit, Prediction, Probability
-from skedasis.report.numbers import count, named, number, percent
+from skedasis.report.numbers import named, percent
 from skedasis.report.story import scores
-from skedasis.typing import Floats, Ints
 
 BINS = 10
 """Of a calibration plot: bins of equal weight, fewer where few probabilities differ."""

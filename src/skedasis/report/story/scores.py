@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from skedasis.typing import Floats, Ints
+from skedasis._types import Floats, Ints
 
 Z95 = 1.959963984540054
 """The normal quantile of a two-sided 95 % interval."""

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.methods.ale import ALE
-from skedasis.report.numbers import NOISE, count, listed
+from skedasis.plots.numbers import NOISE, count
+from skedasis.report.numbers import listed
 from skedasis.report.story.asked import Asked, Label
 from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects

@@ -8,19 +8,19 @@ from typing import Any
 
 import numpy as np
 
+from skedasis._types import Floats
 from skedasis.data.coding import missing_among
 from skedasis.data.given import as_source
 from skedasis.data.schema import Feature
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 from skedasis.methods.pdp import PDP
 from skedasis.methods.rhale import RHALE
+from skedasis.plots.numbers import count
 from skedasis.quantity.base import Quantity
 from skedasis.quantity.several import Several
-from skedasis.report.numbers import count
 from skedasis.report.story.asked import UNSCORED, Asked, Pass, with_scores
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.effects import Effects
-from skedasis.typing import Floats
 
 ROWS = 2_000
 """A seeded sample of so many rows, but where trees are walked."""
@@ -163,7 +163,7 @@ def _diagnosis(
     asked: Asked, chosen: Sequence[Feature], notes: list[str]
 ) -> tuple[Diagnosis | None, dict[str, Any]]:
     """Return the diagnosis, where labels are known, and the keywords that it was made with."""
-    from skedasis.analysis import diagnose
+    from skedasis.analysis.diagnose import diagnose
 
     y = asked.options.get("y")
     if y is None:

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from skedasis.resample import Draws
+from skedasis._types import Floats, Ints
 from skedasis.results.effect import Effect
 from skedasis.results.intervals.counted import Of, scatter
 from skedasis.results.intervals.summed import Columns, Counted, sums_of
 from skedasis.results.parts import Curves
 from skedasis.results.pieces import AXIS
-from skedasis.typing import Floats, Ints
+from skedasis.stats.resampling import Draws
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,12 +13,12 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from skedasis.moments import Moments
+from skedasis._types import Bools, Center, Floats, Ints
 from skedasis.results.effect import Effect
 from skedasis.results.pieces import LOCAL
 from skedasis.results.steps import DOWN, UP, Steps
 from skedasis.results.trend import bulge
-from skedasis.typing import Bools, Center, Floats, Ints
+from skedasis.stats.moments import Moments
 
 Of = Literal["value", "bins", "importance"]
 """The figures that can be computed from rows with other weights."""

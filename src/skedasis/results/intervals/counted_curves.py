@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from skedasis.cells import Cells
-from skedasis.moments import Moments
+from skedasis._types import Bools, Floats, Ints
 from skedasis.results.effect import Effect
 from skedasis.results.intervals.counted import Of, joined, reached, scatter, total_of
 from skedasis.results.pieces import AXIS, LOCAL
-from skedasis.typing import Bools, Floats, Ints
+from skedasis.stats.grid import Cells
+from skedasis.stats.moments import Moments
 
 
 @dataclass(frozen=True, eq=False)

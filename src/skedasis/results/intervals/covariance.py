@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from skedasis import curves
-from skedasis.moments import Moments, WeightKind
-from skedasis.resample import Blocks
+from skedasis._types import Floats
 from skedasis.results.effect import Effect
 from skedasis.results.intervals.counted import interpolated, runs
 from skedasis.results.intervals.counted_curves import located, trended
@@ -16,7 +14,9 @@ from skedasis.results.pieces import LOCAL, Linear, linear
 from skedasis.results.steps import Scatter, Steps, coefficients
 from skedasis.results.trend import bulge
 from skedasis.results.value_steps import rise_forms
-from skedasis.typing import Floats
+from skedasis.stats import ale_math
+from skedasis.stats.moments import Moments, WeightKind
+from skedasis.stats.resampling import Blocks
 
 MOST = 2000
 """Points of a grid, or pieces of a curve, beyond which their joint errors would cost too much."""
@@ -113,7 +113,7 @@ def _stepped(effect: Effect, of: str) -> Blocks:
     spec, steps, places = effect.spec, Steps.of(effect.moments), runs(effect)
     size = len(effect.points)
     known = steps.pooled.weight > 0
-    start = curves.accumulation(np.ones(len(known)), known, np.arange(size))
+    start = ale_math.accumulation(np.ones(len(known)), known, np.arange(size))
     own = np.zeros((size, size))
     form = start
     if of == "bins":
@@ -195,7 +195,7 @@ def _marginal(effect: Effect, of: str) -> Blocks:
 def _means(effect: Effect, bins: Moments, variance: Floats) -> Blocks:
     kind, count = effect.spec.weight_kind, len(variance)
     size = np.where(bins.weight > 0, bins.effective(kind), 1.0)
-    error = np.nan_to_num(np.sqrt(curves.borrowed(variance) / size))
+    error = np.nan_to_num(np.sqrt(ale_math.borrowed(variance) / size))
     share = bins.weight / max(float(bins.weight.sum()), np.finfo(float).tiny)
     form, block, freedom = np.eye(count), np.arange(count), bins.effective(kind) - 1.0
     if effect.spec.center != "mean":

@@ -21,7 +21,7 @@ of n understates the variance by (n - 1) / n and has no t. `importance` is given
 fall below zero, and noise alone lifts it: an interval says how sure the figure is, not that it is above zero. (In the
 simulations below it covers 95 % with 330 rows, 94 % with 2,000.)
 
-**The heterogeneity score** has the interval of its own pairs, on a log scale: see `skedasis.heterogeneity_score`.
+**The heterogeneity score** has the interval of its own pairs, on a log scale: see `skedasis.stats.heterogeneity_score`.
 
 **No variance is said, not zero**: a bin, or a level, of one row has NaN for ``of="bins"`` and in a bootstrap of an
 M-plot. In an accumulated effect such a bin borrows its neighbours' variance; a bootstrap of rows cannot, and is
@@ -50,8 +50,17 @@ from typing import Any, Literal
 
 import numpy as np
 
+from skedasis._types import Bools, Floats
 from skedasis.errors import DataError, UnsupportedError, explained
-from skedasis.resample import (
+from skedasis.results.effect import Effect
+from skedasis.results.intervals.averaged import Averaged
+from skedasis.results.intervals.counted import Of
+from skedasis.results.intervals.covariance import bin_freedom, blocks_of
+from skedasis.results.intervals.rechosen import rechosen
+from skedasis.results.intervals.redrawn import FromCurves, FromMoments
+from skedasis.results.intervals.replicate import Fixed, FromRows, resampler, source_of
+from skedasis.results.words import given_level, no_score
+from skedasis.stats.resampling import (
     bonferroni,
     percentiles,
     quantile_t,
@@ -61,20 +70,6 @@ from skedasis.resample import (
     t_band,
     t_interval,
 )
-from skedasis.results.effect import Effect
-from skedasis.results.intervals.counted import Of
-from skedasis.results.intervals.covariance import bin_freedom, blocks_of
-from skedasis.results.intervals.rechosen import rechosen
-from skedasis.results.intervals.redrawn import FromCurves, FromMoments
-from skedasis.results.intervals.replicate import (
-    Averaged,
-    Fixed,
-    FromRows,
-    resampler,
-    source_of,
-)
-from skedasis.results.words import given_level, no_score
-from skedasis.typing import Bools, Floats
 
 Ends = tuple[Floats, Floats]
 

@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 
 from skedasis import binning
+from skedasis._types import Floats
 from skedasis.binning import Binning
-from skedasis.cells import Cells
 from skedasis.errors import BinningWarning, UnsupportedError, explained
-from skedasis.moments import Moments
-from skedasis.resample import Draws, generator, replicate
 from skedasis.results.accumulated import accumulate
 from skedasis.results.choosing import chosen_bins, spread_of
 from skedasis.results.effect import Effect
@@ -21,7 +19,9 @@ from skedasis.results.intervals.redrawn import FromMoments
 from skedasis.results.intervals.summed import Columns
 from skedasis.results.pieces import AXIS, LOCAL
 from skedasis.results.rebin import fine_cells
-from skedasis.typing import Floats
+from skedasis.stats.grid import Cells
+from skedasis.stats.moments import Moments
+from skedasis.stats.resampling import Draws, generator, replicate
 
 
 def scheme_of(effect: Effect) -> Binning:

@@ -8,16 +8,16 @@ from typing import ClassVar
 
 import numpy as np
 
+from skedasis._types import Floats
 from skedasis.errors import UnsupportedError, explained
-from skedasis.moments import Moments, WeightKind
-from skedasis.resample import generator
 from skedasis.results.effect import Effect
 from skedasis.results.intervals.counted import Form, Halved, Of, Stepped, needs
 from skedasis.results.intervals.counted_curves import Bent
 from skedasis.results.parts import Curves
 from skedasis.results.pieces import AXIS, LOCAL
 from skedasis.results.steps import BOTH, DOWN, UP
-from skedasis.typing import Floats
+from skedasis.stats.moments import Moments, WeightKind
+from skedasis.stats.resampling import generator
 
 _NUMBERS = 1_000_000
 """Cells times replicates at a time."""

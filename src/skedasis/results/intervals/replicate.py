@@ -8,10 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from skedasis.cells import Cells
+from skedasis._types import Floats
 from skedasis.errors import DataError, UnsupportedError, explained
-from skedasis.moments import Moments
-from skedasis.resample import Draws
 from skedasis.results.effect import Effect
 from skedasis.results.intervals.averaged import Averaged
 from skedasis.results.intervals.counted import Form, Halved, Marginal, Of, Stepped, needs
@@ -21,7 +19,9 @@ from skedasis.results.intervals.summed import Columns, Counted
 from skedasis.results.parts import Curves, Rows
 from skedasis.results.pieces import AXIS, LOCAL
 from skedasis.results.steps import DOWN, UP
-from skedasis.typing import Floats
+from skedasis.stats.grid import Cells
+from skedasis.stats.moments import Moments
+from skedasis.stats.resampling import Draws
 
 Source = Literal["rows", "moments"]
 

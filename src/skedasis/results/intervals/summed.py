@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from skedasis.moments import Moments
-from skedasis.resample import Draws
+from skedasis._types import Floats, Ints
 from skedasis.results.intervals.counted import Of
-from skedasis.typing import Floats, Ints
+from skedasis.stats.moments import Moments
+from skedasis.stats.resampling import Draws
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,9 +14,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from skedasis._types import Floats, Ints, Json
 from skedasis.errors import DataError, UnsupportedError, explained
-from skedasis.resample import t_interval
-from skedasis.typing import Floats, Ints, Json
+from skedasis.stats.resampling import t_interval
 
 Of = Literal["learner", "bound", "models"]
 

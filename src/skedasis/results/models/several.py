@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from skedasis._types import Floats, Json
 from skedasis.data.times import TimeAxis
 from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects, check_order
@@ -21,7 +22,6 @@ from skedasis.results.parts import LevelStats, locked
 from skedasis.results.shown import Ranking
 from skedasis.results.spec import About, Spec
 from skedasis.results.surfaces.surface import Surface
-from skedasis.typing import Floats, Json
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from skedasis._types import Floats
 from skedasis.errors import DataError, explained
 from skedasis.results.importance import Importance
 from skedasis.results.models.of_models import OfModels, columns_of, known_table, mean_of
@@ -17,7 +18,6 @@ from skedasis.results.parts import locked
 from skedasis.results.shown import Ranking
 from skedasis.results.spec import About
 from skedasis.results.surfaces.surface import Surface
-from skedasis.typing import Floats
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -12,9 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from skedasis.cells import Cells
-from skedasis.moments import Moments
-from skedasis.resample import generator
+from skedasis._types import Floats, Ints
 from skedasis.results.effect import Effect
 from skedasis.results.intervals.counted import Form, Halved, Stepped, needs
 from skedasis.results.intervals.counted_curves import Accumulated, Bent
@@ -23,7 +21,9 @@ from skedasis.results.intervals.replicate import Fixed, FromRows, source_of
 from skedasis.results.pieces import AXIS, LOCAL
 from skedasis.results.statistics.percentiles import Percentiles
 from skedasis.results.steps import UP
-from skedasis.typing import Floats, Ints
+from skedasis.stats.grid import Cells
+from skedasis.stats.moments import Moments
+from skedasis.stats.resampling import generator
 
 GROUPS = 2048
 """Distinct values up to which resampled rows are looked at one by one."""

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from skedasis._types import Bools, Floats, Json
 from skedasis.errors import DataError, UnsupportedError, explained
-from skedasis.resample import Draws, replicate
 from skedasis.results.effect import Effect
 from skedasis.results.intervals.interval import Asked
 from skedasis.results.intervals.redrawn import FromMoments
@@ -25,7 +25,7 @@ from skedasis.results.statistics.deviation import (
 )
 from skedasis.results.statistics.percentiles import Percentiles, outcomes
 from skedasis.results.statistics.statistics import Chance, Pair, Statistic, Statistics
-from skedasis.typing import Bools, Floats, Json
+from skedasis.stats.resampling import Draws, replicate
 
 
 def statistics(

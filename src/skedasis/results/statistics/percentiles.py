@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from skedasis._types import Floats
 from skedasis.errors import DataError, explained
-from skedasis.typing import Floats
 
 _REACHED = 1 + 1e-9
 """An outcome is reached if it is missed by rounding only."""

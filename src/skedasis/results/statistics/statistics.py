@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from skedasis._types import Floats, Json
 from skedasis.errors import DataError, explained
 from skedasis.results.shown import Shown
 from skedasis.results.words import count
-from skedasis.typing import Floats, Json
 
 Pair = tuple[float, float]
 _NAN = float("nan")

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from skedasis._types import Bools, Floats, Ints
 from skedasis.errors import DataError, UnsupportedError, explained
-from skedasis.resample import generator
 from skedasis.results.dependence import SHOWN
 from skedasis.results.surfaces.errors import Errors, Scatter, scatter_of
 from skedasis.results.surfaces.pairs import CELL, JOINT, second_order, taking_part
-from skedasis.typing import Bools, Floats, Ints
+from skedasis.stats.resampling import generator
 
 if TYPE_CHECKING:
-    from skedasis.results.surfaces.surface import PairRows, Surface
+    from skedasis.results.surfaces.pair_parts import PairRows
+    from skedasis.results.surfaces.surface import Surface
 
 BLOCK = 4_000_000
 """Numbers that are worked on at a time."""

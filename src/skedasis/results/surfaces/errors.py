@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from skedasis.moments import Moments, WeightKind
+from skedasis._types import Floats, Ints
 from skedasis.results.dependence import SHOWN
 from skedasis.results.parts import locked
 from skedasis.results.surfaces.pairs import (
@@ -29,7 +29,7 @@ from skedasis.results.surfaces.pairs import (
     taking_part,
 )
 from skedasis.results.surfaces.side import Side
-from skedasis.typing import Floats, Ints
+from skedasis.stats.moments import Moments, WeightKind
 
 if TYPE_CHECKING:
     from skedasis.results.surfaces.surface import Surface

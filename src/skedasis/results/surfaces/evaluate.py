@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from skedasis._types import Bools, Floats, Ints
 from skedasis.errors import UnsupportedError, explained
 from skedasis.results.surfaces.side import Side, between
-from skedasis.typing import Bools, Floats, Ints
 
 if TYPE_CHECKING:
     from skedasis.results.surfaces.surface import Surface

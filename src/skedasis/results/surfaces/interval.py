@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from skedasis._types import Floats
 from skedasis.errors import DataError, UnsupportedError, explained
-from skedasis.resample import t_interval, varies
-from skedasis.results.surfaces.draws import deviations, gathered, generator, point_draws, redrawn
+from skedasis.results.surfaces.draws import deviations, gathered, point_draws, redrawn
 from skedasis.results.surfaces.errors import Errors
 from skedasis.results.surfaces.pairs import CELL
 from skedasis.results.words import given_level, given_seed
-from skedasis.typing import Floats
+from skedasis.stats.resampling import generator, t_interval, varies
 
 if TYPE_CHECKING:
     from skedasis.results.surfaces.surface import Surface

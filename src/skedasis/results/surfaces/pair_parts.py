@@ -6,8 +6,8 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
+from skedasis._types import Bools, Floats, Ints
 from skedasis.results.parts import TRUSTED_ROWS, locked
-from skedasis.typing import Bools, Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,16 +12,17 @@ from typing import Any
 
 import numpy as np
 
+from skedasis._types import Bools, Floats, Ints
 from skedasis.binning import Binning, Uniform, as_binning
-from skedasis.cells import Cells
-from skedasis.curves import accumulation
 from skedasis.data.summary import Column
 from skedasis.errors import UnsupportedError, explained
-from skedasis.moments import Moments
 from skedasis.results.spec import About, Spec
+from skedasis.results.surfaces.pair_parts import CellStats, PairRows
 from skedasis.results.surfaces.side import Side
-from skedasis.results.surfaces.surface import CellStats, PairRows, Surface
-from skedasis.typing import Bools, Floats, Ints
+from skedasis.results.surfaces.surface import Surface
+from skedasis.stats.ale_math import accumulation
+from skedasis.stats.grid import Cells
+from skedasis.stats.moments import Moments
 
 CELL, HOME, MAIN0, MAIN1, JOINT = "cell", "home", "main0", "main1", "joint"
 """Moments: of the double differences in each cell; of the rows in each pair of homes; of the differences along each

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skedasis.cells import Cells
+from skedasis._types import Bools, Floats, Ints
 from skedasis.results.parts import LevelStats
-from skedasis.typing import Bools, Floats, Ints
+from skedasis.stats.grid import Cells
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from numpy.typing import NDArray
 
+from skedasis._types import Bools, Floats, Json
 from skedasis.data.times import TimeAxis
 from skedasis.errors import UnsupportedError, explained
-from skedasis.moments import Moments
 from skedasis.results.effect import Effect
 from skedasis.results.parts import locked
 from skedasis.results.shown import ShownSurface
 from skedasis.results.spec import About, Spec
 from skedasis.results.surfaces.pair_parts import CellStats, PairRows
 from skedasis.results.surfaces.side import Side
-from skedasis.typing import Bools, Floats, Json
+from skedasis.stats.moments import Moments
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from skedasis._types import Floats
 from skedasis.errors import DataError, explained
 from skedasis.results.effect import Effect
 from skedasis.results.parts import TRUSTED_ROWS
@@ -13,7 +14,6 @@ from skedasis.results.times import on_axis_of
 from skedasis.results.trend import drawn
 from skedasis.results.trust.far import FAR_NOTE
 from skedasis.results.trust.flags import number
-from skedasis.typing import Floats
 
 SIZE = 0.1
 """Differences count from this share of the larger one of both effects' ranges on."""

@@ -16,14 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from skedasis.cells import Cells
+from skedasis._types import Bools, Floats, Ints
 from skedasis.data.given import as_source
 from skedasis.data.levels import in_order
 from skedasis.data.schema import Feature
 from skedasis.data.source import Source
 from skedasis.errors import DataError, explained
 from skedasis.results.effect import Effect
-from skedasis.typing import Bools, Floats, Ints
+from skedasis.stats.grid import Cells
 
 PERCENTILE = 99.0
 FAR_NOTE, FAR = 0.1, 0.25

@@ -8,10 +8,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from skedasis._types import Bools
 from skedasis.data.times import TimeAxis
 from skedasis.results.shown import Shown
 from skedasis.results.words import count
-from skedasis.typing import Bools
 
 Kind = Literal[
     "few rows",

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from skedasis._types import Floats
 from skedasis.results.parts import TRUSTED_ROWS
 from skedasis.results.surfaces.side import Side
 from skedasis.results.surfaces.surface import Surface
@@ -22,7 +23,6 @@ from skedasis.results.trust.far import (
 )
 from skedasis.results.trust.flags import Flag, Severity, Trust
 from skedasis.results.words import given_seed
-from skedasis.typing import Floats
 
 FEW, EMPTY = 0.5, 0.25
 """Share of the rows in cells of fewer than ten, and of the area without a row, from which it is a warning."""

@@ -12,16 +12,16 @@ from typing import Any
 
 import numpy as np
 
+from skedasis._types import Floats
 from skedasis.errors import DataError, explained
-from skedasis.heterogeneity_score import COLLINEAR, FEW_PAIRS
-from skedasis.results.effect import Effect, LevelStats
-from skedasis.results.parts import TRUSTED_ROWS
+from skedasis.results.effect import Effect
+from skedasis.results.parts import TRUSTED_ROWS, LevelStats
 from skedasis.results.trust.beside import check, disagreement
 from skedasis.results.trust.far import FAR, FAR_NOTE, Extrapolation, Space, extrapolation
 from skedasis.results.trust.flags import Flag, Kind, Severity, Trust, number, runs
 from skedasis.results.trust.split import split
 from skedasis.results.words import count, given_level, given_seed
-from skedasis.typing import Floats
+from skedasis.stats.heterogeneity_score import COLLINEAR, FEW_PAIRS
 
 RARE = 5
 """More rare levels than these are objected to at once."""

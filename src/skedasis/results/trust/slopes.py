@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skedasis import curves
-from skedasis.cells import Cells
-from skedasis.moments import Moments
+from skedasis._types import Floats, Json
 from skedasis.results.effect import Effect
-from skedasis.typing import Floats, Json
+from skedasis.stats import ale_math
+from skedasis.stats.grid import Cells
+from skedasis.stats.moments import Moments
 
 ROWS = 512
 """Rows whose rises are asked for."""
@@ -79,7 +79,7 @@ def slope_check(
     if weight is not None and kind == "frequency":
         counted = weight * min(1.0, ROWS / float(weight.sum()))
     seen = Moments.of(rise, cells.locate(x), len(cells), counted)
-    variance = curves.borrowed(seen.variance(1, kind))
+    variance = ale_math.borrowed(seen.variance(1, kind))
     if len(cells) == 0 or np.isnan(variance).all():
         return SlopeCheck(0.0, limit, 0)
     told = np.diff(effect.at(edges))

@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skedasis.cells import Cells
+from skedasis._types import Floats, Ints
 from skedasis.errors import UnsupportedError, explained
-from skedasis.moments import Moments
 from skedasis.results.effect import Effect
 from skedasis.results.parts import BinStats, locked
 from skedasis.results.pieces import AXIS, LOCAL, RISE
 from skedasis.results.shown import Shown
 from skedasis.results.trust.within import DRAWS, dependence, split_variance
 from skedasis.results.words import given_seed
-from skedasis.typing import Floats, Ints
+from skedasis.stats.grid import Cells
+from skedasis.stats.moments import Moments
 
 ROUNDING = 1e-6
 """Share of the largest local effect below which scatter may be the rounding of differences, or of single precision."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skedasis.typing import Floats, Ints
+from skedasis._types import Floats, Ints
 
 PERMUTED = 200
 """Up to so many rows p-values come from permutations; with more, from the distributions that the statistics tend to."""

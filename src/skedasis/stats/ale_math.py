@@ -1,4 +1,4 @@
-"""Curves: from the mean slopes of bins to an accumulated effect, its spread and its error. Pure arrays.
+"""Accumulated effects as pure arrays: accumulation, centring, heterogeneity (RHALE Eq. 16), standard errors.
 
 Everything here is a linear map. The curve at the edges is ``A @ slopes``; so are its centre and its error, and empty
 bins are a matter of which columns of A carry their width.
@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from skedasis.typing import Bools, Floats, Ints
+from skedasis._types import Bools, Floats, Ints
 
 Accumulate = Literal["variance", "std"]
 

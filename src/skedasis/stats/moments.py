@@ -1,4 +1,4 @@
-"""`Moments`: the sufficient statistics of everything in this library.
+"""`Moments`: weight, mean and M2, the sufficient statistics of every effect.
 
 A mean and a sum of squared deviations merge exactly (Chan, Golub & LeVeque 1983), so the same numbers come out whether
 the rows are seen at once, batch by batch or on several machines. Sums of squares are never kept: their difference loses
@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from skedasis.typing import Floats, Ints
+from skedasis._types import Floats, Ints
 
 WeightKind = Literal["frequency", "sampling"]
 

@@ -1,4 +1,4 @@
-"""The types that rooms share."""
+"""Names of array types that several packages use."""
 
 from __future__ import annotations
 
@@ -8,10 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats: TypeAlias = NDArray[np.float64]
+
+
 Ints: TypeAlias = NDArray[np.int64]
+
+
 Bools: TypeAlias = NDArray[np.bool_]
 
+
 Center: TypeAlias = Literal["mean", "start"] | None
+
+
 Side: TypeAlias = Literal["left", "right"]
+
+
 Json: TypeAlias = dict[str, Any]
 """Only what `json` can write: it is stored in headers and provenances."""

@@ -1,4 +1,4 @@
-"""Keyed hashes of rows: random numbers that belong to a row, whatever batch, thread or order it comes in.
+"""Keyed hashes of rows: random numbers that depend on the row, not on batches, threads or row order.
 
 A number drawn for a row depends on the seed, on what the draw is for, and on the row's identifier alone. So a sample of
 rows, or the noise in an order of rows, is the same for any partition of the data.
@@ -12,11 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skedasis.typing import Floats
+from skedasis._types import Floats
 
 Hashes = NDArray[np.uint64]
 
+
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 

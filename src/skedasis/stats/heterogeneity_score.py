@@ -25,20 +25,32 @@ from hashlib import blake2b
 
 import numpy as np
 
-from skedasis.data.row_hash import row_hashes, uniform
-from skedasis.typing import Bools, Floats, Ints
+from skedasis._types import Bools, Floats, Ints
+from skedasis.stats.row_hash import row_hashes, uniform
 
 COLLINEAR = 10.0
 """Above this variance inflation the other columns nearly determine a feature: only near values are compared."""
+
+
 FEW_PAIRS = 50.0
 """With fewer effective pairs the standard error of a score is not reliable."""
+
+
 _LARGEST_VIF = 1e4
+
+
 _PENALTY = 0.01
 """Ridge penalty for each regressor, on standardised columns."""
+
+
 _FREQUENT, _MOST_LEVELS = 0.01, 30
 """A level of a nominal column is a regressor if it has this fraction of the rows; most levels of one column."""
+
+
 _ROUNDING = 16.0
 """A score below this many rounding errors of the largest value of the quantity is zero."""
+
+
 _WIDEST = 0.999
 """Above this variance of the noise (see `paired`) pairs are random."""
 
@@ -103,8 +115,6 @@ class HeterogeneityScore:
 
 
 # ------------------------------------------------------------------------------------- the rows
-
-
 @dataclass(frozen=True, eq=False)
 class ScoreRows:
     """The rows of a score in the order of their hashes, so that the score does not depend on the order of the data.
@@ -174,8 +184,6 @@ def score_rows(
 
 
 # --------------------------------------------------------------------------- variance inflation
-
-
 @dataclass(frozen=True, eq=False)
 class Ranks:
     """The mid-ranks of a column with an order.
@@ -317,8 +325,6 @@ def _standardised(table: Floats, w: Floats) -> Floats:
 
 
 # ---------------------------------------------------------------------------- pairs and the score
-
-
 def paired(ranks: Floats | None, vif: float, noise: Floats) -> tuple[Ints, Ints]:
     """Pair rows that are as near in a feature as rows with the same other features are.
 
