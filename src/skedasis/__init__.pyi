@@ -13,7 +13,7 @@ from skedasis.binning import Greedy as Greedy
 from skedasis.binning import Optimal as Optimal
 from skedasis.binning import Quantile as Quantile
 from skedasis.binning import Uniform as Uniform
-from skedasis.data.schema import Feature as Feature
+from skedasis.data.features import Feature as Feature
 from skedasis.engine.verb import explain as explain
 from skedasis.errors import BinningWarning as BinningWarning
 from skedasis.errors import DataError as DataError

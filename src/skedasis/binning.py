@@ -27,7 +27,7 @@ from typing import Any, Literal
 import numpy as np
 
 from skedasis._types import Bools, Floats, Ints, Json, Side
-from skedasis.data.summary import Column
+from skedasis.data.column_stats import Column
 from skedasis.data.times import given_times
 from skedasis.errors import BinningWarning, DataError, UnsupportedError, explained
 from skedasis.stats.grid import Cells, distinct, uniform_edges

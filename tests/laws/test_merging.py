@@ -11,7 +11,7 @@ import pytest
 from hypothesis import strategies as st
 
 import skedasis as sd
-from skedasis.data.given import as_source
+from skedasis.data.dataset import as_source
 from skedasis.engine.choose import Choice
 from skedasis.engine.prepare import Settings, prepare
 from skedasis.engine.reading import _about

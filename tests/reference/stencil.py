@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.neural_network import MLPRegressor
 
-from skedasis.data.schema import Feature
+from skedasis.data.features import Feature
 from skedasis.quantity import closed
 
 X = np.random.default_rng(0).uniform(0.5, 2.0, size=(80, 3)) * [1.0, 30.0, 0.2]

@@ -12,8 +12,8 @@ from sklearn.ensemble import RandomForestRegressor
 
 from skedasis.analysis.columns import coded
 from skedasis.analysis.dependence import dependence, out_of_bag
-from skedasis.data.given import as_source
-from skedasis.data.groups import grouped
+from skedasis.data.categories import grouped
+from skedasis.data.dataset import as_source
 from tests.helpers import refused
 
 N = 600

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import skedasis as sd
-from skedasis.data.schema import Feature
-from skedasis.data.summary import Column
+from skedasis.data.column_stats import Column
+from skedasis.data.features import Feature
 from skedasis.stats import grid
 from skedasis.stats.grid import Cells
 from tests.laws.strategies import cases, law, near

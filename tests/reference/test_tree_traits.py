@@ -40,7 +40,7 @@ from sklearn.preprocessing import (
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import skedasis as sd
-from skedasis.data.given import as_source
+from skedasis.data.dataset import as_source
 from skedasis.quantity import piecewise
 from skedasis.quantity.base import Traits
 from skedasis.quantity.check import check

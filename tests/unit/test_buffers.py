@@ -8,8 +8,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from skedasis.data.changes import Coded
-from skedasis.data.given import as_source
+from skedasis.data.containers import Coded
+from skedasis.data.dataset import as_source
 
 FRAMES = {"pandas": pd.DataFrame, "Polars": pl.DataFrame, "PyArrow": pa.table}
 

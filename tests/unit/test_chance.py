@@ -13,7 +13,7 @@ import pytest
 
 import skedasis as sd
 from skedasis.analysis.copies import added, replaced
-from skedasis.data.given import as_source
+from skedasis.data.dataset import as_source
 from tests.helpers import frame, refused
 
 FOUR = sd.ALE(bins=4)

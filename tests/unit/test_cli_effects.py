@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import skedasis as sd
 from skedasis.cli.commands import app
 from skedasis.cli.tell import paths_of
-from skedasis.data import files
+from skedasis.data import readers
 from skedasis.demo import problem
 from tests.unit.shop import headings
 
@@ -138,7 +138,7 @@ def test_codes_are_levels_if_they_are_declared(folder):
 
 
 def test_declared_codes_need_no_data_frame(folder, monkeypatch):
-    monkeypatch.setattr(files, "_LIBRARIES", ())
+    monkeypatch.setattr(readers, "_LIBRARIES", ())
     pd.read_csv("shop.csv")[["size", "code"]].to_csv("plain.csv", index=False)
     (folder / "market.py").write_text("def f(X): return 10.0 * (X[:, 1] == 2)")
     args = ("effect", "--model", "market:f", "--data", "plain.csv", "--feature", "code")

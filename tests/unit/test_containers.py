@@ -20,7 +20,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 import skedasis as sd
-from skedasis.data.given import as_source
+from skedasis.data.dataset import as_source
 from tests.helpers import (
     ACCUMULATED,
     METHODS,

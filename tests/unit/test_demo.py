@@ -14,7 +14,7 @@ import pytest
 from rich.console import Console
 
 import skedasis as sd
-from skedasis.data import files
+from skedasis.data import readers
 from skedasis.demo.findings import ranking, sentences
 from skedasis.demo.models import fit
 from skedasis.demo.problem import own, rentals, usual
@@ -189,7 +189,7 @@ def test_networks_keep_their_closed_form_on_plain_numbers(save, frame):
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 @pytest.mark.parametrize("target", ["price", "dear"])
 def test_text_and_missing_values_stay_in_the_models(save, frame, monkeypatch, library, target):
-    monkeypatch.setattr(files, "_LIBRARIES", (library,))
+    monkeypatch.setattr(readers, "_LIBRARIES", (library,))
     frame["dear"] = np.where(frame.price > frame.price.median(), "yes", "no")
     frame.loc[::7, "age"] = np.nan
     frame.loc[::11, "town"] = None
@@ -264,7 +264,7 @@ def test_a_file_without_numbers_is_learnt_too(save, frame, tmp_path):
 
 
 def test_it_works_without_a_data_frame_library(save, frame, tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "_LIBRARIES", ())
+    monkeypatch.setattr(readers, "_LIBRARIES", ())
     path = save(frame[["size", "age", "price"]])
     done, text = run(path, "price", tmp_path / "out")
     assert done.path.is_file()

@@ -7,14 +7,14 @@ import pandas as pd
 import pytest
 
 import skedasis as sd
-from skedasis.data import files
-from skedasis.data.files import read_table
+from skedasis.data import readers
+from skedasis.data.readers import read_table
 
 
 @pytest.fixture(params=["pandas", "polars", "numpy"])
 def library(request, monkeypatch):
     """Pretend that only one data frame library is installed, or none."""
-    monkeypatch.setattr(files, "_LIBRARIES", tuple({request.param} & {"pandas", "polars"}))
+    monkeypatch.setattr(readers, "_LIBRARIES", tuple({request.param} & {"pandas", "polars"}))
     return request.param
 
 
@@ -93,7 +93,7 @@ def test_columns_that_are_not_there(tmp_path, library):
 
 
 def test_text_needs_a_library(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "_LIBRARIES", ())
+    monkeypatch.setattr(readers, "_LIBRARIES", ())
     with pytest.raises(sd.DataError, match=r"line 3: got text .* pip install pandas"):
         table(tmp_path, "a,b\n1,2\n3,red\n")
 
@@ -106,7 +106,7 @@ def test_latin_text(tmp_path):
 @pytest.mark.parametrize("installed", [("pandas",), ("polars",)])
 def test_parquet(tmp_path, monkeypatch, installed):
     pd.DataFrame({"a": [1, 2], "b": ["x", None]}).to_parquet(tmp_path / "t.parquet")
-    monkeypatch.setattr(files, "_LIBRARIES", installed)
+    monkeypatch.setattr(readers, "_LIBRARIES", installed)
     t = read_table(tmp_path / "t.parquet")
     assert t.names == ("a", "b")
     assert type(t.data).__module__.startswith(installed[0])
@@ -114,7 +114,7 @@ def test_parquet(tmp_path, monkeypatch, installed):
 
 def test_parquet_without_a_reader(tmp_path, monkeypatch):
     pd.DataFrame({"a": [1, 2]}).to_parquet(tmp_path / "t.parquet")
-    monkeypatch.setattr(files, "_LIBRARIES", ("pandas",))
+    monkeypatch.setattr(readers, "_LIBRARIES", ("pandas",))
     found = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda n: None if n == "pyarrow" else found(n))
     with pytest.raises(sd.DataError, match="pip install polars"):
@@ -151,14 +151,14 @@ FORMS = ["t.feather", "t.pq", "t.arrow", "stream.ipc", "t.csv.gz", "parquet.csv"
 @pytest.mark.parametrize("installed", ["pandas", "polars"])
 def test_every_form_of_a_table(tmp_path, monkeypatch, installed, name):
     columnar(tmp_path)
-    monkeypatch.setattr(files, "_LIBRARIES", (installed,))
+    monkeypatch.setattr(readers, "_LIBRARIES", (installed,))
     t = read_table(tmp_path / name)
     assert t.names == ("a", "b", "c")
     assert type(t.data).__module__.startswith(installed)
     np.testing.assert_array_equal(t.column("a"), FRAME["a"])
     np.testing.assert_array_equal(t.column("c"), FRAME["c"])
     assert list(t.column("b"))[::2] == ["x", "z"]
-    assert files.header(tmp_path / name) == ["a", "b", "c"]
+    assert readers.header(tmp_path / name) == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize("name", ["t.feather", "t.arrow", "t.pq", "t.csv.gz", "stream.ipc"])
@@ -166,7 +166,7 @@ def test_every_form_of_a_table(tmp_path, monkeypatch, installed, name):
 @pytest.mark.parametrize("installed", ["pandas", "polars"])
 def test_tables_that_are_cut_off(tmp_path, monkeypatch, installed, name, part):
     columnar(tmp_path)
-    monkeypatch.setattr(files, "_LIBRARIES", (installed,))
+    monkeypatch.setattr(readers, "_LIBRARIES", (installed,))
     raw = (tmp_path / name).read_bytes()
     (tmp_path / name).write_bytes(raw[: max(1, int(part * len(raw)))])
     try:
@@ -190,7 +190,7 @@ def test_files_that_are_called_tables(tmp_path, suffix, content):
     with pytest.raises(sd.DataError, match=r"an empty file|cannot be read|binary") as caught:
         table(tmp_path, content, f"t{suffix}")
     assert str(tmp_path) in str(caught.value)
-    assert files.header(tmp_path / f"t{suffix}") == []
+    assert readers.header(tmp_path / f"t{suffix}") == []
 
 
 @pytest.mark.parametrize("ending", ["parquet", "arrow"])
@@ -199,7 +199,7 @@ def test_names_that_stand_twice_in_a_file(tmp_path, monkeypatch, capfd, installe
     pa = pytest.importorskip("pyarrow")
     import pyarrow.parquet
 
-    monkeypatch.setattr(files, "_LIBRARIES", (installed,))
+    monkeypatch.setattr(readers, "_LIBRARIES", (installed,))
     twice = pa.table([pa.array([1, 2]), pa.array([3, 4])], names=["a", "a"])
     path = tmp_path / f"t.{ending}"
     if ending == "parquet":
@@ -230,7 +230,7 @@ def test_tables_without_rows_or_columns(tmp_path, ending):
 
 def test_feather_without_a_reader(tmp_path, monkeypatch):
     FRAME.to_feather(tmp_path / "t.feather")
-    monkeypatch.setattr(files, "_LIBRARIES", ())
+    monkeypatch.setattr(readers, "_LIBRARIES", ())
     with pytest.raises(sd.DataError, match=r"an Arrow file and no library .* pip install polars"):
         read_table(tmp_path / "t.feather")
 
@@ -254,12 +254,12 @@ def test_a_file_that_may_not_be_read(tmp_path, monkeypatch):
     monkeypatch.setattr(type(path), "open", locked)
     with pytest.raises(sd.DataError, match=r"cannot be read \(Permission denied\)"):
         read_table(path)
-    assert files.header(path) == []
+    assert readers.header(path) == []
 
 
 def test_a_header_at_the_end_of_what_is_looked_at(tmp_path, monkeypatch):
     path = tmp_path / "t.csv"
     path.write_bytes("Größe,b\n".encode() + "é,1\n".encode() * 50)
     for size in range(10, 30):
-        monkeypatch.setattr(files, "_BEGINNING", size)
-        assert files.header(path) == ["Größe", "b"]
+        monkeypatch.setattr(readers, "_BEGINNING", size)
+        assert readers.header(path) == ["Größe", "b"]

@@ -11,10 +11,9 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from skedasis.data.given import as_source
-from skedasis.data.groups import grouped
-from skedasis.data.schema import Feature
-from skedasis.data.source import as_arrays
+from skedasis.data.categories import grouped
+from skedasis.data.dataset import as_arrays, as_source
+from skedasis.data.features import Feature
 from skedasis.errors import DataError
 from tests.helpers import refused
 

@@ -151,7 +151,7 @@ def test_where_jax_finds_no_derivative_there_are_differences(kind):
 
 
 def _feature():
-    from skedasis.data.given import as_source
+    from skedasis.data.dataset import as_source
 
     return as_source(X).features[0]
 

@@ -10,9 +10,9 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from skedasis.data.given import as_source
-from skedasis.data.levels import TooManyLevels
-from skedasis.data.schema import Feature
+from skedasis.data.categories import TooManyLevels
+from skedasis.data.dataset import as_source
+from skedasis.data.features import Feature
 from skedasis.errors import DataError
 from tests.helpers import refused
 

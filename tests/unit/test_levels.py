@@ -11,9 +11,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from skedasis.data.given import as_source
-from skedasis.data.schema import Feature
-from skedasis.data.source import as_arrays, as_frames
+from skedasis.data.dataset import as_arrays, as_frames, as_source
+from skedasis.data.features import Feature
 
 NAN = float("nan")
 TEXT = ["b", "a", None, "<script>", "a", None, "b", "c c", "a"]

@@ -124,7 +124,7 @@ def test_the_docs_tell_all_there_is():
     for command in HELP:
         assert f"`skedasis {command}" in text
     from skedasis.cli import shell
-    from skedasis.data.files import ENDINGS
+    from skedasis.data.readers import ENDINGS
     from skedasis.quantity.files import SUFFIXES
 
     for ending in (*SUFFIXES, *ENDINGS):

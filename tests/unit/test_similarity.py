@@ -9,7 +9,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from skedasis.data.similarity import Other, level_distances, similarity_order
+from skedasis.data.category_order import Other, level_distances, similarity_order
 from skedasis.errors import DataError
 from tests.helpers import refused
 

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 import skedasis as sd
-from skedasis.data.given import as_source
-from skedasis.data.schema import Feature
+from skedasis.data.dataset import as_source
+from skedasis.data.features import Feature
 from skedasis.methods.subgroups import subgroups
 
 

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pytest
 
 import skedasis as sd
-from skedasis.data import clocks
-from skedasis.data.given import as_source
+from skedasis.data import times
+from skedasis.data.dataset import as_source
 from skedasis.data.times import TimeAxis
 from skedasis.errors import DataError
 from tests.helpers import refused
@@ -548,15 +548,15 @@ def test_local_time_is_written():
 )
 def test_ticks_are_round(kind, span, expected):
     axis = TimeAxis(kind, "D" if kind == "date" else "us")
-    at = clocks.ticks(axis, -0.02 * span if kind != "time" else 0.0, span, 6)
+    at = times.ticks(axis, -0.02 * span if kind != "time" else 0.0, span, 6)
     assert 2 <= len(at) <= 8
-    texts = clocks.written(axis, np.array(at), None, short=True)
+    texts = times.written(axis, np.array(at), None, short=True)
     assert any(expected in t for t in texts), texts
 
 
 def test_midnights_are_local_midnights():
     axis = TimeAxis("datetime", "s", 0, "America/New_York")
-    at = clocks.ticks(axis, 60.0, 100.0, 6)
+    at = times.ticks(axis, 60.0, 100.0, 6)
     assert all(t.endswith("00:00") or len(t) == 10 for t in axis.texts(at))
 
 

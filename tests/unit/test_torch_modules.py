@@ -201,7 +201,7 @@ def test_outputs_that_ask_out_of_turn_get_their_own_slopes():
 
 
 def _source(X):
-    from skedasis.data.given import as_source
+    from skedasis.data.dataset import as_source
 
     return as_source(X)
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from skedasis._types import Floats, Ints, Json
 from skedasis.analysis.copies import added, replaced
-from skedasis.data.given import as_source
-from skedasis.data.schema import Feature, find
+from skedasis.data.dataset import as_source
+from skedasis.data.features import Feature, find
 from skedasis.engine.choose import as_method
 from skedasis.engine.verb import explain
 from skedasis.errors import DataError, UnsupportedError, explained

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from skedasis._types import Floats, Ints
-from skedasis.data.coding import ascending, coded_objects, dense
-from skedasis.data.levels import in_order
-from skedasis.data.schema import Feature
-from skedasis.data.source import Source
+from skedasis.data.categories import in_order
+from skedasis.data.dataset import Source
+from skedasis.data.factorize import ascending, coded_objects, dense
+from skedasis.data.features import Feature
 
 LEVELS = 20
 """Of a nominal feature so many levels, those of most weight, are learnt one by one; the rest as one more."""
@@ -61,7 +61,7 @@ def coded(source: Source, features: Sequence[Feature], rows: int | None, seed: i
     source : Source
         With labels.
     features : sequence of Feature
-        As `skedasis.data.groups.grouped` gives them.
+        As `skedasis.data.categories.grouped` gives them.
     rows : int, optional
         So many rows at most, a seeded sample; None takes all.
     seed : int

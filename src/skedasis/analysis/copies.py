@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from skedasis._types import Ints
-from skedasis.data.schema import Feature
+from skedasis.data.features import Feature
 
 Changed = tuple[Any, list[Any], Any]
 """The data, what the random columns are known by, and the schema of all columns."""

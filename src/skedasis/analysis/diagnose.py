@@ -13,8 +13,8 @@ from skedasis.analysis.columns import coded
 from skedasis.analysis.dependence import TREES, Dependence, check_rows, dependence, nothing
 from skedasis.analysis.places import same_everywhere
 from skedasis.analysis.verdicts import verdicts
-from skedasis.data.given import as_source
-from skedasis.data.groups import grouped
+from skedasis.data.categories import grouped
+from skedasis.data.dataset import as_source
 from skedasis.engine.verb import explain
 from skedasis.errors import DataError, explained
 from skedasis.methods.pfi import PFI

@@ -11,8 +11,8 @@ from skedasis.cli.complete import QUANTITIES
 from skedasis.errors import DataError, explained
 
 if TYPE_CHECKING:
-    from skedasis.data.files import Table
-    from skedasis.data.schema import Feature
+    from skedasis.data.features import Feature
+    from skedasis.data.readers import Table
 
 
 def labelled(table: Table, target: str) -> tuple[Table, int]:
@@ -25,7 +25,7 @@ def labelled(table: Table, target: str) -> tuple[Table, int]:
     """
     import numpy as np
 
-    from skedasis.data.coding import missing_among
+    from skedasis.data.factorize import missing_among
 
     table.place(target, "--target")
     missing = missing_among(table.column(target))
@@ -192,7 +192,7 @@ class Columns:
 
     def features(self, wanted: str | int | tuple[str | int, ...]) -> tuple[Feature, ...]:
         """Return the one or two features that are meant."""
-        from skedasis.data.given import as_source
+        from skedasis.data.dataset import as_source
         from skedasis.engine.choose import Choice
 
         source = as_source(self.table.data, None, None, self.schema)
@@ -224,7 +224,7 @@ def columns_of(
 
 
 def _nominal(name: str, place: int) -> Feature:
-    from skedasis.data.schema import Feature
+    from skedasis.data.features import Feature
 
     return Feature(name, "nominal", position=place)
 

@@ -94,7 +94,7 @@ def grouped_columns(ctx: typer.Context, incomplete: str) -> list[str]:
 
 def _columns(ctx: typer.Context) -> list[str]:
     from skedasis.cli.given import placed
-    from skedasis.data.files import header
+    from skedasis.data.readers import header
 
     said: dict[str, Any] = ctx.params
     _, data, _ = placed(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from skedasis.cli.ask import Columns
     from skedasis.cli.talk import Talk
-    from skedasis.data.files import Table
+    from skedasis.data.readers import Table
 
 MODEL, DATA = "The model", "The data"
 ModelArgument = Annotated[
@@ -290,7 +290,7 @@ def read(order: Data, path: str, talk: Talk, bars: bool | None) -> Table:
     ------
     DataError
     """
-    from skedasis.data.files import read_table
+    from skedasis.data.readers import read_table
 
     with talk.at_work(f"Reading {path}", bars):
         table = read_table(Path(path))

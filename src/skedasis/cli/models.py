@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from skedasis.errors import DataError, explained
 
 if TYPE_CHECKING:
-    from skedasis.data.files import Table
+    from skedasis.data.readers import Table
 
 DATA = (".csv", ".tsv", ".gz", ".parquet", ".pq", ".feather", ".arrow", ".ipc")
 """Endings of files that hold rows and never a model."""

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skedasis._types import Bools
-from skedasis.data.files import Table, read_table
-from skedasis.data.schema import Feature
+from skedasis.data.features import Feature
+from skedasis.data.readers import Table, read_table
 from skedasis.datasets.real import load
 from skedasis.errors import DataError, explained
 

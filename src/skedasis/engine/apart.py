@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from skedasis._types import Ints
-from skedasis.data.levels import LevelColumn
-from skedasis.data.source import Source
-from skedasis.data.summary import Column
+from skedasis.data.categories import LevelColumn
+from skedasis.data.column_stats import Column
+from skedasis.data.dataset import Source
 from skedasis.engine.choose import Task
 from skedasis.engine.prepare import Plans
 from skedasis.errors import DataError, explained

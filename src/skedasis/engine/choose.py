@@ -8,12 +8,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from skedasis.data.groups import grouped
-from skedasis.data.levels import LevelColumn, TooManyLevels
-from skedasis.data.ranges import OutOfRange
-from skedasis.data.schema import Feature, find
-from skedasis.data.source import Source
-from skedasis.data.summary import Column
+from skedasis.data.categories import LevelColumn, TooManyLevels, grouped
+from skedasis.data.column_stats import Column
+from skedasis.data.dataset import Source
+from skedasis.data.features import Feature, OutOfRange, find
 from skedasis.errors import DataError, LeftOutWarning, UnsupportedError, explained
 from skedasis.methods.ale import ALE
 from skedasis.methods.base import Method, Parameters

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from skedasis._types import Floats, Ints
-from skedasis.data.source import Source
+from skedasis.data.dataset import Source
 from skedasis.errors import DataError, explained
 
 _FORMS = (

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from skedasis._types import Bools, Ints
-from skedasis.data.schema import Feature
-from skedasis.data.source import Source
-from skedasis.data.summary import Column
+from skedasis.data.column_stats import Column
+from skedasis.data.dataset import Source
+from skedasis.data.features import Feature
 from skedasis.engine.choose import Task
 from skedasis.methods.missing import Donors, donors_of
 from skedasis.quantity.base import CALL_ROWS, FULL_CALL, Meter, Quantity, Traits

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from skedasis._types import Json
-from skedasis.data.levels import LevelColumn
-from skedasis.data.schema import Feature
-from skedasis.data.source import Source
+from skedasis.data.categories import LevelColumn
+from skedasis.data.dataset import Source
+from skedasis.data.features import Feature
 from skedasis.engine.choose import Choice, Task, as_method
 from skedasis.engine.prepare import Job, Key
 from skedasis.engine.run import Gathered

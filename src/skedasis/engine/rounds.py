@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from skedasis._types import Floats
-from skedasis.data.source import Source
+from skedasis.data.dataset import Source
 from skedasis.engine.prepare import Job, Key
 from skedasis.engine.reading import about_of, read
 from skedasis.engine.run import Gathered, bounds_of, run

@@ -10,7 +10,7 @@ import threading
 from contextlib import nullcontext
 from typing import Any
 
-from skedasis.data.source import Batch
+from skedasis.data.dataset import Batch
 from skedasis.engine.prepare import Job, Key
 from skedasis.execute import Progress, in_order
 from skedasis.methods.base import Kept, Local

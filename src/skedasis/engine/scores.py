@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from skedasis._types import Bools, Floats, Ints
-from skedasis.data.changes import Borrowed
-from skedasis.data.levels import LevelColumn
-from skedasis.data.source import Batch, Source
+from skedasis.data.categories import LevelColumn
+from skedasis.data.containers import Borrowed
+from skedasis.data.dataset import Batch, Source
 from skedasis.engine.choose import Task
 from skedasis.engine.prepare import Job, Key
 from skedasis.engine.run import bounds_of, models_alone

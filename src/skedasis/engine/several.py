@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from skedasis._types import Json
-from skedasis.data.given import as_source
-from skedasis.data.source import Source
+from skedasis.data.dataset import Source, as_source
 from skedasis.engine.alike import alike, checked_correction, noted, quantities_of
 from skedasis.engine.apart import Part, some_rows
 from skedasis.engine.choose import Choice, as_method

@@ -11,7 +11,7 @@ import numpy as np
 
 from skedasis._types import Ints, Json
 from skedasis.binning import Binning, Segments, Spread
-from skedasis.data.source import Source
+from skedasis.data.dataset import Source
 from skedasis.engine.choose import Choice
 from skedasis.engine.prepare import Job, Key
 from skedasis.engine.reading import about_of

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
-from skedasis.data.given import as_source
+from skedasis.data.dataset import as_source
 from skedasis.engine.alike import refuse_alone
 from skedasis.engine.prepare import Settings, prepare
 from skedasis.engine.reading import heed, results_of, settled, together

@@ -19,8 +19,8 @@ from skedasis.binning import (
     fitting,
     is_fixed,
 )
-from skedasis.data.schema import Feature, find
-from skedasis.data.summary import Column
+from skedasis.data.column_stats import Column
+from skedasis.data.features import Feature, find
 from skedasis.errors import ModelOutputError, explained
 from skedasis.methods.base import Local, Parameters, Plan, chosen, given_for, one_of
 from skedasis.methods.bound import Bound

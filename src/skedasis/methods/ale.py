@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 from skedasis.binning import CELLS, Binning, Edges, Quantile, as_binning
-from skedasis.data.schema import Feature, find
-from skedasis.data.summary import Column
+from skedasis.data.column_stats import Column
+from skedasis.data.features import Feature, find
 from skedasis.methods.accumulated import Accumulated
 from skedasis.methods.base import Plan, given_for, one_of
 from skedasis.methods.levels import LevelSteps

@@ -15,9 +15,9 @@ import numpy as np
 
 from skedasis._types import Bools, Floats, Ints, Json
 from skedasis.binning import Binning
-from skedasis.data.schema import Feature
-from skedasis.data.source import Source
-from skedasis.data.summary import Column, Summary
+from skedasis.data.column_stats import Column, Summary
+from skedasis.data.dataset import Source
+from skedasis.data.features import Feature
 from skedasis.errors import DataError, UnsupportedError, explained
 from skedasis.methods.bound import Bound
 from skedasis.quantity.base import Quantity, Traits

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from skedasis._types import Floats, Ints
-from skedasis.data.levels import LevelColumn
-from skedasis.data.summary import Summary
+from skedasis.data.categories import LevelColumn
+from skedasis.data.column_stats import Summary
 from skedasis.quantity.base import Traits
 
 

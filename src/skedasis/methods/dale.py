@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from skedasis.binning import Binning
-from skedasis.data.schema import Feature
-from skedasis.data.summary import Column
+from skedasis.data.column_stats import Column
+from skedasis.data.features import Feature
 from skedasis.errors import UnsupportedError
 from skedasis.methods.accumulated import Accumulated, no_derivatives
 from skedasis.methods.base import Plan, given_for, one_of

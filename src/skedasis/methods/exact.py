@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from skedasis.data.summary import Column
+from skedasis.data.column_stats import Column
 from skedasis.errors import UnsupportedError, explained
 from skedasis.quantity.base import Traits
 from skedasis.stats.grid import EVERY_JUMP, Grid, widths_share

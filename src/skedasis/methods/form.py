@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from skedasis._types import Json
 
 if TYPE_CHECKING:
-    from skedasis.data.summary import Column
+    from skedasis.data.column_stats import Column
     from skedasis.methods.base import Local
     from skedasis.results.spec import About
     from skedasis.stats.heterogeneity_score import HeterogeneityScore

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from skedasis._types import Bools, Floats, Ints, Json
-from skedasis.data.levels import LevelColumn
-from skedasis.data.schema import Feature
+from skedasis.data.categories import LevelColumn
+from skedasis.data.features import Feature
 from skedasis.errors import DataError, explained
 from skedasis.methods.base import Local, chosen, given_for
 from skedasis.methods.bound import Bound

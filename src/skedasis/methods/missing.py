@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from skedasis._types import Floats, Ints
-from skedasis.data.summary import Column
+from skedasis.data.column_stats import Column
 from skedasis.errors import ModelOutputError
 from skedasis.methods.base import Plan
 from skedasis.methods.bound import Bound

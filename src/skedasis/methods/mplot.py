@@ -15,9 +15,9 @@ import numpy as np
 
 from skedasis._types import Bools, Floats
 from skedasis.binning import EXACT, Binning, Edges, Quantile, Spread, as_binning
-from skedasis.data.levels import LevelColumn
-from skedasis.data.schema import Feature
-from skedasis.data.summary import Column
+from skedasis.data.categories import LevelColumn
+from skedasis.data.column_stats import Column
+from skedasis.data.features import Feature
 from skedasis.errors import DataError, explained
 from skedasis.methods.base import Local, Parameters, Plan, chosen, one_of
 from skedasis.methods.bound import Bound

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from skedasis._types import Bools, Floats, Json
-from skedasis.data.levels import LevelColumn
+from skedasis.data.categories import LevelColumn
 from skedasis.errors import DataError, UnsupportedError, explained
 from skedasis.methods.base import Local, chosen, given_for
 from skedasis.methods.bound import Bound

@@ -9,8 +9,8 @@ import numpy as np
 
 from skedasis._types import Floats, Ints
 from skedasis.binning import Binning, Edges, Quantile, Uniform
-from skedasis.data.schema import Feature
-from skedasis.data.summary import Column, Summary
+from skedasis.data.column_stats import Column, Summary
+from skedasis.data.features import Feature
 from skedasis.errors import UnsupportedError, explained
 from skedasis.methods.bound import Bound
 from skedasis.methods.levels import LevelPlan

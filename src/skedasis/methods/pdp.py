@@ -14,8 +14,8 @@ from typing import Any, Literal
 import numpy as np
 
 from skedasis._types import Bools, Center, Floats
-from skedasis.data.schema import Feature, find
-from skedasis.data.summary import MANY_FEW, Column
+from skedasis.data.column_stats import MANY_FEW, Column
+from skedasis.data.features import Feature, find
 from skedasis.errors import DataError, UnsupportedError, explained
 from skedasis.methods.base import Local, Parameters, Plan, chosen, given_for, one_of
 from skedasis.methods.bound import Bound

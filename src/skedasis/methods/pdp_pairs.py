@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from skedasis._types import Bools, Json
-from skedasis.data.levels import LevelColumn
+from skedasis.data.categories import LevelColumn
 from skedasis.errors import UnsupportedError, explained
 from skedasis.methods.base import Local, chosen
 from skedasis.methods.bound import Bound

@@ -15,8 +15,8 @@ from typing import Any, Literal
 import numpy as np
 
 from skedasis._types import Json
-from skedasis.data.schema import Feature
-from skedasis.data.source import Source
+from skedasis.data.dataset import Source
+from skedasis.data.features import Feature
 from skedasis.errors import DataError, LeftOutWarning, UnsupportedError, explained
 from skedasis.methods.base import Parameters, plain
 from skedasis.quantity.base import Quantity

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from skedasis._types import Bools
-from skedasis.data.changes import Borrowed
-from skedasis.data.source import Source
+from skedasis.data.containers import Borrowed
+from skedasis.data.dataset import Source
 from skedasis.errors import DataError, explained
 from skedasis.methods.base import Local
 from skedasis.methods.bound import Bound

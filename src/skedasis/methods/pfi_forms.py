@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from skedasis._types import Bools, Floats, Ints, Json
-from skedasis.data.changes import Borrowed
-from skedasis.data.schema import Feature
-from skedasis.data.source import Source
+from skedasis.data.containers import Borrowed
+from skedasis.data.dataset import Source
+from skedasis.data.features import Feature
 from skedasis.methods.base import Local, chosen
 from skedasis.methods.bound import Bound
 from skedasis.methods.deal import Deal, deal, uneven

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from skedasis._types import Bools, Floats, Ints
-from skedasis.data.coding import missing_among
-from skedasis.data.source import Source
+from skedasis.data.dataset import Source
+from skedasis.data.factorize import missing_among
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError, explained
 from skedasis.methods.base import Local
 from skedasis.methods.pfi import PFI

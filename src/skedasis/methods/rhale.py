@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from skedasis.binning import Binning, Greedy, Optimal, is_fixed
-from skedasis.data.schema import Feature
-from skedasis.data.summary import Column
+from skedasis.data.column_stats import Column
+from skedasis.data.features import Feature
 from skedasis.errors import UnsupportedError, explained
 from skedasis.methods.accumulated import Accumulated, no_derivatives
 from skedasis.methods.base import Local, Plan, one_of

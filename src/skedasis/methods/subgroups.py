@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from skedasis._types import Floats, Ints
-from skedasis.data.schema import Feature
-from skedasis.data.source import Source
+from skedasis.data.dataset import Source
+from skedasis.data.features import Feature
 from skedasis.errors import UnsupportedError, explained
 
 

@@ -15,7 +15,7 @@ from matplotlib.patheffects import withStroke
 from matplotlib.text import Text
 from matplotlib.ticker import FixedLocator, Formatter, MaxNLocator
 
-from skedasis.data import clocks
+from skedasis.data import times
 from skedasis.plots.ground import outlines, strips
 from skedasis.plots.marks import Apart, Band, Hatch, Line, Panel, Rug, Steps, Violin
 from skedasis.plots.palette import (
@@ -224,7 +224,7 @@ def axis_of(ax: Axes, which: Literal["x", "y"], axis: Axis, most: int) -> None:
     chosen = MaxNLocator(most, steps=[1, 2, 2.5, 5, 10], min_n_ticks=2)
     ticks = axis.ticks
     if axis.time is not None and not ticks:
-        ticks = clocks.ticks(axis.time, *axis.range, most)
+        ticks = times.ticks(axis.time, *axis.range, most)
     if axis.apart:
         low, high = axis.range
         ticks = ticks or tuple(float(t) for t in chosen.tick_values(low, high))

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from skedasis._types import Floats
-from skedasis.data.schema import Feature
+from skedasis.data.features import Feature
 from skedasis.errors import UnsupportedError, explained
 from skedasis.plots.common import (
     aside,

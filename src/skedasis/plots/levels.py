@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from skedasis._types import Floats, Ints
-from skedasis.data.schema import Feature
+from skedasis.data.features import Feature
 from skedasis.plots import common
 from skedasis.plots.dependence import anchored, as_asked, bundled
 from skedasis.plots.groups import grouped

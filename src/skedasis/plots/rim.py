@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skedasis._types import Floats, Ints
-from skedasis.data.schema import Feature
+from skedasis.data.features import Feature
 from skedasis.plots.levels import Places
 from skedasis.plots.numbers import places as places_text
 from skedasis.plots.scale import Axis, padded, shortened, told_apart

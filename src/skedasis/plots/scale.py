@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from skedasis._types import Floats
-from skedasis.data import clocks
+from skedasis.data import times
 from skedasis.data.times import TimeAxis
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -127,12 +127,12 @@ class Clock(Scale):
         """
         if time.kind not in ("date", "datetime") or not (math.isfinite(low) and low < high):
             return cls(time=time)
-        first, last = clocks.written(time, np.array([low, high]), 1 / 86_400)
+        first, last = times.written(time, np.array([low, high]), 1 / 86_400)
         return cls(time=time, shared=first[:10] if first[:10] == last[:10] else "")
 
     def texts(self, ticks: Sequence[float]) -> list[str]:
         """Write the ticks, less what they share."""
-        texts = clocks.written(self.time, np.asarray(ticks, dtype=float), None, short=True)
+        texts = times.written(self.time, np.asarray(ticks, dtype=float), None, short=True)
         if not self.shared or any(len(t) <= 10 or t[:10] != self.shared for t in texts):
             return texts
         return [t[11:] for t in texts]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skedasis._types import Bools, Floats, Ints
-from skedasis.data.coding import absent
+from skedasis.data.factorize import absent
 from skedasis.errors import DataError, explained
 from skedasis.plots.marks import Tint
 from skedasis.plots.scale import Axis, clean, extent, shortened

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skedasis.data.arrays import ArrayTable, to_float
-from skedasis.data.schema import Feature
-from skedasis.data.source import Source, as_arrays, to_array
+from skedasis.data.containers import ArrayTable, to_float
+from skedasis.data.dataset import Source, as_arrays, to_array
+from skedasis.data.features import Feature
 from skedasis.errors import DataError, ModelOutputError, explained
 from skedasis.quantity.base import Traits
 from skedasis.quantity.fitted import check_fitted_on

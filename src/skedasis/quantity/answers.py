@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skedasis._types import Floats
-from skedasis.data.arrays import to_float
+from skedasis.data.containers import to_float
 from skedasis.errors import ModelOutputError, explained
 
 

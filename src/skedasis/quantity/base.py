@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from skedasis._types import Floats, Ints
-from skedasis.data.coding import missing_among
-from skedasis.data.given import as_source
-from skedasis.data.schema import Feature
-from skedasis.data.source import Batch, Source
+from skedasis.data.dataset import Batch, Source, as_source
+from skedasis.data.factorize import missing_among
+from skedasis.data.features import Feature
 from skedasis.errors import DataError, UnsupportedError, explained
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from skedasis._types import Ints
-from skedasis.data.changes import Coded
-from skedasis.data.source import Batch
+from skedasis.data.containers import Coded
+from skedasis.data.dataset import Batch
 from skedasis.errors import DataError
 from skedasis.quantity.base import Quantity
 

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from skedasis._types import Floats, Ints
-from skedasis.data.changes import Borrowed, Coded
-from skedasis.data.levels import LevelColumn
-from skedasis.data.source import Batch
-from skedasis.data.summary import Summary
+from skedasis.data.categories import LevelColumn
+from skedasis.data.column_stats import Summary
+from skedasis.data.containers import Borrowed, Coded
+from skedasis.data.dataset import Batch
 from skedasis.errors import ModelOutputError, explained
 from skedasis.quantity.answers import as_array, as_numbers, checked
 from skedasis.quantity.base import Meter, Quantity, Traits

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from skedasis._types import Floats, Ints
-from skedasis.data.coding import is_missing
-from skedasis.data.source import Source, to_array
-from skedasis.data.summary import Summary
+from skedasis.data.column_stats import Summary
+from skedasis.data.dataset import Source, to_array
+from skedasis.data.factorize import is_missing
 from skedasis.errors import ModelOutputError, explained
 from skedasis.quantity.answers import unit_round_off
 from skedasis.quantity.base import Meter, Quantity, Traits

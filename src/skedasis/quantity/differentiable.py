@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skedasis._types import Floats
-from skedasis.data.schema import Feature
+from skedasis.data.features import Feature
 from skedasis.errors import UnsupportedError, explained
 from skedasis.quantity.adapted import Adapted, first_line
 from skedasis.quantity.base import Traits

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from skedasis.data.source import to_array
+from skedasis.data.dataset import to_array
 from skedasis.errors import DataError, explained
 from skedasis.quantity.piecewise import is_piecewise_constant
 from skedasis.quantity.saved import boosters, networks, pickles, programs, skops

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from skedasis.data.source import Source
+from skedasis.data.dataset import Source
 from skedasis.errors import DataError, explained
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from skedasis.data.schema import Feature
-from skedasis.data.source import Source, as_arrays, as_frames
+from skedasis.data.dataset import Source, as_arrays, as_frames
+from skedasis.data.features import Feature
 from skedasis.quantity.adapted import Adapted
 from skedasis.quantity.base import Quantity, Traits
 from skedasis.quantity.closed import chain

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from skedasis._types import Bools, Floats
-from skedasis.data.summary import Summary
+from skedasis.data.column_stats import Summary
 from skedasis.errors import ModelOutputError
 from skedasis.quantity.base import Traits
 

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skedasis._types import Floats, Ints
-from skedasis.data.coding import missing_among
-from skedasis.data.schema import Feature
-from skedasis.data.source import Source
+from skedasis.data.dataset import Source
+from skedasis.data.factorize import missing_among
+from skedasis.data.features import Feature
 from skedasis.errors import DataError, ModelOutputError, explained
 from skedasis.quantity.answers import as_array, as_numbers, unit_round_off
 from skedasis.quantity.base import Quantity, Traits

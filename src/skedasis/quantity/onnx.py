@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skedasis.data.source import Source, to_array
+from skedasis.data.dataset import Source, to_array
 from skedasis.errors import DataError, UnsupportedError, explained
 from skedasis.quantity.adapted import Adapted
 

@@ -11,7 +11,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from skedasis.data.schema import Feature
+from skedasis.data.features import Feature
 from skedasis.errors import ModelOutputError, explained
 from skedasis.quantity import closed
 from skedasis.quantity.asked import check_predictor, class_column

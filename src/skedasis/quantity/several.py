@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from skedasis._types import Ints
-from skedasis.data.source import Source
+from skedasis.data.dataset import Source
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError, explained
 from skedasis.quantity.base import Meter, Quantity
 from skedasis.quantity.fitted import is_classifier, title

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from skedasis._types import Ints
-from skedasis.data.changes import Borrowed, Coded
+from skedasis.data.containers import Borrowed, Coded
 from skedasis.quantity.predicted import Predicted
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from skedasis._types import Floats, Json
-from skedasis.data.schema import find
+from skedasis.data.features import find
 from skedasis.errors import DataError, UnsupportedError, explained
 from skedasis.results.effect import Effect
 from skedasis.results.shown import Ranking, ShownEffects

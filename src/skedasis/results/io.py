@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from skedasis.data.schema import Feature
+from skedasis.data.features import Feature
 from skedasis.data.times import TimeAxis
 from skedasis.errors import DataError, explained
 from skedasis.results.diagnosis import Diagnosis, Verdict

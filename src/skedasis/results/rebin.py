@@ -23,7 +23,7 @@ from skedasis.binning import (
     as_binning,
     fitting,
 )
-from skedasis.data.summary import Column
+from skedasis.data.column_stats import Column
 from skedasis.errors import UnsupportedError, explained
 from skedasis.results.accumulated import accumulate
 from skedasis.results.choosing import Chosen, chosen_bins, spread_of

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Literal
 
 from skedasis._types import Center, Json, Side
-from skedasis.data.schema import Feature
+from skedasis.data.features import Feature
 from skedasis.quantity.base import ON_CELLS, LocalEffects
 from skedasis.stats.ale_math import Accumulate
 from skedasis.stats.moments import WeightKind

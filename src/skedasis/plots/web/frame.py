@@ -26,7 +26,7 @@ import numpy as np
 from markupsafe import Markup
 
 from skedasis._types import Floats
-from skedasis.data import clocks
+from skedasis.data import times
 from skedasis.plots.scale import Axis
 from skedasis.plots.web.svg import joined, px, tag
 from skedasis.plots.web.text import LEADING, SIZE, SMALL, lines_of, width_of
@@ -345,7 +345,7 @@ def round_ticks(axis: Axis, most: int) -> tuple[float, ...]:
     """
     low, high = axis.range
     if axis.time is not None:
-        return clocks.ticks(axis.time, low, high, most)
+        return times.ticks(axis.time, low, high, most)
     unit, offset = 10.0**axis.scale.exponent, axis.scale.offset
     a, b = (low - offset) / unit, (high - offset) / unit
     if not (math.isfinite(b - a) and b > a):

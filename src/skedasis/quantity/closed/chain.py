@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from skedasis._types import Bools, Floats
-from skedasis.data.schema import Feature
+from skedasis.data.features import Feature
 from skedasis.quantity.closed.rows import doubles, some
 
 ROOM = 8_000_000

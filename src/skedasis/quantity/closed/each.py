@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from skedasis._types import Bools, Floats, Ints
-from skedasis.data.coding import absent
+from skedasis.data.factorize import absent
 from skedasis.quantity.closed.chain import Step
 from skedasis.quantity.closed.rows import numbers
 

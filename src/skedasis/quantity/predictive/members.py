@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from skedasis._types import Floats
-from skedasis.data.source import to_array
+from skedasis.data.dataset import to_array
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError, explained
 from skedasis.quantity.fitted import is_classifier, title
 from skedasis.quantity.piecewise import is_piecewise_constant

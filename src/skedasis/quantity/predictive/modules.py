@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from skedasis.data.source import to_array
+from skedasis.data.dataset import to_array
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError, explained
 from skedasis.quantity.fitted import title
 from skedasis.quantity.predictive.classes import Classes, as_classes

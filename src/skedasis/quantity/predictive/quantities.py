@@ -8,7 +8,7 @@ from typing import Any, Literal, cast
 import numpy as np
 
 from skedasis._types import Floats
-from skedasis.data.schema import Feature
+from skedasis.data.features import Feature
 from skedasis.quantity import closed
 from skedasis.quantity.adapted import Adapted
 from skedasis.quantity.base import Quantity, Traits

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from skedasis.data.source import to_array
+from skedasis.data.dataset import to_array
 from skedasis.errors import UnsupportedError, explained
 from skedasis.quantity.fitted import articled, title, wants_arrays
 from skedasis.quantity.predicted import Predicted

@@ -10,8 +10,8 @@ from typing import Any, Literal
 import numpy as np
 
 from skedasis._types import Floats
-from skedasis.data.changes import Borrowed
-from skedasis.data.source import Batch, Source
+from skedasis.data.containers import Borrowed
+from skedasis.data.dataset import Batch, Source
 from skedasis.errors import DataError, ModelOutputError, TreeWarning, UnsupportedError, explained
 from skedasis.quantity.base import Meter, Quantity
 from skedasis.quantity.check import LOOKED_AT, Checked

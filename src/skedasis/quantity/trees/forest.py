@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from skedasis._types import Floats, Ints
-from skedasis.data.changes import Borrowed, Coded
-from skedasis.data.source import Batch, Source
+from skedasis.data.containers import Borrowed, Coded
+from skedasis.data.dataset import Batch, Source
 from skedasis.quantity.trees.coding import Codes, Tests
 from skedasis.quantity.trees.counting import Counted, passing
 from skedasis.quantity.trees.ensemble import Ensemble
@@ -132,7 +132,7 @@ class Question:
     ----------
     rows : TreeRows
     changes : mapping of int to values
-        As buffers take them (`skedasis.data.changes.Values`).
+        As buffers take them (`skedasis.data.containers.Values`).
     sets : int
     """
 

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from skedasis._types import Floats, Json
-from skedasis.data.given import as_source
-from skedasis.data.source import Source
+from skedasis.data.dataset import Source, as_source
 from skedasis.engine.verb import explain
 from skedasis.errors import BinningWarning
 from skedasis.methods.base import Parameters

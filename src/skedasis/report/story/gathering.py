@@ -7,11 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from skedasis.data.given import as_source
-from skedasis.data.levels import TooManyLevels
-from skedasis.data.ranges import OutOfRange
-from skedasis.data.schema import Feature
-from skedasis.data.source import Source
+from skedasis.data.categories import TooManyLevels
+from skedasis.data.dataset import Source, as_source
+from skedasis.data.features import Feature, OutOfRange
 from skedasis.engine.choose import Choice
 from skedasis.errors import DataError, UnsupportedError, explained
 from skedasis.methods.levels import MOST_LEVELS

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from skedasis._types import Floats
-from skedasis.data.schema import Feature
-from skedasis.data.source import Source
+from skedasis.data.dataset import Source
+from skedasis.data.features import Feature
 from skedasis.plots.numbers import NOISE, number
 from skedasis.report.numbers import percent
 from skedasis.results.effect import Effect

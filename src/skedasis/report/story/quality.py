@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skedasis._types import Floats, Ints
-from skedasis.data.coding import missing_among
+from skedasis.data.factorize import missing_among
 from skedasis.plots.numbers import count, number
 from skedasis.plots.web.calibration import Reliability
 from skedasis.quantity.base import Quantity

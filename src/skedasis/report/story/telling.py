@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from skedasis.data.schema import Feature
-from skedasis.data.source import Source
+from skedasis.data.dataset import Source
+from skedasis.data.features import Feature
 from skedasis.methods.ale import ALE
 from skedasis.methods.mplot import MPlot
 from skedasis.methods.rhale import RHALE

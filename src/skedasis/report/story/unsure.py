@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from skedasis._types import Floats
-from skedasis.data.coding import missing_among
-from skedasis.data.given import as_source
-from skedasis.data.schema import Feature
+from skedasis.data.dataset import as_source
+from skedasis.data.factorize import missing_among
+from skedasis.data.features import Feature
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 from skedasis.methods.pdp import PDP
 from skedasis.methods.rhale import RHALE

@@ -14,7 +14,7 @@ import numpy as np
 
 from skedasis._types import Bools, Floats, Ints
 from skedasis.binning import Binning, Uniform, as_binning
-from skedasis.data.summary import Column
+from skedasis.data.column_stats import Column
 from skedasis.errors import UnsupportedError, explained
 from skedasis.results.spec import About, Spec
 from skedasis.results.surfaces.pair_parts import CellStats, PairRows

@@ -17,10 +17,9 @@ from typing import Any
 import numpy as np
 
 from skedasis._types import Bools, Floats, Ints
-from skedasis.data.given import as_source
-from skedasis.data.levels import in_order
-from skedasis.data.schema import Feature
-from skedasis.data.source import Source
+from skedasis.data.categories import in_order
+from skedasis.data.dataset import Source, as_source
+from skedasis.data.features import Feature
 from skedasis.errors import DataError, explained
 from skedasis.results.effect import Effect
 from skedasis.stats.grid import Cells

@@ -1,4 +1,4 @@
-"""Summaries of a column: all that a method may see of the data before the model is called."""
+"""Summary of a column for `plan`: exact order statistics, distinct values, moments."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from skedasis._types import Floats, Ints
-from skedasis.data.ranges import check_range
-from skedasis.data.schema import Feature
+from skedasis.data.features import Feature, check_range
 from skedasis.errors import DataError, explained
 from skedasis.stats.grid import order_statistics
 
@@ -85,7 +84,7 @@ class Column:
     Raises
     ------
     DataError
-        If a value is infinite, if all values are missing, and for values out of range (`skedasis.data.ranges`).
+        If a value is infinite, if all values are missing, and for values out of range (`skedasis.data.features`).
     """
 
     def __init__(

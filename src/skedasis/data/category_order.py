@@ -1,4 +1,4 @@
-"""The order of nominal levels: neighbours are levels whose rows are alike in the other features.
+"""Order of nominal levels by the similarity of their rows in the other features (Apley & Zhu 2020).
 
 A nominal feature has no order, yet accumulated effects go from one level to the next. Apley & Zhu ("Visualizing the
 effects of predictor variables in black box supervised learning models", 2020, and their package ALEPlot) take the
@@ -22,14 +22,18 @@ from skedasis.stats.grid import bucket, locate, order_statistics
 STEPS = 99
 """Distributions are compared at the quantiles 0, 1/99, …, 1: 100 of them, as ALEPlot does."""
 
+
 TIE = 1e-9
 """Coordinates as near as this, in units of the largest, are equal."""
+
 
 _WIDE = 1024
 """A categorical feature with more levels than this is compared level by level, without a table of all pairs."""
 
+
 _ROUNDING = 4e-16
 """What each addition of fractional weights may be off by, relatively (two units in the last place)."""
+
 
 _Values = TypeVar("_Values", Floats, Ints)
 

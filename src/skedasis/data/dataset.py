@@ -1,8 +1,9 @@
-"""Sources: the rows to explain on, in batches, with their labels and weights."""
+"""`Source`: validated rows, labels and weights, read in batches."""
 
 from __future__ import annotations
 
 import importlib.util
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -13,14 +14,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skedasis._types import Floats, Ints
-from skedasis.data.arrays import ArrayTable, Rows
-from skedasis.data.groups import observed_group
-from skedasis.data.levels import MOST, LevelColumn, few_enough, in_order, level_column
-from skedasis.data.ranges import check_integers
-from skedasis.data.schema import Feature
-from skedasis.data.summary import Column
-from skedasis.data.table import Buffer, Table
+from skedasis.data.categories import (
+    MOST,
+    LevelColumn,
+    few_enough,
+    in_order,
+    level_column,
+    observed_group,
+)
+from skedasis.data.column_stats import Column
+from skedasis.data.containers import ArrayTable, Buffer, Rows, Table
+from skedasis.data.factorize import missing_among
+from skedasis.data.features import Feature, check_integers, check_names, declare
 from skedasis.errors import DataError, explained
+
+# ------------------------------------------------------------------------------------------
+# Sources: the rows to explain on, in batches, with their labels and weights.
+
 
 _HOLD = 8_000_000
 """Bytes of columns that are held, so that batches need not read them out of X again."""
@@ -204,7 +214,7 @@ class Source:
         Raises
         ------
         DataError
-            For values that are no numbers, and numbers out of range (`skedasis.data.ranges`).
+            For values that are no numbers, and numbers out of range (`skedasis.data.features`).
         """
         # Checked before the conversion to floats, which rounds them.
         check_integers(self.features[j], self.table.integer_ends(j, self.row_id))
@@ -313,7 +323,7 @@ def as_frames(source: Source, names: Sequence[str]) -> Source:
         if importlib.util.find_spec(library) is not None:
             import narwhals.stable.v2 as nw
 
-            from skedasis.data.frames import FrameTable
+            from skedasis.data.containers import FrameTable
 
             frame = nw.from_numpy(source.table.X, schema=list(names), backend=library)
             return replace(source, table=FrameTable(frame))
@@ -326,6 +336,172 @@ def to_array(X: Any) -> NDArray[Any]:
         return X
     import narwhals.stable.v2 as nw
 
-    from skedasis.data.frames import decoded
+    from skedasis.data.containers import decoded
 
     return decoded(nw.from_native(X, eager_only=True)).to_numpy()
+
+
+# ------------------------------------------------------------------------------------------
+# What the caller gave, checked: X, y, weights, schema and keys become a `Source`.
+
+
+def as_table(X: Any) -> Table:
+    """Return X as a table.
+
+    Raises
+    ------
+    DataError
+        For what is neither an array nor a data frame.
+    """
+    if isinstance(X, np.ndarray):
+        return ArrayTable(X)
+    if isinstance(X, (list, tuple, dict)) or _is_tensor(X):
+        raise DataError(
+            explained(
+                "X", f"a {type(X).__name__}", "a NumPy array or a data frame", "Use np.asarray(X)"
+            )
+        )
+    from skedasis.data.containers import (
+        FrameTable,  # narwhals is loaded by those who use data frames
+    )
+
+    try:
+        return FrameTable(X)
+    except TypeError as error:
+        raise DataError(
+            explained(
+                "X",
+                f"a {type(X).__name__}",
+                "a NumPy array or a data frame",
+                "Convert it first (a sparse matrix: X.toarray(); a series: X.to_frame())",
+            )
+        ) from error
+
+
+def _is_tensor(X: Any) -> bool:
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(X, torch.Tensor)
+
+
+def as_source(
+    X: Any, y: Any = None, weights: Any = None, schema: Any = None, keys: Any = None
+) -> Source:
+    """Check X, y, weights, schema and the rows' keys together.
+
+    Returns
+    -------
+    Source
+        Re-iterable, in memory.
+
+    Raises
+    ------
+    DataError
+        For no rows, names that stand twice, lengths that differ, weights that are negative, not finite or all zero,
+        keys that stand twice.
+    """
+    table = as_table(X)
+    features = table.features()
+    check_names([f.name for f in features])
+    if len(table) == 0 or not features:
+        raise DataError(
+            explained(
+                "X",
+                f"{len(table)} rows and {len(features)} columns",
+                "at least one of each",
+                "Check how the data was selected",
+            )
+        )
+    labels = None if y is None else _check_labels(y, len(table))
+    w, ids = _check_weights(weights, len(table))
+    known = None if keys is None else _check_keys(keys, len(table))
+    if ids is not None:
+        labels = None if labels is None else labels[ids]
+        known = None if known is None else known[ids]
+    return Source(table, declare(features, schema), labels, w, ids, table.library, keys=known)
+
+
+def _check_labels(y: Any, n: int) -> NDArray[Any]:
+    """Return the labels as an array, one for each row."""
+    labels = np.asarray(y)
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels[:, 0]  # a frame of one column
+    if labels.ndim != 1:
+        raise DataError(
+            explained("y", f"shape {labels.shape}", f"shape ({n},)", "Pass one label for each row")
+        )
+    if len(labels) != n:
+        raise DataError(
+            explained(
+                "y",
+                f"length {len(labels)}",
+                f"length {n} (one a row)",
+                "Pass the labels of the same rows as X",
+            )
+        )
+    return labels
+
+
+def _check_keys(keys: Any, n: int) -> NDArray[Any]:
+    """Return what the caller knows the rows by: of one kind, and each different."""
+    known = np.asarray(keys)
+    got = None
+    if known.shape != (n,):
+        got = f"shape {known.shape}"
+    elif missing_among(known).any():
+        got = f"{int(missing_among(known).sum())} that are missing"
+    else:
+        try:
+            distinct = len(np.unique(known))
+        except TypeError:
+            got = "several types, which have no order"
+        else:
+            got = f"{distinct:,} different ones" if distinct < n else None
+    if got is not None:
+        raise DataError(
+            explained(
+                "row_id",
+                got,
+                f"shape ({n},), each different",
+                "Pass one number or text for each row",
+            )
+        )
+    return known
+
+
+def _check_weights(weights: Any, n: int) -> tuple[Floats | None, Ints | None]:
+    """Return the weights of the rows that are there, and which rows those are (None: all)."""
+    if weights is None:
+        return None, None
+    try:
+        w = np.asarray(weights, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise DataError(
+            explained(
+                "weights",
+                f"{type(weights).__name__} that holds no numbers",
+                "one number a row",
+                "Pass an array of numbers",
+            )
+        ) from error
+    got = None
+    if w.shape != (n,):
+        got = f"shape {w.shape}"
+    elif not np.isfinite(w).all():
+        got = f"{int((~np.isfinite(w)).sum())} values that are NaN or infinite"
+    elif (w < 0).any():
+        got = f"{int((w < 0).sum())} negative values"
+    elif not (w > 0).any():
+        got = "zeros only"
+    if got is not None:
+        raise DataError(
+            explained(
+                "weights",
+                got,
+                f"shape ({n},), finite, not negative, some positive",
+                "Pass one weight a row, 0 for a row that is to be absent",
+            )
+        )
+    if (w > 0).all():
+        return w.copy(), None
+    ids = np.flatnonzero(w > 0)
+    return w[ids], ids

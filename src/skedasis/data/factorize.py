@@ -1,4 +1,4 @@
-"""Codes: each row's place in the distinct values of its column, without sorting text or decoding categories."""
+"""Integer codes and distinct values of a column, without sorting text or decoding categories."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from skedasis._types import Bools, Ints
 from skedasis.errors import DataError, explained
 
 _BOOLS = (bool, np.bool_)
+
+
 _TABLE = 65_536
 """Whole numbers within such a range are looked up in a table, however few they are."""
 

@@ -1,0 +1,667 @@
+"""Containers of rows (NumPy arrays and data frames), and replacement of columns in a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
+from numbers import Integral, Number
+from typing import Any, Protocol, TypeAlias
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from skedasis._types import Floats, Ints
+from skedasis.data.factorize import coded_array, coded_objects, dense, is_missing
+from skedasis.data.features import Feature, Kind
+from skedasis.data.time_columns import TimeColumn, TimeObjects
+from skedasis.data.times import Ticks, TimeAxis
+from skedasis.errors import DataError, explained
+
+# ------------------------------------------------------------------------------------------
+# What columns of a batch are replaced by: numbers, or values that other rows of X have.
+
+
+@dataclass(frozen=True, eq=False)
+class Coded:
+    """Values of one column, named by rows of X that have them.
+
+    Parameters
+    ----------
+    codes : ndarray of int, shape (sets, n) or (sets, 1)
+        Places in `rows`. (Before they are cut into sets also (m,) or (n, m), as `LevelColumn.changes` is given them.)
+    rows : ndarray of int, shape (L,)
+        Place p stands for what the column holds in row ``rows[p]`` of X.
+    """
+
+    codes: Ints
+    rows: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Borrowed:
+    """Values of one column that other rows of X have.
+
+    Parameters
+    ----------
+    rows : ndarray of int, shape (sets, n) or (sets, 1)
+        Each takes what the column holds in this row of X. Several columns that borrow the same array move together.
+    """
+
+    rows: Ints
+
+    @cached_property
+    def mark(self) -> bytes:
+        """Return what tells these rows from others: made once, for all columns and outputs that borrow them."""
+        return blake2b(np.ascontiguousarray(self.rows).data, digest_size=24).digest()
+
+    def part(self, first: int, last: int) -> Borrowed:
+        """Return some of the sets; itself for all, so that what is known of it is not made anew."""
+        if first == 0 and last >= len(self.rows):
+            return self
+        return Borrowed(self.rows[first:last])
+
+    def strides(self, width: int) -> Ints:
+        """Return the rows' beginnings in a long array of rows of this width."""
+        known: tuple[int, Ints] | None = self.__dict__.get("_strides")
+        if known is None or known[0] != width:
+            known = width, self.rows * width
+            self.__dict__["_strides"] = known
+        return known[1]
+
+
+Values: TypeAlias = Floats | Sequence[Floats] | Coded | Borrowed
+"""What a column is replaced by: floats, (sets, n) or (sets, 1); as many arrays, (n,) or (1,); or rows that have it."""
+
+
+# ------------------------------------------------------------------------------------------
+# What arrays and data frames must offer alike: tables of rows, and buffers for a batch of them.
+
+
+class Buffer(Protocol):
+    """A batch's rows in the container of X, repeated, with some columns replaced."""
+
+    n: int
+    copies: int
+
+    def own(self) -> Any:
+        """Return the rows as they are."""
+        ...
+
+    def swept(self, changes: Mapping[int, Values], sets: int) -> Any:
+        """Return the rows `sets` times, one set after the other, with the columns that are keys replaced.
+
+        A column's values are floats, (sets, n) or (sets, 1), a sequence of `sets` arrays, (n,) or (1,), or `Coded`.
+        """
+        ...
+
+
+class Table(Protocol):
+    """What a container of rows must offer."""
+
+    @property
+    def library(self) -> str | None:
+        """Return the data frame library, None for arrays."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def features(self) -> tuple[Feature, ...]:
+        """Return the columns, with inferred kinds."""
+        ...
+
+    def column(self, j: int, rows: Rows | None = None) -> Floats:
+        """Return a column as float64."""
+        ...
+
+    def integer_ends(self, j: int, rows: Rows | None = None) -> tuple[int, int] | None:
+        """Return the smallest and the largest integer of a column, None where there are none."""
+        ...
+
+    def coded(self, j: int, rows: Rows | None = None) -> tuple[Ints, list[Any]]:
+        """Return each row's place among a column's distinct values, -1 where missing, and these values."""
+        ...
+
+    def numeric_type(self, j: int) -> np.dtype[Any]:
+        """Return the type that swept values must fit into."""
+        ...
+
+    def value(self, j: int, row: int) -> Any:
+        """Return one value as a plain object."""
+        ...
+
+    def to_array(self) -> NDArray[Any]:
+        """Return all rows as an array."""
+        ...
+
+    def tile(self, rows: Rows, copies: int, used: Any = None) -> Buffer:
+        """Return a buffer of the rows, repeated, in the memory of a `used` one where that is possible."""
+        ...
+
+
+# ------------------------------------------------------------------------------------------
+# Tables that are NumPy arrays.
+
+
+Rows = slice | Ints
+
+
+class ArrayTable:
+    """A two-dimensional array: rows are instances, columns are features.
+
+    The array is only ever read: whatever a model is given are copies.
+    """
+
+    library = None
+
+    def __init__(self, X: NDArray[Any]) -> None:
+        if X.ndim != 2:
+            raise DataError(
+                explained(
+                    "X",
+                    f"an array of shape {X.shape}",
+                    "two dimensions: (rows, features)",
+                    "Use X.reshape(-1, 1) for a single feature",
+                )
+            )
+        if np.ma.is_masked(X):
+            raise DataError(
+                explained(
+                    "X",
+                    f"a masked array with {int(np.ma.count_masked(X))} masked values",
+                    "NaN where a value is missing",
+                    "Use X.astype(float).filled(np.nan)",
+                )
+            )
+        if X.dtype.kind not in "fiubOmM":
+            raise DataError(
+                explained(
+                    "X",
+                    f"an array of dtype {X.dtype}",
+                    "numbers, booleans, times or objects",
+                    "Give mixed types as a data frame",
+                )
+            )
+        self.X = np.asarray(X)
+        self._times: dict[int, TimeArray | None] = {}
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    def features(self) -> tuple[Feature, ...]:
+        """Return the columns as features called x0, x1, …."""
+        kinds: list[Kind] = [self._kind(j) for j in range(self.X.shape[1])]
+        return tuple(
+            Feature(f"x{j}", kind, position=j, label=j, dtype=str(self.X.dtype), time=self._axis(j))
+            for j, kind in enumerate(kinds)
+        )
+
+    def time(self, j: int) -> TimeArray | None:
+        """Return column j as one of times, None where it is none."""
+        if self.X.dtype.kind not in "mMO":
+            return None
+        if j not in self._times:
+            self._times[j] = TimeArray.of(self.X[:, j])
+        return self._times[j]
+
+    def _axis(self, j: int) -> TimeAxis | None:
+        times = self.time(j)
+        return None if times is None else times.axis
+
+    def _kind(self, j: int) -> Kind:
+        if self.time(j) is not None:
+            return "continuous"
+        if self.X.dtype.kind == "b":
+            return "nominal"
+        return object_kind(self.X[:, j]) if self.X.dtype.kind == "O" else "continuous"
+
+    def column(self, j: int, rows: Rows | None = None) -> Floats:
+        """Return column j as float64, NaN where a value is missing."""
+        values = self.X[:, j] if rows is None else self.X[rows, j]
+        times = self.time(j)
+        return to_float(values) if times is None else times.days(values)
+
+    def integer_ends(self, j: int, rows: Rows | None = None) -> tuple[int, int] | None:
+        """Return the smallest and the largest integer of column j; None where there are none."""
+        if self.X.dtype.kind not in "iuO" or not len(self.X):
+            return None
+        values = self.X[:, j] if rows is None else self.X[rows, j]
+        if self.X.dtype.kind == "O":
+            return integer_ends(values.tolist())
+        return int(values.min()), int(values.max())
+
+    def coded(self, j: int, rows: Rows | None = None) -> tuple[Ints, list[Any]]:
+        """Return each row's place among column j's distinct values, -1 where missing, and these values."""
+        values = self.X[:, j] if rows is None else self.X[rows, j]
+        return coded_array(values, what=f"column {j} of X")
+
+    def numeric_type(self, j: int) -> np.dtype[Any]:
+        """Return the NumPy type that a swept value of column j has to fit into."""
+        return np.dtype(float) if self.X.dtype.kind in "mMO" else self.X.dtype
+
+    def value(self, j: int, row: int) -> Any:
+        """Return one value of column j as a plain object."""
+        value = self.X[row, j]
+        return value.item() if isinstance(value, np.generic) else value
+
+    def to_array(self) -> NDArray[Any]:
+        """Return the array itself."""
+        return self.X
+
+    def tile(self, rows: Rows, copies: int, used: Any = None) -> ArrayBuffer:
+        """Return a writable buffer that holds the rows `copies` times, one set after the other.
+
+        The memory of a buffer that is no longer `used` is taken over if it fits.
+        """
+        memory = used.memory if isinstance(used, ArrayBuffer) else None
+        return ArrayBuffer(self, self.X[rows], copies, memory)
+
+
+class ArrayBuffer:
+    """The one array that a batch's model calls share.
+
+    It is stored by columns: a swept column is written, and restored, in one contiguous piece, and models that read
+    single columns find them contiguous.
+    """
+
+    def __init__(
+        self,
+        table: ArrayTable,
+        rows: NDArray[Any],
+        copies: int,
+        memory: NDArray[Any] | None = None,
+    ) -> None:
+        self.n, self.copies = len(rows), copies
+        self.table, self.X, self.rows = table, table.X, rows
+        self.changed: set[int] = set()
+        self.memory = memory
+        self.buffer = self._room(rows.dtype)
+
+    def _room(self, dtype: np.dtype[Any]) -> NDArray[Any]:
+        """Return the array, not yet filled: columns that are swept first need not be."""
+        shape = (self.rows.shape[1], self.copies, self.n)
+        self.changed = set(range(shape[0]))
+        if self.memory is None or self.memory.shape != shape or self.memory.dtype != dtype:
+            self.memory = np.empty(shape, dtype=dtype)
+        return self.memory.reshape(shape[0], -1).T
+
+    def own(self) -> NDArray[Any]:
+        """Return the batch's rows as they are."""
+        if self.buffer.dtype != self.rows.dtype:
+            self.buffer = self._room(self.rows.dtype)
+        self._restore(self.changed)
+        return self.buffer[: self.n]
+
+    def swept(self, changes: Mapping[int, Values], sets: int) -> NDArray[Any]:
+        """Return the rows `sets` times, one set after the other, with the columns that are keys replaced."""
+        own = self.rows.dtype
+        kept = all(isinstance(v, Coded | Borrowed) or fits(v, own) for v in changes.values())
+        dtype = own if kept else np.dtype(float)
+        if dtype != self.buffer.dtype:
+            self.buffer = self._room(dtype)
+        self._restore(self.changed - changes.keys())
+        for j, values in changes.items():
+            self._write(j, values, sets)
+        self.changed = set(changes)
+        return self.buffer[: sets * self.n]
+
+    def _write(self, j: int, values: Values, sets: int) -> None:
+        column = self._column(j)[:sets]
+        if isinstance(values, Borrowed):
+            self._borrow(j, values, column)
+            return
+        if not isinstance(values, Coded):
+            times = self.table.time(j)
+            for part, given in zip(column, values, strict=True):
+                part[:] = given if times is None else times.made(given)
+            return
+        held = self.X[values.rows, j]
+        for part, codes in zip(column, values.codes, strict=True):
+            part[:] = held.take(codes)
+
+    def _borrow(self, j: int, values: Borrowed, column: NDArray[Any]) -> None:
+        """Write what other rows of X hold: by places in one long array where X is one, which is twice as fast."""
+        (n, d), X, rows = self.X.shape, self.X, values.rows
+        whole = column.dtype == X.dtype and rows.shape == column.shape
+        if whole and X.flags.c_contiguous:
+            np.take(X.reshape(-1), values.strides(d) + j, out=column, mode="clip")
+        elif whole and X.flags.f_contiguous:
+            np.take(X.T.reshape(-1), rows + j * n, out=column, mode="clip")
+        else:
+            column[:] = X[rows, j]
+
+    def _column(self, j: int) -> NDArray[Any]:
+        return self.buffer[:, j].reshape(self.copies, self.n)
+
+    def _restore(self, places: set[int]) -> None:
+        for j in places:
+            # Gathered once: rows of X lie apart, and each set would gather them anew.
+            self._column(j)[:] = np.ascontiguousarray(self.rows[:, j])
+        self.changed = self.changed - places
+
+
+def fits(values: Any, dtype: np.dtype[Any]) -> bool:
+    """Return whether a column of this type can take the values unchanged: an array, or a sequence of arrays.
+
+    A float type always can, and so can times: grids and edges were rounded to them when they were planned.
+    """
+    if dtype.kind in "fOmM":
+        return True
+    if not isinstance(values, np.ndarray):
+        return all(fits(part, dtype) for part in values)
+    # The comparison below finds what a cast would silently bend; the cast's own complaint is not needed twice.
+    with np.errstate(invalid="ignore"):
+        return bool(np.array_equal(values.astype(dtype).astype(float), values))
+
+
+class TimeArray:
+    """A column of times in an array: datetime64, timedelta64, or objects of Python's `datetime`.
+
+    Parameters
+    ----------
+    axis : TimeAxis
+    times : ndarray of datetime64 or timedelta64, shape (n,)
+    objects : TimeObjects, optional
+        What the column holds, if it holds objects.
+    """
+
+    def __init__(
+        self, axis: TimeAxis, times: NDArray[Any], objects: TimeObjects | None = None
+    ) -> None:
+        self.axis, self.objects = axis, objects
+        self._ticks = Ticks(axis, times.astype(np.int64), ~np.isnat(times))
+
+    @classmethod
+    def of(cls, column: NDArray[Any]) -> TimeArray | None:
+        """Return a column of times, None for one of anything else."""
+        if column.dtype.kind != "O":
+            return cls(TimeAxis.of(column), column)
+        objects = TimeObjects.of(column)
+        if objects is None:
+            return None
+        times = objects.read(column)
+        return cls(TimeAxis.of(times, objects.kind, objects.zone), times, objects)
+
+    def days(self, values: NDArray[Any]) -> Floats:
+        """Return rows of the column as days, NaN where missing."""
+        times = values if self.objects is None else self.objects.read(values)
+        return self.axis.days_of_ticks(times.astype(np.int64), ~np.isnat(times))
+
+    def made(self, days: Floats) -> NDArray[Any]:
+        """Return days as the column has them."""
+        times = self._ticks(np.asarray(days, dtype=float)).view(self.axis.dtype)
+        return times if self.objects is None else self.objects.made(times)
+
+
+def object_kind(values: Any) -> Kind:
+    """Return the kind of a column of Python objects: continuous if all that is not missing are numbers."""
+    for value in values:
+        if is_missing(value):
+            continue
+        if isinstance(value, (bool, np.bool_, complex)) or not isinstance(value, Number):
+            return "nominal"
+    return "continuous"
+
+
+def integer_ends(values: Iterable[Any]) -> tuple[int, int] | None:
+    """Return the smallest and the largest integer among Python objects; None where there are none."""
+    whole = [int(v) for v in values if isinstance(v, Integral) and not isinstance(v, bool)]
+    return (min(whole), max(whole)) if whole else None
+
+
+def to_float(values: Any) -> Floats:
+    """Return values as a contiguous float64 array of its own; None becomes NaN."""
+    array = np.asarray(values, dtype=object if isinstance(values, list) else None)
+    if array.dtype.kind == "O":
+        array = np.array([np.nan if is_missing(v) else v for v in array], dtype=float)
+    return np.array(array, dtype=float)
+
+
+# ------------------------------------------------------------------------------------------
+# Tables that are data frames: pandas, Polars, PyArrow and whatever else narwhals reads.
+
+
+_NUMPY: dict[str, np.dtype[Any]] = {
+    "Boolean": np.dtype(bool),
+    **{f"Float{bits}": np.dtype(f"float{bits}") for bits in (16, 32, 64)},
+    **{
+        f"{sign}nt{bits}": np.dtype(f"{sign}nt{bits}".lower())
+        for sign in ("I", "UI")
+        for bits in (8, 16, 32, 64)
+    },
+}
+"""Column types that NumPy has too: a swept column keeps them if its values fit."""
+
+
+class FrameTable:
+    """An eager data frame. Models are called with the same kind of frame, columns in X's order."""
+
+    def __init__(self, X: Any) -> None:
+        try:
+            frame = nw.from_native(X)
+        except nw.exceptions.DuplicateError as error:
+            raise DataError(
+                explained(
+                    "X",
+                    "a column name more than once",
+                    "names that differ",
+                    "Rename the columns, for example X.columns = [...]",
+                )
+            ) from error
+        if isinstance(frame, nw.LazyFrame):
+            raise DataError(
+                explained("X", "a lazy frame", "rows in memory", "Call X.collect() first")
+            )
+        self.frame: nw.DataFrame[Any] = frame
+        self.columns = list(frame.columns)
+        self.dtypes: list[Any] = list(frame.schema.values())
+        self._times: dict[int, TimeColumn | None] = {}
+
+    @property
+    def library(self) -> str:
+        """Return the frame's library, for tables that are to be of the same kind."""
+        return self.frame.implementation.value
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    def features(self) -> tuple[Feature, ...]:
+        """Return the columns as features, with the kinds that their types suggest."""
+        return tuple(
+            Feature(
+                str(label),
+                self._kind(j),
+                levels=self._levels(j),
+                position=j,
+                label=label,
+                dtype=str(self.dtypes[j]),
+                time=None if (times := self._time(j)) is None else times.axis,
+            )
+            for j, label in enumerate(self.columns)
+        )
+
+    def series(self, j: int) -> nw.Series[Any]:
+        """Return column j. Labels need not be text: `frame[label]` would take a number for a row."""
+        return self.frame.get_column(self.columns[j])
+
+    def _time(self, j: int) -> TimeColumn | None:
+        """Return column j as one of times, None where it is none."""
+        if j not in self._times:
+            numbers = self.dtypes[j].is_numeric() or self.dtypes[j] in (nw.String, nw.Boolean)
+            self._times[j] = None if numbers else TimeColumn.of(self.series(j))
+        return self._times[j]
+
+    def _kind(self, j: int) -> Any:
+        dtype = self.dtypes[j]
+        if dtype.is_numeric() or self._time(j) is not None:
+            return "continuous"
+        if dtype in (nw.Object, nw.Unknown):  # older narwhals do not know half precision
+            return object_kind(self.series(j).to_list())
+        # An ordered categorical arrives as Enum; its order counts, its codes have no distances.
+        return "ordinal" if dtype == nw.Enum else "nominal"
+
+    def _levels(self, j: int) -> tuple[Any, ...] | None:
+        dtype = self.dtypes[j]
+        return tuple(dtype.categories) if isinstance(dtype, nw.Enum) else None
+
+    def column(self, j: int, rows: Rows | None = None) -> Floats:
+        """Return column j as float64, NaN where a value is missing."""
+        series = self.series(j)
+        if rows is not None:
+            series = series[rows]
+        times = self._time(j)
+        if times is not None:
+            return times.days(series)
+        if series.dtype == nw.Object:
+            return to_float(series.to_list())
+        try:
+            if series.dtype.is_integer():  # Arrow casts no integers that float64 rounds
+                return to_float(series.to_numpy())
+            return to_float(series.cast(nw.Float64).to_numpy())
+        except Exception as error:  # each library has its own for text that is no number
+            raise ValueError(str(error)) from error
+
+    def integer_ends(self, j: int, rows: Rows | None = None) -> tuple[int, int] | None:
+        """Return the smallest and the largest integer of column j; None where there are none."""
+        dtype = self.dtypes[j]
+        series = self.series(j) if rows is None else self.series(j)[rows]
+        if dtype == nw.Object:
+            return integer_ends(series.to_list())
+        # Narrow ones cannot be too large.
+        if dtype not in (nw.Int64, nw.UInt64, nw.Int128, nw.UInt128):
+            return None
+        low, high = series.min(), series.max()
+        return None if low is None or high is None else (int(low), int(high))
+
+    def coded(self, j: int, rows: Rows | None = None) -> tuple[Ints, list[Any]]:
+        """Return each row's place among column j's distinct values, -1 where missing, and these values."""
+        series = self.series(j) if rows is None else self.series(j)[rows]
+        what, dtype = f"column {self.columns[j]!r}", series.dtype
+        if dtype.is_float():
+            values = series.to_numpy()
+            return coded_array(to_float(values) if values.dtype.kind == "O" else values)
+        if dtype.is_integer() or dtype == nw.Boolean:
+            null = series.is_null().to_numpy()
+            filled = series.fill_null(0 if dtype.is_integer() else False) if null.any() else series
+            return coded_array(np.asarray(filled.to_numpy(), dtype=_NUMPY.get(str(dtype))), null)
+        keys = _keys(series)
+        if keys is None:
+            return coded_objects(series.to_list(), what)
+        codes, first = dense(keys, keys >= 0)
+        return codes, coded_objects(series[first].to_list(), what)[1]
+
+    def made(self, j: int, values: Floats) -> nw.Series[Any] | None:
+        """Return days as a column of times like column j; None where that is one of numbers."""
+        times = self._time(j)
+        return None if times is None else times.made(values, self.columns[j])
+
+    def numeric_type(self, j: int) -> np.dtype[Any]:
+        """Return the NumPy type that a swept value of column j has to fit into."""
+        return _NUMPY.get(str(self.dtypes[j]), np.dtype(float))
+
+    def value(self, j: int, row: int) -> Any:
+        """Return one value of column j as a plain object."""
+        value = self.series(j)[np.array([row])].to_list()[0]
+        return value.item() if isinstance(value, np.generic) else value
+
+    def to_array(self) -> NDArray[Any]:
+        """Return all columns as one array: of floats if each is numbers or booleans."""
+        if all(dtype.is_numeric() or dtype == nw.Boolean for dtype in self.dtypes):
+            array = self.frame.to_numpy()
+            if array.dtype.kind != "O":  # pandas mixes numbers and booleans as objects
+                return array
+            return np.stack([self.column(j) for j in range(len(self.columns))], axis=1)
+        return decoded(self.frame).to_numpy()
+
+    def tile(self, rows: Rows, copies: int, used: Any = None) -> FrameBuffer:
+        """Return the rows `copies` times, one set after the other, ready to have a column replaced."""
+        return FrameBuffer(self, rows, copies)
+
+
+class FrameBuffer:
+    """The frame that a batch's model calls share. Frames share columns, so only the swept one is new each time."""
+
+    def __init__(self, table: FrameTable, rows: Rows, copies: int) -> None:
+        self.table = table
+        self.block = table.frame[rows]
+        self.n, self.copies = len(self.block), copies
+        # Rows of a pandas frame may be a view of the caller's: what a model writes to is a copy.
+        self.tiled = nw.concat([self.block] * copies) if copies > 1 else self.block.clone()
+
+    def own(self) -> Any:
+        """Return a copy of the batch's rows as they are."""
+        return self.block.clone().to_native()
+
+    def swept(self, changes: Mapping[int, Values], sets: int) -> Any:
+        """Return the rows `sets` times, one set after the other, with the columns that are keys replaced."""
+        size = sets * self.n
+        frame = self.tiled if size == len(self.tiled) else self.tiled.head(size)
+        return frame.with_columns(*(self._new(j, v) for j, v in changes.items())).to_native()
+
+    def _new(self, j: int, values: Values) -> nw.Series[Any]:
+        if isinstance(values, Borrowed):
+            rows = np.broadcast_to(values.rows, (len(values.rows), self.n)).ravel()
+            return self.table.series(j)[rows]
+        if isinstance(values, Coded):
+            codes = np.broadcast_to(values.codes, (len(values.codes), self.n)).ravel()
+            # Twice by place, never by value: the library's own types stay what they are.
+            return self.table.series(j)[values.rows][codes]
+        return self._series(j, np.stack([np.broadcast_to(v, self.n) for v in values]).ravel())
+
+    def _series(self, j: int, values: Floats) -> nw.Series[Any]:
+        """Return values as a column, of the type that column j has if they fit."""
+        label, dtype = self.table.columns[j], self.table.dtypes[j]
+        made = self.table.made(j, values)
+        if made is not None:
+            return made
+        wanted = self.table.numeric_type(j)
+        kept = str(dtype) in _NUMPY and fits(values, wanted)
+        if not kept:
+            dtype, wanted = nw.Float64, np.dtype(float)
+        series = nw.new_series(
+            label, values.astype(wanted), dtype, backend=self.block.implementation
+        )
+        if not (self.block.implementation.is_pandas_like() and kept):
+            return series
+        # pandas has several types for the same numbers: nullable ones, those of Arrow.
+        own: Any = self.table.series(j).to_native().dtype
+        return nw.from_native(series.to_native().astype(own), series_only=True)
+
+
+def decoded(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
+    """Return a frame without Arrow's dictionaries: as NumPy arrays these have a wrong value where one is missing."""
+    if not frame.implementation.is_pyarrow():
+        return frame
+    new: list[Any] = []
+    for label, dtype in frame.schema.items():
+        if dtype == nw.Categorical:
+            native: Any = frame.get_column(label).to_native()
+            plain = native.cast(native.type.value_type)
+            new.append(nw.from_native(plain, series_only=True).alias(label))
+    return frame.with_columns(*new)
+
+
+def _keys(series: nw.Series[Any]) -> Ints | None:
+    """Return whole numbers that are equal where values are, -1 where missing; None if the library has none at hand."""
+    library, native = series.implementation, series.to_native()
+    if library.is_pandas_like():
+        if native.dtype == object:  # 1 and True are the same to pandas
+            return None
+        categories = series.dtype in (nw.Categorical, nw.Enum)
+        return np.asarray(native.cat.codes if categories else native.factorize()[0], dtype=np.int64)
+    text = series.dtype == nw.String
+    if library.is_polars() and (text or series.dtype in (nw.Categorical, nw.Enum)):
+        return _polars_keys(series.cast(nw.Categorical) if text else series)
+    if library.is_pyarrow() and (text or series.dtype in (nw.Categorical, nw.Enum)):
+        # Chunks have their own dictionaries until these are made one.
+        encoded = native.dictionary_encode().unify_dictionaries()
+        parts = [part.indices.fill_null(-1).to_numpy() for part in encoded.chunks]
+        return np.concatenate([np.zeros(0, dtype=np.int64), *parts]).astype(np.int64)
+    return None
+
+
+def _polars_keys(series: nw.Series[Any]) -> Ints:
+    physical = nw.from_native(series.to_native().to_physical(), series_only=True)
+    return physical.cast(nw.Int64).fill_null(-1).to_numpy()
