@@ -8,12 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from skedasis.quantity.trees.counting import Counted, passing
-from skedasis.quantity.trees.ensemble import Ensemble
-from skedasis.quantity.trees.marked import Marked, marked
-from skedasis.quantity.trees.plain import raw_scores
-from skedasis.quantity.trees.shape import parts_of, shape_of
-from skedasis.quantity.trees.walked import Walked
+from skedasis.trees.bitset import Counted, Marked, marked, passing
+from skedasis.trees.ensemble import Ensemble, raw_scores
+from skedasis.trees.layout import parts_of, shape_of
+from skedasis.trees.traversal import Walked
 from tests.laws.strategies import law
 
 pytest.importorskip("numba")

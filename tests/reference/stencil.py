@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.neural_network import MLPRegressor
 
 from skedasis.data.features import Feature
-from skedasis.quantity import closed
+from skedasis.derivatives import sklearn_models
 
 X = np.random.default_rng(0).uniform(0.5, 2.0, size=(80, 3)) * [1.0, 30.0, 0.2]
 Y = X[:, 0] ** 2 - 0.1 * X[:, 1] + np.sin(10 * X[:, 2]) * X[:, 0]
@@ -66,6 +66,6 @@ def fit(model: Any, y: Any = Y, X: Any = X) -> Any:
 
 def agree(model: Any, rows: np.ndarray = ROWS, at: float = 1e-7, h: float = 2e-4) -> None:
     """Assert that there are slopes in closed form, and that they are those of `predict`."""
-    form = closed.prediction_derivative(model)
+    form = sklearn_models.prediction_derivative(model)
     assert form is not None
     close(form(rows), numerical(model.predict, rows, h), at)

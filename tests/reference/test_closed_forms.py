@@ -37,8 +37,7 @@ from sklearn.svm import SVR, NuSVR
 from sklearn.tree import DecisionTreeRegressor
 
 import skedasis as sd
-from skedasis.quantity import closed
-from skedasis.quantity.closed import chain
+from skedasis.derivatives import chain_rule, sklearn_models
 from tests.helpers import table
 from tests.reference.stencil import close, known, numerical
 
@@ -59,7 +58,7 @@ def fit(model: Any, y: np.ndarray = Y, X: np.ndarray = X) -> Any:
 
 def slopes(model: Any, rows: np.ndarray = ROWS, output: int | None = None) -> np.ndarray:
     """Return the slopes in closed form."""
-    form = closed.prediction_derivative(model, output)
+    form = sklearn_models.prediction_derivative(model, output)
     assert form is not None
     assert all(known(form, rows.shape[1]))
     return form(rows)
@@ -154,13 +153,13 @@ def test_an_offset_costs_no_digits():
 def test_what_a_process_is_not_known_for_is_left_to_differences():
     for kernel in (PairwiseKernel(metric="laplacian"), Matern(1.0, nu=0.3)):
         model = fit(process(kernel))
-        assert closed.prediction_derivative(model) is None
+        assert sklearn_models.prediction_derivative(model) is None
         e = sd.explain(model, X, 0, method="rhale")
         assert e.provenance["local_effects"].startswith("central differences")
-    assert closed.prediction_derivative(process(RBF())) is None  # not fitted
-    assert closed.prediction_derivative(fit(process(RBF()), TWO)) is None  # which of them?
+    assert sklearn_models.prediction_derivative(process(RBF())) is None  # not fitted
+    assert sklearn_models.prediction_derivative(fit(process(RBF()), TWO)) is None  # which of them?
     for output in (2, -3):  # there is none
-        assert closed.prediction_derivative(fit(process(RBF()), TWO), output) is None
+        assert sklearn_models.prediction_derivative(fit(process(RBF()), TWO), output) is None
 
 
 def kernels() -> st.SearchStrategy[Any]:
@@ -215,7 +214,7 @@ def test_kernel_ridge_of_several_outputs():
     model = fit(KernelRidge(kernel="rbf"), TWO)
     for output in (0, 1):
         agree(model, output=output)
-    assert closed.prediction_derivative(model) is None
+    assert sklearn_models.prediction_derivative(model) is None
 
 
 def test_linear_kernels_are_linear():
@@ -249,7 +248,7 @@ def test_other_kernels_are_left_to_differences():
         SVR(),
         KernelRidge(),
     ]
-    assert [closed.prediction_derivative(model) for model in unknown] == [None] * 5
+    assert [sklearn_models.prediction_derivative(model) for model in unknown] == [None] * 5
 
 
 # ------------------------------------------------------------------------ links, layers and means
@@ -287,8 +286,8 @@ def test_linear_models_and_perceptrons_of_several_outputs(output):
     layers = MLPRegressor(hidden_layer_sizes=(5, 4), activation="tanh", max_iter=50, random_state=0)
     for model in (layers, LinearRegression(), MultiTaskLasso(alpha=0.1)):
         agree(fit(model, TWO), output=output)
-        assert closed.prediction_derivative(model) is None
-        assert closed.prediction_derivative(model, 2) is None
+        assert sklearn_models.prediction_derivative(model) is None
+        assert sklearn_models.prediction_derivative(model, 2) is None
 
 
 def test_a_target_of_one_column():
@@ -320,7 +319,7 @@ def test_members_that_were_dropped_do_not_vote():
 
 def test_a_vote_with_an_unknown_member_is_left_to_differences():
     model = fit(VotingRegressor([*members(), ("tree", DecisionTreeRegressor(max_depth=2))]))
-    assert closed.prediction_derivative(model) is None
+    assert sklearn_models.prediction_derivative(model) is None
 
 
 # ------------------------------------------------------------------------------- as they are used
@@ -330,7 +329,7 @@ def test_a_vote_with_an_unknown_member_is_left_to_differences():
 def test_chunks_change_nothing(model, monkeypatch):
     model = fit(model, COUNTS)
     whole = slopes(model)
-    monkeypatch.setattr(chain, "ROOM", 5000)
+    monkeypatch.setattr(chain_rule, "ROOM", 5000)
     np.testing.assert_allclose(slopes(model), whole, rtol=1e-12, atol=1e-14)
     assert slopes(model, ROWS[:0]).shape == (0, 3)
 

@@ -22,7 +22,7 @@ from sklearn.preprocessing import (
 )
 
 import skedasis as sd
-from skedasis.quantity import closed
+from skedasis.derivatives import sklearn_models
 from tests.reference.stencil import MIDDLE, X, Y, bent, close, fit, known, numerical
 
 
@@ -73,7 +73,7 @@ def with_numbers(rows: Any, values: np.ndarray) -> Any:
 def test_frames_with_text(library, last):
     rows = frame(library)
     model = fit(mixed_pipeline(last), target(rows), rows)
-    form = closed.prediction_derivative(model)
+    form = sklearn_models.prediction_derivative(model)
     assert known(form, 4) == [True, False, True, True]
     inside = np.array([[*r] for r in zip(rows["a"], rows["b"], rows["rooms"], strict=True)])
     inside[:, :2] = inside[:, :2].mean(axis=0) + 0.8 * (inside[:, :2] - inside[:, :2].mean(axis=0))
@@ -100,7 +100,7 @@ def test_arrays_with_text():
     rows = frame().to_numpy()
     step = ColumnTransformer([("text", OneHotEncoder(), [1]), ("b", StandardScaler(), [0, 2, 3])])
     model = fit(make_pipeline(step, bent()), target(frame()), rows)
-    form = closed.prediction_derivative(model)
+    form = sklearn_models.prediction_derivative(model)
     numbers = rows[:, [0, 2, 3]].astype(float)
 
     def f(Z: np.ndarray) -> np.ndarray:
@@ -120,7 +120,7 @@ def test_frames_inside_of_a_pipeline():
     )
     model = make_pipeline(step, last, bent()).set_output(transform="pandas")
     model = fit(model, target(rows), rows)
-    form = closed.prediction_derivative(model)
+    form = sklearn_models.prediction_derivative(model)
     inside = rows[["a", "b", "rooms"]].to_numpy(dtype=float)
     expected = numerical(lambda Z: model.predict(with_numbers(rows, Z)), inside)
     close(form(with_numbers(rows, inside))[:, [0, 2, 3]], expected, 1e-7)
@@ -130,7 +130,7 @@ def test_single_precision_frames_have_slopes_in_double():
     rows = pd.DataFrame(X, columns=["a", "b", "c"])
     model = fit(make_pipeline(StandardScaler(), bent()), Y, rows)
     single = rows.astype(np.float32)
-    form = closed.prediction_derivative(model)
+    form = sklearn_models.prediction_derivative(model)
     np.testing.assert_allclose(form(single), form(single.astype(float)), rtol=1e-12)
 
 
@@ -140,7 +140,7 @@ def test_missing_values_have_the_slope_of_the_constant_in_their_place():
     holes[::5, 2] = np.nan
     for options in ({}, {"add_indicator": True}, {"strategy": "median"}):
         model = fit(make_pipeline(SimpleImputer(**options), StandardScaler(), bent()), Y, holes)
-        found = closed.prediction_derivative(model)(holes)
+        found = sklearn_models.prediction_derivative(model)(holes)
         gone = np.isnan(holes)
         np.testing.assert_array_equal(found[gone], 0.0)
 
@@ -155,7 +155,7 @@ def test_columns_that_an_imputer_leaves_out():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the column without values, at each call
         model = make_pipeline(SimpleImputer(), StandardScaler(), Ridge()).fit(empty, Y)
-        found = closed.prediction_derivative(model)(empty)
+        found = sklearn_models.prediction_derivative(model)(empty)
     expected = model[-1].coef_ / model[1].scale_
     np.testing.assert_allclose(found[0], np.insert(expected, 1, 0.0), rtol=1e-12)
 

@@ -27,7 +27,7 @@ from sklearn.preprocessing import (
 )
 
 import skedasis as sd
-from skedasis.quantity import closed
+from skedasis.derivatives import sklearn_models
 from tests.reference.stencil import MIDDLE, X, Y, agree, bent, close, fit, known, numerical
 
 
@@ -41,7 +41,7 @@ def test_splines_beyond_their_knots(extrapolation, degree):
     # Between all knots and their like beyond the data, so that no difference crosses a kink.
     rows = (low + (high - low) / 4 * (np.arange(-6, 12) + 0.37))[:, None]
     agree(model, rows)
-    beyond = closed.prediction_derivative(model)(np.array([[low - 1.0], [high + 1.0]]))
+    beyond = sklearn_models.prediction_derivative(model)(np.array([[low - 1.0], [high + 1.0]]))
     assert (extrapolation == "constant") == bool((beyond == 0).all())
 
 
@@ -49,26 +49,26 @@ def test_splines_beyond_their_knots(extrapolation, degree):
 def test_splines_of_degree_one_that_continue_linearly(columns):
     step = SplineTransformer(degree=1, extrapolation="linear")
     model = fit(make_pipeline(step, Ridge()), Y, X[:, :columns])
-    form = closed.prediction_derivative(model)
+    form = sklearn_models.prediction_derivative(model)
     assert (form is not None) == (columns == 1)
 
 
 def test_splines_of_degree_zero_are_steps():
     model = fit(make_pipeline(SplineTransformer(degree=0), Ridge()))
-    assert closed.prediction_derivative(model) is None
+    assert sklearn_models.prediction_derivative(model) is None
 
 
 def test_columns_whose_knots_coincide_jump():
     tied = X.copy()
     tied[:60, 1] = 30.0
     step = SplineTransformer(degree=1, knots="quantile", extrapolation="constant")
-    form = closed.prediction_derivative(fit(make_pipeline(step, Ridge()), Y, tied))
+    form = sklearn_models.prediction_derivative(fit(make_pipeline(step, Ridge()), Y, tied))
     assert known(form, 3) == [True, False, True]
 
 
 def test_a_clipped_scaler_is_flat_beyond_the_data_and_not_at_its_ends():
     model = fit(make_pipeline(MinMaxScaler(clip=True), Ridge()))
-    form = closed.prediction_derivative(model)
+    form = sklearn_models.prediction_derivative(model)
     slope = model[-1].coef_ * model[0].scale_
     ends = np.stack([X.min(axis=0), X.max(axis=0)])
     np.testing.assert_allclose(form(ends), np.stack([slope, slope]), rtol=1e-12)
@@ -90,13 +90,13 @@ def test_at_a_quantile_the_slope_is_the_mean_of_both_sides():
     h = 1e-9
     right, left = ((model.predict(inner + d) - model.predict(inner)) / d for d in (h, -h))
     assert np.abs(right - left).max() > 0.01 * np.abs(right).max()  # there are kinks
-    close(closed.prediction_derivative(model)(inner), ((right + left) / 2)[:, None], 1e-5)
+    close(sklearn_models.prediction_derivative(model)(inner), ((right + left) / 2)[:, None], 1e-5)
 
 
 def test_normal_quantiles_are_flat_where_they_are_cut_off():
     step = QuantileTransformer(n_quantiles=20, output_distribution="normal")
     model = fit(make_pipeline(step, Ridge()))
-    form = closed.prediction_derivative(model)
+    form = sklearn_models.prediction_derivative(model)
     ends = np.stack([X.min(axis=0), X.max(axis=0)])
     np.testing.assert_array_equal(form(ends), 0.0)
     np.testing.assert_array_equal(form(ends + np.array([[-1.0], [1.0]])), 0.0)
@@ -107,7 +107,7 @@ def test_a_column_whose_quantiles_coincide_jumps_and_has_differences():
     spiky = X.copy()
     spiky[:50, 1] = 20.0
     model = fit(make_pipeline(QuantileTransformer(n_quantiles=20), Ridge()), Y, spiky)
-    form = closed.prediction_derivative(model)
+    form = sklearn_models.prediction_derivative(model)
     assert known(form, 3) == [True, False, True]
     said = {
         name: e.provenance["local_effects"]
@@ -123,7 +123,7 @@ def test_numbers_that_are_encoded_have_differences_and_all_others_exact_slopes()
     for encoder in (OneHotEncoder(), OrdinalEncoder(), KBinsDiscretizer(3), Binarizer()):
         step = ColumnTransformer([("codes", encoder, [3])], remainder=StandardScaler())
         model = fit(make_pipeline(step, bent()), y, coded)
-        form = closed.prediction_derivative(model)
+        form = sklearn_models.prediction_derivative(model)
         assert known(form, 4) == [True, True, True, False]
         smooth = numerical(lambda Z, m=model: m.predict(np.c_[Z, coded[:, 3]]), X)
         close(form(coded)[:, :3], smooth, 1e-7)
@@ -148,12 +148,12 @@ def test_encoders_before_everything_leave_differences():
         make_pipeline(OrdinalEncoder(), StandardScaler()),
     ):
         model = fit(make_pipeline(step, Ridge()))
-        assert closed.prediction_derivative(model) is None
+        assert sklearn_models.prediction_derivative(model) is None
 
 
 def test_an_encoder_in_a_union_jumps_by_all_columns():
     union = FeatureUnion([("a", StandardScaler()), ("b", KBinsDiscretizer(3, encode="ordinal"))])
-    assert closed.prediction_derivative(fit(make_pipeline(union, Ridge()))) is None
+    assert sklearn_models.prediction_derivative(fit(make_pipeline(union, Ridge()))) is None
 
 
 # ------------------------------------------------------------- slopes that are all there is to know
@@ -213,7 +213,7 @@ JUMPS = {
 def test_slopes_that_are_known_add_up_to_the_models_rises_and_no_others(name):
     steps, rows, expected = JUMPS[name]
     model = fit(make_pipeline(*steps, StandardScaler(), bent()), Y, rows)
-    form = closed.prediction_derivative(model)
+    form = sklearn_models.prediction_derivative(model)
     if len(expected) == 3:  # nothing is known
         assert form is None
         return
@@ -234,15 +234,15 @@ def test_jumps_behind_an_imputer_are_those_of_the_columns_that_it_keeps():
         steps = SimpleImputer(add_indicator=True), bins(1), StandardScaler(), Ridge()
         model = make_pipeline(*steps).fit(holes(), Y)
     # The second of the columns that are kept is the third.
-    assert known(closed.prediction_derivative(model), 4) == [True, True, False, True]
+    assert known(sklearn_models.prediction_derivative(model), 4) == [True, True, False, True]
 
 
 def test_jumps_within_members_and_behind_targets():
     member = make_pipeline(bins(2), StandardScaler(), bent())
     vote = fit(VotingRegressor([("a", Ridge()), ("b", member)]))
-    assert known(closed.prediction_derivative(vote), 3) == [True, True, False]
+    assert known(sklearn_models.prediction_derivative(vote), 3) == [True, True, False]
     model = fit(TransformedTargetRegressor(member, transformer=StandardScaler()))
-    assert known(closed.prediction_derivative(model), 3) == [True, True, False]
+    assert known(sklearn_models.prediction_derivative(model), 3) == [True, True, False]
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e9])
@@ -257,7 +257,7 @@ def test_normal_quantiles_stand_still_where_scikit_learn_lets_them(scale):
     at = at[(at[:, 0] > knots[0]) & (at[:, 0] < knots[1])]
     h = 1e-2 * (at[:, 0] - knots[0])[:, None]
     rises = (model.predict(at + h) - model.predict(at - h)) / (2 * h[:, 0])
-    found = closed.prediction_derivative(model)(at)[:, 0]
+    found = sklearn_models.prediction_derivative(model)(at)[:, 0]
     size = np.ptp(model.predict(rows)) / np.ptp(rows)
     np.testing.assert_array_equal(found == 0, np.abs(rises) < 1e-6 * size)
     np.testing.assert_allclose(found, rises, rtol=1e-3)

@@ -33,7 +33,7 @@ from sklearn.preprocessing import (
 )
 from sklearn.svm import SVR
 
-from skedasis.quantity import closed
+from skedasis.derivatives import sklearn_models
 from tests.helpers import table
 from tests.reference.stencil import ROWS, Y, agree, bent, close, fit, numerical
 
@@ -163,12 +163,15 @@ def test_unknown_functions_are_left_to_differences():
         FeatureUnion([("a", KernelPCA(1)), ("b", PCA(1))]),
         Nystroem(kernel="laplacian", n_components=5),
     ):
-        assert closed.prediction_derivative(fit(make_pipeline(step, Ridge()))) is None
+        assert sklearn_models.prediction_derivative(fit(make_pipeline(step, Ridge()))) is None
 
 
 def test_what_is_not_fitted_has_no_closed_form():
     for step in SMOOTH.values():
-        assert closed.prediction_derivative(make_pipeline(sklearn.clone(step), Ridge())) is None
+        assert (
+            sklearn_models.prediction_derivative(make_pipeline(sklearn.clone(step), Ridge()))
+            is None
+        )
 
 
 FACTORIES = [
@@ -200,7 +203,7 @@ def test_random_pipelines(factories, end):
     model = fit(make_pipeline(StandardScaler(), *steps, end()), y, rows)
     inside = 0.8 * table(15, seed=3)
     found, expected = (
-        closed.prediction_derivative(model)(inside),
+        sklearn_models.prediction_derivative(model)(inside),
         numerical(model.predict, inside, 2e-4),
     )
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-7 * np.abs(expected).max())
@@ -213,7 +216,7 @@ def test_linear_steps_multiply_their_matrices():
     model = fit(make_pipeline(StandardScaler(), PCA(2, whiten=True), LinearRegression()))
     scaler, pca, last = (step for _, step in model.steps)
     by_hand = last.coef_ / np.sqrt(pca.explained_variance_) @ pca.components_ / scaler.scale_
-    found = closed.prediction_derivative(model)(ROWS)
+    found = sklearn_models.prediction_derivative(model)(ROWS)
     np.testing.assert_allclose(found, np.broadcast_to(by_hand, ROWS.shape), rtol=1e-12)
     assert found.strides[0] == 0  # one row for all
 
@@ -224,7 +227,7 @@ def test_a_fitted_polynomial_has_the_polynomials_slopes():
     model = fit(make_pipeline(PolynomialFeatures(3), LinearRegression()), y, Z)
     a, b = Z.T
     by_hand = np.c_[4 * a * b - 3 * b, 2 * a**2 - 3 * a + 3 * b**2]
-    np.testing.assert_allclose(closed.prediction_derivative(model)(Z), by_hand, atol=1e-11)
+    np.testing.assert_allclose(sklearn_models.prediction_derivative(model)(Z), by_hand, atol=1e-11)
 
 
 @pytest.mark.parametrize("bias", [True, False])
@@ -233,13 +236,17 @@ def test_fitted_splines_have_the_slopes_of_a_parabola(bias):
     step = SplineTransformer(degree=3, include_bias=bias, extrapolation="continue")
     model = fit(make_pipeline(step, LinearRegression()), z[:, 0] ** 2, z)
     rows = np.linspace(-1.5, 2.5, 30)[:, None]
-    np.testing.assert_allclose(closed.prediction_derivative(model)(rows), 2 * rows, atol=1e-10)
+    np.testing.assert_allclose(
+        sklearn_models.prediction_derivative(model)(rows), 2 * rows, atol=1e-10
+    )
 
 
 def test_a_logarithm_has_the_slope_of_a_logarithm():
     model = fit(make_pipeline(FunctionTransformer(np.log), LinearRegression()))
     by_hand = model[-1].coef_ / ROWS
-    np.testing.assert_allclose(closed.prediction_derivative(model)(ROWS), by_hand, rtol=1e-13)
+    np.testing.assert_allclose(
+        sklearn_models.prediction_derivative(model)(ROWS), by_hand, rtol=1e-13
+    )
 
 
 # --------------------------------------------------------------------- targets and probabilities
@@ -271,7 +278,7 @@ def test_transformed_targets_of_several_outputs():
     model = TransformedTargetRegressor(inner, transformer=StandardScaler())
     model = fit(model, np.c_[Y, Y**2])
     for output in (0, 1):
-        found = closed.prediction_derivative(model, output)(ROWS)
+        found = sklearn_models.prediction_derivative(model, output)(ROWS)
         close(found, numerical(lambda Z, k=output: model.predict(Z)[:, k], ROWS), 1e-7)
 
 
@@ -281,7 +288,9 @@ def test_targets_with_unknown_inverses_are_left_to_differences():
         {"transformer": QuantileTransformer(n_quantiles=10)},
     ):
         assert (
-            closed.prediction_derivative(fit(TransformedTargetRegressor(Ridge(), **options)))
+            sklearn_models.prediction_derivative(
+                fit(TransformedTargetRegressor(Ridge(), **options))
+            )
             is None
         )
 
@@ -299,11 +308,11 @@ def test_probabilities_and_log_odds_behind_steps(classes, last):
     y = np.digitize(Y, np.quantile(Y, np.arange(1, classes) / classes))
     model = fit(make_pipeline(StandardScaler(), PolynomialFeatures(2), last), y)
     for k in range(classes):
-        found = closed.probability_derivative(model, k)(ROWS)
+        found = sklearn_models.probability_derivative(model, k)(ROWS)
         close(found, numerical(lambda Z, k=k: model.predict_proba(Z)[:, k], ROWS), 1e-7)
 
         def odds(Z: np.ndarray, k: int = k) -> np.ndarray:
             p = model.predict_proba(Z)[:, k]
             return np.log(p / (1 - p))
 
-        close(closed.logit_derivative(model, k)(ROWS), numerical(odds, ROWS), 1e-7)
+        close(sklearn_models.logit_derivative(model, k)(ROWS), numerical(odds, ROWS), 1e-7)

@@ -14,11 +14,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
 import skedasis as sd
-from skedasis.quantity.predictive.classes import as_classes
-from skedasis.quantity.predictive.mixed import mixture_of
-from skedasis.quantity.predictive.mixture import NormalMixture
-from skedasis.quantity.predictive.numbers import as_normal
-from skedasis.quantity.predictive.scipy import as_distribution
+from skedasis.distributions.categorical import as_classes
+from skedasis.distributions.continuous import NormalMixture, as_normal, mixture_of
+from skedasis.distributions.scipy import as_distribution
 
 DOUBLE = np.dtype(float)
 

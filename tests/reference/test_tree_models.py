@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from skedasis.quantity.trees.ensemble import Ensemble
-from skedasis.quantity.trees.links import answer
-from skedasis.quantity.trees.load import load
-from skedasis.quantity.trees.plain import as_codes, raw_scores
+from skedasis.trees.ensemble import Ensemble, answer, as_codes, raw_scores
+from skedasis.trees.readers import load
 
 N, D = 300, 5
 HUGE = {"sklearn": 1e30, "xgboost": 1e30, "catboost": 1e30, "lightgbm": 1e300}

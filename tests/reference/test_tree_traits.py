@@ -41,13 +41,13 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import skedasis as sd
 from skedasis.data.dataset import as_source
-from skedasis.quantity import piecewise
-from skedasis.quantity.base import Traits
-from skedasis.quantity.check import check
-from skedasis.quantity.foreign import adapted
-from skedasis.quantity.piecewise import is_piecewise_constant
-from skedasis.quantity.trees import load
-from skedasis.quantity.trees.choose import by_trees
+from skedasis.models import piecewise_constant
+from skedasis.models.adapters import Traits
+from skedasis.models.piecewise_constant import is_piecewise_constant
+from skedasis.models.registry import adapted
+from skedasis.quantities.evaluator import check
+from skedasis.quantities.tree_evaluator import by_trees
+from skedasis.trees import readers
 from tests.reference.growing import MODELS, grown, labels, labels_of, number, quantities, rows
 
 X, NUMBERS, LABELS = rows(), number(rows()), labels(rows())
@@ -256,8 +256,8 @@ def test_boosters_and_rankers_are_known(name: str) -> None:
 
 
 def test_all_models_whose_trees_can_be_read_are_in_the_table() -> None:
-    for library, name in load._LOADERS:
-        assert name in piecewise._KINDS[library]
+    for library, name in readers._LOADERS:
+        assert name in piecewise_constant._KINDS[library]
 
 
 # ----------------------------------------------------------------------------- what bends

@@ -240,7 +240,7 @@ def test_rows_that_are_alike_and_columns_that_are_constant() -> None:
 
 @pytest.mark.parametrize("case", ["tree", "boosting", "histograms", "lightgbm", "xgboost"])
 def test_values_on_thresholds(case: str) -> None:
-    from skedasis.quantity.trees.load import load
+    from skedasis.trees.readers import load
 
     model, X, _ = grown(case)
     trees, Z = load(model), X.copy()

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import skedasis as sd
-from skedasis.quantity.trees.forest import MOST_LEAVES
-from skedasis.quantity.trees.load import load
+from skedasis.trees.evaluator import MOST_LEAVES
+from skedasis.trees.readers import load
 from tests.reference.growing import alike, categories, labels, number, rows, with_missing
 
 N = 900

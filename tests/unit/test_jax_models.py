@@ -94,7 +94,7 @@ def test_a_function_is_traced_for_two_numbers_of_rows_only():
 def test_parts_that_do_not_divide_the_rows(monkeypatch):
     q = sd.prediction(jax.jit(smooth))
     whole, slopes = q.at(X), q.slopes(X)
-    monkeypatch.setattr("skedasis.quantity.adapted.ROWS", 70)
+    monkeypatch.setattr("skedasis.models.adapters.ROWS", 70)
     np.testing.assert_allclose(q.at(X), whole, rtol=1e-13)
     np.testing.assert_allclose(q.slopes(X), slopes, rtol=1e-12, atol=1e-15)
 

@@ -18,7 +18,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import skedasis as sd
-from skedasis.quantity.own_threads import one_thread_each
+from skedasis.models.calling import one_thread_each
 from tests.helpers import bent, same_effect
 
 X = np.random.default_rng(0).normal(size=(3_000, 3))
@@ -186,7 +186,7 @@ def test_what_fails_half_way_is_put_back(monkeypatch):
 
     torch = Torch()
     monkeypatch.setitem(sys.modules, "torch", torch)
-    monkeypatch.setattr("skedasis.quantity.own_threads._pools", Pools)
+    monkeypatch.setattr("skedasis.models.calling._pools", Pools)
     with pytest.raises(OSError, match="no such library"), one_thread_each():
         pass
     assert torch.threads == 4

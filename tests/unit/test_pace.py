@@ -12,8 +12,8 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 import skedasis as sd
-from skedasis.quantity import pace
-from skedasis.quantity.pace import Pace
+from skedasis.models import calling
+from skedasis.models.calling import Pace
 from tests.helpers import bent, frame, of_frame, same_effect
 
 X = np.random.default_rng(0).normal(size=(40_003, 3))
@@ -31,7 +31,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch):
     stopped = Clock()
-    monkeypatch.setattr(pace, "time", stopped)
+    monkeypatch.setattr(calling, "time", stopped)
     return stopped
 
 

@@ -290,7 +290,7 @@ def test_the_same_numbers_whatever_the_batch(monkeypatch):
         sd.nll(e),
     ):
         whole = q.at(X, NUMBER)
-        monkeypatch.setattr("skedasis.quantity.base.CALL_ROWS", 7)
+        monkeypatch.setattr("skedasis.quantities.base.CALL_ROWS", 7)
         np.testing.assert_array_equal(q.at(X, NUMBER), whole)
         monkeypatch.undo()
 

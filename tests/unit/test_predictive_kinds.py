@@ -7,11 +7,10 @@ import pytest
 import scipy.stats as st
 
 import skedasis as sd
-from skedasis.quantity.predictive.classes import ClassSum, as_classes
-from skedasis.quantity.predictive.labels import Labels
-from skedasis.quantity.predictive.numbers import as_label_numbers, as_normal
-from skedasis.quantity.predictive.roots import crossing, whole_crossing
-from skedasis.quantity.predictive.scipy import as_distribution, is_distribution
+from skedasis.distributions.base import Labels
+from skedasis.distributions.categorical import ClassSum, as_classes
+from skedasis.distributions.continuous import as_label_numbers, as_normal, crossing, whole_crossing
+from skedasis.distributions.scipy import as_distribution, is_distribution
 from tests.helpers import refused
 
 X = np.random.default_rng(0).normal(size=(40, 2))

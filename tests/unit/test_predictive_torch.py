@@ -111,10 +111,10 @@ def test_no_result_depends_on_its_batch(monkeypatch):
         sd.entropy(sd.ensemble(network(1).double(), samples=8, output="values", noise=0.3)),
     ):
         whole = q.at(X)
-        monkeypatch.setattr("skedasis.quantity.base.CALL_ROWS", 7)
+        monkeypatch.setattr("skedasis.quantities.base.CALL_ROWS", 7)
         np.testing.assert_allclose(q.at(X), whole, rtol=1e-5, atol=1e-7)
         monkeypatch.undo()
-        monkeypatch.setattr("skedasis.quantity.predictive.modules._ROWS", 11)
+        monkeypatch.setattr("skedasis.distributions.torch_ensembles._ROWS", 11)
         np.testing.assert_allclose(q.at(X), whole, rtol=1e-5, atol=1e-7)
         monkeypatch.undo()
 

@@ -48,8 +48,8 @@ from sklearn.preprocessing import (
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import skedasis as sd
-from skedasis.quantity import closed
-from skedasis.quantity.closed import chain, kinds
+from skedasis.derivatives import chain_rule, sklearn_models
+from skedasis.models import introspection
 from tests.helpers import refused, rise, table
 
 X = table(60) * [1.0, 5.0, 0.2] + [0.0, 10.0, 0.5]
@@ -112,7 +112,7 @@ def scale_of(expected):
 # -------------------------------------------------------------------------------- closed forms
 
 
-@pytest.mark.parametrize("name", sorted(kinds.LINEAR))
+@pytest.mark.parametrize("name", sorted(introspection.LINEAR))
 def test_every_linear_model_has_its_coefficients_for_slopes(name):
     kind = getattr(linear_model, name, None) or getattr(svm, name, None)
     if kind is None:
@@ -132,7 +132,7 @@ def test_generalised_linear_models_are_not_taken_for_linear(name):
     options = {"power": 1.5} if name == "TweedieRegressor" else {}
     standard = (X - X.mean(axis=0)) / X.std(axis=0)
     model = fit(getattr(linear_model, name)(**options), np.exp(TARGET / 10), standard)
-    assert name not in kinds.LINEAR
+    assert name not in introspection.LINEAR
     assert_closed(sd.prediction(model), standard)
     found, _ = slopes(model, standard)
     assert np.ptp(found[:, 0]) > 0  # the link bends
@@ -312,7 +312,7 @@ def test_slopes_of_a_model_fitted_on_a_frame_are_those_of_its_array():
 def test_slopes_do_not_depend_on_how_rows_are_cut_into_chunks(monkeypatch):
     model = fit(MLPClassifier(hidden_layer_sizes=(5,), max_iter=5, random_state=0), THREE)
     whole, _ = slopes(sd.probability(model, class_="low"))
-    monkeypatch.setattr(chain, "ROOM", 1000)
+    monkeypatch.setattr(chain_rule, "ROOM", 1000)
     np.testing.assert_allclose(slopes(sd.probability(model, class_="low"))[0], whole, rtol=1e-12)
 
 
@@ -403,7 +403,7 @@ def test_log_odds_of_a_certain_model_are_refused(make):
 
 def test_slopes_of_log_odds_of_several_classes_survive_certainty():
     model = fit(LogisticRegression(), THREE)
-    form = closed.logit_derivative(model, 0)
+    form = sklearn_models.logit_derivative(model, 0)
     far = X * 1e6
     found = form(far)
     # Far out one other class alone is left to share what the first does not have.

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 import skedasis as sd
 from skedasis.cli import ask, complete
 from skedasis.cli.commands import app
-from skedasis.quantity.base import Quantity
+from skedasis.quantities.base import Quantity
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ import skedasis as sd
 from skedasis.cli import about, demo, effect, importance, report
 from skedasis.cli.commands import app
 from skedasis.cli.machine import jsonable
-from skedasis.quantity.base import Quantity
+from skedasis.quantities.base import Quantity
 from tests.unit import shop
 
 DOCS = Path(__file__).parents[2] / "docs" / "guides" / "shell.md"
@@ -125,7 +125,7 @@ def test_the_docs_tell_all_there_is():
         assert f"`skedasis {command}" in text
     from skedasis.cli import shell
     from skedasis.data.readers import ENDINGS
-    from skedasis.quantity.files import SUFFIXES
+    from skedasis.models.files import SUFFIXES
 
     for ending in (*SUFFIXES, *ENDINGS):
         assert ending in text, ending

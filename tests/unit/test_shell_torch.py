@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 import skedasis as sd
-from skedasis.quantity.files import opened
+from skedasis.models.files import opened
 from tests.helpers import refused
 
 pytestmark = pytest.mark.torch

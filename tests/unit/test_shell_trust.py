@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 import skedasis as sd
 from skedasis.cli.commands import app
-from skedasis.quantity.files import SUFFIXES, opened
+from skedasis.models.files import SUFFIXES, opened
 from tests.helpers import PATTERN, refused
 
 skops_io = pytest.importorskip("skops.io")

@@ -115,7 +115,7 @@ def test_every_row_is_answered_where_parts_do_not_divide_them(monkeypatch):
     q = sd.prediction(net)
     whole, slopes, mixed = q.at(X), q.slopes(X), q.mixed(X, 0, 1)
     for rows in (2, 7, 299):
-        monkeypatch.setattr("skedasis.quantity.adapted.ROWS", rows)
+        monkeypatch.setattr("skedasis.models.adapters.ROWS", rows)
         np.testing.assert_allclose(q.at(X), whole, rtol=1e-12)
         np.testing.assert_allclose(q.slopes(X), slopes, rtol=1e-12, atol=1e-15)
         np.testing.assert_allclose(q.mixed(X, 0, 1), mixed, rtol=1e-12, atol=1e-15)
@@ -180,7 +180,7 @@ def test_all_outputs_share_forward_passes():
 def test_curves_of_slopes_of_all_outputs(monkeypatch):
     """Outputs that ask in another rhythm than in turn are answered rightly."""
     net = network(3).double()
-    monkeypatch.setattr("skedasis.quantity.base.CALL_ROWS", 400)
+    monkeypatch.setattr("skedasis.quantities.base.CALL_ROWS", 400)
     method = sd.PDP(grid=4, derivative=True)
     every = sd.explain(sd.prediction(net, output="all"), X, method=method)
     for k in range(3):

@@ -7,11 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from skedasis.quantity.trees import bits, coding, counting, jit, kernels, marked, shape, walked
-from skedasis.quantity.trees.ensemble import Ensemble
-from skedasis.quantity.trees.flat import Nodes, Reading, assemble
-from skedasis.quantity.trees.forest import _rounded
-from skedasis.quantity.trees.plain import raw_scores
+from skedasis.trees import bitset, bitset_kernels, compilation, layout, traversal
+from skedasis.trees.ensemble import Ensemble, Nodes, Reading, assemble, raw_scores
+from skedasis.trees.evaluator import _rounded
 
 # x0 <= 1 ? (x1 in {2, 5} ? 10 : (x0 <= 0 ? 20 : 40)) : (x2 <= 3 ? 80 : 160), and then x2 <= 3 ? 1 : (x2 <= 4 ? 2 : 4).
 # Missing: x0 goes right, x1 right, below it x0 left; x2 left, then right.
@@ -49,20 +47,20 @@ def form(request: Any, monkeypatch: pytest.MonkeyPatch) -> str:
     if request.param == "compiled":
         pytest.importorskip("numba")
         return request.param
-    for module in (marked, walked, jit):
+    for module in (bitset, traversal, compilation):
         monkeypatch.setattr(module, "compiled", lambda kernel: kernel)
-    monkeypatch.setattr(jit, "has_numba", lambda: True)
+    monkeypatch.setattr(compilation, "has_numba", lambda: True)
     return request.param
 
 
 def made(way: str, ensemble: Ensemble = TREES, rows: np.ndarray = ROWS) -> Any:
     """Return the trees on the rows."""
-    whole = shape.shape_of(ensemble)
+    whole = layout.shape_of(ensemble)
     codes = [t.codes(rows[:, j]) for j, t in zip(whole.columns, whole.tests, strict=True)]
     if way == "walked":
-        return walked.Walked(whole, len(rows), np.array(codes, np.int32))
+        return traversal.Walked(whole, len(rows), np.array(codes, np.int32))
     mark, kind = (
-        (marked.marked, marked.Marked) if way == "marked" else (counting.passing, counting.Counted)
+        (bitset.marked, bitset.Marked) if way == "marked" else (bitset.passing, bitset.Counted)
     )
     sets = [mark(t, c) for t, c in zip(whole.tests, codes, strict=True)]
     return kind(whole, len(rows), np.concatenate(sets))
@@ -158,21 +156,21 @@ def test_trees_of_one_leaf(way: str) -> None:
 
 def test_bits() -> None:
     word = np.uint64(0b1011 << 40 | 1 << 63)
-    assert bits.ones(word) == 4
-    assert bits.lowest(word) == 40
-    assert bits.ones(np.uint64(0)) == 0
-    assert bits.lowest(np.uint64(1 << 63)) == 63
+    assert compilation.count_bits(word) == 4
+    assert compilation.lowest_bit(word) == 40
+    assert compilation.count_bits(np.uint64(0)) == 0
+    assert compilation.lowest_bit(np.uint64(1 << 63)) == 63
     numba = pytest.importorskip("numba")
     del numba
     out = np.zeros(3, np.int64)
-    reached = np.array([[word, word], [kernels.ALL, 0], [0, 1]], np.uint64)
-    jit.compiled(kernels.sizes)(np.array([-1, -1, 7], np.int32), reached, out)
+    reached = np.array([[word, word], [bitset_kernels.ALL, 0], [0, 1]], np.uint64)
+    compilation.compiled(bitset_kernels.sizes)(np.array([-1, -1, 7], np.int32), reached, out)
     assert out.tolist() == [8, 64, 0]
 
 
 def test_who_is_packed() -> None:
     passes = np.random.default_rng(0).uniform(size=(3, 130)) < 0.5
-    words = counting.packed(passes)
+    words = bitset.packed(passes)
     assert words.shape == (3, 3)
     for r in range(3):
         for i in range(130):
@@ -182,12 +180,12 @@ def test_who_is_packed() -> None:
 
 @pytest.mark.parametrize("many", [10, 300, 70_000])
 def test_more_thresholds_than_small_numbers_can_count(many: int) -> None:
-    tests = coding.Tests(
+    tests = layout.Tests(
         np.arange(many, dtype=float), np.array([3, many - 1], np.int32), np.zeros(2, bool)
     )
     x = np.array([0.0, 3.0, 4.0, many / 2, many - 1.0, many, 259.0, 65539.0, 65540.0])
     for given in (x, np.append(x, NAN)):
-        words = counting.passing(tests, tests.codes(given))
+        words = bitset.passing(tests, tests.codes(given))
         for r, cut in enumerate((3.0, many - 1.0)):
             passed = [bool(int(words[r, 0]) >> i & 1) for i in range(len(given))]
             assert passed == (given <= cut).tolist()
@@ -197,7 +195,7 @@ def test_more_thresholds_than_small_numbers_can_count(many: int) -> None:
 
 
 def test_codes_of_numbers() -> None:
-    tests = coding.Tests(
+    tests = layout.Tests(
         np.array([-1.0, 0.1, 2.0]), np.array([0, 1, 1, 2], np.int32), np.array([0, 1, 0, 1]) > 0
     )
     x = np.array([-np.inf, -1.0, np.nextafter(-1.0, 0), 0.1, 0.2, 2.0, 3.0, np.inf, NAN])
@@ -206,20 +204,20 @@ def test_codes_of_numbers() -> None:
     wanted = x[None, :] <= np.array([-1.0, 0.1, 0.1, 2.0])[:, None]
     wanted[:, -1] = [False, True, False, True]
     np.testing.assert_array_equal(tests.passes(tests.codes(x)), wanted)
-    single = coding.Tests(np.array([0.1]), np.array([0], np.int32), np.array([False]), single=True)
+    single = layout.Tests(np.array([0.1]), np.array([0], np.int32), np.array([False]), single=True)
     close = np.array([0.1, float(np.float32(0.1)), 0.09999999, 1e300, -1e300])
     assert single.codes(close).tolist() == [1, 1, 0, 1, 0]
     assert tests.codes(np.zeros((2, 3))).shape == (2, 3)
 
 
 def test_codes_of_categories() -> None:
-    found, place = coding.tests_of(TREES)
+    found, place = layout.tests_of(TREES)
     assert sorted(found) == [0, 1, 2]
     assert place.tolist() == [1, 0, -1, 0, -1, -1, 1, -1, -1, 0, -1, 2, -1, -1]
     x = np.array([2.0, 3, 5, 4, -1, -0.5, 2.9, NAN, np.inf, 1e300, -np.inf])
     assert found[1].codes(x).tolist() == [0, 1, 2, 3, 3, 3, 0, 3, 3, 3, 3]
     assert found[1].passes(np.arange(4)).tolist() == [[True, False, True, False]]
-    zero = coding.Tests(
+    zero = layout.Tests(
         np.zeros(0),
         np.zeros(1, np.int32),
         np.array([False]),
@@ -228,7 +226,7 @@ def test_codes_of_categories() -> None:
     )
     # A fraction is cut down towards zero.
     assert zero.codes(np.array([-0.5, -1.0, 0.9, 1.9, 2.0])).tolist() == [0, 2, 0, 1, 2]
-    nothing = coding.Tests(
+    nothing = layout.Tests(
         np.zeros(0),
         np.zeros(1, np.int32),
         np.array([True]),
@@ -268,7 +266,7 @@ def test_beyond_single_precision_there_is_one_jump_to_infinity() -> None:
 def test_nodes_in_the_order_of_visits(compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if compiled:
         pytest.importorskip("numba")
-    monkeypatch.setattr(jit, "has_numba", lambda: compiled)
+    monkeypatch.setattr(compilation, "has_numba", lambda: compiled)
     # Breadth first, as many libraries have it: 0 -> 1, 2; 1 -> 3, 4; 4 -> 5, 6.
     nodes = Nodes(
         np.array([7]),
@@ -279,7 +277,7 @@ def test_nodes_in_the_order_of_visits(compiled: bool, monkeypatch: pytest.Monkey
         np.zeros(7),
         np.array([0.0, 0, 1, 2, 0, 4, 8]),
     )
-    s = shape.shape_of(assemble(nodes, Reading(2, np.zeros(1), "wide")))
+    s = layout.shape_of(assemble(nodes, Reading(2, np.zeros(1), "wide")))
     assert s.value.tolist() == [0.0, 0, 2, 0, 4, 8, 1]
     assert s.parent.tolist() == [-1, 0, 1, 1, 3, 3, 0]
     assert s.depth.tolist() == [0, 1, 2, 2, 3, 3, 1]
@@ -303,13 +301,13 @@ def test_sums_of_leaves_are_exact_in_any_order() -> None:
         rng.normal(size=200) * 10.0 ** rng.integers(-6, 3, 200),
     )
     e = assemble(nodes, Reading(1, np.zeros(1), "leaves"))
-    value = shape.shape_of(e).value
+    value = layout.shape_of(e).value
     there = float(np.cumsum(value)[-1])
     back = float(np.cumsum(value[::-1])[-1])
     assert there == back
     np.testing.assert_allclose(value, nodes.value, rtol=0, atol=1e-15 * np.abs(value).sum())
     for size in (1e-300, 1e300):
-        scaled = shape._summable(nodes.value * size, np.arange(201))
+        scaled = layout._summable(nodes.value * size, np.arange(201))
         bound = np.abs(nodes.value).sum()
         np.testing.assert_allclose(scaled / size, nodes.value, rtol=0, atol=1e-15 * bound)
-    assert shape._summable(np.zeros(3), np.array([0, 1, 2, 3])).tolist() == [0.0, 0.0, 0.0]
+    assert layout._summable(np.zeros(3), np.array([0, 1, 2, 3])).tolist() == [0.0, 0.0, 0.0]

@@ -12,12 +12,20 @@ import pandas as pd
 import pytest
 
 from skedasis.errors import UnsupportedError
-from skedasis.quantity.trees.ensemble import Ensemble
-from skedasis.quantity.trees.flat import Nodes, NoTrees, Reading, assemble
-from skedasis.quantity.trees.links import answer, answers
-from skedasis.quantity.trees.load import is_candidate, load
-from skedasis.quantity.trees.plain import as_codes, raw_scores
-from skedasis.quantity.trees.xgboost import _vectors, document
+from skedasis.models.files import document
+from skedasis.trees.ensemble import (
+    Ensemble,
+    Nodes,
+    NoTrees,
+    Reading,
+    answer,
+    answers,
+    as_codes,
+    assemble,
+    raw_scores,
+)
+from skedasis.trees.readers import is_candidate, load
+from skedasis.trees.xgboost import _vectors
 from tests.helpers import refused, table
 
 X = table(200, 3)

@@ -10,13 +10,12 @@ import pytest
 
 import skedasis as sd
 from skedasis._types import Floats
-from skedasis.quantity.trees import forest, jit, steps, walked, walks
-from skedasis.quantity.trees.ensemble import Ensemble
-from skedasis.quantity.trees.load import load
-from skedasis.quantity.trees.marked import Marked, marked
-from skedasis.quantity.trees.plain import raw_scores
-from skedasis.quantity.trees.shape import Shape, parts_of, shape_of
-from skedasis.quantity.trees.walked import Walked
+from skedasis.trees import compilation, evaluator, traversal, traversal_kernels
+from skedasis.trees.bitset import Marked, marked
+from skedasis.trees.ensemble import Ensemble, raw_scores
+from skedasis.trees.layout import Shape, parts_of, shape_of
+from skedasis.trees.readers import load
+from skedasis.trees.traversal import Walked
 
 pytest.importorskip("numba")
 EDGES = np.array([-np.inf, -1.0, 0.0, 0.5, 1.0, 2.0, np.inf, np.nan])
@@ -145,7 +144,9 @@ def test_points_that_are_few_or_equal(points: list[float]) -> None:
     check(Both(ensemble, rows_for(ensemble, 9)), np.array(points))
 
 
-@pytest.mark.parametrize("n", [1, 2, steps.SIDE - 1, steps.SIDE, steps.SIDE + 1])
+@pytest.mark.parametrize(
+    "n", [1, 2, traversal_kernels.SIDE - 1, traversal_kernels.SIDE, traversal_kernels.SIDE + 1]
+)
 def test_batches_of_any_size(n: int) -> None:
     ensemble = drawn(2, trees=2, depth=4)
     check(Both(ensemble, rows_for(ensemble, n)), np.array([0.0, 0.7]))
@@ -154,7 +155,7 @@ def test_batches_of_any_size(n: int) -> None:
 @pytest.mark.parametrize("n", [1, 3])
 def test_few_rows_start_from_the_roots(n: int) -> None:
     ensemble = drawn(1, trees=2, depth=10)
-    assert (np.diff(ensemble.roots) >= n * steps.MANY).all()
+    assert (np.diff(ensemble.roots) >= n * traversal_kernels.MANY).all()
     check(Both(ensemble, rows_for(ensemble, n)), np.array([0.7, 0.0, np.nan]))
 
 
@@ -313,8 +314,8 @@ METHODS = [sd.ALE(bins=6), sd.PDP(grid=6), sd.PDP(grid=6, heterogeneity=False), 
 @pytest.mark.parametrize("method", METHODS)
 def test_explained_as_the_model_is(method: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """All trees count as large here, and batches are small."""
-    monkeypatch.setattr(forest, "MOST_LEAVES", 1)
-    monkeypatch.setattr(walked, "_CELLS", 20)
+    monkeypatch.setattr(evaluator, "MOST_LEAVES", 1)
+    monkeypatch.setattr(traversal, "_CELLS", 20)
     X, y = _with_gaps()
     X = np.where(np.isnan(X), 0.5, X)
     model = _forest(X, y)
@@ -338,9 +339,9 @@ def _numbers(result: Any) -> list[Any]:
 @pytest.mark.parametrize("seed", range(2))
 def test_kernels_are_plain_python(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Uncompiled they say the same, also where few rows walk at a time and there is hardly any room."""
-    for module in (walked, jit):
+    for module in (traversal, compilation):
         monkeypatch.setattr(module, "compiled", lambda kernel: kernel)
-    for module in (steps, walks):
+    for module in (traversal_kernels, traversal_kernels):
         monkeypatch.setattr(module, "SIDE", 2 + seed)
         monkeypatch.setattr(module, "MANY", 64 * seed)
     ensemble = drawn(seed, trees=3, depth=5)
@@ -353,7 +354,7 @@ def test_kernels_are_plain_python(seed: int, monkeypatch: pytest.MonkeyPatch) ->
 def test_the_order_of_visits_without_a_compiler(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     ensemble = drawn(seed, trees=8)
     compiled = shape_of(ensemble)
-    monkeypatch.setattr(jit, "has_numba", lambda: False)
+    monkeypatch.setattr(compilation, "has_numba", lambda: False)
     plain = shape_of(ensemble)
     for name in ("parent", "depth", "size", "is_left", "column", "test", "value"):
         np.testing.assert_array_equal(getattr(plain, name), getattr(compiled, name), err_msg=name)
@@ -368,8 +369,10 @@ def test_what_tests_leave_of_a_column() -> None:
     trees = (nodes.ravel(), np.zeros(0, np.uint8), np.array([0, 5]))
     stretch, region = np.empty((5, 5), np.int32), np.empty(5, np.int32)
     tested, behind = np.array([0, 1], np.int32), np.array([5, 4], np.int32)
-    walks.outline(trees, tested, behind, 0, 5, stretch, region)
-    bounds = stretch[region][:, [walks.LOW, walks.HIGH]].tolist()
-    assert bounds[2:] == [[steps.MISSING, 2], [2, 5], [5, walks.MOST]]
-    start = {code: walks.departs(stretch, region, 0, 3, code, 4) for code in (1, 3, 5, 6, -1)}
+    traversal_kernels.outline(trees, tested, behind, 0, 5, stretch, region)
+    bounds = stretch[region][:, [traversal_kernels.LOW, traversal_kernels.HIGH]].tolist()
+    assert bounds[2:] == [[traversal_kernels.MISSING, 2], [2, 5], [5, traversal_kernels.MOST]]
+    start = {
+        code: traversal_kernels.departs(stretch, region, 0, 3, code, 4) for code in (1, 3, 5, 6, -1)
+    }
     assert start == {1: 1, 3: 3, 5: 3, 6: 0, -1: 0}

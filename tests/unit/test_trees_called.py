@@ -11,8 +11,9 @@ import pandas as pd
 import pytest
 
 import skedasis as sd
-from skedasis.quantity.trees import choose, load
-from skedasis.quantity.trees.flat import NoTrees
+from skedasis.quantities import tree_evaluator
+from skedasis.trees import readers
+from skedasis.trees.ensemble import NoTrees
 from tests.helpers import refused
 from tests.reference.growing import categories, grown, plain, rows, same
 
@@ -23,7 +24,7 @@ X, Y = rows(), grown("boosting")[2]
 @pytest.fixture(autouse=True)
 def nothing_said(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let what is said once be said again."""
-    monkeypatch.setattr(choose, "_SAID", set())
+    monkeypatch.setattr(tree_evaluator, "_SAID", set())
 
 
 @pytest.mark.parametrize("kind", ["linear trees", "unknown", "wrong"])
@@ -38,9 +39,9 @@ def test_what_cannot_be_walked_is_called_and_said_once(
             X, Y
         )
     elif kind == "unknown":
-        monkeypatch.setattr(load, "load", _refusing)
+        monkeypatch.setattr(readers, "load", _refusing)
     else:
-        monkeypatch.setattr(load, "load", _wrong)
+        monkeypatch.setattr(readers, "load", _wrong)
     with pytest.warns(sd.TreeWarning, match=words[kind]) as caught:
         found = sd.explain(model, X, 0, method=sd.ALE(bins=5))
     assert len(caught) == 1
@@ -61,7 +62,7 @@ def _refusing(model: Any) -> Any:
     raise NoTrees("it is of another kind")
 
 
-_load = load.load
+_load = readers.load
 
 
 def _wrong(model: Any) -> Any:
@@ -88,7 +89,7 @@ def test_trees_that_were_read_wrongly_are_found_out(
     case: str, change: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model, rows_, _ = grown(case)
-    monkeypatch.setattr(load, "load", lambda m: change(_load(m)))
+    monkeypatch.setattr(readers, "load", lambda m: change(_load(m)))
     about = sd.prediction(model, output="all") if case == "two outputs" else plain(case)
     with pytest.warns(sd.TreeWarning, match="answer differently"):
         sd.explain(about, rows_, 0, method=sd.ALE(bins=5))
@@ -111,7 +112,7 @@ def test_leaves_that_no_row_reaches_but_rows_put_together_do(
     lost = np.setdiff1d(np.flatnonzero(e.feature < 0), reached)
     assert len(lost) > 3
     value[lost, output] += 1e-3
-    monkeypatch.setattr(load, "load", lambda m: replace(e, value=value))
+    monkeypatch.setattr(readers, "load", lambda m: replace(e, value=value))
     with pytest.warns(sd.TreeWarning, match="answer differently"):
         sd.explain(sd.prediction(model, output="all"), both, 0, method=sd.ALE(bins=5))
 
@@ -136,8 +137,8 @@ def test_categories_that_were_attributed_wrongly_are_found_out(
         {**e.levels, 1: ["u", "v", "w", "x"]},
         {**e.levels, 3: [1, 30, 7]},
     ):
-        monkeypatch.setattr(choose, "_SAID", set())
-        monkeypatch.setattr(load, "load", lambda m, levels=levels: replace(e, levels=levels))
+        monkeypatch.setattr(tree_evaluator, "_SAID", set())
+        monkeypatch.setattr(readers, "load", lambda m, levels=levels: replace(e, levels=levels))
         with pytest.warns(sd.TreeWarning, match="answer differently"):
             sd.explain(model, frame, "a", method=sd.ALE(bins=5))
 

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 import skedasis as sd
-from skedasis.quantity.trees import choose, jit
+from skedasis.quantities import tree_evaluator
+from skedasis.trees import compilation
 from tests.helpers import refused
 from tests.reference.growing import alike, categories, grown, rows, same
 
@@ -25,14 +26,14 @@ X = rows()
 @pytest.fixture(autouse=True)
 def nothing_said(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let what is said once be said again."""
-    monkeypatch.setattr(choose, "_SAID", set())
+    monkeypatch.setattr(tree_evaluator, "_SAID", set())
 
 
 @pytest.fixture
 def no_numba(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let nothing be compiled."""
-    monkeypatch.setattr(jit, "has_numba", lambda: False)
-    monkeypatch.setattr(jit, "compiled", _never)
+    monkeypatch.setattr(compilation, "has_numba", lambda: False)
+    monkeypatch.setattr(compilation, "compiled", _never)
 
 
 def _never(kernel: Any) -> Any:

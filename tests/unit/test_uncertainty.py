@@ -258,7 +258,7 @@ def test_a_gaussian_process_is_asked_in_parts(monkeypatch):
         "predict",
         lambda self, X, return_std=False: sizes.append(len(X)) or predict(self, X, return_std),
     )
-    monkeypatch.setattr("skedasis.quantity.predictive.sklearn._ROOM", 24 * len(X) * 50)
+    monkeypatch.setattr("skedasis.distributions.sklearn._ROOM", 24 * len(X) * 50)
     np.testing.assert_allclose(sd.entropy(model).at(X), expected, rtol=1e-12)
     assert sizes == [50, 50, 20]
 
@@ -269,7 +269,7 @@ def test_parts_of_frames_are_frames(frame, monkeypatch):
     data = frame({n: X[:, k] for k, n in enumerate(names)})
     model = GaussianProcessRegressor(RBF() + WhiteKernel(1e-2), optimizer=None).fit(data, NUMBER)
     expected = sd.entropy(model).at(data)
-    monkeypatch.setattr("skedasis.quantity.predictive.sklearn._ROOM", 24 * len(X) * 50)
+    monkeypatch.setattr("skedasis.distributions.sklearn._ROOM", 24 * len(X) * 50)
     np.testing.assert_allclose(sd.entropy(model).at(data), expected, rtol=1e-12)
     np.testing.assert_allclose(sd.entropy(model).at(X), expected, rtol=1e-12)
 
@@ -498,7 +498,7 @@ def by_hand(q, X, column, grid, y=None):
 @pytest.mark.parametrize("rows", [7, 100_000])
 @pytest.mark.parametrize("make", ALL)
 def test_partial_dependence_is_that_of_a_loop_for_every_size_of_a_batch(make, rows, monkeypatch):
-    monkeypatch.setattr("skedasis.quantity.base.CALL_ROWS", rows)
+    monkeypatch.setattr("skedasis.quantities.base.CALL_ROWS", rows)
     model = sd.ensemble([normal, lambda X: (X[:, 1], np.ones(len(X)))])
     q, grid = make(model), np.linspace(-1, 1, 5)
     e = sd.explain(q, X, 0, y=NUMBER, method=sd.PDP(grid=grid))

@@ -19,10 +19,10 @@ from skedasis.engine.verb import explain
 from skedasis.errors import DataError, explained
 from skedasis.methods.pfi import PFI
 from skedasis.methods.pfi_conditional import LEAST_ROWS
-from skedasis.quantity.base import Quantity
-from skedasis.quantity.several import Several
-from skedasis.quantity.trees.choose import Wish
-from skedasis.quantity.uncertainty import entropy, nll
+from skedasis.quantities.base import Quantity
+from skedasis.quantities.outputs import Several
+from skedasis.quantities.tree_evaluator import Wish
+from skedasis.quantities.uncertainty import entropy, nll
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.importance import Importance
 from skedasis.stats.moments import WeightKind

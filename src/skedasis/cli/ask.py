@@ -81,8 +81,8 @@ def quantity_of(
     DataError
         For a kind that is none, and options that do not go together.
     """
-    from skedasis.quantity import outputs, uncertainty
-    from skedasis.quantity.wrap import as_quantity
+    from skedasis.quantities import outputs, uncertainty
+    from skedasis.quantities.outputs import as_quantity
 
     asked, kind = kind, kind_of(kind, class_, loss)
     if kind is None:
@@ -134,8 +134,8 @@ def kind_of(kind: str | None, class_: str | None, loss: str | None) -> str | Non
 
 
 def _loss(model: Any, kind: str | None) -> Any:
-    from skedasis.quantity.fitted import is_classifier
-    from skedasis.quantity.loss import loss
+    from skedasis.models.introspection import is_classifier
+    from skedasis.quantities.loss import loss
 
     return loss(model, kind or ("zero_one" if is_classifier(model) else "squared_error"))
 

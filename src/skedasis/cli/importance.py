@@ -204,7 +204,7 @@ def _settled(asked: Asked, model: Any, columns: Columns, labels: Any, talk: Talk
     DataError
         For labels that are needed and not there.
     """
-    from skedasis.quantity.fitted import title
+    from skedasis.models.introspection import title
 
     if asked.quantity is None:
         predictive = asked.loss is None and _is_predictive(model, columns)
@@ -229,7 +229,7 @@ def _settled(asked: Asked, model: Any, columns: Columns, labels: Any, talk: Talk
 
 def _is_predictive(model: Any, columns: Columns) -> bool:
     """Return whether a model has a predictive distribution. A function tells by its answer for two rows."""
-    from skedasis.quantity.uncertainty import entropy
+    from skedasis.quantities.uncertainty import entropy
 
     try:
         certain = entropy(model)
@@ -246,7 +246,7 @@ def _is_predictive(model: Any, columns: Columns) -> bool:
 
 
 def _usual_loss(model: Any, labels: Any) -> str:
-    from skedasis.quantity.fitted import is_classifier
+    from skedasis.models.introspection import is_classifier
 
     text = labels is not None and labels.dtype.kind not in "fiub"
     return "zero_one" if is_classifier(model) or text else "squared_error"
@@ -279,8 +279,8 @@ def _found(asked: Asked, model: Any, columns: Columns, rows: Rows, bars: bool | 
 
 
 def _quantity(asked: Asked, model: Any) -> Any:
-    from skedasis.quantity import uncertainty
-    from skedasis.quantity.loss import loss
+    from skedasis.quantities import uncertainty
+    from skedasis.quantities.loss import loss
 
     if asked.quantity == "loss":
         return loss(model, asked.loss or "squared_error")

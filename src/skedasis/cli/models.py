@@ -37,7 +37,7 @@ def load_model(spec: str, trust: Sequence[str] = (), *, pickle: bool = False) ->
     DataError
         For a path of another form, a module or a name that is not there, and files that hold no whole model.
     """
-    from skedasis.quantity.files import SUFFIXES, opened
+    from skedasis.models.files import SUFFIXES, opened
 
     path = Path(spec)
     if path.suffix.lower() in SUFFIXES and (path.is_file() or ":" not in spec):
@@ -70,7 +70,7 @@ def named(specs: Sequence[str]) -> list[str]:
     >>> named(["my:tree", "models/linear.skops"])
     ['tree', 'linear']
     """
-    from skedasis.quantity.files import SUFFIXES
+    from skedasis.models.files import SUFFIXES
 
     paths = [Path(spec) for spec in specs]
     names = [

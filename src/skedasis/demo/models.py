@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skedasis.demo.problem import Problem, missing
-from skedasis.quantity.base import Quantity
-from skedasis.quantity.outputs import prediction, probability
+from skedasis.quantities.base import Quantity
+from skedasis.quantities.outputs import prediction, probability
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from skedasis.errors import DataError, explained
-from skedasis.quantity.base import Quantity
-from skedasis.quantity.wrap import as_quantity
+from skedasis.quantities.base import Quantity
+from skedasis.quantities.outputs import as_quantity
 
 
 def refuse_alone(cv: Any, correction: Any) -> None:

@@ -7,8 +7,8 @@ from typing import Any, Literal, SupportsIndex, TypeAlias, TypedDict
 from skedasis.methods.base import Parameters
 from skedasis.methods.form import Form
 from skedasis.methods.pfi import PFI
-from skedasis.quantity.several import Several
-from skedasis.quantity.trees.choose import Wish
+from skedasis.quantities.outputs import Several
+from skedasis.quantities.tree_evaluator import Wish
 from skedasis.stats.moments import WeightKind
 
 One: TypeAlias = str | SupportsIndex

@@ -14,10 +14,11 @@ from skedasis.data.dataset import Source
 from skedasis.data.features import Feature
 from skedasis.engine.choose import Task
 from skedasis.methods.missing import Donors, donors_of
-from skedasis.quantity.base import CALL_ROWS, FULL_CALL, Meter, Quantity, Traits
-from skedasis.quantity.check import Checked, check, traits_of
-from skedasis.quantity.tape import Tape
-from skedasis.quantity.trees.choose import Chosen, Wish, by_trees
+from skedasis.models.adapters import Traits
+from skedasis.models.calling import Meter
+from skedasis.quantities.base import CALL_ROWS, FULL_CALL, Quantity
+from skedasis.quantities.evaluator import Checked, Tape, check, traits_of
+from skedasis.quantities.tree_evaluator import Chosen, Wish, by_trees
 
 if TYPE_CHECKING:
     from skedasis.engine.apart import Part

@@ -17,7 +17,7 @@ from skedasis.engine.prepare import Job, Key
 from skedasis.engine.run import Gathered
 from skedasis.methods.base import Local
 from skedasis.methods.missing import MISSING
-from skedasis.quantity.base import Quantity
+from skedasis.quantities.base import Quantity
 from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
 from skedasis.results.missing import with_missing

@@ -86,7 +86,7 @@ def check_rows_wanted(rows: Any) -> int | None:
 def provenance(job: Job, scores: Scores, seed: int, threads: int, seconds: float) -> Json:
     """Return how the results were made: everything but seconds can be reproduced from it.
 
-    Of a slow model, neither can the number of calls: see `quantity/pace.py`.
+    Of a slow model, neither can the number of calls: see `models/calling.py`.
     """
     from skedasis import __version__
 

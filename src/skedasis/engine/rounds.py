@@ -15,8 +15,8 @@ from skedasis.engine.run import Gathered, bounds_of, run
 from skedasis.engine.scores import Scores, identifiers
 from skedasis.methods.base import Local, Plan
 from skedasis.methods.missing import MISSING
-from skedasis.quantity.base import Traits
-from skedasis.quantity.bound import Bound
+from skedasis.models.adapters import Traits
+from skedasis.quantities.evaluator import Bound
 from skedasis.results.effect import Effect
 from skedasis.results.trust.slopes import ROWS, SlopeCheck, slope_check
 from skedasis.stats.grid import Cells

@@ -15,10 +15,8 @@ from skedasis.engine.prepare import Job, Key
 from skedasis.execute import Progress, in_order
 from skedasis.methods.base import Kept, Local
 from skedasis.methods.missing import MISSING, missing_moments
-from skedasis.quantity.base import Meter
-from skedasis.quantity.bound import Bound
-from skedasis.quantity.own_threads import one_thread_each
-from skedasis.quantity.tape import Tape
+from skedasis.models.calling import Meter, one_thread_each
+from skedasis.quantities.evaluator import Bound, Tape
 
 Gathered = dict[Key, Local]
 

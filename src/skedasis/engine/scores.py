@@ -22,9 +22,8 @@ from skedasis.engine.prepare import Job, Key
 from skedasis.engine.run import bounds_of, models_alone
 from skedasis.errors import DataError
 from skedasis.execute import Progress, in_order
-from skedasis.quantity.base import Meter
-from skedasis.quantity.bound import Bound
-from skedasis.quantity.own_threads import one_thread_each
+from skedasis.models.calling import Meter, one_thread_each
+from skedasis.quantities.evaluator import Bound
 from skedasis.stats.heterogeneity_score import (
     HeterogeneityScore,
     Ranks,

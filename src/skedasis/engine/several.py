@@ -37,8 +37,9 @@ from skedasis.engine.run import run
 from skedasis.engine.scores import scores_of
 from skedasis.engine.shared import One, agreement, common_rounds, settled_bins
 from skedasis.methods.base import Plan
-from skedasis.quantity.base import Quantity, Traits
-from skedasis.quantity.trees.choose import Wish
+from skedasis.models.adapters import Traits
+from skedasis.quantities.base import Quantity
+from skedasis.quantities.tree_evaluator import Wish
 from skedasis.results.models.several import EffectsOfModels, put_together
 from skedasis.stats.moments import WeightKind
 

@@ -20,7 +20,7 @@ from skedasis.engine.run import Gathered
 from skedasis.engine.scores import Scores
 from skedasis.methods.base import Local, Plan
 from skedasis.methods.missing import MISSING
-from skedasis.quantity.base import Traits
+from skedasis.models.adapters import Traits
 from skedasis.results.pieces import AXIS, LOCAL
 from skedasis.stats.grid import Cells
 from skedasis.stats.heterogeneity_score import HeterogeneityScore

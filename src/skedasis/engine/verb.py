@@ -20,8 +20,8 @@ from skedasis.engine.record import (
     provenance,
 )
 from skedasis.engine.run import run
-from skedasis.quantity.trees.choose import Wish
-from skedasis.quantity.wrap import as_quantity
+from skedasis.quantities.outputs import as_quantity
+from skedasis.quantities.tree_evaluator import Wish
 from skedasis.stats.moments import WeightKind
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         Pair,
         Pairs,
     )
-    from skedasis.quantity.several import Several
+    from skedasis.quantities.outputs import Several
     from skedasis.results.effect import Effect
     from skedasis.results.effects import Effects
     from skedasis.results.importance import Importance

@@ -25,7 +25,7 @@ from skedasis.errors import ModelOutputError, explained
 from skedasis.methods.base import Local, Parameters, Plan, chosen, given_for, one_of
 from skedasis.methods.bound import Bound
 from skedasis.methods.levels import to_neighbours
-from skedasis.quantity.base import Traits
+from skedasis.models.adapters import Traits
 from skedasis.results.accumulated import accumulate
 from skedasis.results.choosing import chosen_bins, spread_of
 from skedasis.results.effect import Effect

@@ -21,7 +21,7 @@ from skedasis.methods.base import Plan, given_for, one_of
 from skedasis.methods.levels import LevelSteps
 from skedasis.methods.pairs import PairALE
 from skedasis.methods.pairs_base import OwnValuesOrQuantiles, fixed
-from skedasis.quantity.base import Traits
+from skedasis.models.adapters import Traits
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,8 @@ from skedasis.data.dataset import Source
 from skedasis.data.features import Feature
 from skedasis.errors import DataError, UnsupportedError, explained
 from skedasis.methods.bound import Bound
-from skedasis.quantity.base import Quantity, Traits
+from skedasis.models.adapters import Traits
+from skedasis.quantities.base import Quantity
 from skedasis.stats.grid import Cells, Grid
 from skedasis.stats.moments import WeightKind
 

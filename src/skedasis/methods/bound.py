@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from skedasis._types import Floats, Ints
 from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import Summary
-from skedasis.quantity.base import Traits
+from skedasis.models.adapters import Traits
 
 
 class Bound(Protocol):

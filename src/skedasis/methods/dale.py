@@ -18,7 +18,7 @@ from skedasis.methods.base import Plan, given_for, one_of
 from skedasis.methods.levels import LevelSteps
 from skedasis.methods.pairs import PairDALE
 from skedasis.methods.pairs_base import fixed
-from skedasis.quantity.base import Traits
+from skedasis.models.adapters import Traits
 
 
 @dataclass(frozen=True)

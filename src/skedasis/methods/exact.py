@@ -6,7 +6,7 @@ import numpy as np
 
 from skedasis.data.column_stats import Column
 from skedasis.errors import UnsupportedError, explained
-from skedasis.quantity.base import Traits
+from skedasis.models.adapters import Traits
 from skedasis.stats.grid import EVERY_JUMP, Grid, widths_share
 
 EXACT = "exact"

@@ -24,7 +24,7 @@ from skedasis.methods.bound import Bound
 from skedasis.methods.form import Form
 from skedasis.methods.levels import LevelPlan, own_order
 from skedasis.methods.missing import MISSING
-from skedasis.quantity.base import Traits
+from skedasis.models.adapters import Traits
 from skedasis.results.effect import Effect
 from skedasis.results.marginal import marginal, marginal_levels
 from skedasis.results.parts import Rows

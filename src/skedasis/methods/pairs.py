@@ -22,7 +22,7 @@ from skedasis.methods.corners import differences
 from skedasis.methods.form import Form
 from skedasis.methods.levels import LevelPlan, ordered
 from skedasis.methods.pairs_base import SideColumn, places_of, side_of
-from skedasis.quantity.base import Traits
+from skedasis.models.adapters import Traits
 from skedasis.results.spec import About, Spec
 from skedasis.results.surfaces.pair_parts import PairRows
 from skedasis.results.surfaces.pairs import HOME, gather, surface, taking_part

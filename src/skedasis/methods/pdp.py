@@ -23,7 +23,7 @@ from skedasis.methods.curves import ANCHORED, AXIS, RAW, axis_moments, curve_mom
 from skedasis.methods.exact import EXACT, exact_grid
 from skedasis.methods.pdp_levels import LevelPDP
 from skedasis.methods.pdp_pairs import PairPDP
-from skedasis.quantity.base import Traits
+from skedasis.models.adapters import Traits
 from skedasis.results.dependence import depend
 from skedasis.results.effect import Effect
 from skedasis.results.parts import Curves, Rows

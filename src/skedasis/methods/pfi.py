@@ -19,7 +19,7 @@ from skedasis.data.dataset import Source
 from skedasis.data.features import Feature
 from skedasis.errors import DataError, LeftOutWarning, UnsupportedError, explained
 from skedasis.methods.base import Parameters, plain
-from skedasis.quantity.base import Quantity
+from skedasis.quantities.base import Quantity
 
 _SAMPLE = 4099
 """Keeps the sample of rows apart from other draws with the same seed."""

@@ -17,7 +17,8 @@ from skedasis.methods.deal import deal
 from skedasis.methods.pfi import PFI
 from skedasis.methods.pfi_forms import Lent, RowPFI
 from skedasis.methods.subgroups import subgroups
-from skedasis.quantity.base import Quantity, Traits
+from skedasis.models.adapters import Traits
+from skedasis.quantities.base import Quantity
 from skedasis.results.importance import Importance
 from skedasis.stats.moments import WeightKind
 from skedasis.stats.resampling import parts_error

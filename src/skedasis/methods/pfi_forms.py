@@ -18,7 +18,8 @@ from skedasis.methods.bound import Bound
 from skedasis.methods.deal import Deal, deal, uneven
 from skedasis.methods.form import Form
 from skedasis.methods.pfi import PFI
-from skedasis.quantity.base import Quantity, Traits
+from skedasis.models.adapters import Traits
+from skedasis.quantities.base import Quantity
 from skedasis.results.importance import Importance, LocalImportance
 from skedasis.stats.moments import Totals, WeightKind
 from skedasis.stats.resampling import permutation_error

@@ -13,17 +13,16 @@ import numpy as np
 from skedasis._types import Bools, Floats, Ints
 from skedasis.data.dataset import Source
 from skedasis.data.factorize import missing_among
+from skedasis.distributions.base import Labels
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError, explained
 from skedasis.methods.base import Local
 from skedasis.methods.pfi import PFI
 from skedasis.methods.pfi_forms import Lent, OnRows
-from skedasis.quantity.base import Quantity
-from skedasis.quantity.fitted import title
-from skedasis.quantity.loss import loss_called
-from skedasis.quantity.losses import of_class
-from skedasis.quantity.outputs import Probability
-from skedasis.quantity.predictive.labels import Labels
-from skedasis.quantity.predictive.quantities import Entropy, PredictiveVariance
+from skedasis.models.introspection import title
+from skedasis.quantities.base import Quantity
+from skedasis.quantities.loss import loss_called, of_class
+from skedasis.quantities.outputs import Probability
+from skedasis.quantities.uncertainty import Entropy, PredictiveVariance
 from skedasis.results.importance import Importance, LocalImportance
 from skedasis.results.words import METRIC_ROWS
 from skedasis.stats.moments import Totals, WeightKind

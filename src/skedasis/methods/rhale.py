@@ -19,7 +19,7 @@ from skedasis.errors import UnsupportedError, explained
 from skedasis.methods.accumulated import Accumulated, no_derivatives
 from skedasis.methods.base import Local, Plan, one_of
 from skedasis.methods.levels import LevelSteps
-from skedasis.quantity.base import Traits
+from skedasis.models.adapters import Traits
 from skedasis.results.accumulated import accumulate
 from skedasis.results.choosing import spread_of
 from skedasis.results.effect import Effect

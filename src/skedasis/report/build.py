@@ -13,7 +13,7 @@ from skedasis.errors import DataError, explained
 from skedasis.execute import Progress
 from skedasis.plots.numbers import count
 from skedasis.plots.web.svg import tag
-from skedasis.quantity.trees.choose import Wish
+from skedasis.quantities.tree_evaluator import Wish
 from skedasis.report.numbers import listed
 from skedasis.report.story.gathering import gather
 from skedasis.report.story.told import Story

@@ -7,7 +7,7 @@ from typing import Literal
 
 from skedasis._types import Center, Json, Side
 from skedasis.data.features import Feature
-from skedasis.quantity.base import ON_CELLS, LocalEffects
+from skedasis.models.adapters import ON_CELLS, LocalEffects
 from skedasis.stats.ale_math import Accumulate
 from skedasis.stats.moments import WeightKind
 

@@ -15,9 +15,10 @@ from skedasis.data.dataset import Source, as_source
 from skedasis.engine.verb import explain
 from skedasis.errors import BinningWarning
 from skedasis.methods.base import Parameters
+from skedasis.models.calling import Meter
 from skedasis.plots.numbers import count
-from skedasis.quantity.base import CALL_ROWS, Meter, Quantity
-from skedasis.quantity.outputs import Probability
+from skedasis.quantities.base import CALL_ROWS, Quantity
+from skedasis.quantities.outputs import Probability
 from skedasis.results.effects import Effects
 
 Label = Any

@@ -13,9 +13,9 @@ from skedasis.data.features import Feature, OutOfRange
 from skedasis.engine.choose import Choice
 from skedasis.errors import DataError, UnsupportedError, explained
 from skedasis.methods.levels import MOST_LEVELS
-from skedasis.quantity.base import Quantity
-from skedasis.quantity.fitted import title
-from skedasis.quantity.wrap import as_quantity
+from skedasis.models.introspection import title
+from skedasis.quantities.base import Quantity
+from skedasis.quantities.outputs import as_quantity
 from skedasis.report.numbers import listed
 from skedasis.report.story.asked import Asked
 from skedasis.report.story.codes import Call

@@ -14,8 +14,8 @@ from skedasis._types import Floats, Ints
 from skedasis.data.factorize import missing_among
 from skedasis.plots.numbers import count, number
 from skedasis.plots.web.calibration import Reliability
-from skedasis.quantity.base import Quantity
-from skedasis.quantity.outputs import Logit, Prediction, Probability
+from skedasis.quantities.base import Quantity
+from skedasis.quantities.outputs import Logit, Prediction, Probability
 from skedasis.report.numbers import named, percent
 from skedasis.report.story import scores
 

@@ -10,7 +10,7 @@ from skedasis.data.features import Feature
 from skedasis.methods.ale import ALE
 from skedasis.methods.mplot import MPlot
 from skedasis.methods.rhale import RHALE
-from skedasis.quantity.fitted import title
+from skedasis.models.introspection import title
 from skedasis.report.story.asked import UNSCORED, Answers, Asked, Label, Pass, with_scores
 from skedasis.report.story.codes import CURVES, Call, codes, pdp_method
 from skedasis.report.story.interest import places

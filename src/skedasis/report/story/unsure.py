@@ -16,8 +16,8 @@ from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 from skedasis.methods.pdp import PDP
 from skedasis.methods.rhale import RHALE
 from skedasis.plots.numbers import count
-from skedasis.quantity.base import Quantity
-from skedasis.quantity.several import Several
+from skedasis.quantities.base import Quantity
+from skedasis.quantities.outputs import Several
 from skedasis.report.story.asked import UNSCORED, Asked, Pass, with_scores
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.effects import Effects
@@ -70,7 +70,7 @@ def entropy_of(quantity: Quantity, X: Any) -> Quantity | None:
 
     A function tells by its answer for two rows.
     """
-    from skedasis.quantity.uncertainty import entropy
+    from skedasis.quantities.uncertainty import entropy
 
     model = model_of(quantity)
     try:

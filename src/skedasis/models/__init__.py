@@ -1,0 +1,1 @@
+"""Fitted models of any library as functions of rows."""

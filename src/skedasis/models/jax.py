@@ -1,0 +1,141 @@
+"""Adapter of JAX functions: values and slopes, compiled for two batch sizes only."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skedasis.errors import ModelOutputError, explained
+from skedasis.models.adapters import PROBED, ROWS
+from skedasis.models.autodiff import Differentiable
+from skedasis.models.introspection import title
+
+_DEVICE_ROWS = 32_768
+"""Rows of one pass on another device than the processor."""
+
+
+def is_jitted(model: Any) -> bool:
+    """Return whether a model is what `jax.jit` returns: any other function may want NumPy's arrays."""
+    stages = getattr(sys.modules.get("jax"), "stages", None)
+    if stages is None or type(model).__module__.split(".")[0] not in ("jax", "jaxlib"):
+        return False
+    return isinstance(model, stages.Wrapped)
+
+
+class JaxModel(Differentiable):
+    """A jitted function of rows.
+
+    Rows come in parts of one of two sizes, filled up with a row of theirs, so that it is compiled twice, once for the
+    few rows of a check and once for all others.
+    """
+
+    source = "JAX autodiff"
+    of_scores = (
+        "Use sd.prediction for scores, or make them probabilities: "
+        "jax.jit(lambda X: jax.nn.softmax(f(X)))"
+    )
+
+    def __init__(self, model: Any, name: str | None = None) -> None:
+        super().__init__(model, name or title(model))
+
+    def _start(self) -> None:
+        super()._start()
+        self._derivatives: tuple[Any, Any] | None = None
+
+    @property
+    def rows_at_once(self) -> int:
+        """Return the rows of one pass."""
+        return ROWS if _jax().default_backend() == "cpu" else _DEVICE_ROWS
+
+    @property
+    def dtype(self) -> Any:
+        """Return float32, or float64 where JAX is told to compute in it (`jax_enable_x64`)."""
+        return np.dtype(_jax().dtypes.canonicalize_dtype(np.float64))
+
+    def _state(self) -> Any:
+        """Return what the function needs besides the rows: what would be compiled into it otherwise."""
+        return ()
+
+    def _apply(self, state: Any, x: Any) -> Any:
+        """Call the function; traced, it must not depend on anything but these."""
+        return self.model(x)
+
+    def _values(self, part: NDArray[Any]) -> NDArray[Any]:
+        answer = self._apply(self._state(), self._filled(part))
+        if not hasattr(answer, "shape") or not hasattr(answer, "dtype"):
+            raise ModelOutputError(
+                explained(
+                    self.__name__,
+                    f"output of type {type(answer).__name__}",
+                    "one array, (n,) or (n, outputs)",
+                    "Wrap it: jax.jit(lambda X: f(X)[...])",
+                )
+            )
+        return _array(answer, len(part))
+
+    def _pulled(
+        self, part: NDArray[Any], columns: Sequence[int | None], row: int | None = None
+    ) -> list[NDArray[Any]]:
+        x = self._filled(part)
+        weight = np.ones(len(x), x.dtype) if row is None else np.eye(1, len(x), row, x.dtype)[0]
+        pull, _ = self._compiled()
+        places = np.array([c or 0 for c in columns], np.int32)
+        found = pull(self._state(), x, weight, places)
+        return [_array(one, len(part)) for one in found]
+
+    def _crossed(self, part: NDArray[Any], j: int, k: int, column: int | None) -> NDArray[Any]:
+        _, cross = self._compiled()
+        return _array(cross(self._state(), self._filled(part), j, k, column or 0), len(part))
+
+    def _filled(self, part: NDArray[Any]) -> NDArray[Any]:
+        size = PROBED if len(part) <= PROBED else max(self.rows_at_once, len(part))
+        return np.concatenate([part, np.repeat(part[-1:], size - len(part), axis=0)])
+
+    def _compiled(self) -> tuple[Any, Any]:
+        """Return the compiled derivatives: of outputs in turn after one forward pass, and the mixed one."""
+        with self._lock:
+            if self._derivatives is None:
+                jax = _jax()
+                self._derivatives = jax.jit(self._pull), jax.jit(self._cross)
+            return self._derivatives
+
+    def _pull(self, state: Any, x: Any, weight: Any, places: Any) -> Any:
+        jax = _jax()
+        answer, back = jax.vjp(lambda x: self._apply(state, x).reshape(len(x), -1), x)
+        count = answer.shape[1]
+
+        def one(place: Any) -> Any:
+            chosen = jax.numpy.arange(count) == place % count
+            return back((weight[:, None] * chosen).astype(answer.dtype))[0]
+
+        return jax.lax.map(one, places)
+
+    def _cross(self, state: Any, x: Any, j: Any, k: Any, place: Any) -> Any:
+        jax = _jax()
+
+        def total(x: Any) -> Any:
+            answer = self._apply(state, x).reshape(len(x), -1)
+            return answer[:, place % answer.shape[1]].sum()
+
+        def slope(x: Any) -> Any:
+            return jax.grad(total)(x)[:, j].sum()
+
+        return jax.grad(slope)(x)[:, k]
+
+
+def _jax() -> Any:
+    return importlib.import_module("jax")
+
+
+def _array(answer: Any, n: int) -> NDArray[Any]:
+    """Return an answer's first n rows; NumPy has no bfloat16."""
+    small = answer.dtype.itemsize < 4 and _jax().numpy.issubdtype(
+        answer.dtype, _jax().numpy.floating
+    )
+    whole = np.asarray(answer.astype(np.float32) if small else answer)
+    return whole if whole.ndim == 0 else whole[:n]

@@ -1,0 +1,119 @@
+"""Adapter of Keras 3 models: with slopes on the torch and JAX back ends, values only on others."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skedasis.errors import DataError, UnsupportedError, explained
+from skedasis.models.adapters import Adapted
+from skedasis.models.jax import JaxModel
+from skedasis.models.torch import TorchModel
+
+
+def is_keras(model: Any) -> bool:
+    """Return whether a model is one of Keras 3."""
+    keras = sys.modules.get("keras")
+    kind = None if keras is None else getattr(keras, "Model", None)
+    return isinstance(kind, type) and isinstance(model, kind) and hasattr(keras, "ops")
+
+
+def as_keras(model: Any) -> Adapted:
+    """Return a Keras model as a function of rows: one that differentiates itself where its back end does.
+
+    Raises
+    ------
+    DataError
+        For a model that has not been built: it has no weights yet.
+    UnsupportedError
+        For one of several inputs or outputs.
+    """
+    if not model.built:
+        raise DataError(
+            explained(
+                type(model).__name__,
+                "a Keras model that is not built",
+                "a fitted one",
+                "Call it once: model(np.asarray(X[:1], dtype='float32'))",
+            )
+        )
+    for what in ("inputs", "outputs"):
+        found = getattr(model, what, None)
+        if isinstance(found, (list, tuple)) and len(found) > 1:
+            raise UnsupportedError(
+                explained(
+                    type(model).__name__,
+                    f"a Keras model with {len(found)} {what}",
+                    "one array in, one array out",
+                    "Wrap it: sd.prediction(lambda X: model.predict([X[:, :2], X[:, 2:]], verbose=0)[:, 0])",
+                )
+            )
+    backend = importlib.import_module("keras").backend.backend()
+    kinds: dict[str, Callable[[Any], Adapted]] = {"torch": _OnTorch, "jax": _OnJax}
+    return kinds.get(backend, _Values)(model)
+
+
+def _columns(model: Any) -> int | None:
+    shape = getattr(model, "input_shape", None)
+    return shape[1] if isinstance(shape, tuple) and len(shape) == 2 else None
+
+
+class _OnTorch(TorchModel):
+    """A Keras model that is a torch module, too; its training is an argument of the call, no mode."""
+
+    source = "torch autograd (Keras)"
+
+    def __init__(self, model: Any) -> None:
+        super().__init__(model)
+        self.n_features_in_ = _columns(model)
+
+    def _forward(self, module: Any, x: Any) -> Any:
+        return super()._forward(lambda x: module(x, training=False), x)
+
+    def _evaluating(self) -> Any:
+        return self.model
+
+
+class _OnJax(JaxModel):
+    """A Keras model as a function of its variables and rows."""
+
+    source = "JAX autodiff (Keras)"
+
+    def __init__(self, model: Any) -> None:
+        super().__init__(model, type(model).__name__)
+        self.n_features_in_ = _columns(model)
+
+    def _state(self) -> Any:
+        return tuple(
+            [v.value for v in variables]
+            for variables in (self.model.trainable_variables, self.model.non_trainable_variables)
+        )
+
+    def _apply(self, state: Any, x: Any) -> Any:
+        return self.model.stateless_call(*state, x, training=False)[0]
+
+
+class _Values(Adapted):
+    """A Keras model on a back end whose derivatives are not at hand (TensorFlow): it answers by `predict`."""
+
+    def __init__(self, model: Any) -> None:
+        super().__init__(model, type(model).__name__)
+        self.n_features_in_ = _columns(model)
+
+    @property
+    def rows_at_once(self) -> int:
+        """Return the rows of one call, each of which costs as much as many rows."""
+        return 16_384
+
+    @property
+    def dtype(self) -> Any:
+        """Return the type of floats that Keras computes in by default."""
+        return np.dtype(importlib.import_module("keras").config.floatx())
+
+    def _values(self, part: NDArray[Any]) -> NDArray[Any]:
+        return np.asarray(self.model.predict(part, batch_size=2048, verbose=0))

@@ -1,0 +1,204 @@
+"""Which models are piecewise constant: trees, nearest neighbours, predicted classes, and combinations of these.
+
+Only this module decides it. It looks at the model alone: every quantity of such a model (its entropy, its loss, a
+quantile of its distribution) is piecewise constant too, whether it is evaluated from the trees' structure or by calling
+the model. Models are recognised by the path of their class; no library is imported.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from typing import Any
+
+ANSWERS = {"predict", "predict_proba", "predict_log_proba", "decision_function", "score_samples"}
+"""Methods that return a model's response to rows."""
+
+
+_KINDS: dict[str, set[str]] = {
+    "sklearn": {
+        "DecisionTreeClassifier",
+        "DecisionTreeRegressor",
+        "ExtraTreeClassifier",
+        "ExtraTreeRegressor",
+        "ExtraTreesClassifier",
+        "ExtraTreesRegressor",
+        "GradientBoostingClassifier",
+        "GradientBoostingRegressor",
+        "HistGradientBoostingClassifier",
+        "HistGradientBoostingRegressor",
+        "IsolationForest",
+        "KNeighborsClassifier",
+        "KNeighborsRegressor",
+        "RadiusNeighborsClassifier",
+        "RadiusNeighborsRegressor",
+        "RandomForestClassifier",
+        "RandomForestRegressor",
+    },
+    "lightgbm": {"Booster", "LGBMClassifier", "LGBMModel", "LGBMRanker", "LGBMRegressor"},
+    "xgboost": {
+        "Booster",
+        "XGBClassifier",
+        "XGBModel",
+        "XGBRFClassifier",
+        "XGBRFRegressor",
+        "XGBRanker",
+        "XGBRegressor",
+    },
+    "catboost": {"CatBoost", "CatBoostClassifier", "CatBoostRanker", "CatBoostRegressor"},
+}
+"""Trees and nearest neighbours, by their library."""
+
+
+_OF_PARTS = {
+    "AdaBoostClassifier",
+    "AdaBoostRegressor",
+    "BaggingClassifier",
+    "BaggingRegressor",
+    "ClassifierChain",
+    "MultiOutputClassifier",
+    "MultiOutputRegressor",
+    "OneVsOneClassifier",
+    "OneVsRestClassifier",
+    "OutputCodeClassifier",
+    "RegressorChain",
+    "VotingClassifier",
+    "VotingRegressor",
+}
+"""Ensembles of scikit-learn that are piecewise constant if all of their `estimators_` are."""
+
+
+_STACKING = {"StackingClassifier", "StackingRegressor"}
+
+
+_AROUND_ONE = {
+    "FixedThresholdClassifier": "estimator_",
+    "FrozenEstimator": "estimator",
+    "RFE": "estimator_",
+    "RFECV": "estimator_",
+    "SelfTrainingClassifier": "estimator_",
+    "TunedThresholdClassifierCV": "estimator_",
+}
+"""The attribute in which scikit-learn's meta-estimators keep their fitted estimator."""
+
+
+_CONSTANT = {"DummyClassifier", "DummyRegressor", "_ConstantPredictor"}
+
+
+_CUTTING = {"Binarizer", "KBinsDiscretizer", "RandomTreesEmbedding"}
+"""Transformers with finitely many different outputs: every model behind them is piecewise constant."""
+
+
+def is_piecewise_constant(model: Any) -> bool:
+    """Return whether a model is known to be constant between jumps.
+
+    Parameters
+    ----------
+    model : object
+        A fitted estimator or a booster, a pipeline, search or ensemble of these, a method of one such as
+        ``model.predict``, or an object with a boolean attribute `piecewise_constant`.
+
+    Returns
+    -------
+    bool
+        False for a model that is not recognised, such as a function; its responses may still show that it is.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from sklearn.tree import DecisionTreeRegressor
+    >>> tree = DecisionTreeRegressor()
+    >>> [is_piecewise_constant(m) for m in (tree, tree.predict, LinearRegression())]
+    [True, True, False]
+    """
+    own = getattr(model, "piecewise_constant", None)
+    if isinstance(own, bool):
+        return own
+    if isinstance(model, partial):
+        return is_piecewise_constant(model.func)
+    owner = getattr(model, "__self__", None)
+    if owner is not None:
+        return _is_method(owner, getattr(model, "__name__", ""))
+    return _is_pipeline(model) or _is_around_one(model) or _is_known(model)
+
+
+def _is_method(owner: Any, name: str) -> bool:
+    """Return whether a method of a model is piecewise constant; predicted labels of a classifier always are."""
+    if name not in ANSWERS:
+        return False
+    classes = getattr(owner, "classes_", None)
+    labels = name == "predict" and classes is not None and len(classes) > 0
+    return labels or is_piecewise_constant(owner)
+
+
+def _is_pipeline(model: Any) -> bool:
+    """Return whether a model is a pipeline with a piecewise constant last step, or with a step that discretises."""
+    steps = getattr(model, "steps", None)
+    if not steps:
+        return False
+    before, last = steps[:-1], steps[-1][1]
+    return is_piecewise_constant(last) or any(_named(step, _CUTTING) for _, step in before)
+
+
+def _is_around_one(model: Any) -> bool:
+    """Return whether a model's response is a function of the response of one piecewise constant model."""
+    # Transformed targets and parameter searches of any library; and NGBoost, where the parameters of the distribution
+    # are sums of base learners.
+    inside = ["regressor_", "best_estimator_", "Base" if hasattr(model, "pred_dist") else ""]
+    if _named(model, set(_AROUND_ONE)):
+        inside.append(_AROUND_ONE[type(model).__name__])
+    found = [getattr(model, name, None) for name in inside if name]
+    return any(is_piecewise_constant(one) for one in found if one is not None)
+
+
+def _is_known(model: Any) -> bool:
+    """Return whether a model is in the table, or an ensemble of scikit-learn of models that are."""
+    kind = _kind(model)
+    if kind is not None:
+        return not _bends(model, kind)
+    if _named(model, _OF_PARTS):
+        return _are_all(getattr(model, "estimators_", ()))
+    if _named(model, _STACKING):
+        last = is_piecewise_constant(getattr(model, "final_estimator_", None))
+        return last or (not model.passthrough and _are_all(getattr(model, "estimators_", ())))
+    if _named(model, {"CalibratedClassifierCV"}):
+        return _are_all([c.estimator for c in getattr(model, "calibrated_classifiers_", ())])
+    return False
+
+
+def _kind(model: Any) -> tuple[str, str] | None:
+    """Return the model's library and class in the table; None for a subclass that overrides a predicting method."""
+    for base in type(model).__mro__:
+        library = base.__module__.partition(".")[0]
+        if base.__name__ in _KINDS.get(library, ()):
+            return library, base.__name__
+        if not ANSWERS.isdisjoint(vars(base)):
+            return None
+    return None
+
+
+def _named(model: Any, names: set[str]) -> bool:
+    """Return whether a model is of one of these classes of scikit-learn."""
+    return type(model).__name__ in names and type(model).__module__.startswith("sklearn.")
+
+
+def _are_all(parts: Any) -> bool:
+    """Return whether there are parts, and all of them are piecewise constant or constant."""
+    return len(parts) > 0 and all(_named(p, _CONSTANT) or is_piecewise_constant(p) for p in parts)
+
+
+def _bends(model: Any, kind: tuple[str, str]) -> bool:
+    """Return whether the settings of a usually piecewise constant model make it something else."""
+    library, name = kind
+    if "Neighbors" in name:
+        return model.weights != "uniform"
+    if name.startswith("GradientBoosting"):  # it may start from any model's predictions
+        start = getattr(model, "init_", model.init)
+        return hasattr(start, "predict") and not _are_all([start])
+    if library == "lightgbm":
+        settings = model.params if name == "Booster" else model.get_params()
+        return bool(settings.get("linear_tree") or settings.get("linear_trees"))
+    if (library, name) == ("xgboost", "Booster"):
+        learner = json.loads(model.save_config())["learner"]
+        return learner["gradient_booster"]["name"] == "gblinear"
+    return library == "xgboost" and model.get_params().get("booster") == "gblinear"

@@ -1,0 +1,1 @@
+"""Quantities: scalar functions of a row that are explained."""

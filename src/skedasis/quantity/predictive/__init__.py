@@ -1,1 +1,0 @@
-"""What models say of their labels, as distributions: their kinds, mixtures, and one dispatch from a model to them."""

@@ -1,0 +1,1 @@
+"""Tree ensembles, evaluated from their structure instead of by calling the model."""

@@ -1,0 +1,414 @@
+"""numba kernels of the bitset evaluation: which of 64 rows reach which node.
+
+A set of rows is a row of bits, 64 to a word. Rows that pass a test are a set, rows that reach a node the intersection
+of those of the tests on its path; replacing a column replaces the sets of its own tests. So where a column changes,
+only branches below a test of it have to be visited, and only bits that differ have to be touched.
+
+Plain Python, which `jit.py` compiles. All arrays are contiguous; words are uint64, places int32 or int64.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from skedasis.trees.compilation import count_bits, lowest_bit
+
+Array = Any
+
+
+ZERO, ONE, ALL = np.uint64(0), np.uint64(1), np.uint64(0xFFFFFFFFFFFFFFFF)
+
+
+MANY = 6
+"""Rows of a word from which on all 64 are added to at once, by vector instructions, and not one after the other."""
+
+
+HELPERS = (
+    "narrow",
+    "copied",
+    "left_open",
+    "beyond",
+    "differ",
+    "move",
+    "rise",
+    "narrow_both",
+    "exchange",
+    "add",
+    "counted",
+)
+"""Functions that kernels call: they are compiled into them."""
+
+
+def mark_numbers(codes: Array, start: Array, missing_left: Array, missing: int, out: Array) -> None:
+    """Fill in which rows pass the tests of a column of numbers.
+
+    Parameters
+    ----------
+    codes : int32, (n,)
+    start : int32, (codes,)
+        Of each code, the first test that it passes; it passes all that follow.
+    missing_left : bool, (R,)
+    missing : int
+        The code of missing values.
+    out : uint64, (R, words)
+    """
+    tests, words = out.shape
+    out[:, :] = ZERO
+    absent = np.zeros(words, np.uint64)
+    for i in range(len(codes)):
+        w, bit = i >> 6, ONE << np.uint64(i & 63)
+        code = codes[i]
+        if code == missing:
+            absent[w] |= bit
+        elif start[code] < tests:
+            out[start[code], w] |= bit
+    for r in range(1, tests):
+        for w in range(words):
+            out[r, w] |= out[r - 1, w]
+    for r in range(tests):
+        if missing_left[r]:
+            for w in range(words):
+                out[r, w] |= absent[w]
+
+
+def mark_categories(codes: Array, passes: Array, out: Array) -> None:
+    """Fill in which rows pass tests, by a table of tests and codes.
+
+    Parameters
+    ----------
+    codes : int32, (n,)
+    passes : bool, (R, codes)
+    out : uint64, (R, words)
+    """
+    out[:, :] = ZERO
+    for i in range(len(codes)):
+        w, bit = i >> 6, ONE << np.uint64(i & 63)
+        for r in range(len(passes)):
+            if passes[r, codes[i]]:
+                out[r, w] |= bit
+
+
+def everyone(n: int, out: Array) -> None:
+    """Fill in the set of all n rows, (words,)."""
+    for w in range(len(out)):
+        out[w] = ZERO
+    for i in range(n):
+        out[i >> 6] |= ONE << np.uint64(i & 63)
+
+
+def reach(
+    parent: Array, is_left: Array, test: Array, passing: Array, everybody: Array, out: Array
+) -> None:
+    """Fill in which rows reach each node, (nodes, words)."""
+    nodes, words = out.shape
+    for q in range(nodes):
+        above = parent[q]
+        if above < 0:
+            for w in range(words):
+                out[q, w] = everybody[w]
+            continue
+        t = test[above]
+        flip = ZERO if is_left[q] else ALL
+        for w in range(words):
+            out[q, w] = out[above, w] & (passing[t, w] ^ flip)
+
+
+def own(test: Array, value: Array, reached: Array, out: Array) -> None:
+    """Add the values of the leaves that rows reach, (n,)."""
+    for q in range(len(reached)):
+        if test[q] < 0:
+            add(reached[q], value[q], out)
+
+
+def narrow(from_: Array, passed: Array, flip: Any, to: Array) -> Any:
+    """Fill in who of a set passes a test (or does not), and return whether there is anyone."""
+    found = ZERO
+    for w in range(len(to)):
+        rows = from_[w] & (passed[w] ^ flip)
+        to[w] = rows
+        found |= rows
+    return found
+
+
+def copied(from_: Array, to: Array) -> Any:
+    """Fill in a set, and return whether there is anyone in it."""
+    found = ZERO
+    for w in range(len(to)):
+        to[w] = from_[w]
+        found |= from_[w]
+    return found
+
+
+def left_open(stack: Array, d: int, passed: Array, flip: Any, own: Any) -> Any:
+    """Fill in who reaches a node of this depth if all tests of the column held, and return whether there is anyone."""
+    if own:
+        return copied(stack[d - 1], stack[d])
+    return narrow(stack[d - 1], passed, flip, stack[d])
+
+
+def beyond(nodes: Array, k: int, q: int) -> int:
+    """Return the place of the first of a column's nodes, from the k-th on, that does not stand before a node."""
+    while k < len(nodes) and nodes[k] < q:
+        k += 1
+    return k
+
+
+def differ(one: Array, other: Array) -> Any:
+    """Return whether two sets differ."""
+    found = ZERO
+    for w in range(len(one)):
+        found |= one[w] ^ other[w]
+    return found
+
+
+def move(before: Array, after: Array, value: float, out: Array) -> None:
+    """Take a leaf's value from rows that no longer reach it, and give it to those that now do."""
+    for w in range(len(before)):
+        if before[w] != after[w]:
+            exchange(before[w], after[w], value, w, out)
+
+
+def rise(
+    low: Array, high: Array, before: Array, after: Array, flip: Any, value: float, out: Array
+) -> None:
+    """Do what `move` does for the rows of two sets that pass a test (or do not): these are stored nowhere."""
+    for w in range(len(low)):
+        one = low[w] & (before[w] ^ flip)
+        other = high[w] & (after[w] ^ flip)
+        if one != other:
+            exchange(one, other, value, w, out)
+
+
+def narrow_both(
+    low: Array, high: Array, before: Array, after: Array, flip: Any, to_low: Array, to_high: Array
+) -> Any:
+    """Fill in who of two sets passes a test (or does not), and return where the two then differ, in any word."""
+    found = ZERO
+    for w in range(len(to_low)):
+        one = low[w] & (before[w] ^ flip)
+        other = high[w] & (after[w] ^ flip)
+        to_low[w] = one
+        to_high[w] = other
+        found |= one ^ other
+    return found
+
+
+def exchange(before: Any, after: Any, value: float, w: int, out: Array) -> None:
+    """Take a value from rows of the w-th word that are no longer in it, and give it to those that now are."""
+    lose, gain = before & ~after, after & ~before
+    if count_bits(lose | gain) > MANY:
+        part = out[w << 6 : (w << 6) + 64]  # places from 0 to 63 need no check for negative ones
+        for b in range(64):
+            part[b] += value if (gain >> np.uint64(b)) & ONE != ZERO else 0.0
+            part[b] -= value if (lose >> np.uint64(b)) & ONE != ZERO else 0.0
+        return
+    while gain != ZERO:
+        out[(w << 6) + lowest_bit(gain)] += value
+        gain &= gain - ONE
+    while lose != ZERO:
+        out[(w << 6) + lowest_bit(lose)] -= value
+        lose &= lose - ONE
+
+
+def add(rows: Array, value: float, out: Array) -> None:
+    """Give a value to the rows of a set."""
+    for w in range(len(rows)):
+        if rows[w] != ZERO:
+            exchange(ZERO, rows[w], value, w, out)
+
+
+def changed(
+    nodes: Array,
+    shape: tuple[Array, Array, Array, Array, Array],
+    value: Array,
+    column: tuple[int, int],
+    sets: tuple[Array, Array, Array],
+    instead: Array,
+    out: Array,
+) -> None:
+    """Add what replacing a column changes in the sum of the trees, (n,).
+
+    Parameters
+    ----------
+    nodes : int32
+        Those that test the column, in the order of visits.
+    shape : tuple of int32, (nodes,) each
+        `parent`, `depth`, `size`, `is_left`, `test`.
+    value : float, (nodes,)
+    column : tuple of two int
+        Where its tests begin and end.
+    sets : tuple of uint64
+        Who passes which test, (tests, words); who reaches which node, (nodes, words); and room for the sets on a path,
+        (depth + 1, words).
+    instead : uint64, (its tests, words)
+        Who passes the column's tests with the column replaced.
+    """
+    parent, depth, size, is_left, test = shape
+    passing, reached, stack = sets
+    first, last = column
+    k = 0
+    while k < len(nodes):
+        top = nodes[k]
+        base, q, end = depth[top], top + 1, top + size[top]
+        copied(reached[top], stack[0])
+        while q < end:
+            d, t = depth[q] - base, test[parent[q]]
+            flip = ZERO if is_left[q] else ALL
+            passed = instead[t - first] if first <= t < last else passing[t]
+            narrow(stack[d - 1], passed, flip, stack[d])
+            k = beyond(nodes, k, q)
+            # Reached by the same rows as before, and the column is not tested below: nothing changes there.
+            decided = k == len(nodes) or nodes[k] >= q + size[q]
+            if decided and differ(stack[d], reached[q]) == ZERO:
+                q += size[q]
+                continue
+            if test[q] < 0:
+                move(reached[q], stack[d], value[q], out)
+            q += 1
+        k = beyond(nodes, k, end)
+
+
+def between(
+    nodes: Array,
+    shape: tuple[Array, Array, Array, Array, Array],
+    value: Array,
+    column: tuple[int, int],
+    sets: tuple[Array, Array, Array],
+    ends: tuple[Array, Array],
+    out: Array,
+) -> None:
+    """Add the rise of the sum of the trees from one replacement of a column to another, (n,).
+
+    Parameters are those of `changed`, with two replacements, and room for twice as many sets on a path.
+    """
+    parent, depth, size, is_left, test = shape
+    passing, reached, stack = sets
+    first, last = column
+    low, high = ends
+    half = len(stack) // 2
+    k = 0
+    while k < len(nodes):
+        top = nodes[k]
+        base, q, end = depth[top], top + 1, top + size[top]
+        copied(reached[top], stack[0])
+        copied(reached[top], stack[half])
+        while q < end:
+            d, t = depth[q] - base, test[parent[q]]
+            flip = ZERO if is_left[q] else ALL
+            tested = first <= t < last
+            before = low[t - first] if tested else passing[t]
+            after = high[t - first] if tested else passing[t]
+            lower, higher = stack[d - 1], stack[half + d - 1]
+            if test[q] < 0:
+                rise(lower, higher, before, after, flip, value[q], out)
+                q += 1
+                continue
+            found = narrow_both(lower, higher, before, after, flip, stack[d], stack[half + d])
+            k = beyond(nodes, k, q)
+            decided = k == len(nodes) or nodes[k] >= q + size[q]
+            q += size[q] if decided and found == ZERO else 1
+        k = beyond(nodes, k, end)
+
+
+def curves(
+    nodes: Array,
+    shape: tuple[Array, Array, Array, Array, Array],
+    value: Array,
+    column: tuple[int, int],
+    sets: tuple[Array, Array, Array],
+    runs: tuple[Array, Array, Array],
+    out: Array,
+) -> None:
+    """Add the differences between neighbouring points of the rows' curves, and first the rise from their own value.
+
+    Parameters
+    ----------
+    nodes, shape, value, column, sets
+        As in `changed`.
+    runs : tuple of int32
+        Of each leaf the stretches of points that lead to it: where they are listed, (nodes + 1,); their first points,
+        and the points behind their last.
+    out : float, (points + 1, n)
+        The last row takes what ends with the last point.
+    """
+    parent, depth, size, is_left, test = shape
+    passing, reached, stack = sets
+    first, last = column
+    listed, begin, finish = runs
+    k = 0
+    while k < len(nodes):
+        top = nodes[k]
+        base, q, end = depth[top], top + 1, top + size[top]
+        copied(reached[top], stack[0])
+        while q < end:
+            d, t = depth[q] - base, test[parent[q]]
+            flip = ZERO if is_left[q] else ALL
+            if left_open(stack, d, passing[t], flip, first <= t < last) == ZERO:
+                q += size[q]
+                continue
+            if test[q] < 0:
+                add(reached[q], -value[q], out[0])
+                for r in range(listed[q], listed[q + 1]):
+                    add(stack[d], value[q], out[begin[r]])
+                    add(stack[d], -value[q], out[finish[r]])
+            q += 1
+        k = beyond(nodes, k, end)
+
+
+def add_up(start: Array, out: Array) -> None:
+    """Turn differences from point to point into curves: (points + 1, n), of which the last row is left over."""
+    points, n = out.shape[0] - 1, out.shape[1]
+    for i in range(n):
+        out[0, i] += start[i]
+    for k in range(1, points):
+        for i in range(n):
+            out[k, i] += out[k - 1, i]
+
+
+def counts(
+    nodes: Array,
+    shape: tuple[Array, Array, Array, Array, Array],
+    column: tuple[int, int],
+    sets: tuple[Array, Array, Array],
+    out: Array,
+) -> None:
+    """Count the rows that would reach each leaf if the column's tests all held, (nodes,).
+
+    Parameters are those of `curves`. Leaves that no test of the column lies above are not written to, nor those that no
+    row would reach.
+    """
+    parent, depth, size, is_left, test = shape
+    passing, reached, stack = sets
+    first, last = column
+    k = 0
+    while k < len(nodes):
+        top = nodes[k]
+        base, q, end = depth[top], top + 1, top + size[top]
+        copied(reached[top], stack[0])
+        while q < end:
+            d, t = depth[q] - base, test[parent[q]]
+            flip = ZERO if is_left[q] else ALL
+            if left_open(stack, d, passing[t], flip, first <= t < last) == ZERO:
+                q += size[q]
+                continue
+            if test[q] < 0:
+                out[q] = counted(stack[d])
+            q += 1
+        k = beyond(nodes, k, end)
+
+
+def counted(rows: Array) -> int:
+    """Return how many rows are in a set."""
+    total = 0
+    for w in range(len(rows)):
+        total += count_bits(rows[w])
+    return total
+
+
+def sizes(test: Array, reached: Array, out: Array) -> None:
+    """Count the rows that reach each leaf, (nodes,)."""
+    for q in range(len(reached)):
+        if test[q] < 0:
+            out[q] = counted(reached[q])
