@@ -34,12 +34,11 @@ import skedasis as sd
 from skedasis.report.story.ledger import Ledger
 from skedasis.report.story.quality import Quality
 from skedasis.report.story.told import Story, Told
+from skedasis.results.checks.check import Flag
+from skedasis.results.checks.elevated_regions import Rise
 from skedasis.results.effects import Rank
 from skedasis.results.importance import ImportanceRank
-from skedasis.results.models.several import ModelsRank
-from skedasis.results.models.several_more import ModelsImportanceRank
-from skedasis.results.rises import Rise
-from skedasis.results.trust.flags import Flag
+from skedasis.results.multi_model import ModelsImportanceRank, ModelsRank
 from tools.pages import ROOT, blocks
 
 FOLDER = ROOT / "tests" / "snapshot"

@@ -41,21 +41,21 @@ from skedasis.quantities.uncertainty import nll as nll
 from skedasis.quantities.uncertainty import predictive_quantile as predictive_quantile
 from skedasis.quantities.uncertainty import predictive_variance as predictive_variance
 from skedasis.report.build import report as report
+from skedasis.results.ale_statistics import Chance as Chance
+from skedasis.results.ale_statistics import Statistic as Statistic
+from skedasis.results.ale_statistics import Statistics as Statistics
+from skedasis.results.checks.check import Trust as Trust
+from skedasis.results.checks.heterogeneity_test import HeterogeneityTest as HeterogeneityTest
+from skedasis.results.checks.variance_decomposition import Split as Split
 from skedasis.results.diagnosis import Diagnosis as Diagnosis
 from skedasis.results.effect import Effect as Effect
 from skedasis.results.effects import Effects as Effects
 from skedasis.results.importance import Importance as Importance
 from skedasis.results.io import load as load
-from skedasis.results.models.several import EffectOfModels as EffectOfModels
-from skedasis.results.models.several import EffectsOfModels as EffectsOfModels
-from skedasis.results.models.several_more import ImportanceOfModels as ImportanceOfModels
-from skedasis.results.models.several_more import SurfaceOfModels as SurfaceOfModels
-from skedasis.results.statistics.statistics import Chance as Chance
-from skedasis.results.statistics.statistics import Statistic as Statistic
-from skedasis.results.statistics.statistics import Statistics as Statistics
-from skedasis.results.surfaces.surface import Surface as Surface
-from skedasis.results.trust.flags import Trust as Trust
-from skedasis.results.trust.heterogeneity import HeterogeneityTest as HeterogeneityTest
-from skedasis.results.trust.split import Split as Split
+from skedasis.results.multi_model import EffectOfModels as EffectOfModels
+from skedasis.results.multi_model import EffectsOfModels as EffectsOfModels
+from skedasis.results.multi_model import ImportanceOfModels as ImportanceOfModels
+from skedasis.results.multi_model import SurfaceOfModels as SurfaceOfModels
+from skedasis.results.surface import Surface as Surface
 
 __version__: str

@@ -13,7 +13,7 @@ import pytest
 import skedasis as sd
 from skedasis.results.effect import Effect
 from skedasis.results.importance import Importance
-from skedasis.results.surfaces.surface import Surface
+from skedasis.results.surface import Surface
 
 N, D = 180, 5
 EXACT, SINGLE = 1e-10, 1e-4

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import strategies as st
 
 import skedasis as sd
-from skedasis.results.surfaces.pairs import corners_with_rows
+from skedasis.results.build.pairs import corners_with_rows
 from tests.laws.strategies import law, near
 from tests.reference import aleplot_reference as reference
 from tests.reference.cases import NAMES, NOMINAL, Case, case

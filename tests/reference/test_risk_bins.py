@@ -9,8 +9,8 @@ import pytest
 from hypothesis import strategies as st
 
 import skedasis as sd
-from skedasis.results.accumulated import accumulate
-from skedasis.results.pieces import AXIS, LOCAL
+from skedasis.results.build.accumulated import accumulate
+from skedasis.results.build.linear_form import AXIS, LOCAL
 from skedasis.stats.grid import Cells
 from skedasis.stats.moments import Moments
 from tests.laws.strategies import law

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import skedasis as sd
-from skedasis.results.statistics.measure import statistics
+from skedasis.results.ale_statistics import statistics
 
 CURVES: dict[str, tuple[Any, Any]] = {
     "wave": (lambda x: np.sin(2 * np.pi * x), lambda x: 2 * np.pi * np.cos(2 * np.pi * x)),

@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 
 import skedasis as sd
-from skedasis.results.parts import LevelStats
-from skedasis.results.surfaces.errors import Errors, Slopes
-from skedasis.results.surfaces.pairs import second_order
-from skedasis.results.surfaces.side import Side
+from skedasis.results.build.pairs import second_order
+from skedasis.results.effect import LevelStats
+from skedasis.results.intervals.surfaces import Errors, Slopes
+from skedasis.results.surface import Side
 from skedasis.stats.grid import Cells
 
 ORDERS = {"c": list("uvw"), "d": list("pqr")}
@@ -187,7 +187,7 @@ def test_squares_of_every_rows_influence(kind):
 @pytest.mark.parametrize("kind", [k for k in KINDS if k != "pdp"])
 def test_draws_for_bands_go_together_as_influences_do(kind):
     """Their covariance is that of the infinitesimal jackknife, not only their spread."""
-    from skedasis.results.surfaces.draws import deviations
+    from skedasis.results.intervals.surfaces import deviations
 
     X = frame(300, 0)
     s = explained(kind, X, weights=np.full(300, 1000.0))

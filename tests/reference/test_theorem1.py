@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import kstest
 
 import skedasis as sd
-from skedasis.results.trust.within import dependence
+from skedasis.results.checks.variance_decomposition import dependence
 from tests.unit.test_trust_split import of_slopes, sloped
 
 RUNS = 1000

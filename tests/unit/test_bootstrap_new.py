@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import skedasis as sd
-from skedasis.results.intervals.replicate import resampler
+from skedasis.results.intervals.bootstrap import resampler
 from tests.helpers import refused
 
 SHARE = np.array([0.3, 0.25, 0.25, 0.2])

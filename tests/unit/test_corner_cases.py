@@ -9,7 +9,7 @@ import pytest
 
 import skedasis as sd
 from skedasis.engine import prepare
-from skedasis.results.surfaces.pairs import filled
+from skedasis.results.build.pairs import filled
 from tests.helpers import refused
 
 pd = pytest.importorskip("pandas")

@@ -10,7 +10,7 @@ import pytest
 from scipy.special import ndtri
 
 import skedasis as sd
-from skedasis.results.intervals.covariance import blocks_of
+from skedasis.results.intervals.analytic import blocks_of
 from skedasis.stats.resampling import Blocks, Draws, generator, quantile_t, sup_t
 from tests.helpers import refused
 
@@ -322,7 +322,7 @@ def test_bins_chosen_anew_are_those_of_rows_repeated(method):
     """Each replicate against the library asked again with its rows."""
     q, X = kinked()
     e = sd.explain(q, X, 0, method=method, progress=False)
-    from skedasis.results.intervals.rechosen import rechosen
+    from skedasis.results.intervals.bootstrap import rechosen
 
     got = rechosen(e, 8, 5)
     counts = Draws(None, "frequency", 500).counts(generator(5), 8)

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import skedasis as sd
-from skedasis.results.rebin import rebinned
+from skedasis.results.build.rebin import rebinned
 from tests.helpers import Remembers, bent, bent_slope, refused, same_effect, table
 
 N = 240

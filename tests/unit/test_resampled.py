@@ -209,7 +209,7 @@ def test_moments_and_rows_give_one_distribution(name):
     """Kolmogorov and Smirnov, at each point: 4,000 replicates of either kind."""
     from scipy.stats import ks_2samp
 
-    from skedasis.results.intervals.replicate import source_of
+    from skedasis.results.intervals.bootstrap import source_of
     from skedasis.stats.resampling import replicate
 
     what, method, feature, schema, _ = CASES[name]

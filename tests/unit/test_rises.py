@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import skedasis as sd
-from skedasis.results.rises import Rise, rises
+from skedasis.results.checks.elevated_regions import Rise, rises
 from tests.helpers import refused
 
 

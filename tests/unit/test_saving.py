@@ -18,8 +18,7 @@ import pytest
 from hypothesis import given, settings
 
 import skedasis as sd
-from skedasis.results.io import FORMAT, save
-from skedasis.results.packing import Packer, unpacked
+from skedasis.results.io import FORMAT, Packer, save, unpacked
 from tests.helpers import bent, bent_slope, refused, table
 
 N = 60

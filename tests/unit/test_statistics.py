@@ -9,9 +9,8 @@ import pandas as pd
 import pytest
 
 import skedasis as sd
-from skedasis.results.statistics.deviation import repeats
-from skedasis.results.statistics.measure import statistics
-from skedasis.results.statistics.percentiles import Percentiles
+from skedasis.results.ale_statistics import statistics
+from skedasis.results.ale_statistics_bootstrap import Percentiles, repeats
 from tests.helpers import frame, of_frame, refused
 
 EDGES = sd.Edges([-2.0, -0.7, 0.1, 0.9, 2.0])

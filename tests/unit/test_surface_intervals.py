@@ -229,7 +229,7 @@ def test_the_nearest_cell_lends_its_variance():
 
 def _unit(s: Any, i: int, j: int) -> np.ndarray:
     """Return the surface of a double difference of 1 in one cell."""
-    from skedasis.results.surfaces.pairs import second_order
+    from skedasis.results.build.pairs import second_order
 
     delta = np.zeros((2, 2))
     delta[i, j] = 1.0

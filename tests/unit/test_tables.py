@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import skedasis as sd
-from skedasis.results.tables import table_of
+from skedasis.results.frames import table_of
 from tests.helpers import bent, refused, table
 
 N = 90

@@ -10,8 +10,8 @@ import pytest
 
 import skedasis as sd
 from skedasis.errors import DataError
-from skedasis.results.trust.flags import Flag, Trust
-from skedasis.results.trust.rules import trust
+from skedasis.results.checks.check import Flag, Trust
+from skedasis.results.checks.reliability import trust
 from tests.helpers import every_method, frame, linear, of_frame, refused, table
 from tests.unit.test_trust_split import of_slopes
 
@@ -178,7 +178,7 @@ def test_of_few_values_no_finer_bins_are_proposed():
 
 @pytest.mark.parametrize("d", [2, 4, 12])
 def test_of_independent_features_one_in_a_hundred_is_far(d):
-    from skedasis.results.trust.far import extrapolation
+    from skedasis.results.checks.extrapolation import extrapolation
 
     shares = []
     for seed in range(6):
@@ -189,7 +189,7 @@ def test_of_independent_features_one_in_a_hundred_is_far(d):
 
 
 def test_nearest_is_brute_force():
-    from skedasis.results.trust.far import nearest
+    from skedasis.results.checks.extrapolation import nearest
 
     rng = np.random.default_rng(9)
     for d in (2, 15):

@@ -7,9 +7,8 @@ import pytest
 
 import skedasis as sd
 from skedasis.errors import DataError, UnsupportedError
-from skedasis.results.trust.heterogeneity import heterogeneity_test
-from skedasis.results.trust.split import split
-from skedasis.results.trust.within import dependence, split_variance
+from skedasis.results.checks.heterogeneity_test import heterogeneity_test
+from skedasis.results.checks.variance_decomposition import dependence, split, split_variance
 from tests.helpers import frame, of_frame, refused
 
 

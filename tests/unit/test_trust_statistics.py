@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import skedasis as sd
-from skedasis.results.trust import within
-from skedasis.results.trust.within import split_variance
+from skedasis.results.checks import variance_decomposition
+from skedasis.results.checks.variance_decomposition import split_variance
 
 
 def draw(seed, n=40):
@@ -18,8 +18,8 @@ def draw(seed, n=40):
 @pytest.mark.parametrize("seed", range(3))
 def test_the_trend_is_whites_score_statistic(seed):
     x, d, w = draw(seed)
-    rows = within._sorted(x, d, w)
-    found = within._trend(rows, rows.e[None], rows.weight[None])[0]
+    rows = variance_decomposition._sorted(x, d, w)
+    found = variance_decomposition._trend(rows, rows.e[None], rows.weight[None])[0]
     # Influence of each row on the weighted covariance of effect and regressor, regressors in mid-ranks of x.
     rank = np.array([(x < v).sum() + ((x == v).sum() - 1) / 2 for v in x])
     z = np.column_stack([rank, rank**2, rank**3]) / rank.max() ** np.arange(1, 4)
@@ -33,8 +33,8 @@ def test_the_trend_is_whites_score_statistic(seed):
 @pytest.mark.parametrize("seed", range(3))
 def test_likeness_of_neighbours_is_a_sum_over_pairs(seed):
     x, d, _ = draw(seed)
-    rows = within._sorted(x, d, None)
-    found = within._alike(rows, rows.e[None])[0]
+    rows = variance_decomposition._sorted(x, d, None)
+    found = variance_decomposition._alike(rows, rows.e[None])[0]
     e, places = d - d.mean(), np.unique(x)
     total = square = often = 0.0
     for i in range(len(x)):
@@ -54,11 +54,11 @@ def test_likeness_of_neighbours_is_a_sum_over_pairs(seed):
 def test_a_p_value_of_permutations_is_their_share():
     rng = np.random.default_rng(5)
     x, d = rng.uniform(size=30), rng.normal(size=30)
-    rows = within._sorted(x, d, None)
-    observed = within._smallest(rows, np.arange(30)[None], together=True)[0]
+    rows = variance_decomposition._sorted(x, d, None)
+    observed = variance_decomposition._smallest(rows, np.arange(30)[None], together=True)[0]
     orders = np.array([rng.permutation(30) for _ in range(20_000)])
-    expected = np.mean(within._smallest(rows, orders, together=True) <= observed)
-    found = np.mean([within.dependence(x, d, seed=seed) for seed in range(30)])
+    expected = np.mean(variance_decomposition._smallest(rows, orders, together=True) <= observed)
+    found = np.mean([variance_decomposition.dependence(x, d, seed=seed) for seed in range(30)])
     assert found == pytest.approx(expected, abs=0.03)
 
 

@@ -21,10 +21,9 @@ from skedasis.engine.verb import explain
 from skedasis.errors import DataError, UnsupportedError, explained
 from skedasis.execute import Progress
 from skedasis.methods.ale import ALE
+from skedasis.results.ale_statistics import Chance, point_figures, way_of
+from skedasis.results.display import given_seed
 from skedasis.results.effects import Effects
-from skedasis.results.statistics.measure import point_figures, way_of
-from skedasis.results.statistics.statistics import Chance
-from skedasis.results.words import given_seed
 
 How = Literal["replaced", "added"]
 INSTEAD = ALE()

@@ -46,7 +46,7 @@ def result(found: Any, **besides: Any) -> dict[str, Any]:
         What else is known of it, such as its class.
     """
     from skedasis.cli.tell import tables_of
-    from skedasis.results.surfaces.surface import Surface
+    from skedasis.results.surface import Surface
 
     names = getattr(found, "features", None) or (getattr(found, "feature", ""),)
     said: dict[str, Any] = {

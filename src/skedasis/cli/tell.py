@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from skedasis.results.diagnosis import Diagnosis
     from skedasis.results.effect import Effect
     from skedasis.results.importance import Importance
-    from skedasis.results.surfaces.surface import Surface
+    from skedasis.results.surface import Surface
 
 Result: TypeAlias = "Effect | Surface | Importance | Diagnosis"
 
@@ -43,7 +43,7 @@ def show(result: Result, talk: Talk) -> None:
     from skedasis.report.terminal import numbers, surface
     from skedasis.results.diagnosis import Diagnosis
     from skedasis.results.importance import Importance
-    from skedasis.results.surfaces.surface import Surface
+    from skedasis.results.surface import Surface
 
     if isinstance(result, Importance):
         talk.show(tables.importance(result))
@@ -191,9 +191,9 @@ def write(result: Result, out: Path) -> None:
 def tables_of(result: Result) -> dict[str, dict[str, list[Any]]]:
     """Return all tables that a result has, by name, the most important one first."""
     from skedasis.results.diagnosis import Diagnosis
+    from skedasis.results.frames import surface_table, table_of
     from skedasis.results.importance import Importance
-    from skedasis.results.surfaces.surface import Surface
-    from skedasis.results.tables import surface_table, table_of
+    from skedasis.results.surface import Surface
 
     if isinstance(result, Diagnosis):
         return {"diagnosis": machine.jsonable(result.table())}

@@ -18,10 +18,9 @@ from skedasis.engine.run import Gathered
 from skedasis.methods.base import Local
 from skedasis.methods.missing import MISSING
 from skedasis.quantities.base import Quantity
-from skedasis.results.effect import Effect
+from skedasis.results.build.pdp import with_missing
+from skedasis.results.effect import About, Effect
 from skedasis.results.effects import Effects
-from skedasis.results.missing import with_missing
-from skedasis.results.spec import About
 from skedasis.stats.moments import WeightKind
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from skedasis.methods.base import Local, Plan
 from skedasis.methods.missing import MISSING
 from skedasis.models.adapters import Traits
 from skedasis.quantities.evaluator import Bound
+from skedasis.results.checks.slope_check import ROWS, SlopeCheck, slope_check
 from skedasis.results.effect import Effect
-from skedasis.results.trust.slopes import ROWS, SlopeCheck, slope_check
 from skedasis.stats.grid import Cells
 from skedasis.stats.heterogeneity_score import score_rows
 from skedasis.stats.moments import WeightKind

@@ -40,7 +40,7 @@ from skedasis.methods.base import Plan
 from skedasis.models.adapters import Traits
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.tree_evaluator import Wish
-from skedasis.results.models.several import EffectsOfModels, put_together
+from skedasis.results.multi_model import EffectsOfModels, put_together
 from skedasis.stats.moments import WeightKind
 
 _SUMMED = (

@@ -21,7 +21,7 @@ from skedasis.engine.scores import Scores
 from skedasis.methods.base import Local, Plan
 from skedasis.methods.missing import MISSING
 from skedasis.models.adapters import Traits
-from skedasis.results.pieces import AXIS, LOCAL
+from skedasis.results.build.linear_form import AXIS, LOCAL
 from skedasis.stats.grid import Cells
 from skedasis.stats.heterogeneity_score import HeterogeneityScore
 from skedasis.stats.moments import Moments, WeightKind

@@ -41,9 +41,13 @@ if TYPE_CHECKING:
     from skedasis.results.effect import Effect
     from skedasis.results.effects import Effects
     from skedasis.results.importance import Importance
-    from skedasis.results.models.several import EffectOfModels, EffectsOfModels
-    from skedasis.results.models.several_more import ImportanceOfModels, SurfaceOfModels
-    from skedasis.results.surfaces.surface import Surface
+    from skedasis.results.multi_model import (
+        EffectOfModels,
+        EffectsOfModels,
+        ImportanceOfModels,
+        SurfaceOfModels,
+    )
+    from skedasis.results.surface import Surface
 
 
 @overload

@@ -26,13 +26,10 @@ from skedasis.methods.base import Local, Parameters, Plan, chosen, given_for, on
 from skedasis.methods.bound import Bound
 from skedasis.methods.levels import to_neighbours
 from skedasis.models.adapters import Traits
-from skedasis.results.accumulated import accumulate
-from skedasis.results.choosing import chosen_bins, spread_of
-from skedasis.results.effect import Effect
-from skedasis.results.parts import Rows
-from skedasis.results.pieces import AXIS, LOCAL, RISE
-from skedasis.results.spec import About, Spec
-from skedasis.results.steps import existing, step_moments
+from skedasis.results.build.accumulated import accumulate, chosen_bins, spread_of
+from skedasis.results.build.linear_form import AXIS, LOCAL, RISE
+from skedasis.results.build.steps import existing, step_moments
+from skedasis.results.effect import About, Effect, Rows, Spec
 from skedasis.stats.ale_math import Accumulate
 from skedasis.stats.grid import Cells, distinct, uniform_edges
 from skedasis.stats.moments import Moments, WeightKind

@@ -26,7 +26,7 @@ from skedasis.stats.grid import Cells, Grid
 from skedasis.stats.moments import WeightKind
 
 if TYPE_CHECKING:
-    from skedasis.results.spec import About
+    from skedasis.results.effect import About
     from skedasis.stats.heterogeneity_score import HeterogeneityScore
 
 

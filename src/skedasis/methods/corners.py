@@ -9,8 +9,8 @@ import numpy as np
 from skedasis._types import Bools, Floats, Ints
 from skedasis.methods.bound import Bound
 from skedasis.methods.pairs_base import SideColumn
-from skedasis.results.surfaces.pairs import CELL, HOME, JOINT, MAIN0, MAIN1, taking_part
-from skedasis.results.surfaces.side import Side
+from skedasis.results.build.pairs import CELL, HOME, JOINT, MAIN0, MAIN1, taking_part
+from skedasis.results.surface import Side
 from skedasis.stats.moments import Moments
 
 UP, DOWN = (0, 0, 1), (-1, -1, 0)
@@ -24,7 +24,7 @@ class Differences:
     Parameters
     ----------
     moments : dict of str to Moments
-        What `skedasis.results.surfaces.pairs.surface` reads.
+        What `skedasis.results.build.pairs.surface` reads.
     across : ndarray of float, shape (n, q), optional
         Each row's double differences in the cells that it takes part in, in the order of `taking_part`; NaN where there
         is no such cell. None where a feature is constant.

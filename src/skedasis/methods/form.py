@@ -11,7 +11,7 @@ from skedasis._types import Json
 if TYPE_CHECKING:
     from skedasis.data.column_stats import Column
     from skedasis.methods.base import Local
-    from skedasis.results.spec import About
+    from skedasis.results.effect import About
     from skedasis.stats.heterogeneity_score import HeterogeneityScore
     from skedasis.stats.moments import WeightKind
 

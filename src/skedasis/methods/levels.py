@@ -20,11 +20,9 @@ from skedasis.errors import DataError, explained
 from skedasis.methods.base import Local, chosen, given_for
 from skedasis.methods.bound import Bound
 from skedasis.methods.form import Form
-from skedasis.results.effect import Effect
-from skedasis.results.levels import accumulate_levels, grouped
-from skedasis.results.parts import LevelStats, Rows, joined
-from skedasis.results.spec import About, Spec
-from skedasis.results.steps import Steps, existing, step_moments
+from skedasis.results.build.categorical import accumulate_levels, grouped
+from skedasis.results.build.steps import Steps, existing, step_moments
+from skedasis.results.effect import About, Effect, LevelStats, Rows, Spec, joined
 from skedasis.stats.moments import WeightKind
 
 MOST_LEVELS = 2000

@@ -25,11 +25,9 @@ from skedasis.methods.form import Form
 from skedasis.methods.levels import LevelPlan, own_order
 from skedasis.methods.missing import MISSING
 from skedasis.models.adapters import Traits
-from skedasis.results.effect import Effect
-from skedasis.results.marginal import marginal, marginal_levels
-from skedasis.results.parts import Rows
-from skedasis.results.pieces import AXIS, LOCAL
-from skedasis.results.spec import About, Spec
+from skedasis.results.build.linear_form import AXIS, LOCAL
+from skedasis.results.build.pdp import marginal, marginal_levels
+from skedasis.results.effect import About, Effect, Rows, Spec
 from skedasis.stats.grid import Cells
 from skedasis.stats.moments import Moments, WeightKind
 

@@ -23,10 +23,9 @@ from skedasis.methods.form import Form
 from skedasis.methods.levels import LevelPlan, ordered
 from skedasis.methods.pairs_base import SideColumn, places_of, side_of
 from skedasis.models.adapters import Traits
-from skedasis.results.spec import About, Spec
-from skedasis.results.surfaces.pair_parts import PairRows
-from skedasis.results.surfaces.pairs import HOME, gather, surface, taking_part
-from skedasis.results.surfaces.surface import Surface
+from skedasis.results.build.pairs import HOME, gather, surface, taking_part
+from skedasis.results.effect import About, Spec
+from skedasis.results.surface import PairRows, Surface
 from skedasis.stats.moments import WeightKind
 
 

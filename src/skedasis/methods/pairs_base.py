@@ -14,7 +14,7 @@ from skedasis.data.features import Feature
 from skedasis.errors import UnsupportedError, explained
 from skedasis.methods.bound import Bound
 from skedasis.methods.levels import LevelPlan
-from skedasis.results.surfaces.side import Side
+from skedasis.results.surface import Side
 from skedasis.stats.grid import Cells, Grid
 
 

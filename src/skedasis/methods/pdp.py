@@ -24,10 +24,8 @@ from skedasis.methods.exact import EXACT, exact_grid
 from skedasis.methods.pdp_levels import LevelPDP
 from skedasis.methods.pdp_pairs import PairPDP
 from skedasis.models.adapters import Traits
-from skedasis.results.dependence import depend
-from skedasis.results.effect import Effect
-from skedasis.results.parts import Curves, Rows
-from skedasis.results.spec import About, Spec
+from skedasis.results.build.pdp import depend
+from skedasis.results.effect import About, Curves, Effect, Rows, Spec
 from skedasis.stats.grid import Grid, distinct, uniform_edges
 from skedasis.stats.moments import WeightKind
 

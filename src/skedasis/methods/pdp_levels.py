@@ -17,10 +17,8 @@ from skedasis.methods.curves import ANCHORED, RAW, curve_moments, mean_moments
 from skedasis.methods.exact import EXACT
 from skedasis.methods.form import Form
 from skedasis.methods.levels import LevelPlan
-from skedasis.results.dependence import depend_levels
-from skedasis.results.effect import Effect
-from skedasis.results.parts import Curves, Rows
-from skedasis.results.spec import About, Spec
+from skedasis.results.build.pdp import depend_levels
+from skedasis.results.effect import About, Curves, Effect, Rows, Spec
 from skedasis.stats.moments import WeightKind
 
 

@@ -16,10 +16,9 @@ from skedasis.methods.bound import Bound
 from skedasis.methods.curves import ANCHORED, RAW, curve_moments, mean_moments
 from skedasis.methods.form import Form
 from skedasis.methods.pairs_base import SideColumn, places_of, side_of
-from skedasis.results.dependence import depend_pair
-from skedasis.results.spec import About, Spec
-from skedasis.results.surfaces.pair_parts import PairRows
-from skedasis.results.surfaces.surface import Surface
+from skedasis.results.build.pdp import depend_pair
+from skedasis.results.effect import About, Spec
+from skedasis.results.surface import PairRows, Surface
 from skedasis.stats.moments import WeightKind
 
 POINTS = 20

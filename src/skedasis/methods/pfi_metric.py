@@ -23,8 +23,8 @@ from skedasis.quantities.base import Quantity
 from skedasis.quantities.loss import loss_called, of_class
 from skedasis.quantities.outputs import Probability
 from skedasis.quantities.uncertainty import Entropy, PredictiveVariance
+from skedasis.results.display import METRIC_ROWS
 from skedasis.results.importance import Importance, LocalImportance
-from skedasis.results.words import METRIC_ROWS
 from skedasis.stats.moments import Totals, WeightKind
 
 _NAMES: dict[str, tuple[str, int]] = {

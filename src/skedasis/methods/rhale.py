@@ -20,13 +20,10 @@ from skedasis.methods.accumulated import Accumulated, no_derivatives
 from skedasis.methods.base import Local, Plan, one_of
 from skedasis.methods.levels import LevelSteps
 from skedasis.models.adapters import Traits
-from skedasis.results.accumulated import accumulate
-from skedasis.results.choosing import spread_of
-from skedasis.results.effect import Effect
-from skedasis.results.parts import Rows
-from skedasis.results.pieces import LOCAL, RISE
-from skedasis.results.spec import About, Spec
-from skedasis.results.value_steps import chosen_for_reading, read_in_bins
+from skedasis.results.build.accumulated import accumulate, spread_of
+from skedasis.results.build.linear_form import LOCAL, RISE
+from skedasis.results.build.step_functions import chosen_for_reading, read_in_bins
+from skedasis.results.effect import About, Effect, Rows, Spec
 from skedasis.stats.ale_math import Accumulate
 from skedasis.stats.moments import WeightKind
 

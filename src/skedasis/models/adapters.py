@@ -255,7 +255,7 @@ class Traits:
     local : str
         The best local effects of the quantity: "slopes", its own derivatives; central "differences"; or "steps",
         differences across cells, because it is piecewise constant. Plans of methods have the other kinds, too (see
-        `skedasis.results.spec.Spec`).
+        `skedasis.results.effect.Spec`).
     source : str
         Where they come from, in words, for the provenance.
     certain : bool

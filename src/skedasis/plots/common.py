@@ -12,9 +12,8 @@ from skedasis.plots import density, marks
 from skedasis.plots.marks import Apart, Band, Hatch, Panel, Steps, Word
 from skedasis.plots.scale import Axis, extent, shortened
 from skedasis.plots.view import ACROSS, BELOW, BESIDE, OWN_TICKS, View
-from skedasis.results.effect import Effect
-from skedasis.results.parts import TRUSTED_ROWS, BinStats, Rows
-from skedasis.results.trend import drawn
+from skedasis.results.build.linear_form import drawn
+from skedasis.results.effect import TRUSTED_ROWS, BinStats, Effect, Rows
 from skedasis.stats.resampling import t_interval
 
 APART = "missing"

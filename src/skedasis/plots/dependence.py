@@ -25,9 +25,8 @@ from skedasis.plots.scale import extent, settled, shortened
 from skedasis.plots.strips import risen
 from skedasis.plots.tint import tint
 from skedasis.plots.view import SEED, View
-from skedasis.results.effect import Effect
-from skedasis.results.parts import Curves
-from skedasis.results.pieces import AXIS
+from skedasis.results.build.linear_form import AXIS
+from skedasis.results.effect import Curves, Effect
 from skedasis.stats.grid import EVERY_JUMP, widths_share
 
 MINUS = "\N{MINUS SIGN}"

@@ -16,11 +16,9 @@ from skedasis.plots.levels import ERROR, ROWS, Places
 from skedasis.plots.marks import Band, Line, Panel, Rug
 from skedasis.plots.scale import Axis, clean, extent, shortened, told_apart
 from skedasis.plots.view import ACROSS, BESIDE, MOST_LEVELS
+from skedasis.results.build.linear_form import drawn
 from skedasis.results.importance import Importance
-from skedasis.results.models.of_models import Of, OfModels
-from skedasis.results.models.several import EffectOfModels
-from skedasis.results.models.several_more import ImportanceOfModels
-from skedasis.results.trend import drawn
+from skedasis.results.multi_model import EffectOfModels, ImportanceOfModels, Of, OfModels
 
 MEAN, EACH = "mean of the models", "single models"
 VERTICES = 13

@@ -16,9 +16,8 @@ from skedasis.plots.contours import Crossing, crossings, round_levels
 from skedasis.plots.rim import DOTS, Rim, located, margin, rim_of, strewn
 from skedasis.plots.scale import Axis, extent, padded, shortened
 from skedasis.plots.view import ACROSS, BESIDE, MOST_LEVELS
-from skedasis.results.surfaces.pairs import HOME, corners_with_rows, homes_with_rows
-from skedasis.results.surfaces.side import Side
-from skedasis.results.surfaces.surface import Surface
+from skedasis.results.build.pairs import HOME, corners_with_rows, homes_with_rows
+from skedasis.results.surface import Side, Surface
 
 Empty = Literal["hatched", "filled", "blank"]
 ROUNDING = 1e-9

@@ -19,9 +19,8 @@ from skedasis.plots.groups import grouped
 from skedasis.plots.marks import Band, Bars, Hatch, Line, Panel, Picture
 from skedasis.plots.scale import Axis, clean, shortened, told_apart
 from skedasis.plots.view import BELOW, View
-from skedasis.results.effect import Effect
-from skedasis.results.parts import TRUSTED_ROWS, BinStats, Curves, LevelStats
-from skedasis.results.steps import Steps
+from skedasis.results.build.steps import Steps
+from skedasis.results.effect import TRUSTED_ROWS, BinStats, Curves, Effect, LevelStats
 
 ERROR, SPREAD, ROWS = 0.16, 0.3, 0.36
 """How far boxes, and single rows, reach to either side of their level."""

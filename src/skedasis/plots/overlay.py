@@ -16,11 +16,10 @@ from skedasis.plots.levels import Places
 from skedasis.plots.marks import Rug
 from skedasis.plots.scale import Axis, extent, settled, shortened
 from skedasis.plots.view import ACROSS, BELOW, BESIDE, most_levels
+from skedasis.results.build.linear_form import AXIS, drawn
 from skedasis.results.effect import Effect
-from skedasis.results.pieces import AXIS
-from skedasis.results.surfaces.surface import Surface
-from skedasis.results.times import on_axis_of
-from skedasis.results.trend import drawn
+from skedasis.results.surface import Surface
+from skedasis.results.time_axis import on_axis_of
 
 Zero = Literal["mean"] | None
 Joined = Literal["line", "thin"] | None

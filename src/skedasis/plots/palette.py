@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from skedasis.results.parts import TRUSTED_ROWS
+from skedasis.results.effect import TRUSTED_ROWS
 
 # Blue is the average and its error, amber is how rows differ from it. Their luminances differ, so that they do without
 # colour, and no reader mistakes blue for orange.

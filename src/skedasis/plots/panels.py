@@ -15,11 +15,9 @@ from skedasis.plots.groups import grouped
 from skedasis.plots.marks import Band, Bars, Line, Panel, Picture
 from skedasis.plots.scale import Axis, shortened
 from skedasis.plots.view import ACROSS, Ice, View
-from skedasis.results.effect import Effect
-from skedasis.results.parts import BinStats
-from skedasis.results.pieces import LOCAL
-from skedasis.results.rises import rises
-from skedasis.results.trend import drawn
+from skedasis.results.build.linear_form import LOCAL, drawn
+from skedasis.results.checks.elevated_regions import rises
+from skedasis.results.effect import BinStats, Effect
 from skedasis.stats.grid import Cells
 
 __all__ = ["ACROSS", "Ice", "View", "has_bins", "on_shared_scales", "picture", "slopes"]

@@ -14,8 +14,7 @@ from skedasis.plots.levels import Places
 from skedasis.plots.numbers import places as places_text
 from skedasis.plots.scale import Axis, padded, shortened, told_apart
 from skedasis.plots.view import BELOW, SEED
-from skedasis.results.surfaces.pair_parts import PairRows
-from skedasis.results.surfaces.side import Side
+from skedasis.results.surface import PairRows, Side
 
 MOST_LETTERS = 24
 """Of the text of one of two values."""

@@ -23,9 +23,7 @@ from skedasis.plots.palette import INK, SMALL
 from skedasis.plots.panels import on_shared_scales
 from skedasis.plots.scale import shortened
 from skedasis.plots.style import Legend
-from skedasis.results.models.of_models import Of
-from skedasis.results.models.several import EffectOfModels, EffectsOfModels
-from skedasis.results.models.several_more import ImportanceOfModels
+from skedasis.results.multi_model import EffectOfModels, EffectsOfModels, ImportanceOfModels, Of
 
 DASH = 0.035
 """How far a dash reaches to either side."""

@@ -9,8 +9,8 @@ from dataclasses import replace
 from skedasis.plots.marks import FOOT, Panel, Rising, Strip
 from skedasis.plots.scale import Axis
 from skedasis.plots.view import View
+from skedasis.results.checks.elevated_regions import Rise, rises
 from skedasis.results.effect import Effect
-from skedasis.results.rises import Rise, rises
 
 UNCERTAIN = ("entropy", "variance", "uncertainty")
 LABELS: dict[Rising, str] = {

@@ -30,7 +30,7 @@ from skedasis.plots.mpl import blank_figure, legend_below, legend_in
 from skedasis.plots.palette import FAINT, INK, SMALL
 from skedasis.plots.rim import bars_of
 from skedasis.plots.style import Legend
-from skedasis.results.surfaces.surface import Surface
+from skedasis.results.surface import Surface
 
 DIVERGING = colormaps["RdBu_r"]
 SEQUENTIAL = ListedColormap(colormaps["viridis"](np.linspace(0.12, 1.0, 256)))

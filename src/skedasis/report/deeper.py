@@ -10,7 +10,7 @@ from skedasis.report.numbers import Numbers, listed, named
 from skedasis.report.story.told import Story, Told
 from skedasis.report.story.unsure import Unsure
 from skedasis.results.diagnosis import Diagnosis
-from skedasis.results.surfaces.surface import Surface
+from skedasis.results.surface import Surface
 
 
 def pairs(story: Story) -> dict[str, Any] | None:

@@ -25,7 +25,7 @@ from skedasis.report.levels import quoted
 from skedasis.report.story.told import Told
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.effect import Effect
-from skedasis.results.surfaces.surface import Surface
+from skedasis.results.surface import Surface
 
 MANY = 12
 """Small figures side by side: more of them are no overview."""

@@ -11,8 +11,8 @@ from skedasis.execute import Progress
 from skedasis.report import captions, drawings, words
 from skedasis.report.numbers import named
 from skedasis.report.story.told import Story, Told
+from skedasis.results.checks.check import Flag
 from skedasis.results.effect import Effect
-from skedasis.results.trust.flags import Flag
 
 FIRST = 10
 """Features whose figures are drawn when the page is loaded; those of others when they come near."""

@@ -12,8 +12,7 @@ import numpy as np
 from skedasis._types import Floats, Ints
 from skedasis.plots.numbers import NOISE, count, number
 from skedasis.report.numbers import Numbers, listed, named, percent
-from skedasis.results.effect import Effect
-from skedasis.results.parts import TRUSTED_ROWS, LevelStats
+from skedasis.results.effect import TRUSTED_ROWS, Effect, LevelStats
 
 LINES = 100
 """Lines of a table: of more levels those with most rows are shown, or a page of identifiers would be megabytes."""

@@ -13,7 +13,7 @@ from skedasis.plots.numbers import count, number, places
 from skedasis.report import levels, words
 from skedasis.report.story.told import Told
 from skedasis.results.effect import Effect
-from skedasis.results.surfaces.surface import Surface
+from skedasis.results.surface import Surface
 
 LINES = 40
 """Of more levels a terminal shows those with most rows."""

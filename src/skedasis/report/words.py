@@ -16,9 +16,8 @@ from skedasis.plots.numbers import NOISE, beside, count, number, places, with_er
 from skedasis.report import glance, levels
 from skedasis.report.numbers import Numbers, listed, named, percent
 from skedasis.report.story.told import Told
-from skedasis.results.effect import Effect
-from skedasis.results.parts import BinStats
-from skedasis.results.trend import drawn
+from skedasis.results.build.linear_form import drawn
+from skedasis.results.effect import BinStats, Effect
 
 LEVEL = 0.95
 """Of the intervals that are spoken of."""

@@ -10,9 +10,9 @@ import numpy as np
 
 from skedasis._types import Floats, Json
 from skedasis.errors import DataError, explained
+from skedasis.results.display import ShownDiagnosis
+from skedasis.results.effect import locked
 from skedasis.results.importance import Importance, ImportanceRank
-from skedasis.results.parts import locked
-from skedasis.results.shown import ShownDiagnosis
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -173,7 +173,7 @@ class Diagnosis(ShownDiagnosis):
         UnsupportedError
             Where no data frame library is installed.
         """
-        from skedasis.results.tables import frame
+        from skedasis.results.frames import frame
 
         return frame(self.table(), backend or self.likelihood.library)
 

@@ -1,42 +1,429 @@
-"""`Effect`: what one feature does, for whom that is not true, and how sure that is."""
+"""`Effect`: the effect of one feature, and the parts that results consist of."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skedasis._types import Floats, Json
+from skedasis._types import Bools, Center, Floats, Ints, Json, Side
+from skedasis.data.features import Feature
 from skedasis.data.times import TimeAxis
-from skedasis.results.parts import (
-    TRUSTED_ROWS,
-    BinStats,
-    Curves,
-    LevelStats,
-    MissingPoint,
-    Rows,
-    locked,
-)
-from skedasis.results.shown import ShownEffect
-from skedasis.results.spec import About, Spec
+from skedasis.models.adapters import ON_CELLS, LocalEffects
+from skedasis.results.display import ShownEffect
+from skedasis.stats.ale_math import Accumulate
 from skedasis.stats.grid import Cells
-from skedasis.stats.moments import Moments
+from skedasis.stats.moments import Moments, WeightKind
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from skedasis.binning import Binning
-    from skedasis.results.rises import Rise
-    from skedasis.results.trust.flags import Trust
-    from skedasis.results.trust.heterogeneity import HeterogeneityTest
-    from skedasis.results.trust.split import Split
+    from skedasis.results.checks.check import Trust
+    from skedasis.results.checks.elevated_regions import Rise
+    from skedasis.results.checks.heterogeneity_test import HeterogeneityTest
+    from skedasis.results.checks.variance_decomposition import Split
     from skedasis.stats.heterogeneity_score import HeterogeneityScore
 
-__all__ = ["TRUSTED_ROWS", "BinStats", "Curves", "Effect", "LevelStats", "MissingPoint", "Rows"]
+
+# ------------------------------------------------------------------------------------------
+# How a result was made, as plain values that can be written as JSON.
+
+
+@dataclass(frozen=True)
+class Spec:
+    """What a result needs to know of its method to be re-binned, centred and drawn.
+
+    Parameters
+    ----------
+    method : str
+        "ALE", "RHALE", "PDP", …
+    center : {"mean", "start", "anchor", None}
+    local : str
+        Where the rows' local effects came from. "slopes", central "differences" and the "values" of an M-plot belong to
+        points and may be put into any bins. Differences across cells belong to these: those of an ALE ("edges"), those
+        of step functions that are read in bins ("steps"), and steps between few values ("value_steps"), between whole
+        numbers ("integer_steps"; any bins are sums of them) and between "levels". "none" are curves.
+    accumulate, ddof, accumulate_se
+        As in `RHALE`.
+    closed : {"left", "right"}
+        The side that belongs to a bin.
+    weight_kind : {"frequency", "sampling"}
+    parameters : dict
+        The method's settings, as given.
+    derivative : bool
+        Whether the values are slopes of the quantity by the feature.
+    """
+
+    method: str
+    center: Center | Literal["anchor"] = "mean"
+    local: LocalEffects = "slopes"
+    accumulate: Accumulate = "variance"
+    ddof: int = 1
+    accumulate_se: Literal["quadrature", "sum"] = "quadrature"
+    closed: Side = "left"
+    weight_kind: WeightKind = "frequency"
+    parameters: Json = field(default_factory=dict)
+    derivative: bool = False
+
+    @property
+    def pointwise(self) -> bool:
+        """Return whether local effects belong to points of the axis, not to cells."""
+        return self.local in ("slopes", "differences", "integer_steps", "values")
+
+    @property
+    def on_cells(self) -> bool:
+        """Return whether the curve is given at the edges of all cells, whatever bins summarise it."""
+        return self.local in ON_CELLS
+
+    @property
+    def mean_alone(self) -> bool:
+        """Return whether the spread of the rows' curves was not asked for."""
+        return self.parameters.get("heterogeneity") is False
+
+    def to_json(self) -> Json:
+        """Return a dictionary that `json` can write."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class About:
+    """What a result is about: the feature, the quantity, and the library that X came from.
+
+    Parameters
+    ----------
+    feature : Feature
+    quantity : str
+        The quantity's name, for axes.
+    unit : str, optional
+        The quantity's unit.
+    library : str, optional
+        The data frame library of X, for tables of the same kind.
+    spread : float
+        The weighted standard deviation of the feature (ddof 0).
+    missing : int
+        Rows without a value of the feature.
+    dtype : str
+        NumPy's name of the type that the feature's edges were rounded to.
+    """
+
+    feature: Feature
+    quantity: str = "prediction"
+    unit: str | None = None
+    library: str | None = None
+    spread: float = 0.0
+    missing: int = 0
+    dtype: str = "float64"
+
+    @property
+    def axis(self) -> str:
+        """Return the text for the quantity's axis."""
+        return f"{self.quantity} [{self.unit}]" if self.unit else self.quantity
+
+
+# ------------------------------------------------------------------------------------------
+# What results consist of: bins, levels, kept rows, individual curves, the point of missing values.
+
+
+TRUSTED_ROWS = 10
+"""Bins with fewer rows are marked not to be trusted (draft, sec. 3.2)."""
+
+
+def locked(*arrays: np.ndarray) -> None:
+    """Make arrays read-only: a result is a value, and a value does not change."""
+    for array in arrays:
+        array.flags.writeable = False
+
+
+@dataclass(frozen=True, eq=False)
+class BinStats:
+    """The bins of an accumulated effect, one entry a bin, left to right.
+
+    Parameters
+    ----------
+    low, high : ndarray, shape (K,)
+        Edges, in units of the feature; of times days on the axis. Of a categorical feature the first and the last level
+        that a step, or a run of steps, leads between.
+    count : ndarray of int, shape (K,)
+        Rows.
+    weight : ndarray of float, shape (K,)
+        Their weight.
+    effect : ndarray of float, shape (K,)
+        Mean slope, in units of the quantity per unit of the feature, or of times per day (RHALE Eq. 10); NaN where the
+        bin is empty. Of a
+        categorical feature per step from one level to the next; of an M-plot the bin's mean.
+    std : ndarray of float, shape (K,)
+        Standard deviation of the slopes (Eq. 11); NaN where the weight is 1 or less.
+    std_error : ndarray of float, shape (K,)
+        Standard error of `effect`; NaN likewise.
+    empty, trusted : ndarray of bool, shape (K,)
+        No row at all; ten rows or more.
+    trend : ndarray of float, shape (K,)
+        By how much the slope changes per unit of the feature within the bin: 0 where it is constant. Where it is not,
+        `effect` is the slope in the middle of the bin, and `std` the spread about the line.
+    time : TimeAxis, optional
+        Of dates, times and durations: what the days of `low` and `high` are.
+    """
+
+    low: NDArray[Any]
+    high: NDArray[Any]
+    count: Ints
+    weight: Floats
+    effect: Floats
+    std: Floats
+    std_error: Floats
+    empty: Bools
+    trusted: Bools
+    trend: Floats = field(default_factory=lambda: np.zeros(0))
+    time: TimeAxis | None = None
+
+    def __post_init__(self) -> None:
+        # Constant slopes; and files written before there were others.
+        if len(self.trend) != len(self.low):
+            object.__setattr__(self, "trend", np.zeros(len(self.low)))
+        locked(*(getattr(self, f.name) for f in fields(self) if f.name != "time"))
+
+    def __len__(self) -> int:
+        return len(self.low)
+
+    @property
+    def left(self) -> NDArray[Any]:
+        """Return the left edges as the feature has them: of times datetime64 (UTC) or timedelta64; or levels."""
+        return self.low if self.time is None else self.time.times(self.low)
+
+    @property
+    def right(self) -> NDArray[Any]:
+        """Return the right edges likewise."""
+        return self.high if self.time is None else self.time.times(self.high)
+
+    @property
+    def widths(self) -> Floats:
+        """Return right - left, of times in days; 1 a step between levels, which have no distances."""
+        if self.low.dtype.kind != "f":
+            return np.ones(len(self))
+        return self.high - self.low
+
+    @property
+    def ends(self) -> tuple[Floats, Floats]:
+        """Return the slopes at the left and at the right end of each bin: alike where `trend` is 0."""
+        tilt = self.trend * self.widths / 2
+        return self.effect - tilt, self.effect + tilt
+
+    @property
+    def edges(self) -> Floats:
+        """Return the edges of a numeric feature's bins, (K + 1,); of times days on the axis."""
+        return np.append(self.low, self.high[-1:])
+
+    @classmethod
+    def of(
+        cls,
+        edges: Floats,
+        bins: Moments,
+        *,
+        effect: Floats,
+        std: Floats,
+        std_error: Floats,
+        trend: Floats | None = None,
+    ) -> BinStats:
+        """Return the bins of a numeric feature, whose rows are counted by moments.
+
+        Parameters
+        ----------
+        edges : ndarray of float, shape (K + 1,)
+        bins : Moments, K bins
+        effect, std, std_error, trend : ndarray of float, shape (K,)
+            As of `BinStats`; without a trend slopes are constant within the bins.
+        """
+        return cls(
+            low=edges[:-1],
+            high=edges[1:],
+            count=bins.count.astype(int),
+            weight=bins.weight,
+            effect=effect,
+            std=std,
+            std_error=std_error,
+            empty=bins.count == 0,
+            trusted=bins.count >= TRUSTED_ROWS,
+            trend=np.zeros(len(edges) - 1) if trend is None else trend,
+        )
+
+    @classmethod
+    def none(cls) -> BinStats:
+        """Return the bins of a constant feature: there are none."""
+        zero = np.zeros(0)
+        return cls(zero, zero, zero.astype(int), zero, zero, zero, zero, zero > 0, zero > 0)
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The rows that a result keeps.
+
+    Parameters
+    ----------
+    x : ndarray of float, shape (r,)
+        The feature's values, of times days on its axis; of a categorical feature the places of its levels.
+    effect : ndarray of float, shape (r,) or (r, 2), optional
+        The local effects that the curve is made of: slopes, or differences across cells; for few values, integers and
+        categories the steps from the previous value and to the next one, NaN if there is none. None for PDP and ICE.
+    weight : ndarray of float, shape (r,), optional
+        None means 1 each.
+    exact : bool
+        Whether these are all rows that took part; otherwise they are a seeded sample.
+    across : ndarray of float, shape (r,), optional
+        The rows' rises across their bins over the bins' widths, if the curve is made of finer differences.
+    """
+
+    x: Floats
+    effect: Floats | None = None
+    weight: Floats | None = None
+    exact: bool = True
+    across: Floats | None = None
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    @property
+    def local(self) -> Floats | None:
+        """Return the local effects whose standard deviation the bins report, (r,); of categories the steps, (r, 2)."""
+        return self.effect if self.across is None else self.across
+
+
+@dataclass(frozen=True, eq=False)
+class Curves:
+    """Individual curves (ICE), centred as the effect is.
+
+    Parameters
+    ----------
+    value : ndarray of float, shape (r, m)
+        One curve a row, on the effect's grid.
+    x : ndarray of float, shape (r,)
+        The rows' own values of the feature, of times days on its axis; of a categorical feature the places of their
+        levels, NaN for none.
+    row : ndarray of int, shape (r,)
+        The rows' places in X.
+    weight : ndarray of float, shape (r,), optional
+    exact : bool
+        Whether every row has its curve here; otherwise they are a seeded sample.
+    """
+
+    value: Floats
+    x: Floats
+    row: Ints
+    weight: Floats | None = None
+    exact: bool = True
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+
+@dataclass(frozen=True, eq=False)
+class LevelStats:
+    """The levels of a categorical feature, in the order in which they were accumulated.
+
+    Parameters
+    ----------
+    values : tuple
+        As X has them; None is a missing value.
+    labels : tuple of str
+        What stands in tables and figures.
+    count : ndarray of int, shape (L,)
+        Rows.
+    weight : ndarray of float, shape (L,)
+        Their weight.
+    chosen : str
+        How the order was chosen.
+    """
+
+    values: tuple[Any, ...]
+    labels: tuple[str, ...]
+    count: Ints
+    weight: Floats
+    chosen: str = ""
+
+    def __post_init__(self) -> None:
+        locked(self.count, self.weight)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @property
+    def share(self) -> Floats:
+        """Return each level's share of the weight."""
+        return self.weight / max(float(self.weight.sum()), np.finfo(float).tiny)
+
+    def array(self) -> NDArray[Any]:
+        """Return the levels as an array: of numbers or of text where all of them are, else of objects."""
+        kinds = {type(v) for v in self.values}
+        if kinds <= {int, float} or kinds in ({str}, {bool}):
+            return np.array(self.values)
+        out = np.empty(len(self), dtype=object)
+        out[:] = self.values
+        return out
+
+    def places(self, wanted: Any) -> Ints:
+        """Return the place of each of the given values, -1 for what is no level.
+
+        Parameters
+        ----------
+        wanted : array_like
+            Values, or labels.
+        """
+        known: dict[Any, int] = {_key(label): i for i, label in enumerate(self.labels)}
+        known |= {_key(v): i for i, v in enumerate(self.values)}
+        flat = np.asarray(wanted, dtype=object).ravel()
+        return np.array([known.get(_key(v), -1) for v in flat], dtype=np.int64)
+
+
+def _key(value: Any) -> Any:
+    """Return what two equal levels share, and unequal ones do not: True is not 1."""
+    value = value.item() if isinstance(value, np.generic) else value
+    try:
+        missing = value is None or bool(value != value) or type(value).__name__ == "NAType"  # noqa: PLR0124 - NaN
+    except TypeError:  # the NA of pandas has no truth value
+        missing = True
+    return None if missing else (isinstance(value, bool), value)
+
+
+@dataclass(frozen=True)
+class MissingPoint:
+    """What it does to miss a value of a numeric feature (docs/explanation/levels-and-pairs.md).
+
+    Parameters
+    ----------
+    effect : float
+        Mean over the rows without a value of the quantity there, minus its mean over the feature's observed values.
+    std, std_error : float
+        Spread over these rows, and the error of their mean; NaN for a single row.
+    count : int
+        Rows without a value.
+    weight : float
+    value : float
+        Where the point stands on the curve's own scale: `effect` above the curve's mean over the data.
+    exact : bool
+        Whether all observed values took part; otherwise so many of their quantiles as the budget of model rows allows.
+    """
+
+    effect: float
+    std: float
+    std_error: float
+    count: int
+    weight: float
+    value: float
+    exact: bool = True
+
+
+def joined(values: Sequence[Any]) -> str:
+    """Write some values for an error message."""
+    shown = ", ".join(repr(v) for v in values[:5])
+    return f"{shown}, …" if len(values) > 5 else shown
+
+
+# ------------------------------------------------------------------------------------------
+# `Effect`: what one feature does, for whom that is not true, and how sure that is.
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +563,7 @@ class Effect(ShownEffect):
         return 0 if self.bins is None else int(self.bins.count[~self.bins.trusted].sum())
 
     def __repr__(self) -> str:
-        from skedasis.results.words import count
+        from skedasis.results.display import count
 
         where = count(len(self.points), "point" if self.levels is None else "level")
         if self.bins is not None and self.levels is None:
@@ -224,7 +611,7 @@ class Effect(ShownEffect):
         """Evaluate the effect of a feature that has no levels at places on its axis: numbers, or days."""
         found = np.interp(x_new, self.points, self.value, left=np.nan, right=np.nan)
         if self.bins is not None and np.any(self.bins.trend):
-            from skedasis.results.trend import bulge
+            from skedasis.results.build.linear_form import bulge
 
             found = found + bulge(self.bins, x_new)
         # Of a single point `interp` says its value even where it is asked for NaN.
@@ -232,7 +619,7 @@ class Effect(ShownEffect):
 
     def path(self, points: int = 24) -> tuple[NDArray[Any], Floats]:
         """Return the corners of a polygon that looks like the curve, (x, value): `x`, and `points` in each bend."""
-        from skedasis.results.trend import drawn
+        from skedasis.results.build.linear_form import drawn
 
         x, value = drawn(self.bins, self.points, self.value, points)
         return x if self.time is None else self.time.times(x), value
@@ -286,9 +673,9 @@ class Effect(ShownEffect):
         Notes
         -----
         The estimand is the mean of the local effects within the bins as they are: what binning itself changes, and the
-        error of the model, are not in it. How they are made: `skedasis.results.intervals.interval`. No model row.
+        error of the model, are not in it. How they are made: `skedasis.results.intervals.analytic`. No model row.
         """
-        from skedasis.results.intervals.interval import Asked, interval
+        from skedasis.results.intervals.analytic import Asked, interval
 
         asked = Asked(level, method, of, simultaneous, bins, replicates, seed, threads, source)
         return interval(self, asked)
@@ -297,25 +684,25 @@ class Effect(ShownEffect):
         self, counts: Any, of: Literal["value", "bins", "importance"] = "value"
     ) -> Floats:
         """Return the effect with its rows counted otherwise, (R, m): see `results.intervals.interval.resampled`."""
-        from skedasis.results.intervals.interval import resampled
+        from skedasis.results.intervals.analytic import resampled
 
         return resampled(self, counts, of)
 
     def trust(
         self, level: float = 0.95, *, X: Any = None, beside: Effect | None = None, seed: int = 0
     ) -> Trust:
-        """Return what there is to object to the curve, as sentences; see `skedasis.results.trust.rules.trust`.
+        """Return what there is to object to the curve, as sentences; see `skedasis.results.checks.reliability.trust`.
 
         With X, what was explained, rows that the method made up are compared with the data. `beside` is another
         method's effect of the same feature.
         """
-        from skedasis.results.trust.rules import trust
+        from skedasis.results.checks.reliability import trust
 
         return trust(self, level, X=X, beside=beside, seed=seed)
 
     def split(self, *, seed: int = 0) -> Split:
-        """Split the variance within the bins by RHALE Theorem 1; see `skedasis.results.trust.split.split`."""
-        from skedasis.results.trust.split import split
+        """Split the variance within the bins by RHALE Theorem 1; see `results/checks/variance_decomposition.py`."""
+        from skedasis.results.checks.variance_decomposition import split
 
         return split(self, seed=seed)
 
@@ -334,7 +721,7 @@ class Effect(ShownEffect):
         Returns
         -------
         HeterogeneityTest
-            See `skedasis.results.trust.heterogeneity.heterogeneity_test` for the method and an example.
+            See `skedasis.results.checks.heterogeneity_test.heterogeneity_test` for the method and an example.
 
         Raises
         ------
@@ -343,7 +730,7 @@ class Effect(ShownEffect):
         UnsupportedError
             For an effect without a heterogeneity score.
         """
-        from skedasis.results.trust.heterogeneity import heterogeneity_test
+        from skedasis.results.checks.heterogeneity_test import heterogeneity_test
 
         return heterogeneity_test(self, level, above)
 
@@ -386,7 +773,7 @@ class Effect(ShownEffect):
         >>> len(e.rebin(sd.Uniform(7)).bins)
         7
         """
-        from skedasis.results.rebin import rebinned
+        from skedasis.results.build.rebin import rebinned
 
         return rebinned(self, bins)
 
@@ -394,14 +781,14 @@ class Effect(ShownEffect):
         """Return where the curves of a PDP or ICE stand high, and whether those of rows that really lie there do.
 
         Of an uncertainty it tells noise that belongs to the feature's values ("all" rows) from the model's surprise at
-        rows put there from "elsewhere" (entropy_importance, sec. 4.1); see `skedasis.results.rises.rises`.
+        rows put there from "elsewhere" (entropy_importance, sec. 4.1); see `results/checks/elevated_regions.py`.
 
         Raises
         ------
         UnsupportedError
             Without individual curves, for a categorical feature, and for slopes.
         """
-        from skedasis.results.rises import rises
+        from skedasis.results.checks.elevated_regions import rises
 
         return rises(self, level)
 
@@ -425,7 +812,7 @@ class Effect(ShownEffect):
         UnsupportedError
             Where no data frame library is installed, or there are no bins, curves or missing values.
         """
-        from skedasis.results.tables import frame, table_of
+        from skedasis.results.frames import frame, table_of
 
         return frame(table_of(self, of), backend or self.about.library)
 

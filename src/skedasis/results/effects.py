@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal
 from skedasis._types import Floats, Json
 from skedasis.data.features import find
 from skedasis.errors import DataError, UnsupportedError, explained
+from skedasis.results.display import Ranking, ShownEffects
 from skedasis.results.effect import Effect
-from skedasis.results.shown import Ranking, ShownEffects
 
 if TYPE_CHECKING:
-    from skedasis.results.statistics.statistics import Chance, Statistics
-    from skedasis.results.trust.flags import Trust
+    from skedasis.results.ale_statistics import Chance, Statistics
+    from skedasis.results.checks.check import Trust
 
 
 @dataclass(frozen=True)
@@ -201,7 +201,7 @@ class Effects(ShownEffects, Mapping[str, Effect]):
         >>> list(ends), ends["x0"][0].shape
         (['x0', 'x1'], (6,))
         """
-        from skedasis.results.intervals.interval import Asked, intervals
+        from skedasis.results.intervals.analytic import Asked, intervals
 
         return intervals(self.effects, Asked(level, method, **options))
 
@@ -214,7 +214,7 @@ class Effects(ShownEffects, Mapping[str, Effect]):
         seed: int = 0,
     ) -> Trust:
         """Return what there is to object to all curves; parameters are those of `Effect.trust`, `beside` by feature."""
-        from skedasis.results.trust.rules import trust_all
+        from skedasis.results.checks.reliability import trust_all
 
         return trust_all(self, level, X=X, beside=beside, seed=seed)
 
@@ -249,7 +249,7 @@ class Effects(ShownEffects, Mapping[str, Effect]):
         Raises
         ------
         DataError, UnsupportedError
-            See `skedasis.results.statistics.measure.statistics`, which also says what each figure is. No model row.
+            See `skedasis.results.ale_statistics.statistics`, which also says what each figure is. No model row.
 
         Examples
         --------
@@ -261,7 +261,7 @@ class Effects(ShownEffects, Mapping[str, Effect]):
         >>> round(s.aled, 2), round(s.naled), [round(v, 2) for v in s.aler]
         (1.01, 25, [-2.0, 2.0])
         """
-        from skedasis.results.statistics.measure import statistics
+        from skedasis.results.ale_statistics import statistics
 
         return statistics(self, y, level, replicates, seed, null, weights=weights, threads=threads)
 
@@ -288,7 +288,7 @@ class Effects(ShownEffects, Mapping[str, Effect]):
             Where no data frame library is installed; where a feature has no bins or curves, or none has a point of
             missing values.
         """
-        from skedasis.results.tables import effects_table, frame, ranking_table
+        from skedasis.results.frames import effects_table, frame, ranking_table
 
         effects = list(self.effects.values())
         table = ranking_table(self.ranking()) if of == "ranking" else effects_table(effects, of)

@@ -11,9 +11,15 @@ import numpy as np
 
 from skedasis._types import Floats, Ints, Json
 from skedasis.errors import DataError, UnsupportedError, explained
-from skedasis.results.parts import locked
-from skedasis.results.shown import Ranking, ShownImportance
-from skedasis.results.words import count, given_level, no_interval, written
+from skedasis.results.display import (
+    Ranking,
+    ShownImportance,
+    count,
+    given_level,
+    importance_table,
+    no_interval,
+)
+from skedasis.results.effect import locked
 from skedasis.stats.resampling import t_interval
 
 if TYPE_CHECKING:
@@ -224,7 +230,7 @@ class Importance(ShownImportance):
         )
 
     def __str__(self) -> str:
-        return written(self)
+        return importance_table(self)
 
     def __getitem__(self, feature: str) -> ImportanceRank:
         """Return one feature's line."""
@@ -312,7 +318,7 @@ class Importance(ShownImportance):
         UnsupportedError
             Where no data frame library is installed, or no rows are kept.
         """
-        from skedasis.results.tables import frame
+        from skedasis.results.frames import frame
 
         return frame(self.table(of), backend or self.library)
 

@@ -1,60 +1,286 @@
-"""Results in files: NumPy arrays and a JSON header. No pickle: opening a file runs no code.
+"""Saving and loading of results without pickle: NumPy arrays and a JSON header.
+
+| value | in JSON |
+|---|---|
+| text, whole numbers, booleans, None, lists, finite floats | themselves |
+| a mapping whose keys are text, none of them ``"$"`` | itself |
+| any other mapping | ``{"$": "mapping", "of": [[key, value], …]}`` |
+| NaN and infinities | ``{"$": "float", "of": "nan"}`` |
+| a tuple | ``{"$": "tuple", "of": […]}`` |
+| a date, a time on a date | ``{"$": "date", "of": "2020-01-31"}``, ``{"$": "datetime", …}`` |
+| an array | ``{"$": "array", "of": "result.value"}``: the name of an array in the file |
+| an array of objects | ``{"$": "objects", "of": […], "shape": […]}``: nothing is pickled |
+| a part of a result | ``{"$": "BinStats", "of": {field: value}}`` |
+| any other object | ``{"$": "text", "of": "(0, 1]", "type": "Interval"}``: comes back as its text |
 
 A file is a zip archive of NumPy's (``.npz``). Its array ``header`` is one text: ``{"skedasis": 3, "result": …}``, the
-result taken apart as `skedasis.results.packing` says; all its other arrays are named there.
+result taken apart as `skedasis.results.io` says; all its other arrays are named there.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import struct
 import tokenize
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping
+from dataclasses import fields
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skedasis.data.features import Feature
 from skedasis.data.times import TimeAxis
 from skedasis.errors import DataError, explained
+from skedasis.results.ale_statistics import Chance, Statistic, Statistics
 from skedasis.results.diagnosis import Diagnosis, Verdict
-from skedasis.results.effect import Effect
+from skedasis.results.effect import (
+    About,
+    BinStats,
+    Curves,
+    Effect,
+    LevelStats,
+    MissingPoint,
+    Rows,
+    Spec,
+)
 from skedasis.results.effects import Effects
 from skedasis.results.importance import Importance, LocalImportance
-from skedasis.results.models.several import EffectOfModels, EffectsOfModels
-from skedasis.results.models.several_more import ImportanceOfModels, SurfaceOfModels
-from skedasis.results.packing import Packer, unpacked
-from skedasis.results.parts import BinStats, Curves, LevelStats, MissingPoint, Rows
-from skedasis.results.spec import About, Spec
-from skedasis.results.statistics.statistics import Chance, Statistic, Statistics
-from skedasis.results.surfaces.pair_parts import CellStats, PairRows
-from skedasis.results.surfaces.side import Side
-from skedasis.results.surfaces.surface import Surface
+from skedasis.results.multi_model import (
+    EffectOfModels,
+    EffectsOfModels,
+    ImportanceOfModels,
+    SurfaceOfModels,
+)
+from skedasis.results.surface import CellStats, PairRows, Side, Surface
 from skedasis.stats.grid import Cells
 from skedasis.stats.heterogeneity_score import HeterogeneityScore
 from skedasis.stats.moments import Moments
 
+# ------------------------------------------------------------------------------------------
+# Values as plain JSON with their arrays beside it, and back: each comes back as the type that it was.
+
+
+MARK = "$"
+"""The key of mappings that stand for something else."""
+
+
+Kinds = Mapping[str, type[Any]]
+
+
+Arrays = dict[str, NDArray[Any]]
+
+
+class Packer:
+    """Takes a value apart.
+
+    Parameters
+    ----------
+    kinds : mapping of str to type
+        The dataclasses that may occur, by name.
+
+    Attributes
+    ----------
+    arrays : dict of str to ndarray
+        What has been met, by where it was met first. An array that stands in several places is kept once.
+
+    Examples
+    --------
+    >>> packer = Packer({})
+    >>> packer.packed({"a": (1, True, float("nan"))}, "result")
+    {'a': {'$': 'tuple', 'of': [1, True, {'$': 'float', 'of': 'nan'}]}}
+    """
+
+    def __init__(self, kinds: Kinds) -> None:
+        self.arrays: Arrays = {}
+        self._kinds = kinds
+        self._names: dict[int, str] = {}
+
+    def packed(self, value: Any, name: str) -> Any:
+        """Return a value as JSON can hold it.
+
+        Parameters
+        ----------
+        value : object
+        name : str
+            Where it stands, which names its arrays.
+        """
+        value = value.item() if isinstance(value, np.generic) else value
+        if value is None or isinstance(value, (bool, int, float, str)):
+            return _scalar(value)
+        if self._kinds.get(type(value).__name__) is type(value):
+            parts = {f.name: getattr(value, f.name) for f in fields(value)}
+            of = {k: self.packed(v, f"{name}.{k}") for k, v in parts.items()}
+            return _marked(type(value).__name__, of)
+        if isinstance(value, np.ndarray):
+            return self._array(value, name)
+        if isinstance(value, (list, tuple)):
+            of = self._items(value, name)
+            return of if isinstance(value, list) else _marked("tuple", of)
+        return self._mapping(value, name) if isinstance(value, Mapping) else _other(value)
+
+    def _items(self, values: Any, name: str) -> list[Any]:
+        return [self.packed(v, f"{name}.{i}") for i, v in enumerate(values)]
+
+    def _mapping(self, value: Mapping[Any, Any], name: str) -> Any:
+        of = self._items(value.values(), name)
+        if all(isinstance(k, str) for k in value) and MARK not in value:
+            return dict(zip(map(_scalar, value), of, strict=True))
+        keys = self._items(value, f"{name}.keys")
+        return _marked("mapping", [list(item) for item in zip(keys, of, strict=True)])
+
+    def _array(self, value: NDArray[Any], name: str) -> Any:
+        if value.dtype.kind == "O":
+            of = self._items(value.ravel().tolist(), name)
+            return {**_marked("objects", of), "shape": list(value.shape)}
+        known = self._names.setdefault(id(value), name)
+        self.arrays.setdefault(known, value)  # which also keeps it alive, and its id its own
+        return _marked("array", known)
+
+
+def _marked(kind: str, of: Any) -> dict[str, Any]:
+    return {MARK: kind, "of": of}
+
+
+def _other(value: Any) -> Any:
+    """Return dates as such, and any other object as its text."""
+    if isinstance(value, datetime):
+        return _marked("datetime", datetime.isoformat(value))
+    if isinstance(value, date):
+        return _marked("date", date.isoformat(value))
+    return {**_marked("text", str(value)), "type": type(value).__name__}
+
+
+def _scalar(value: Any) -> Any:
+    """Return text and numbers as Python's own types, whatever was derived from these."""
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, int):
+        return int(value)
+    return float(value) if math.isfinite(value) else _marked("float", repr(float(value)))
+
+
+def unpacked(node: Any, array: Callable[[str], Any], kinds: Kinds, *, older: bool = False) -> Any:
+    """Return the value that was packed.
+
+    Parameters
+    ----------
+    node : object
+        As `Packer.packed` gives it.
+    array : callable
+        Returns an array by its name.
+    kinds : mapping of str to type
+        The dataclasses that may occur: nothing else is ever made.
+    older : bool
+        Whether an older format is read: its fields are renamed, and fields that no longer exist are left out.
+
+    Raises
+    ------
+    ValueError, TypeError, KeyError
+        For what no `Packer` gives.
+    """
+    if isinstance(node, list):
+        return [unpacked(v, array, kinds, older=older) for v in node]
+    if not isinstance(node, dict):
+        return node
+    if MARK not in node:
+        return {k: unpacked(v, array, kinds, older=older) for k, v in node.items()}
+    kind = node[MARK]
+    if kind in _LEAVES:
+        return _LEAVES[kind](node["of"])
+    if kind == "array":
+        return array(node["of"])
+    of = node["of"]
+    if older and kind in kinds:
+        of = of_today(of, kinds[kind])
+    parts = unpacked(of, array, kinds, older=older)
+    return _objects(parts, node["shape"]) if kind == "objects" else _made(kind, parts, kinds)
+
+
+def of_today(parts: Mapping[str, Any], kind: type[Any]) -> dict[str, Any]:
+    """Return the packed fields of an older format by their present names, without those that no longer exist.
+
+    Examples
+    --------
+    >>> from dataclasses import make_dataclass
+    >>> of_today({"x": 1, "score": 2.0}, make_dataclass("Effect", ["points"]))
+    {'points': 1}
+    """
+    known = {f.name for f in fields(kind)}
+    names = _RENAMED.get(kind.__name__, {})
+    return {names.get(n, n): value for n, value in parts.items() if names.get(n, n) in known}
+
+
+_RENAMED: dict[str, dict[str, str]] = {
+    "BinStats": {"left": "low", "right": "high"},
+    "Effect": {"x": "points"},
+    "EffectOfModels": {"x": "points"},
+    "Surface": {"x": "points"},
+}
+"""Former names of fields in files of earlier versions, and their present names."""
+
+
+_LEAVES: dict[str, Callable[[Any], Any]] = {
+    "date": date.fromisoformat,
+    "datetime": datetime.fromisoformat,
+    "float": float,
+    "text": str,
+}
+
+
+def _made(kind: str, parts: Any, kinds: Kinds) -> Any:
+    if kind == "tuple":
+        return tuple(parts)
+    return dict(parts) if kind == "mapping" else kinds[kind](**parts)
+
+
+def _objects(values: Any, shape: Any) -> NDArray[Any]:
+    out = np.empty(len(values), dtype=object)
+    for i, value in enumerate(values):  # one by one: NumPy would make an axis of tuples
+        out[i] = value
+    return out.reshape(shape)
+
+
+# ------------------------------------------------------------------------------------------
+# Results in files: NumPy arrays and a JSON header. No pickle: opening a file runs no code.
+
+
 FORMAT = 3
 """Written."""
+
+
 _READ = (2, FORMAT)
 """Format 2 has fields that no longer exist, which are left out."""
 
+
 _HEADER = "header"
+
+
 _RESULTS = (
     *(Diagnosis, Effect, Effects, Importance, Surface),
     *(EffectOfModels, EffectsOfModels, ImportanceOfModels, SurfaceOfModels),
     *(Chance, Statistics),
 )
+
+
 _PARTS = (
     *(About, BinStats, CellStats, Cells, Curves, Feature, HeterogeneityScore),
     *(LevelStats, LocalImportance, MissingPoint, Moments, Statistic, TimeAxis, Verdict),
 )
+
+
 _KINDS: dict[str, type[Any]] = {
     kind.__name__: kind for kind in (*_RESULTS, *_PARTS, PairRows, Rows, Side, Spec)
 }
+
+
 _BROKEN = (
     *(ValueError, KeyError, IndexError, TypeError, AttributeError, OSError, EOFError),
     *(SyntaxError, RuntimeError, OverflowError, struct.error, tokenize.TokenError),

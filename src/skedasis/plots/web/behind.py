@@ -11,19 +11,22 @@ from markupsafe import Markup
 
 from skedasis.plots.numbers import number
 from skedasis.plots.web.tables import records, table
+from skedasis.results.ale_statistics import Statistics
+from skedasis.results.checks.check import Trust
+from skedasis.results.checks.variance_decomposition import Split
 from skedasis.results.diagnosis import Diagnosis
-from skedasis.results.effect import Effect
+from skedasis.results.display import Ranking
+from skedasis.results.effect import About, Effect
 from skedasis.results.effects import Effects
+from skedasis.results.frames import surface_table, table_of
 from skedasis.results.importance import Importance
-from skedasis.results.models.several import EffectOfModels, EffectsOfModels
-from skedasis.results.models.several_more import ImportanceOfModels, SurfaceOfModels
-from skedasis.results.shown import Ranking
-from skedasis.results.spec import About
-from skedasis.results.statistics.statistics import Statistics
-from skedasis.results.surfaces.surface import Surface
-from skedasis.results.tables import surface_table, table_of
-from skedasis.results.trust.flags import Trust
-from skedasis.results.trust.split import Split
+from skedasis.results.multi_model import (
+    EffectOfModels,
+    EffectsOfModels,
+    ImportanceOfModels,
+    SurfaceOfModels,
+)
+from skedasis.results.surface import Surface
 
 
 @singledispatch

@@ -15,8 +15,7 @@ from skedasis.plots.heat import Heat, counts, order_of
 from skedasis.plots.numbers import number, places
 from skedasis.plots.rim import Rim
 from skedasis.plots.scale import clean, shortened
-from skedasis.results.surfaces.side import Side
-from skedasis.results.surfaces.surface import Surface
+from skedasis.results.surface import Side, Surface
 
 MOST = 250
 """Cells that are spoken of one by one, each as large as a fingertip; of more, neighbouring bins together."""

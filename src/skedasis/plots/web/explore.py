@@ -26,10 +26,8 @@ from skedasis.plots.web.tables import folded
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.effect import Effect
 from skedasis.results.importance import Importance
-from skedasis.results.models.of_models import Of
-from skedasis.results.models.several import EffectOfModels, EffectsOfModels
-from skedasis.results.models.several_more import ImportanceOfModels
-from skedasis.results.surfaces.surface import Surface
+from skedasis.results.multi_model import EffectOfModels, EffectsOfModels, ImportanceOfModels, Of
+from skedasis.results.surface import Surface
 
 By = Literal["importance", "heterogeneity_score"]
 WIDE = 560

@@ -27,9 +27,14 @@ from skedasis.plots.web.frame import Frame
 from skedasis.plots.web.legend import Keys, legend
 from skedasis.plots.web.stack import EDGE, stacked
 from skedasis.plots.web.svg import tag
-from skedasis.results.models.of_models import Of, mean_of
-from skedasis.results.models.several import EffectOfModels, EffectsOfModels, ModelsRank
-from skedasis.results.models.several_more import ImportanceOfModels
+from skedasis.results.multi_model import (
+    EffectOfModels,
+    EffectsOfModels,
+    ImportanceOfModels,
+    ModelsRank,
+    Of,
+    mean_of,
+)
 
 WIDTH, HEIGHT = 480.0, 240.0
 SMALL_WIDTH, SMALL_HEIGHT = 236.0, 130.0

@@ -24,7 +24,7 @@ from skedasis.plots.web.legend import Keys, legend, line_key
 from skedasis.plots.web.outline import contour_class, headed, scale_bar
 from skedasis.plots.web.svg import px, tag, way
 from skedasis.plots.web.text import SMALL, width_of
-from skedasis.results.surfaces.surface import Surface
+from skedasis.results.surface import Surface
 
 WIDTH = 480.0
 MARGIN = 28.0

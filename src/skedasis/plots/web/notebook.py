@@ -20,14 +20,18 @@ from skedasis.plots.web.page import asset, style
 from skedasis.plots.web.say import lead
 from skedasis.plots.web.svg import tag
 from skedasis.plots.web.tables import folded
+from skedasis.results.checks.check import Trust
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
 from skedasis.results.importance import Importance
-from skedasis.results.models.several import EffectOfModels, EffectsOfModels
-from skedasis.results.models.several_more import ImportanceOfModels, SurfaceOfModels
-from skedasis.results.surfaces.surface import Surface
-from skedasis.results.trust.flags import Trust
+from skedasis.results.multi_model import (
+    EffectOfModels,
+    EffectsOfModels,
+    ImportanceOfModels,
+    SurfaceOfModels,
+)
+from skedasis.results.surface import Surface
 
 MOST = 12
 """Features whose pictures are shown: more of them are a page, not a cell's output."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from skedasis.plots.multiples import heterogeneity
 from skedasis.plots.numbers import number
 from skedasis.results.effect import Effect
-from skedasis.results.surfaces.surface import Surface
+from skedasis.results.surface import Surface
 
 
 def lead(result: Effect | Surface) -> str:

@@ -18,8 +18,7 @@ from skedasis.plots.scale import clean, shortened
 from skedasis.plots.view import View
 from skedasis.plots.web.frame import Frame
 from skedasis.plots.web.svg import joined, tag
-from skedasis.results.effect import Effect
-from skedasis.results.parts import TRUSTED_ROWS, BinStats
+from skedasis.results.effect import TRUSTED_ROWS, BinStats, Effect
 
 MOST = 160
 """Stops of a panel: more of them are narrower than a finger, and nobody steps through them."""

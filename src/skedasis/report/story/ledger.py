@@ -14,7 +14,7 @@ from skedasis.data.features import Feature
 from skedasis.plots.numbers import NOISE, number
 from skedasis.report.numbers import percent
 from skedasis.results.effect import Effect
-from skedasis.results.surfaces.surface import Surface
+from skedasis.results.surface import Surface
 
 _LITTLE = 0.005
 """Of the variance: a smaller rest is not spoken of."""

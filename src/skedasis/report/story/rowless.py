@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, overload
 
+from skedasis.results.build.steps import BOTH, DOWN, UP
 from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
-from skedasis.results.steps import BOTH, DOWN, UP
-from skedasis.results.surfaces.surface import Surface
+from skedasis.results.surface import Surface
 
 
 @overload

@@ -20,9 +20,9 @@ from skedasis.report.story.rowless import without_rows
 from skedasis.report.story.together import Together, strongest
 from skedasis.report.story.told import Told
 from skedasis.report.story.unsure import Unsure, model_of, unsure
+from skedasis.results.checks.check import Trust
+from skedasis.results.checks.extrapolation import Space
 from skedasis.results.effects import Effects
-from skedasis.results.trust.far import Space
-from skedasis.results.trust.flags import Trust
 
 ByOutput = dict[Label, Effects]
 

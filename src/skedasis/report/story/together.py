@@ -14,7 +14,7 @@ from skedasis.report.numbers import listed
 from skedasis.report.story.asked import Asked, Label
 from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
-from skedasis.results.surfaces.surface import Surface
+from skedasis.results.surface import Surface
 
 CANDIDATES = 5
 """Features whose pairs are looked at."""

@@ -11,9 +11,9 @@ from skedasis.report.story.ledger import Ledger
 from skedasis.report.story.quality import Quality
 from skedasis.report.story.together import Together
 from skedasis.report.story.unsure import Unsure
+from skedasis.results.checks.check import Trust
 from skedasis.results.effects import Effects
-from skedasis.results.surfaces.surface import Surface
-from skedasis.results.trust.flags import Trust
+from skedasis.results.surface import Surface
 
 Code = Mapping[tuple[str, ...], str]
 """Code by what it makes: a kind of figure, and the feature or features of it; see `skedasis.report.story.codes`."""

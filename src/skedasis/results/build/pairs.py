@@ -1,0 +1,336 @@
+"""From the double differences of cells to a second-order effect (ale_vs_pdp 6.2.1.2).
+
+All four kinds of pairs are one algebra. A side has nodes (edges, or levels), cells between them, and homes where rows
+live; `Side` gives the two small matrices that tell how homes see nodes and how homes weigh cells. The rest is linear.
+"""
+
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+import numpy as np
+from skedasis._types import Bools
+from skedasis._types import Floats
+from skedasis._types import Ints
+from skedasis.binning import Binning
+from skedasis.binning import Uniform
+from skedasis.binning import as_binning
+from skedasis.data.column_stats import Column
+from skedasis.errors import UnsupportedError
+from skedasis.errors import explained
+from skedasis.results.effect import About
+from skedasis.results.effect import Spec
+from skedasis.results.surface import CellStats
+from skedasis.results.surface import PairRows
+from skedasis.results.surface import Side
+from skedasis.results.surface import Surface
+from skedasis.stats.ale_math import accumulation
+from skedasis.stats.grid import Cells
+from skedasis.stats.moments import Moments
+
+
+CELL, HOME, MAIN0, MAIN1, JOINT = "cell", "home", "main0", "main1", "joint"
+"""Moments: of the double differences in each cell; of the rows in each pair of homes; of the differences along each
+feature, in the cells of that feature; where rows take part in several cells, of each of a row's double differences and
+of the sum of each two of them, which gives their covariance. The first are of shape (K0, K1), the second (h0, h1), the
+last (q (q + 1) / 2, h0, h1)."""
+
+
+def surface(
+    sides: tuple[Side, Side],
+    moments: Mapping[str, Moments],
+    spec: Spec,
+    abouts: tuple[About, About],
+    rows: PairRows | None,
+    *,
+    fill: bool = True,
+) -> Surface:
+    """Read the second-order effect of two features off the moments of their cells.
+
+    Parameters
+    ----------
+    sides : tuple of two Side
+    moments : mapping of str to Moments
+        ``"cell"``, ``"home"``, and ``"main0"``, ``"main1"`` where there are first-order differences.
+    spec, abouts, rows
+        Carried into the result.
+    fill : bool
+        Whether empty cells take the double difference of the nearest one that is not empty; otherwise nothing is added
+        across them, and the surface has no value within them.
+    """
+    cell = moments[CELL]
+    empty = cell.weight == 0
+    delta = np.where(empty, 0.0, cell.mean)
+    if fill and empty.any() and not empty.all():
+        delta = filled(delta, empty, sides[0].centres(), sides[1].centres())
+    value = second_order(delta, moments[HOME].weight, sides)
+    std = np.sqrt(cell.variance(spec.ddof, spec.weight_kind))
+    return Surface(
+        points=(sides[0].nodes, sides[1].nodes),
+        value=value,
+        heterogeneity=_touching(std, cell.weight, value.shape),
+        sides=sides,
+        abouts=abouts,
+        spec=spec,
+        cells=CellStats(
+            cell.count.astype(int),
+            cell.weight,
+            np.where(empty, np.nan, cell.mean),
+            std,
+            empty,
+            std_error=mean_error(cell, spec),
+        ),
+        main=_main_effects(moments, sides),
+        rows=rows,
+        moments=moments,
+        provenance={"empty_cells": "nearest" if fill else "left empty"},
+    )
+
+
+def mean_error(cell: Moments, spec: Spec) -> Floats:
+    """Return the standard error of each cell's mean; NaN where the cell has no variance."""
+    size = cell.effective(spec.weight_kind)
+    return np.sqrt(cell.variance(1, spec.weight_kind) / np.where(size > 0, size, 1.0))
+
+
+def filled(delta: Floats, empty: Bools, centres0: Floats, centres1: Floats) -> Floats:
+    """Give each empty cell the value of the nearest cell that is not empty; the mean where several are as near.
+
+    Parameters
+    ----------
+    delta : ndarray of float, shape (K0, K1)
+    empty : ndarray of bool, shape (K0, K1)
+        Not all true.
+    centres0, centres1 : ndarray of float, shapes (K0,) and (K1,)
+        The cells' centres as shares of the ranges.
+    """
+    given = np.where(empty, 0.0, delta).ravel()
+    return (lending(empty, centres0, centres1) @ given).reshape(delta.shape)
+
+
+def lending(empty: Bools, centres0: Floats, centres1: Floats) -> Any:
+    """Return the sparse matrix (K0 K1, K0 K1) by which cells that are not empty lend their values to those that are.
+
+    Parameters
+    ----------
+    empty, centres0, centres1
+        As `filled` takes them.
+    """
+    from scipy.sparse import csr_array, eye_array
+    from scipy.spatial import KDTree
+
+    if not empty.any():
+        return eye_array(empty.size, format="csr")
+    there, where = np.argwhere(~empty), np.argwhere(empty)
+    tree = KDTree(np.stack([centres0[there[:, 0]], centres1[there[:, 1]]], axis=1))
+    places = np.stack([centres0[where[:, 0]], centres1[where[:, 1]]], axis=1)
+    distance, _ = tree.query(places)
+    # Rounding must not decide between cells that are equally far.
+    nearest = tree.query_ball_point(places, np.asarray(distance) * (1 + 1e-9))
+    lenders, takers = np.flatnonzero(~empty), np.flatnonzero(empty)
+    size = np.array([len(found) for found in nearest], dtype=np.int64)
+    found = np.concatenate([np.sort(f) for f in nearest]).astype(np.int64)
+    row = np.concatenate([lenders, np.repeat(takers, size)])
+    column = np.concatenate([lenders, lenders[found]])
+    share = np.concatenate([np.ones(len(lenders)), np.repeat(1.0 / size, size)])
+    return csr_array((share, (row, column)), shape=(empty.size, empty.size))
+
+
+def homes_with_rows(shown: Surface) -> Bools | None:
+    """Return which pairs of homes hold a row, (h0, h1); None where that is not known."""
+    if HOME in shown.moments:
+        return shown.moments[HOME].count > 0
+    # The mean over several models has no moments. Homes and cells are the same for numeric features.
+    numeric = all(s.levels is None and s.m > 1 for s in shown.sides)
+    return ~shown.cells.empty if shown.cells is not None and numeric else None
+
+
+def corners_with_rows(shown: Surface) -> Bools | None:
+    """Return which nodes are corners of at least one cell, or level, that holds a row, (m0, m1); None if not known.
+
+    Values at the other nodes come from filled cells only, and belong to no row.
+    """
+    found = homes_with_rows(shown)
+    if found is None:
+        return None
+    first, second = ((s.averaging() > 0).astype(float) for s in shown.sides)
+    return first.T @ found.astype(float) @ second > 0
+
+
+def steps_of(side: Side) -> tuple[int, ...]:
+    """Return the cells along one feature that a row takes part in, counted from its home: its bin, or two steps."""
+    if side.m == 1 or side.points is not None:
+        return ()
+    return (0, -1) if side.levels is not None else (0,)
+
+
+def taking_part(sides: tuple[Side, Side]) -> Ints:
+    """Return the cells that the rows of each pair of homes take part in, shape (q, h0 h1); -1 where there is none."""
+    k, m = sides[0].m - 1, sides[1].m - 1
+    h0, h1 = np.arange(sides[0].homes)[:, None], np.arange(sides[1].homes)
+    cells: list[Ints] = []
+    for c0 in steps_of(sides[0]):
+        for c1 in steps_of(sides[1]):
+            i, j = h0 + c0, h1 + c1
+            valid = (i >= 0) & (i < k) & (j >= 0) & (j < m)
+            cells.append(np.where(valid, i * m + j, -1).ravel())
+    return np.array(cells, dtype=np.int64).reshape(len(cells), sides[0].homes * sides[1].homes)
+
+
+def second_order(delta: Floats, weight: Floats, sides: tuple[Side, Side]) -> Floats:
+    """Accumulate double differences over both axes (Eq. 6.4), and subtract the main effects (6.6) and the mean (6.7).
+
+    Parameters
+    ----------
+    delta : ndarray of float, shape (..., K0, K1)
+    weight : ndarray of float, shape (h0, h1), or (..., h0, h1)
+        Of the rows in each pair of homes.
+    sides : tuple of two Side
+
+    Returns
+    -------
+    ndarray of float, shape (..., m0, m1)
+        One surface for each entry of the leading axes.
+    """
+    total = np.zeros((*delta.shape[:-2], sides[0].m, sides[1].m))
+    total[..., 1:, 1:] = np.cumsum(np.cumsum(delta, axis=-2), axis=-1)
+    first = _accumulated_main(total, weight, *sides)
+    second = _accumulated_main(total.swapaxes(-1, -2), weight.swapaxes(-1, -2), sides[1], sides[0])
+    total = total - first[..., :, None] - second[..., None, :]
+    seen = sides[0].averaging() @ total @ sides[1].averaging().T
+    mean = (weight * seen).sum(axis=(-2, -1)) / weight.sum(axis=(-2, -1))
+    return total - mean[..., None, None]
+
+
+def shares_of(weight: Floats, own: Side) -> Floats:
+    """Return what each home of the other feature counts in the strips of one: (..., K, h) of (..., h0, h1)."""
+    share = own.sharing() @ weight
+    # A strip without rows has no weights of its own: it takes those of all rows.
+    return np.where(share.sum(axis=-1, keepdims=True) > 0, share, weight.sum(axis=-2)[..., None, :])
+
+
+def _accumulated_main(total: Floats, weight: Floats, own: Side, other: Side) -> Floats:
+    """Return the main effect along the first axis of accumulated surfaces (ale_vs_pdp Eq. 6.6), at its nodes."""
+    rise = np.diff(total, axis=-2) @ other.averaging().T
+    share = shares_of(weight, own)
+    step = (share * rise).sum(axis=-1) / share.sum(axis=-1)
+    main = np.zeros((*step.shape[:-1], own.m))
+    main[..., 1:] = np.cumsum(step, axis=-1)
+    return main
+
+
+def _main_effects(
+    moments: Mapping[str, Moments], sides: tuple[Side, Side]
+) -> tuple[Floats, Floats] | None:
+    """Return the two features' own effects at the nodes, centred as one-dimensional ones are."""
+    if MAIN0 not in moments:
+        return None
+    curves: list[Floats] = []
+    for axis, (side, name) in enumerate(zip(sides, (MAIN0, MAIN1), strict=True)):
+        if len(moments[name].weight) == 0:
+            curves.append(np.zeros(1))
+            continue
+        widths, known = np.diff(side.spread_over), moments[name].weight > 0
+        slope = np.where(known, moments[name].mean, 0.0) / widths
+        curve = accumulation(widths, known, np.arange(side.m)) @ slope
+        weight = moments[HOME].weight.sum(axis=1 - axis)
+        curves.append(curve - weight @ (side.averaging() @ curve) / weight.sum())
+    return curves[0], curves[1]
+
+
+def _touching(std: Floats, weight: Floats, shape: tuple[int, ...]) -> Floats:
+    """Return at each node the root mean square of the spread of the cells around it."""
+    known = ~np.isnan(std)
+    mass, square = np.zeros(shape), np.zeros(shape)
+    w = np.where(known, weight, 0.0)
+    for i in (slice(0, -1), slice(1, None)):
+        for j in (slice(0, -1), slice(1, None)):
+            mass[i, j] += w
+            square[i, j] += w * np.where(known, std, 0.0) ** 2
+    return np.where(
+        mass > 0, np.sqrt(square / np.where(mass > 0, mass, 1.0)), np.nan if std.size else 0.0
+    )
+
+
+def gather(
+    sides: tuple[Side, Side], rows: PairRows, widths: tuple[Floats, Floats]
+) -> dict[str, Moments] | None:
+    """Gather mixed derivatives (and slopes) by cell; None where there are none.
+
+    Parameters
+    ----------
+    sides : tuple of two Side
+        Both numeric.
+    rows : PairRows
+    widths : tuple of two ndarray of float
+        Of the bins: a derivative times the widths is a difference.
+    """
+    if rows.effect is None:
+        return None
+    k, m = (max(s.m - 1, 0) for s in sides)
+    h0, h1 = sides[0].home(rows.x0), sides[1].home(rows.x1)
+    inside = (h0 >= 0) & (h1 >= 0)
+    h0, h1 = h0[inside], h1[inside]
+    w = None if rows.weight is None else rows.weight[inside]
+    home = Moments.of(
+        np.zeros(len(h0)), h0 * sides[1].homes + h1, sides[0].homes * sides[1].homes, w
+    )
+    gathered = {HOME: home.reshape(sides[0].homes, sides[1].homes)}
+    if k and m:
+        area = widths[0].take(h0) * widths[1].take(h1)
+        gathered[CELL] = Moments.of(rows.effect[inside] * area, h0 * m + h1, k * m, w).reshape(k, m)
+    else:
+        gathered[CELL] = Moments.zeros((k, m))
+    if rows.slope0 is not None and rows.slope1 is not None:
+        for name, slope, h, width, size in (
+            (MAIN0, rows.slope0, h0, widths[0], k),
+            (MAIN1, rows.slope1, h1, widths[1], m),
+        ):
+            gathered[name] = Moments.zeros(0)
+            if size:
+                gathered[name] = Moments.of(slope[inside] * width.take(h), h, size, w)
+    return gathered
+
+
+def rebinned(shown: Surface, bins: Any) -> Surface:
+    """Return a surface of mixed derivatives on other bins; see `Surface.rebin`."""
+    rows = shown.rows
+    if rows is None or rows.effect is None or not rows.exact or not shown.spec.pointwise:
+        got = "double differences across its cells" if shown.cells is not None else "no bins"
+        if rows is not None and not rows.exact and shown.spec.pointwise:
+            got = "a part of the rows only"
+        raise UnsupportedError(
+            explained(
+                f"rebin of a {shown.spec.method}'s surface",
+                got,
+                "mixed derivatives of all rows, as DALE has them",
+                "Explain again with these bins, or use sd.DALE() with a larger keep=",
+            )
+        )
+    wanted: tuple[Any, Any] = bins if isinstance(bins, tuple) else (bins, bins)
+    schemes = [as_binning(b, Uniform) for b in wanted]
+    sides = tuple(
+        Side(bins=_cells(s, a, x, rows.weight), two_values=old.two_values)
+        for s, a, x, old in zip(schemes, shown.abouts, (rows.x0, rows.x1), shown.sides, strict=True)
+    )
+    sides = (sides[0], sides[1])
+    moments = gather(sides, rows, (np.diff(sides[0].nodes), np.diff(sides[1].nodes)))
+    fill = shown.provenance.get("empty_cells") == "nearest"
+    spec = replace(
+        shown.spec,
+        parameters={**shown.spec.parameters, "bins": [s.describe() for s in schemes]},
+    )
+    again = surface(sides, moments or {}, spec, shown.abouts, rows, fill=fill)
+    said = {**shown.provenance, **again.provenance, "rebinned": [s.describe() for s in schemes]}
+    # Rows beyond the first edges were not kept: they stay outside.
+    outside = shown.provenance.get("rows_outside", 0)
+    used = int(again.moments[HOME].count.sum())
+    said |= {"rows_outside": outside + len(rows) - used, "rows_in_cells": used}
+    said.pop("main_effects", None)
+    return again.with_provenance(said)
+
+
+def _cells(scheme: Binning, about: About, x: Floats, weight: Floats | None) -> Cells:
+    return scheme.candidates(Column(about.feature, x, weight, about.dtype))

@@ -1,0 +1,1 @@
+"""Reliability checks, tests and decompositions of results."""

@@ -1,0 +1,148 @@
+"""Test of the heterogeneity score against a threshold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from skedasis.errors import DataError, explained
+from skedasis.results.display import given_level, no_score
+from skedasis.results.effect import Effect
+
+NEGLIGIBLE = 1e-6
+"""The default threshold, as a fraction of the quantity's standard deviation."""
+
+
+@dataclass(frozen=True)
+class HeterogeneityTest:
+    """The result of a test whether a heterogeneity score is above a threshold.
+
+    Parameters
+    ----------
+    score, std_error : float
+        The heterogeneity score and its standard error, in units of the quantity.
+    lower : float
+        One-sided lower confidence bound of the score, at the test's level.
+    p_value : float
+        Of the hypothesis that the score is not above `above`. NaN, as the error and the bound, for a score of one pair
+        of rows.
+    above : float
+        The threshold, in units of the quantity.
+    effective_pairs : float
+        See `HeterogeneityScore`. Below 50 the standard error, and so the p-value, is not reliable.
+    level : float
+    """
+
+    score: float
+    std_error: float
+    lower: float
+    p_value: float
+    above: float
+    effective_pairs: float
+    level: float = 0.95
+
+    @property
+    def verdict(self) -> str:
+        """Return "heterogeneous", "none" (the score is not above the threshold) or "unclear"."""
+        if self.p_value <= 1 - self.level:
+            return "heterogeneous"
+        return "none" if self.score <= self.above else "unclear"
+
+    @property
+    def text(self) -> str:
+        """Return the verdict as a sentence.
+
+        Examples
+        --------
+        >>> HeterogeneityTest(2.0, 0.1, 1.84, 1e-9, 1e-6, 400.0).text
+        'The effect depends on the other features: heterogeneity score 2 (at least 1.84, p < 0.001).'
+        """
+        if self.verdict == "none":
+            return f"The heterogeneity score, {self.score:.3g}, is not above {self.above:.3g}."
+        if np.isnan(self.p_value):
+            return (
+                f"The heterogeneity score, {self.score:.3g}, is computed from one pair of rows: whether it is above "
+                f"{self.above:.3g} is not known."
+            )
+        p = "p < 0.001" if self.p_value < 0.001 else f"p = {self.p_value:.2g}"
+        if self.verdict == "unclear":
+            return (
+                f"The heterogeneity score, {self.score:.3g}, is not significantly above "
+                f"{self.above:.3g} ({p})."
+            )
+        return (
+            f"The effect depends on the other features: heterogeneity score {self.score:.3g} "
+            f"(at least {self.lower:.3g}, {p})."
+        )
+
+    def __repr__(self) -> str:
+        return f"<HeterogeneityTest: {self.text}>"
+
+
+def heterogeneity_test(
+    effect: Effect, level: float = 0.95, above: float | None = None
+) -> HeterogeneityTest:
+    """Test whether the heterogeneity score of an effect is above a threshold.
+
+    Parameters
+    ----------
+    effect : Effect
+    level : float
+        Confidence of the verdict and of the lower bound.
+    above : float, optional
+        Threshold, in units of the quantity; by default 1e-6 standard deviations of the quantity, the size that rounding
+        errors may have.
+
+    Returns
+    -------
+    HeterogeneityTest
+
+    Raises
+    ------
+    DataError
+        For a level outside (0, 1) or a threshold that is negative or no number.
+    UnsupportedError
+        For an effect without a heterogeneity score.
+
+    Notes
+    -----
+    The test is one-sided, on the logarithm of the score, whose standard error is that of the score divided by the score
+    (as for ``interval(of="heterogeneity_score")``). No model row. With fewer than 50 effective pairs the standard
+    error, and so the p-value, is not reliable.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skedasis as sd
+    >>> X = np.random.default_rng(0).uniform(-1, 1, size=(400, 2))
+    >>> e = sd.explain(lambda X: X[:, 0] * X[:, 1], X, 0, method=sd.DALE(bins=2))
+    >>> heterogeneity_test(e).verdict, heterogeneity_test(e, above=0.5).verdict
+    ('heterogeneous', 'none')
+    """
+    from scipy.special import ndtr, ndtri
+
+    level = given_level("heterogeneity_test(level)", level)
+    number = isinstance(above, (int, float, np.number)) and not isinstance(above, bool)
+    if above is not None and not (number and 0 <= above < np.inf):
+        what = "heterogeneity_test(above)"
+        raise DataError(
+            explained(what, repr(above), "a non-negative number", "Leave above out for the default")
+        )
+    found = effect.swap_score
+    if found is None:
+        raise no_score(f"heterogeneity_test of {effect.spec.method}", effect.spec.method)
+    # Without rows there is no standard deviation, and no score above it.
+    limit = float(np.nan_to_num(NEGLIGIBLE * found.quantity_std)) if above is None else float(above)
+    if not found.value > 0:
+        p, lower = 1.0, found.value
+    elif found.std_error == 0:
+        p, lower = float(found.value <= limit), found.value
+    else:
+        scale = found.std_error / found.value
+        lower = found.value * float(np.exp(-ndtri(level) * scale))
+        # No error is known (NaN): then no p-value either, whatever the threshold.
+        p = 0.0 * scale if limit <= 0 else float(ndtr(-np.log(found.value / limit) / scale))
+    return HeterogeneityTest(
+        found.value, found.std_error, lower, p, limit, found.effective_pairs, level
+    )

@@ -1,0 +1,924 @@
+"""Standard errors and intervals of surfaces: analytic and bootstrap.
+
+A surface is linear in the cells' mean double differences, given the rows' shares of the homes, and rational in these
+shares. To first order a row i at home h therefore moves it by
+
+    sum over its cells c of A[., c] (d_ic - mu_c) / n_c  +  dV/dW[., h]
+
+A row's part depends on its home and its double differences alone, so moments home by home are enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from skedasis._types import Bools, Floats, Ints
+from skedasis.errors import DataError, UnsupportedError, explained
+from skedasis.results.build.pairs import (
+    CELL,
+    HOME,
+    JOINT,
+    lending,
+    mean_error,
+    second_order,
+    shares_of,
+    taking_part,
+)
+from skedasis.results.build.pdp import SHOWN
+from skedasis.results.display import given_level, given_seed
+from skedasis.results.effect import locked
+from skedasis.results.surface import Side
+from skedasis.stats.moments import Moments, WeightKind
+from skedasis.stats.resampling import generator, t_interval, varies
+
+if TYPE_CHECKING:
+    from skedasis.results.surface import PairRows, Surface
+
+
+# ------------------------------------------------------------------------------------------
+# Standard errors of surfaces: what each row adds to a surface's deviation from the population's, squared and summed.
+
+
+BLOCK = 4_000_000
+"""Numbers that are worked on at a time."""
+
+
+@dataclass(frozen=True, eq=False)
+class Slopes:
+    """The derivatives of a surface by the double differences of cells and by the weights of homes, in factors.
+
+    Parameters
+    ----------
+    sides : tuple of two Side
+    delta : ndarray of float, shape (K0, K1)
+        Double differences, empty cells filled.
+    weight : ndarray of float, shape (h0, h1)
+    """
+
+    sides: tuple[Side, Side]
+    delta: Floats
+    weight: Floats
+
+    @cached_property
+    def cumulate(self) -> tuple[Floats, Floats]:
+        """Return the matrices (m, K) from cells to nodes of each side."""
+        t0, t1 = (np.tri(s.m, s.m - 1, k=-1) for s in self.sides)
+        return t0, t1
+
+    @cached_property
+    def seen(self) -> tuple[Floats, Floats]:
+        """Return the matrices (h, K) from cells to homes of each side."""
+        b0, b1 = (s.averaging() @ t for s, t in zip(self.sides, self.cumulate, strict=True))
+        return b0, b1
+
+    @cached_property
+    def mains(self) -> tuple[Floats, Floats]:
+        """Return what each cell counts, shape (K0, K1), in the rise of each main effect across its strip."""
+        (b0, b1), (p0, p1) = self.seen, self._shares
+        return p0 @ b1, (p1 @ b0).T
+
+    @cached_property
+    def centre(self) -> Floats:
+        """Return what each cell counts in the mean that is subtracted last, shape (K0, K1)."""
+        (b0, b1), (g0, g1) = self.seen, self.mains
+        share = self.weight / self.weight.sum()
+        c0, c1 = self._centred
+        return b0.T @ share @ b1 - c0[:, None] * g0 - c1 * g1
+
+    @cached_property
+    def _shares(self) -> tuple[Floats, Floats]:
+        found = [
+            shares_of(w, s) for w, s in zip((self.weight, self.weight.T), self.sides, strict=True)
+        ]
+        p0, p1 = (p / p.sum(axis=1, keepdims=True) for p in found)
+        return p0, p1
+
+    @cached_property
+    def _centred(self) -> tuple[Floats, Floats]:
+        share = self.weight / self.weight.sum()
+        return share.sum(axis=1) @ self.seen[0], share.sum(axis=0) @ self.seen[1]
+
+    def by_cells(self, nodes: slice) -> Floats:
+        """Return dV/d(delta), shape (a, m1, K0, K1), at some nodes of the first side and all of the second."""
+        (t0, t1), (g0, g1) = self.cumulate, self.mains
+        first = t0[nodes][:, None, :, None]
+        second = t1[None, :, None, :]
+        return first * second - first * g0 - second * g1 - self.centre
+
+    @cached_property
+    def by_homes(self) -> tuple[Floats, Floats, Floats]:
+        """Return dV/dW as -(f[a, h] + s[b, h] + e[h]): three arrays (m0, H), (m1, H) and (H,)."""
+        (t0, t1), (c0, c1) = self.cumulate, self._centred
+        rise0, rise1 = self.delta @ self.seen[1].T, self.delta.T @ self.seen[0].T
+        first = self._bends(0, rise0)
+        second = self._bends(1, rise1).swapaxes(1, 2)
+        level = self.seen[0] @ self.delta @ self.seen[1].T
+        level = level - (self.seen[0] @ self._steps(0, rise0))[:, None]
+        level = level - (self.seen[1] @ self._steps(1, rise1))
+        total = self.weight.sum()
+        level = (level - (self.weight * level).sum() / total) / total
+        size = self.weight.size
+        return (
+            (t0 - c0) @ first.reshape(len(first), size),
+            (t1 - c1) @ second.reshape(len(second), size),
+            level.ravel(),
+        )
+
+    def _steps(self, axis: int, rise: Floats) -> Floats:
+        """Return the rise of a main effect across each of its strips."""
+        return (self._shares[axis] * rise).sum(axis=1)
+
+    def _bends(self, axis: int, rise: Floats) -> Floats:
+        """Return the derivatives of these rises by the weights, shape (K, own homes, other homes)."""
+        own, weight = self.sides[axis], self.weight if axis == 0 else self.weight.T
+        part = own.sharing()
+        size = (part @ weight).sum(axis=1)
+        # A strip without rows takes the weights of all of them.
+        part = np.where(size[:, None] > 0, part, 1.0)
+        size = np.where(size > 0, size, weight.sum())
+        off = (rise - self._steps(axis, rise)[:, None]) / size[:, None]
+        return part[:, :, None] * off[:, None, :]
+
+    def homes_at(self, nodes: slice) -> Floats:
+        """Return dV/dW, shape (a, m1, H), at some nodes of the first side."""
+        first, second, level = self.by_homes
+        return -(first[nodes][:, None] + second + level)
+
+
+@dataclass(frozen=True, eq=False)
+class Scatter:
+    """How rows scatter: sums over the rows of each home of products of their deviations.
+
+    Parameters
+    ----------
+    cells : ndarray of int, shape (q, H)
+        The cells that the rows of each home take part in; -1 for none.
+    within : ndarray of float, shape (H, q, q)
+        Sums of products of deviations from the home's own means.
+    mean : ndarray of float, shape (H, q)
+        The home's mean double differences; 0 where there is no cell.
+    off : ndarray of float, shape (H, q)
+        How far they lie from the cells' means.
+    weight, weight2, count : ndarray of float, shape (H,)
+    scale : ndarray of float, shape (C,)
+        What deviations count in the means of cells: 1 / n, times the root of n / (n - 1); zero where a cell has no
+        variance.
+    error2 : ndarray of float, shape (C,)
+        Squared standard errors of the cells' means; NaN where there is none.
+    size : ndarray of float, shape (C,)
+        What variances are divided by in these.
+    kind : {"frequency", "sampling"}
+    """
+
+    cells: Ints
+    within: Floats
+    mean: Floats
+    off: Floats
+    weight: Floats
+    weight2: Floats
+    count: Floats
+    scale: Floats
+    error2: Floats
+    size: Floats
+    kind: WeightKind
+
+    @property
+    def ratio(self) -> Floats:
+        """Return what the sums of each home count: of sampling weights, squared weights over weights."""
+        safe = np.where(self.weight > 0, self.weight, 1.0)
+        return np.ones(len(safe)) if self.kind == "frequency" else self.weight2 / safe
+
+    @property
+    def effective(self) -> Floats:
+        """Return the homes' effective numbers of rows."""
+        return (
+            self.weight
+            if self.kind == "frequency"
+            else self.weight / np.maximum(self.ratio, 1e-300)
+        )
+
+    def at_homes(self, by_cells: Floats) -> Floats:
+        """Return what each row's deviations count, shape (..., H, q), from what cells do, (..., C)."""
+        parts = by_cells * self.scale
+        found = [np.where(c >= 0, parts[..., c], 0.0) for c in self.cells]
+        return (
+            np.stack(found, axis=-1)
+            if found
+            else np.zeros((*by_cells.shape[:-1], len(self.weight), 0))
+        )
+
+
+def scatter_of(shown: Surface) -> Scatter:
+    """Return how a surface's rows scatter, from moments that were gathered."""
+    cell, home, kind = shown.moments[CELL], shown.moments[HOME], shown.spec.weight_kind
+    cell, home = cell.reshape(-1), home.reshape(-1)
+    cells = taking_part(shown.sides)
+    joint = cell.reshape(1, -1) if len(cells) == 1 and JOINT not in shown.moments else None
+    if joint is None and len(cells):
+        joint = shown.moments[JOINT].reshape(-1, len(home.weight))
+    mean, within = _products(joint, len(cells), len(home.weight))
+    valid = (cells >= 0).T
+    off = np.where(valid, mean - cell.mean[np.maximum(cells, 0)].T, 0.0) if len(cells) else mean
+    error = mean_error(cell, shown.spec)
+    free, size = cell.degrees(1, kind), np.where(cell.weight > 0, cell.weight, 1.0)
+    known = ~np.isnan(error)
+    scale = np.where(known, 1 / np.sqrt(np.where(known, free, 1.0) * size), 0.0)
+    sizes = home.weight, home.weight2, home.count
+    divisor = np.where(cell.weight > 0, cell.effective(kind), 1.0)
+    return Scatter(cells, within, mean, off, *sizes, scale, error**2, divisor, kind)
+
+
+def _products(joint: Moments | None, q: int, homes: int) -> tuple[Floats, Floats]:
+    """Return means (H, q) and sums of products (H, q, q), from moments of q values and of the sums of each two."""
+    if joint is None:
+        return np.zeros((homes, 0)), np.zeros((homes, 0, 0))
+    m2, within, p = joint.m2, np.empty((homes, q, q)), q
+    for i in range(q):
+        within[:, i, i] = m2[i]
+        for j in range(i + 1, q):
+            within[:, i, j] = within[:, j, i] = (m2[p] - m2[i] - m2[j]) / 2
+            p += 1
+    return joint.mean[:q].T.copy(), within
+
+
+@dataclass(frozen=True, eq=False)
+class SurfaceError:
+    """Standard errors of a surface.
+
+    Parameters
+    ----------
+    std_error, freedom : ndarray of float, shape (m0, m1)
+    rounding : ndarray of float, shape (m0, m1)
+        By how much the rounding of the quantity's values may move the surface.
+    """
+
+    std_error: Floats
+    freedom: Floats
+    rounding: Floats
+
+    def __post_init__(self) -> None:
+        locked(self.std_error, self.freedom, self.rounding)
+
+
+def surface_error(shown: Surface) -> SurfaceError:
+    """Return the standard errors of a surface; NaN where they are not known."""
+    nothing = np.full(shown.value.shape, np.nan)
+    unknown = SurfaceError(nothing, nothing.copy(), np.zeros(shown.value.shape))
+    if shown.cells is None:
+        if SHOWN not in shown.moments:
+            return unknown
+        moments, kind = shown.moments[SHOWN], shown.spec.weight_kind
+        size = moments.effective(kind)
+        error = np.sqrt(moments.variance(1, kind) / size)
+        return SurfaceError(error, size - 1.0, unknown.rounding)
+    # Files of earlier versions do not say how a row's several double differences go together.
+    untold = len(taking_part(shown.sides)) > 1 and JOINT not in shown.moments
+    if shown.includes_main_effects or untold:
+        return unknown
+    variance, freedom, squares = Errors.of(shown).variances()
+    rounding = float(shown.provenance.get("rounding", 0.0)) * np.sqrt(squares)
+    return SurfaceError(np.sqrt(variance), freedom, rounding)
+
+
+@dataclass(frozen=True, eq=False)
+class Errors:
+    """A surface's derivatives and the scatter of its rows, and the errors that follow.
+
+    Parameters
+    ----------
+    slopes : Slopes
+    scatter : Scatter
+    fill : sparse matrix (C, C)
+        From the means of cells that have rows to the double differences that are accumulated.
+    borrow : sparse matrix (C, C), optional
+        From the variances of cells that have one to those of cells that have rows and none; None where no cell has.
+    """
+
+    slopes: Slopes
+    scatter: Scatter
+    fill: Any
+    borrow: Any
+
+    @classmethod
+    def of(cls, shown: Surface) -> Errors:
+        """Gather them."""
+        scatter = scatter_of(shown)
+        from scipy.sparse import csr_array, diags_array
+
+        cell, sides = shown.moments[CELL], shown.sides
+        empty = cell.weight == 0
+        centres = sides[0].centres(), sides[1].centres()
+        fill = diags_array(np.where(empty, 0.0, 1.0).ravel(), format="csr")
+        if shown.provenance.get("empty_cells") == "nearest" and not empty.all():
+            fill = lending(empty, *centres)
+        delta = (fill @ np.where(empty, 0.0, cell.mean).ravel()).reshape(empty.shape)
+        none = np.isnan(scatter.error2).reshape(empty.shape)
+        borrow = csr_array((empty.size, empty.size)) if not (none & ~empty).any() else None
+        if borrow is None and not none.all():
+            lacking = diags_array((none & ~empty).ravel().astype(float), format="csr")
+            borrow = lacking @ lending(none, *centres)
+        return cls(Slopes(sides, delta, shown.moments[HOME].weight), scatter, fill, borrow)
+
+    def blocks(self) -> list[slice]:
+        """Return the nodes of the first side in blocks whose matrices fit into memory."""
+        m0, m1 = (s.m for s in self.slopes.sides)
+        width = max(self.slopes.delta.size, len(self.scatter.weight) * len(self.scatter.cells), 1)
+        step = max(1, BLOCK // (m1 * width))
+        return [slice(a, min(a + step, m0)) for a in range(0, m0, step)]
+
+    @cached_property
+    def lent(self) -> Any:
+        """Return the squared errors that cells without a variance borrow, by (cell, lender), as a sparse matrix."""
+        from scipy.sparse import diags_array
+
+        size = self.scatter.size
+        variance = np.nan_to_num(self.scatter.error2) * size
+        return diags_array(1 / size) @ self.borrow @ diags_array(variance)
+
+    def variances(self) -> tuple[Floats, Floats, Floats]:
+        """Return variance, degrees of freedom, and sums of squared slopes by cells, each of shape (m0, m1)."""
+        shape = self.slopes.sides[0].m, self.slopes.sides[1].m
+        out = np.zeros((3, *shape))
+        if self.borrow is None:
+            out[:2] = np.nan
+            return out[0], out[1], out[2]
+        for nodes in self.blocks():
+            out[:, nodes] = self._block(nodes)
+        return out[0], out[1], out[2]
+
+    def _block(self, nodes: slice) -> Floats:
+        """Return these for some nodes of the first side."""
+        s = self.scatter
+        raw = self.slopes.by_cells(nodes)
+        shape = raw.shape[:2]
+        by_cell = raw.reshape(shape[0] * shape[1], -1)
+        if self.fill.diagonal().sum() < by_cell.shape[1]:  # some cells are empty
+            by_cell = by_cell @ self.fill
+        by_home = self.slopes.homes_at(nodes).reshape(len(by_cell), -1)
+        part, q = s.at_homes(by_cell), len(s.cells)
+        product = s.within + s.weight[:, None, None] * s.off[:, :, None] * s.off[:, None, :]
+        own = sum(
+            (part[..., i] * part[..., j] * product[:, i, j] for i in range(q) for j in range(q)),
+            np.zeros(part.shape[:2]),
+        )
+        own = own * s.ratio
+        drift = np.einsum("nhq,hq->nh", part, s.off)
+        shared = ((2 * drift + by_home) * by_home) @ (s.weight * s.ratio)
+        squares = np.square(by_cell)
+        lent = squares @ self.lent if self.lent.nnz else np.zeros((len(own), 1))
+        variance = np.maximum(own.sum(axis=1) + shared + lent.sum(axis=1), 0.0)
+        freedom = self._freedom(variance, own, shared, lent)
+        return np.stack([variance, freedom, squares.sum(axis=1)]).reshape(3, *shape)
+
+    def _freedom(self, variance: Floats, own: Floats, shared: Floats, lent: Floats) -> Floats:
+        """Return Satterthwaite's degrees of freedom."""
+        s = self.scatter
+        degrees = np.maximum(s.effective - 1.0, 1.0)
+        rows = s.weight.sum() if s.kind == "frequency" else s.weight.sum() ** 2 / s.weight2.sum()
+        # Where homes are cells, what a lender lends moves with its own part.
+        if len(s.cells) == 1 and lent.shape == own.shape:
+            squares = ((own + lent) ** 2 / degrees).sum(axis=1)
+        else:
+            squares = (own**2 / degrees).sum(axis=1) + lent.sum(axis=1) ** 2
+        squares += shared**2 / max(rows - 1.0, 1.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            freedom = variance**2 / squares
+        return np.where(variance > 0, freedom, np.inf)
+
+
+# ------------------------------------------------------------------------------------------
+# Surfaces drawn again: with their rows counted otherwise, from their moments, or as their errors would have them.
+
+
+FEW_CELLS = 2_000
+"""So many cells at most have a table of the distances between them."""
+
+
+Drawn = tuple[Floats, Floats]
+"""Surfaces, (R, m0, m1), and their cells' mean double differences, (R, K0, K1), NaN where a cell is empty."""
+
+
+class Recount:
+    """A surface whose cells and weights are given anew: what resampling repeats.
+
+    Parameters
+    ----------
+    shown : Surface
+        Of cells.
+    """
+
+    def __init__(self, shown: Surface) -> None:
+        self.sides = shown.sides
+        self.shape = tuple(s.m - 1 for s in self.sides)
+        self.homes = tuple(s.homes for s in self.sides)
+        self.fills = shown.provenance.get("empty_cells") == "nearest"
+        self._apart: Floats | None = None
+
+    def value(self, mean: Floats, there: Bools, weight: Floats) -> Drawn:
+        """Return the surfaces of mean double differences.
+
+        Parameters
+        ----------
+        mean : ndarray of float, shape (R, C)
+        there : ndarray of bool, shape (R, C)
+            Cells that have rows.
+        weight : ndarray of float, shape (R, H)
+        """
+        delta = np.where(there, mean, 0.0)
+        if self.fills:
+            for r in np.flatnonzero(~there.all(axis=1) & there.any(axis=1)):
+                delta[r, ~there[r]] = self._nearest(delta[r], there[r])
+        shaped = delta.reshape(len(delta), *self.shape)
+        value = second_order(shaped, weight.reshape(len(weight), *self.homes), self.sides)
+        return value, np.where(there, mean, np.nan).reshape(shaped.shape)
+
+    def _nearest(self, delta: Floats, there: Bools) -> Floats:
+        """Return what the empty cells of one draw take, as `filled` has it."""
+        apart = self._distances(there)
+        nearest = apart <= apart.min(axis=1, keepdims=True) * (1 + 1e-9) ** 2
+        return nearest @ delta[there] / nearest.sum(axis=1)
+
+    def _distances(self, there: Bools) -> Floats:
+        """Return the squared distances, from empty cells to the others."""
+        first, second = (s.centres() for s in self.sides)
+        at = np.stack([np.repeat(first, len(second)), np.tile(second, len(first))], axis=1)
+        if len(at) > FEW_CELLS:
+            return _squares(at[~there], at[there])
+        if self._apart is None:
+            self._apart = _squares(at, at)
+        return self._apart[np.ix_(~there, there)]
+
+
+def _squares(a: Floats, b: Floats) -> Floats:
+    return np.subtract.outer(a[:, 0], b[:, 0]) ** 2 + np.subtract.outer(a[:, 1], b[:, 1]) ** 2
+
+
+def jumps(shown: Surface, rows: PairRows) -> Floats | None:
+    """Return the rows' double differences, (r, q); None where they were not kept."""
+    if rows.effect is None:
+        return rows.across
+    area = np.ones(len(rows))
+    for side, x in zip(shown.sides, (rows.x0, rows.x1), strict=True):
+        widths = np.diff(side.nodes)
+        if len(widths):  # a feature of one value has no cells
+            area = area * widths.take(np.maximum(side.home(x), 0))
+    return (rows.effect * area)[:, None]
+
+
+def exact_rows(shown: Surface) -> bool:
+    """Return whether all rows were kept, with what resampling needs of them."""
+    rows = shown.rows
+    if rows is None or not rows.exact:
+        return False
+    if shown.cells is not None and len(taking_part(shown.sides)) == 0:
+        return True
+    return rows.across is not None or rows.effect is not None
+
+
+def from_rows(shown: Surface) -> Callable[[Floats], Drawn]:
+    """Return what counts of the kept rows, (R, r), give; see `Surface.resampled`.
+
+    Raises
+    ------
+    UnsupportedError
+        Where not all rows were kept.
+    """
+    rows = shown.rows
+    if shown.cells is not None and shown.includes_main_effects:
+        raise UnsupportedError(
+            explained(
+                f"resampled rows of a {shown.spec.method}'s surface",
+                "one with main effects",
+                "the joint effect alone",
+                "Resample it before they are added",
+            )
+        )
+    if rows is None or not exact_rows(shown):
+        raise UnsupportedError(
+            explained(
+                f"resampled rows of a {shown.spec.method}'s surface",
+                "a result that keeps a part of them",
+                "what each row adds",
+                "Explain with a larger keep=, a PDP with ice='all'; or use interval()",
+            )
+        )
+    if shown.cells is None:
+        return _of_surfaces(shown, rows)
+    return _draws_of_cells(shown, rows)
+
+
+def resampled(shown: Surface, counts: Any) -> Floats:
+    """Return the surface with its rows counted otherwise; see `Surface.resampled`."""
+    drawn = from_rows(shown)
+    rows = 0 if shown.rows is None else len(shown.rows)
+    given = np.asarray(counts)
+    given = np.atleast_2d(given.astype(float) if given.dtype.kind in "iufb" else np.zeros(0))
+    right = given.ndim == 2 and given.shape[1] == rows and len(given) > 0
+    if not right or not (np.isfinite(given) & (given >= 0)).all() or not given.any(axis=1).all():
+        got = f"an array of shape {np.shape(counts)}"
+        raise DataError(
+            explained(
+                "resampled(counts)",
+                got if not right else "negative or infinite counts, or none above zero",
+                f"counts of the {rows} rows",
+                "Count each row zero times or more, some at least once",
+            )
+        )
+    return drawn(given)[0]
+
+
+def _of_surfaces(shown: Surface, rows: PairRows) -> Callable[[Floats], Drawn]:
+    """Return so for a PDP: weighted means of the rows' own surfaces."""
+    own = rows.across if rows.across is not None else np.zeros((len(rows), shown.value.size))
+    middle = shown.value.ravel()
+    moved = own - middle
+
+    def drawn(counts: Floats) -> Drawn:
+        value = counts @ moved / counts.sum(axis=1, keepdims=True) + middle
+        return value.reshape(-1, *shown.value.shape), np.empty((len(counts), 0, 0))
+
+    return drawn
+
+
+def _draws_of_cells(shown: Surface, rows: PairRows) -> Callable[[Floats], Drawn]:
+    """Return so for an ALE or DALE: sums over the rows of each cell and home."""
+    from scipy.sparse import csr_array
+
+    recount, across = Recount(shown), jumps(shown, rows)
+    first, second = (s.home(x) for s, x in zip(shown.sides, (rows.x0, rows.x1), strict=True))
+    n, homes = len(rows), recount.homes[0] * recount.homes[1]
+    # Put into other bins, of slopes, rows may lie beyond the edges.
+    inside = np.flatnonzero((first >= 0) & (second >= 0))
+    home = (first * recount.homes[1] + second)[inside]
+    live = csr_array((np.ones(len(inside)), (home, inside)), shape=(homes, n))
+    cells = taking_part(shown.sides)[:, home]
+    middle = shown.moments[CELL].mean.ravel()
+    row = np.broadcast_to(inside, cells.shape)[cells >= 0]
+    place = cells[cells >= 0]
+    part = (place, row)
+    taken = csr_array((np.ones(len(row)), part), shape=(len(middle), n))
+    # From the cells' means: their own size would cost digits.
+    off = np.zeros(0) if across is None else across[inside].T[cells >= 0] - middle[place]
+    moved = csr_array((off, part), shape=(len(middle), n))
+
+    def drawn(counts: Floats) -> Drawn:
+        across_rows = np.ascontiguousarray(counts.T)
+        weight, size = live @ across_rows, taken @ across_rows
+        there = size > 0
+        mean = moved @ across_rows / np.where(there, size, 1.0) + middle[:, None]
+        return recount.value(mean.T, there.T, weight.T)
+
+    return drawn
+
+
+def redrawn(shown: Surface, replicates: int, seed: int) -> Drawn:
+    """Return bootstrap replicates: of the rows where all are kept, else of the moments.
+
+    Raises
+    ------
+    DataError
+        For fewer than two replicates.
+    UnsupportedError
+        Where neither allows it.
+    """
+    if (
+        isinstance(replicates, bool)
+        or not isinstance(replicates, (int, np.integer))
+        or replicates < 2
+    ):
+        raise DataError(
+            explained("interval(replicates)", repr(replicates), "2 or more", "Use 1000")
+        )
+    rng = generator(seed, 0)
+    if exact_rows(shown):
+        return _resampled(shown, int(replicates), rng)
+    gathered(shown)
+    if shown.cells is None:
+        return _points(shown, int(replicates), rng)
+    return _from_moments(shown, int(replicates), rng)
+
+
+def _resampled(shown: Surface, replicates: int, rng: np.random.Generator) -> Drawn:
+    """Draw as many rows with replacement as there are, again and again."""
+    rows, drawn = shown.rows, from_rows(shown)
+    n = 0 if rows is None else len(rows)
+    weight = None if rows is None else rows.weight
+    step = max(1, BLOCK // max(n, 1))
+    parts: list[Drawn] = []
+    for start in range(0, replicates, step):
+        size = min(step, replicates - start)
+        parts.append(drawn(_counts(n, weight, shown.spec.weight_kind, size, rng)))
+    return _joined(parts)
+
+
+def _counts(
+    n: int, weight: Floats | None, kind: str, size: int, rng: np.random.Generator
+) -> Floats:
+    """Return how often rows count in some replicates, (size, n)."""
+    if weight is not None and kind == "frequency":  # a row of weight 2 is two rows
+        total = float(weight.sum())
+        share = weight / total
+        return rng.multinomial(max(1, round(total)), share, size=size).astype(float)
+    counts = np.empty((size, n))
+    for r in range(size):
+        counts[r] = np.bincount(rng.integers(0, n, n), minlength=n)
+    return counts if weight is None else counts * weight
+
+
+def gathered(shown: Surface) -> None:
+    """Refuse a surface whose rows' spread was never gathered.
+
+    Raises
+    ------
+    UnsupportedError
+    """
+    rows_alone = len(taking_part(shown.sides)) > 1 and JOINT not in shown.moments
+    if rows_alone if shown.cells is not None else SHOWN not in shown.moments:
+        raise UnsupportedError(
+            explained(
+                f"interval of a {shown.spec.method}'s surface",
+                "a result of an earlier version, without the spread of its rows",
+                "what errors follow from",
+                "Explain again",
+            )
+        )
+
+
+def _from_moments(shown: Surface, replicates: int, rng: np.random.Generator) -> Drawn:
+    """Draw how many rows each home has, and the means of its rows' double differences."""
+    s, recount = scatter_of(shown), Recount(shown)
+    share = s.weight if s.kind == "frequency" else s.count
+    # Variance of one row's double differences; weights that differ make means of as many rows worse.
+    spread = s.within / np.where(s.weight > 0, s.weight, 1.0)[:, None, None]
+    root = _root(spread * (share / np.maximum(s.effective, 1e-300))[:, None, None])
+    middle = shown.moments[CELL].mean.ravel()
+    step = max(1, BLOCK // max(s.mean.size, s.weight.size))
+    parts: list[Drawn] = []
+    for start in range(0, replicates, step):
+        counts, weight = _home_draws(s, share, min(step, replicates - start), rng)
+        mean = _times(root, rng.standard_normal((len(counts), *s.mean.shape)))
+        mean = mean / np.sqrt(np.maximum(counts, 1.0))[..., None] + s.off
+        sums, size = np.zeros((2, len(counts), len(middle)))
+        for i, cells in enumerate(s.cells):
+            part = np.flatnonzero(cells >= 0)
+            _add(sums, cells[part], weight[:, part] * mean[:, part, i])
+            _add(size, cells[part], weight[:, part])
+        there = size > 0
+        drawn = sums / np.where(there, size, 1.0) + middle
+        parts.append(recount.value(drawn, there, weight))
+    return _joined(parts)
+
+
+def _home_draws(
+    s: Scatter, share: Floats, replicates: int, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Return how many rows each home has in each draw, and their weight."""
+    rows = max(1, round(float(share.sum())))
+    counts = rng.multinomial(rows, share / share.sum(), size=replicates).astype(float)
+    if s.kind == "frequency":
+        return counts, counts
+    # Rows of a home have other weights in each draw.
+    each = s.weight / np.maximum(s.count, 1.0)
+    apart = np.maximum(s.weight2 / np.maximum(s.count, 1.0) - each**2, 0.0)
+    moved = np.sqrt(counts * apart) * rng.standard_normal(counts.shape)
+    return counts, np.maximum(counts * each + moved, counts * each / 10)
+
+
+def _times(root: Floats, noise: Floats) -> Floats:
+    """Return normal numbers with the covariances whose roots these are."""
+    if root.shape[1:] == (1, 1):
+        return noise * root[:, :, 0]
+    return np.einsum("hpq,rhq->rhp", root, noise)
+
+
+def _joined(parts: list[Drawn]) -> Drawn:
+    return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
+
+
+def _root(spread: Floats) -> Floats:
+    """Return roots of matrices of covariances, which rounding may have made a little less than that."""
+    values, vectors = np.linalg.eigh(spread)
+    return vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :]
+
+
+def _points(shown: Surface, replicates: int, rng: np.random.Generator) -> Drawn:
+    """Draw a PDP's points one by one: how they go together only the rows' own surfaces tell."""
+    moments, kind = shown.moments[SHOWN], shown.spec.weight_kind
+    size = moments.effective(kind)
+    error = np.sqrt(moments.variance(0, kind) / size)
+    noise = rng.standard_normal((replicates, *shown.value.shape))
+    return shown.value + error * noise, np.empty((replicates, 0, 0))
+
+
+def point_draws(shown: Surface) -> Callable[[int, np.random.Generator], Floats] | None:
+    """Return what draws a PDP's deviations as its rows' own surfaces go together; None where these were not kept."""
+    rows = shown.rows
+    if rows is None or rows.across is None or not rows.exact or shown.value.size > FEW_CELLS:
+        return None
+    weight = np.ones(len(rows)) if rows.weight is None else rows.weight
+    moved = (rows.across - shown.value.ravel()) * np.sqrt(weight)[:, None]
+    products = moved.T @ moved
+    size = np.diag(products)
+    scale = shown.std_error.ravel() / np.sqrt(np.where(size > 0, size, 1.0))
+    root = _root(products * np.outer(scale, scale))
+
+    def drawn(draws: int, rng: np.random.Generator) -> Floats:
+        noise = rng.standard_normal((draws, shown.value.size))
+        return (noise @ root.T).reshape(draws, *shown.value.shape)
+
+    return drawn
+
+
+def deviations(found: Errors, draws: int, rng: np.random.Generator) -> Floats:
+    """Return deviations of the surface as its errors have them, drawn from the normal distribution, (draws, m0, m1)."""
+    s, slopes = found.scatter, found.slopes
+    root = np.sqrt(s.weight * s.ratio)
+    drift = rng.standard_normal((draws, len(s.weight))) * root
+    spread = _root(s.within * s.ratio[:, None, None])
+    noise = rng.standard_normal((draws, *s.mean.shape))
+    sums = _times(spread, noise) + drift[..., None] * s.off
+    cell = np.zeros((draws, len(s.scale)))
+    for i, cells in enumerate(s.cells):
+        there = np.flatnonzero(cells >= 0)
+        _add(cell, cells[there], sums[:, there, i])
+    cell *= s.scale
+    borrowed = np.sqrt(np.asarray(found.lent.sum(axis=1)).ravel())
+    cell += borrowed * rng.standard_normal(cell.shape)
+    delta = (cell @ found.fill.T).reshape(draws, *slopes.delta.shape)
+    first, second, level = slopes.by_homes
+    moved = second_order(delta, slopes.weight, slopes.sides)
+    moved -= (drift @ first.T)[:, :, None] + (drift @ second.T)[:, None, :]
+    return moved - (drift @ level)[:, None, None]
+
+
+def _add(total: Floats, place: Ints, values: Floats) -> None:
+    """Add columns to the columns of their places."""
+    if len(place) == total.shape[1] and (np.diff(place) == 1).all():  # a home is its cell
+        total += values
+        return
+    order = np.argsort(place, kind="stable")
+    starts = np.flatnonzero(np.diff(place[order], prepend=-1))
+    if len(starts):
+        total[:, place[order][starts]] += np.add.reduceat(values[:, order], starts, axis=1)
+
+
+# ------------------------------------------------------------------------------------------
+# Intervals of surfaces and of their cells: pointwise or of all points at once, analytic or by the bootstrap.
+
+
+DRAWS, NUMBERS, FEW = 10_000, 20_000_000, 2_000
+"""Draws for a simultaneous band; of large surfaces as many as make so many numbers, but no fewer than a few."""
+
+
+Ends = tuple[Floats, Floats]
+
+
+def interval(
+    shown: Surface,
+    level: float,
+    method: str,
+    *,
+    simultaneous: bool,
+    of: str,
+    replicates: int,
+    seed: int,
+) -> Ends:
+    """Return the ends of intervals; see `Surface.interval`."""
+    level = given_level("interval(level)", level)
+    seed = given_seed("interval(seed)", seed)
+    _check(shown, method, of)
+    if method == "bootstrap":
+        values, cells = redrawn(shown, replicates, seed)
+        drawn, value = (values, shown.value) if of == "value" else (cells, _cells(shown))
+        ends = (
+            _band(drawn, value, level) if simultaneous else _percentiles(drawn, value.shape, level)
+        )
+    elif of == "cells":
+        ends = _interval_of_cells(shown, level, simultaneous=simultaneous)
+    else:
+        ends = _analytic(shown, level, simultaneous=simultaneous, seed=seed)
+    room = shown.error.rounding if of == "value" else shown.provenance.get("rounding", 0.0)
+    return ends[0] - room, ends[1] + room
+
+
+def _check(shown: Surface, method: Any, of: Any) -> None:
+    for what, ok, got, expected, fix in (
+        (
+            "method",
+            isinstance(method, str) and method in ("analytic", "bootstrap"),
+            repr(method),
+            "'analytic' or 'bootstrap'",
+            "Name one",
+        ),
+        (
+            "of",
+            isinstance(of, str) and of in ("value", "cells"),
+            repr(of),
+            "'value' or 'cells'",
+            "Name one",
+        ),
+    ):
+        if not ok:
+            raise DataError(explained(f"interval({what})", got, expected, fix))
+    said = None
+    if shown.cells is not None and shown.includes_main_effects and of == "value":
+        said = "one with main effects", "the joint effect alone", "Take its interval before adding"
+    elif shown.cells is None and of == "cells":
+        said = "points of a grid", "cells, as ALE and DALE have them", "Leave of= out"
+    elif shown.cells is None and shown.spec.mean_alone:
+        said = (
+            "the mean alone",
+            "the spread of the rows' surfaces",
+            "Explain again without heterogeneity=False",
+        )
+    if said is not None:
+        raise UnsupportedError(explained(f"interval of a {shown.spec.method}'s surface", *said))
+
+
+def _cells(shown: Surface) -> Floats:
+    return shown.value if shown.cells is None else shown.cells.effect
+
+
+def _analytic(shown: Surface, level: float, *, simultaneous: bool, seed: int) -> Ends:
+    """Return intervals by Student's t; for all points at once from the largest of their deviations together."""
+    gathered(shown)
+    error, freedom = shown.std_error, shown.freedom
+    if not simultaneous:
+        return t_interval(shown.value, error, freedom, level)
+    moving = error > 0  # not NaN, and no point that cannot move
+    draw = _drawing(shown)
+    if draw is None or not moving.any():
+        each = _sidak(level, int(moving.sum()))
+        return t_interval(shown.value, error, freedom, each)
+    draws = max(FEW, min(DRAWS, NUMBERS // error.size))
+    step = max(1, NUMBERS // 5 // error.size)
+    largest: list[Floats] = []
+    for i, start in enumerate(range(0, draws, step)):
+        drawn = draw(min(step, draws - start), generator(seed, 1 + i))
+        largest.append(np.abs(drawn[:, moving] / error[moving]).max(axis=1))
+    quantile = float(np.quantile(np.concatenate(largest), level))
+    return t_interval(shown.value, error, freedom, _two_sided(quantile))
+
+
+def _drawing(shown: Surface) -> Callable[[int, np.random.Generator], Floats] | None:
+    """Return what draws deviations that go together as the surface's do; None where nothing tells how."""
+    if shown.cells is None:
+        return point_draws(shown)
+    found = Errors.of(shown)
+    return lambda draws, rng: deviations(found, draws, rng)
+
+
+def _two_sided(quantile: float) -> float:
+    """Return the share of the normal distribution between -+ a quantile."""
+    from scipy.special import ndtr
+
+    return float(1 - 2 * ndtr(-quantile))
+
+
+def _sidak(level: float, points: int) -> float:
+    """Return the level of each of several intervals that hold all together; of dependent ones it is conservative."""
+    return float(level ** (1 / max(points, 1)))
+
+
+def _interval_of_cells(shown: Surface, level: float, *, simultaneous: bool) -> Ends:
+    """Return intervals of the cells' mean double differences."""
+    cells = shown.cells
+    if cells is None:
+        raise TypeError("a surface of cells has cells")
+    size = shown.moments[CELL].effective(shown.spec.weight_kind)
+    known = int(np.count_nonzero(cells.std_error > 0))
+    each = _sidak(level, known) if simultaneous else level
+    return t_interval(cells.effect, cells.std_error, size - 1.0, each)
+
+
+def _percentiles(drawn: Floats, shape: tuple[int, ...], level: float) -> Ends:
+    """Return percentiles over replicates; NaN where no replicate has a value."""
+    tail = (1 - level) / 2
+    flat = drawn.reshape(len(drawn), -1)
+    ends = np.full((2, flat.shape[1]), np.nan)
+    there = ~np.isnan(flat).all(axis=0)
+    gaps = bool(np.isnan(flat[:, there]).any())
+    quantile = np.nanquantile if gaps else np.quantile
+    ends[:, there] = quantile(flat[:, there], [tail, 1 - tail], axis=0)
+    return ends[0].reshape(shape), ends[1].reshape(shape)
+
+
+def _band(drawn: Floats, value: Floats, level: float) -> Ends:
+    """Return a band from the largest deviation of each replicate, in units of the replicates' spread."""
+    # Replicates that know a point or cell: there may be none.
+    count = np.count_nonzero(~np.isnan(drawn), axis=0)
+    some = np.maximum(count, 1)
+    mean = np.nansum(drawn, axis=0) / some
+    spread = np.sqrt(np.nansum((drawn - mean) ** 2, axis=0) / np.maximum(count - 1, 1))
+    spread = np.where(count > 1, spread, np.nan)
+    moving = varies(spread, value)
+    half = spread * 0.0
+    if moving.any():
+        off = np.abs(drawn[:, moving] - value[moving]) / spread[moving]
+        half = spread * float(np.quantile(np.nan_to_num(off).max(axis=1), level))
+    return value - half, value + half

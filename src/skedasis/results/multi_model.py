@@ -1,0 +1,982 @@
+"""Results of several fitted models: effects, surfaces and importances, their mean and spread.
+
+A model is one draw of what its learner makes of data. Explained alone it shows what that model does; the mean over
+models fitted on other data, or with other seeds, shows what the learner finds (Molnar et al. 2023: learner-PD and
+learner-PFI), with an interval whose variance is corrected for training sets that overlap (Nadeau & Bengio 2003).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from numbers import Real
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skedasis._types import Floats, Ints, Json
+from skedasis.data.times import TimeAxis
+from skedasis.errors import DataError, UnsupportedError, explained
+from skedasis.results.display import Ranking, Shown, save_if, this
+from skedasis.results.effect import About, Effect, LevelStats, Spec, locked
+from skedasis.results.effects import Effects, check_order
+from skedasis.results.importance import Importance
+from skedasis.results.surface import Surface
+from skedasis.stats.resampling import t_interval
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from skedasis.plots.web.page import Explorable
+
+
+# ------------------------------------------------------------------------------------------
+# What several fitted models say of the same thing: their mean, how they differ, and how sure the mean is.
+
+
+Of = Literal["learner", "bound", "models"]
+
+
+@dataclass(frozen=True, eq=False)
+class OfModels:
+    """What results of several models have in common. Made by `explain` of a list of models.
+
+    Attributes
+    ----------
+    values : ndarray of float, shape (models, ...)
+        What each model says; NaN where it does not reach: beyond the rows that it is explained on.
+    correction : float or None
+        c, the rows held out over the rows fitted on. None where that is not known.
+    overlap : float or None
+        Share of their training rows that two of the models have in common: the mean cosine of how often each row is in
+        them. None where that is not known.
+    provenance : dict
+        What is the same of all models; "rows" of each; the sums of what each cost.
+    """
+
+    values: Floats
+    correction: float | None
+    overlap: float | None
+    provenance: Json
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def reached(self) -> Ints:
+        """Return how many of the models have a value, at each point."""
+        return np.count_nonzero(~np.isnan(self.values), axis=0)
+
+    @property
+    def value(self) -> Floats:
+        """Return the mean over the models that have a value."""
+        return mean_of(self.values)
+
+    @property
+    def between(self) -> Floats:
+        """Return the standard deviation between the models (ddof 1); NaN where fewer than two have a value."""
+        n = self.reached
+        with np.errstate(divide="ignore", invalid="ignore"):
+            squares = np.nansum((self.values - self.value) ** 2, axis=0) / (n - 1)
+        return np.sqrt(np.where(n > 1, squares, np.nan))
+
+    @property
+    def std_error(self) -> Floats:
+        """Return the standard error of the mean: sqrt(1/m + c) times `between`, with c = 0 where it is not known."""
+        return self._error(self.correction or 0.0)
+
+    @property
+    def freedom(self) -> Floats:
+        """Return the degrees of freedom of `between`: one less than the models that have a value."""
+        return np.maximum(self.reached - 1.0, 1.0)
+
+    def _error(self, correction: float) -> Floats:
+        return np.sqrt(1 / np.maximum(self.reached, 1) + correction) * self.between
+
+    def interval(self, level: float = 0.95, of: Of | None = None) -> tuple[Floats, Floats]:
+        """Return a confidence interval of the mean, pointwise: Student's t with one degree less than models.
+
+        Parameters
+        ----------
+        level : float
+        of : {"learner", "bound", "models"}, optional
+            "learner": of what the learner finds on average over training sets of this size, and rows to explain it on.
+            Variance (1/m + c) between², where c = `correction` stands for training sets that overlap (Nadeau & Bengio).
+            "bound": of the same, with a variance that is not too small on average: (1/m + r / (1 - r)) between², with r
+            the `overlap` itself. "models": of the mean over
+            infinitely many refits like these, variance between²/m: what new seeds would change, or new draws from the
+            *same* data, but not new data. By default "learner" where the correction is known, else "models".
+
+        Returns
+        -------
+        lower, upper : ndarray of float, shape of `value`
+            NaN where fewer than two models have a value.
+
+        Raises
+        ------
+        DataError
+            For a level outside (0, 1), and another `of`.
+        UnsupportedError
+            Where the correction, or the overlap, is not known.
+
+        Notes
+        -----
+        The interval is centred at what the learner finds, not at the truth: a biased learner is biased in every fold.
+        No model row.
+
+        Two models whose training sets share r of their rows are correlated by at most r (Hoeffding; exactly r where the
+        learner is a mean over its rows), and from that follows "bound". Nadeau & Bengio put the rows held out over all
+        rows for r: too little for stable learners, and for folds of cross-validation, whose training sets share nearly
+        all rows. Coverage of 95 % intervals of a PDP, the mean over 9 points and 300 simulated data sets of 200 rows,
+        with 15 refits or K folds (`tests/reference/test_learner.py`):
+
+        ==========================  =========  =======  ======
+        a cubic polynomial          "models"   learner  bound
+        ==========================  =========  =======  ======
+        subsamples of 63.2 %        0.37       0.85     0.97
+        bootstrap, out of bag       0.42       0.89     0.96
+        5 folds                     0.63       0.79     0.99
+        10 folds                    0.44       0.60     1.00
+        **a tree of depth 5**
+        subsamples of 63.2 %        0.52       0.94     0.99
+        bootstrap, out of bag       0.55       0.96     0.98
+        5 folds                     0.71       0.84     0.99
+        10 folds                    0.48       0.64     1.00
+        ==========================  =========  =======  ======
+
+        So fit 15 models or more on subsamples or bootstrap samples rather than on folds, and take "bound" for a stable
+        learner, or where a claim must hold.
+
+        References
+        ----------
+        Nadeau & Bengio (2003), Machine Learning 52; Molnar et al. (2023), Relating the partial dependence plot and
+        permutation feature importance to the data generating process, xAI, CCIS 1901.
+        """
+        if isinstance(level, bool) or not isinstance(level, Real) or not 0 < float(level) < 1:
+            raise DataError(
+                explained("interval(level)", repr(level), "a number between 0 and 1", "Use 0.95")
+            )
+        return t_interval(self.value, self._error(self._share(of)), self.freedom, float(level))
+
+    def _share(self, of: Of | None) -> float:
+        """Return what is added to 1/m.
+
+        Raises
+        ------
+        DataError, UnsupportedError
+            As `interval`.
+        """
+        if of == "models" or (of is None and self.correction is None):
+            return 0.0
+        if of in (None, "learner") and self.correction is not None:
+            return self.correction
+        if of == "bound" and self.overlap is not None and self.overlap < 1:
+            return self.overlap / (1 - self.overlap)
+        if of not in ("learner", "bound"):
+            known = "'learner', 'bound' or 'models'"
+            raise DataError(explained("interval(of)", repr(of), known, "Name one of these"))
+        got = "models of which it is not known how much their training rows overlap"
+        if of == "bound" and self.overlap is not None:
+            got = "models that were all fitted on the same rows"
+        more = ", or correction=rows held out / rows fitted on" if of == "learner" else ""
+        raise UnsupportedError(
+            explained(
+                f"interval(of={of!r})",
+                got,
+                "the rows that each model was fitted on",
+                f"Explain with cv=[(train, test), ...]{more}",
+            )
+        )
+
+    def save(self, path: str | Path) -> None:
+        """Write the result into a file that `skedasis.load` reads."""
+        from skedasis.results.io import save
+
+        save(self, path)
+
+
+def mean_of(values: Floats) -> Floats:
+    """Return means over the first axis, of the numbers that are there: of equal numbers exactly that number."""
+    there = ~np.isnan(values)
+    n = np.count_nonzero(there, axis=0)
+    first = np.take_along_axis(values, np.argmax(there, axis=0)[None], axis=0)
+    return first[0] + np.nansum(values - first, axis=0) / np.maximum(n, 1)
+
+
+def columns_of(found: OfModels) -> dict[str, Any]:
+    """Return the columns that all tables have: the mean, how models differ, and the interval."""
+    lower, upper = found.interval()
+    return {
+        "value": found.value,
+        "between": found.between,
+        "std_error": found.std_error,
+        "lower": lower,
+        "upper": upper,
+        "models": found.reached,
+    }
+
+
+def known_table(of: str, usual: str) -> None:
+    """Refuse a table that there is not.
+
+    Raises
+    ------
+    DataError
+    """
+    if of not in (usual, "models"):
+        raise DataError(
+            explained("to_frame(of)", repr(of), f"{usual!r} or 'models'", "Name one of these")
+        )
+
+
+# ------------------------------------------------------------------------------------------
+# What results of several models show: see `skedasis.results.display`.
+
+
+class ShownEffectOfModels(Shown):
+    """What an `EffectOfModels` shows."""
+
+    __slots__ = ()
+
+    def explore(
+        self,
+        path: str | Path | None = None,
+        *,
+        level: float = 0.95,
+        of: Of | None = None,
+        title: str | None = None,
+    ) -> Explorable:
+        """Return the models' curves and their mean as a page that tells their numbers under the pointer.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            Where the page is written, too.
+        level, of
+            As in `plot`.
+        title : str, optional
+            Of the page; by default the feature's name.
+
+        Returns
+        -------
+        Explorable
+            Notebooks show it; its `save` writes it.
+
+        Raises
+        ------
+        DataError, UnsupportedError
+            As `interval` does; and for a path that is a folder.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import skedasis as sd
+        >>> X = np.random.default_rng(0).normal(size=(100, 2))
+        >>> models = [lambda X, k=k: k * X[:, 0] for k in (1.0, 2.0)]
+        >>> sd.explain(models, X, 0, method=sd.ALE(bins=4)).explore().title
+        'x0'
+        """
+        from skedasis.plots.web.explore import of_models
+
+        return save_if(of_models(this(self), level=level, of=of, title=title), path)
+
+
+class ShownEffectsOfModels(Shown):
+    """What `EffectsOfModels` show."""
+
+    __slots__ = ()
+
+    def explore(
+        self,
+        path: str | Path | None = None,
+        *,
+        by: Literal["importance", "heterogeneity_score"] = "importance",
+        top: int | None = None,
+        columns: int | None = None,
+        level: float = 0.95,
+        of: Of | None = None,
+        title: str | None = None,
+    ) -> Explorable:
+        """Return all effects on shared scales, as a page that filters, sorts and tells numbers under the pointer.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            Where the page is written, too.
+        by, top, columns
+            As in `Effects.explore`.
+        level, of
+            As in `plot`.
+        title : str, optional
+            Of the page.
+
+        Returns
+        -------
+        Explorable
+            Notebooks show it; its `save` writes it.
+
+        Raises
+        ------
+        DataError, UnsupportedError
+            As `plot` does; and for a path that is a folder.
+        """
+        from skedasis.plots.web.explore import of_many_models
+
+        made = of_many_models(
+            this(self), by=by, top=top, columns=columns, level=level, of=of, title=title
+        )
+        return save_if(made, path)
+
+
+class ShownSurfaceOfModels(Shown):
+    """What a `SurfaceOfModels` shows."""
+
+    __slots__ = ()
+
+    def explore(self, path: str | Path | None = None, *, title: str | None = None) -> Explorable:
+        """Return the mean over the models as a page that tells what each cell is; see `Surface.explore`."""
+        return this(self).mean().explore(path, title=title)
+
+
+class ShownImportanceOfModels(Shown):
+    """What an `ImportanceOfModels` shows."""
+
+    __slots__ = ()
+
+    def explore(
+        self,
+        path: str | Path | None = None,
+        *,
+        features: Sequence[str] | None = None,
+        top: int | None = None,
+        level: float = 0.95,
+        of: Of | None = None,
+        title: str | None = None,
+    ) -> Explorable:
+        """Return the bars as a page that tells their numbers under the pointer.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            Where the page is written, too.
+        features, top, level, of
+            As in `plot`.
+        title : str, optional
+            Of the page.
+
+        Returns
+        -------
+        Explorable
+            Notebooks show it; its `save` writes it.
+
+        Raises
+        ------
+        DataError, UnsupportedError
+            As `plot` does; and for a path that is a folder.
+        """
+        from skedasis.plots.web.explore import of_importances
+
+        made = of_importances(
+            this(self), features=features, top=top, level=level, of=of, title=title
+        )
+        return save_if(made, path)
+
+
+# ------------------------------------------------------------------------------------------
+# The effects of features, of several fitted models; and which of the results of several models is whose.
+
+
+@dataclass(frozen=True, eq=False)
+class EffectOfModels(ShownEffectOfModels, OfModels):
+    """The effect of one feature, of several fitted models.
+
+    Attributes
+    ----------
+    x : ndarray, shape (k,)
+        As in `Effect`: the same for all models. Of an M-plot the mean over the models' points in each bin.
+    points : ndarray, shape (k,)
+        The same as floats, as in `Effect`.
+    values : ndarray of float, shape (m, k)
+        Each model's effect.
+    within : ndarray of float, shape (m, k)
+        Each model's heterogeneity.
+    models : tuple of m Effect
+        Each model explained by itself, on its own rows and the common bins.
+
+    Notes
+    -----
+    `between` is how models differ, `heterogeneity` how rows differ within a model; neither is in the other.
+
+    `interval` says what it covers; what was measured of that stands there.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skedasis as sd
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(size=(200, 2))
+    >>> models = [lambda X, k=k: k * X[:, 0] for k in (1.0, 2.0, 3.0)]
+    >>> em = sd.explain(models, X, 0, method=sd.ALE(bins=2, center="start"))
+    >>> em
+    <EffectOfModels: 3 models, 'x0' on prediction: ALE, 3 points, importance 0.5823>
+    >>> rise = em.x[-1] - em.x[0]
+    >>> [round(float(v), 9) for v in (em.value[-1] / rise, em.between[-1] / rise)]
+    [2.0, 1.0]
+    """
+
+    points: NDArray[Any] = field(default_factory=lambda: np.zeros(0))
+    within: Floats = field(default_factory=lambda: np.zeros(0))
+    models: tuple[Effect, ...] = ()
+
+    def __post_init__(self) -> None:
+        locked(self.points, self.values, self.within)
+
+    @property
+    def time(self) -> TimeAxis | None:
+        """Return how days are the times of the feature; None of numbers, and of levels."""
+        return self.models[0].time
+
+    @property
+    def x(self) -> NDArray[Any]:
+        """Return where `value` stands, as the feature has it."""
+        return self.points if self.time is None else self.time.times(self.points)
+
+    @property
+    def heterogeneity(self) -> Floats:
+        """Return how rows differ within a model: the mean over the models."""
+        return mean_of(self.within)
+
+    @property
+    def importance(self) -> float:
+        """Return the mean over the models of each effect's standard deviation over the data."""
+        return float(mean_of(np.array([e.importance for e in self.models])))
+
+    @property
+    def heterogeneity_score(self) -> float:
+        """Return the mean over the models of the heterogeneity score, in units of the quantity."""
+        return float(mean_of(np.array([e.heterogeneity_score for e in self.models])))
+
+    @property
+    def heterogeneity_score_error(self) -> float:
+        """Return the standard error of that mean due to the sample of rows, in units of the quantity.
+
+        It is the root mean square of the models' errors: right for fully correlated errors, which those of models
+        explained on the same rows nearly are. For models explained on different rows it is too large, at most by the
+        square root of the number of models.
+        """
+        errors = np.array([e.heterogeneity_score_error for e in self.models])
+        return float(np.sqrt(mean_of(errors**2)))
+
+    @property
+    def about(self) -> About:
+        """Return what the effect is about."""
+        return self.models[0].about
+
+    @property
+    def spec(self) -> Spec:
+        """Return how the first model's effect was made."""
+        return self.models[0].spec
+
+    @property
+    def levels(self) -> LevelStats | None:
+        """Return the levels of a categorical feature."""
+        return self.models[0].levels
+
+    @property
+    def feature(self) -> str:
+        """Return the feature's name."""
+        return self.about.feature.name
+
+    def __repr__(self) -> str:
+        parts = "points" if self.levels is None else "levels"
+        return (
+            f"<EffectOfModels: {len(self)} models, {self.feature!r} on {self.about.quantity}: "
+            f"{self.spec.method}, {len(self.points)} {parts}, importance {self.importance:.4g}>"
+        )
+
+    def __call__(self, x_new: Any) -> Floats:
+        """Evaluate the mean effect: the mean over those models whose rows reach there, NaN where none does."""
+        return mean_of(np.stack([np.asarray(e(x_new), dtype=float) for e in self.models]))
+
+    def to_frame(
+        self, backend: str | None = None, *, of: Literal["effect", "models"] = "effect"
+    ) -> Any:
+        """Return the numbers as a data frame.
+
+        Parameters
+        ----------
+        backend : str, optional
+            As in `Effect.to_frame`.
+        of : {"effect", "models"}
+            A line for each point; or for each model and point.
+        """
+        from skedasis.results.frames import frame
+
+        return frame(self.table(of), backend or self.about.library)
+
+    def table(self, of: str = "effect") -> dict[str, Any]:
+        """Return the columns of `to_frame`."""
+        from skedasis.results.frames import placed, tiled
+
+        known_table(of, "effect")
+        k, m = len(self.points), len(self)
+        names: dict[str, Any] = {"x": placed(self.points, self.time)}
+        if self.levels is not None:
+            names = {"level": np.array(self.levels.labels, dtype=object)}
+        if of == "models":
+            error = np.stack([on_bins(e, e.std_error) for e in self.models])
+            return {
+                "feature": np.array([self.feature] * (m * k), dtype=object),
+                "model": np.repeat(np.arange(m), k),
+                **{name: tiled(at, m) for name, at in names.items()},
+                "value": self.values.ravel(),
+                "heterogeneity": self.within.ravel(),
+                "std_error": error.ravel(),
+            }
+        numbers = columns_of(self)
+        numbers["heterogeneity"] = self.heterogeneity
+        return {"feature": np.array([self.feature] * k, dtype=object), **names, **numbers}
+
+    def plot(self, ax: Any = None, **options: Any) -> Figure:
+        """Draw each model's curve thin, their mean bold, and its interval as a band.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Draw there; by default a figure is made.
+        **options
+            Of `skedasis.plots.several.draw_models`.
+        """
+        from skedasis.plots.several import (
+            draw_models,
+        )  # the one import upwards, as in `Effect.plot`
+
+        return draw_models(self, ax=ax, **options)
+
+
+@dataclass(frozen=True)
+class ModelsRank:
+    """One line of a ranking.
+
+    Parameters
+    ----------
+    feature : str
+    importance, between : float
+        The mean over the models, and the standard deviation between them (ddof 1), in units of the quantity.
+    heterogeneity_score : float
+        The mean over the models.
+    first : int
+        How many of the models have this feature first.
+    """
+
+    feature: str
+    importance: float
+    between: float
+    heterogeneity_score: float
+    first: int
+
+
+@dataclass(frozen=True, eq=False)
+class EffectsOfModels(ShownEffectsOfModels, Mapping[str, EffectOfModels]):
+    """Effects by feature, in X's order, of several fitted models.
+
+    Parameters
+    ----------
+    effects : dict of str to EffectOfModels
+    provenance : dict
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skedasis as sd
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> models = [lambda X, k=k: k * X[:, 0] + X[:, 1] for k in (2.0, 3.0)]
+    >>> es = sd.explain(models, X, method="ale")
+    >>> [(r.feature, r.first) for r in es.ranking()]
+    [('x0', 2), ('x1', 0)]
+    """
+
+    effects: dict[str, EffectOfModels]
+    provenance: Json = field(default_factory=dict)
+
+    def __getitem__(self, feature: Any) -> EffectOfModels:
+        """Return the effect of a feature, by name, label or position in X."""
+        first = Effects({name: e.models[0] for name, e in self.effects.items()})
+        return self.effects[first[feature].feature]
+
+    def __contains__(self, feature: object) -> bool:
+        return feature in self.effects
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.effects)
+
+    def __len__(self) -> int:
+        return len(self.effects)
+
+    def __repr__(self) -> str:
+        names = ", ".join(list(self)[:6]) + (", …" if len(self) > 6 else "")
+        models = len(next(iter(self.effects.values())))
+        return f"<EffectsOfModels: {models} models, {len(self)} features: {names}>"
+
+    def ranking(
+        self, by: Literal["importance", "heterogeneity_score"] = "importance"
+    ) -> Ranking[ModelsRank]:
+        """Return the features, most important first.
+
+        Raises
+        ------
+        DataError
+            For another order.
+        """
+        check_order(by)
+        each = np.array([[m.importance for m in e.models] for e in self.effects.values()])
+        first = np.bincount(each.argmax(axis=0), minlength=len(each))
+        lines = [
+            ModelsRank(name, e.importance, float(own.std(ddof=1)), e.heterogeneity_score, int(n))
+            for (name, e), own, n in zip(self.effects.items(), each, first, strict=True)
+        ]
+        return Ranking(sorted(lines, key=lambda r: -getattr(r, by)))
+
+    def to_frame(
+        self,
+        backend: str | None = None,
+        *,
+        of: Literal["effect", "models", "ranking"] = "effect",
+    ) -> Any:
+        """Return all effects as one tidy data frame.
+
+        Parameters
+        ----------
+        backend : str, optional
+            As in `Effect.to_frame`.
+        of : {"effect", "models", "ranking"}
+            A line for each feature and point, and model; or for each feature. Where some of the features are
+            categorical there are two columns for places: ``"x"``, NaN for levels, and ``"level"``, None for numbers.
+        """
+        from skedasis.results.frames import frame, in_columns_of_their_own, stacked
+
+        effects = list(self.effects.values())
+        if of == "ranking":
+            names = ("feature", "importance", "between", "heterogeneity_score", "first")
+            table = {n: [getattr(r, n) for r in self.ranking()] for n in names}
+        else:
+            table = stacked(in_columns_of_their_own([e.table(of) for e in effects]))
+        return frame(table, backend or effects[0].about.library)
+
+    def plot(self, **options: Any) -> Figure:
+        """Draw all effects, most important first; options are those of `skedasis.plots.several.draw_all_models`."""
+        from skedasis.plots.several import draw_all_models  # the one import upwards
+
+        return draw_all_models(self, **options)
+
+    def save(self, path: str | Path) -> None:
+        """Write all effects into one file that `skedasis.load` reads."""
+        from skedasis.results.io import save
+
+        save(self, path)
+
+
+def put_together(
+    found: tuple[Any, ...], correction: float | None, overlap: float | None, record: Json
+) -> Any:
+    """Return what several models say of one thing.
+
+    Parameters
+    ----------
+    found : tuple of Effect, of Surface or of Importance
+        On the same points, one of each model.
+    correction : float or None
+        Rows held out over rows fitted on.
+    overlap : float or None
+        Share of training rows that two models have in common.
+    record : dict
+        The provenance.
+    """
+    known = (correction, overlap, record)
+    if isinstance(found[0], Importance):
+        return ImportanceOfModels(np.stack([pf.mean for pf in found]), *known, found)
+    if isinstance(found[0], Surface):
+        return SurfaceOfModels(np.stack([s.value for s in found]), *known, found)
+    values, within = (
+        np.stack([on_bins(e, getattr(e, name)) for e in found])
+        for name in ("value", "heterogeneity")
+    )
+    if not _in_bins(found[0]):
+        return EffectOfModels(values, *known, found[0].points.copy(), within, found)
+    x = mean_of(np.stack([on_bins(e, e.points) for e in found]))
+    there = ~np.isnan(x)
+    return EffectOfModels(values[:, there], *known, x[there], within[:, there], found)
+
+
+def _in_bins(effect: Effect) -> bool:
+    """Return whether the points are those of bins that hold rows: of an M-plot."""
+    return effect.spec.local == "values" and effect.levels is None
+
+
+def on_bins(effect: Effect, numbers: Any) -> Any:
+    """Return numbers at an effect's points; of an M-plot at all bins, NaN at those without rows."""
+    if effect.bins is None or not _in_bins(effect):
+        return numbers
+    every = np.full(len(effect.bins), np.nan)
+    every[~effect.bins.empty] = numbers
+    return every
+
+
+# ------------------------------------------------------------------------------------------
+# The effects of pairs, and the importances of features, of several fitted models.
+
+
+@dataclass(frozen=True, eq=False)
+class SurfaceOfModels(ShownSurfaceOfModels, OfModels):
+    """The effect of two features, of several fitted models.
+
+    Attributes
+    ----------
+    values : ndarray of float, shape (m, k0, k1)
+    models : tuple of m Surface
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skedasis as sd
+    >>> X = np.random.default_rng(0).uniform(size=(200, 2))
+    >>> models = [lambda X, k=k: k * X[:, 0] * X[:, 1] for k in (1.0, 3.0)]
+    >>> sm = sd.explain(models, X, (0, 1), method=sd.ALE(bins=3))
+    >>> sm.value.shape, bool(np.allclose(sm.value, 2 * sm.models[0].value))
+    ((4, 4), True)
+    """
+
+    models: tuple[Surface, ...] = ()
+
+    def __post_init__(self) -> None:
+        locked(self.values)
+
+    @property
+    def x(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the points of both axes."""
+        return self.models[0].x
+
+    @property
+    def points(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the same as floats: of times days."""
+        return self.models[0].points
+
+    @property
+    def heterogeneity(self) -> Floats:
+        """Return how rows differ within a model: the mean over the models."""
+        return mean_of(np.stack([s.heterogeneity for s in self.models]))
+
+    @property
+    def features(self) -> tuple[str, str]:
+        """Return the features' names."""
+        return self.models[0].features
+
+    @property
+    def about(self) -> About:
+        """Return what the surface is about."""
+        return self.models[0].about
+
+    def interaction_strength(self) -> float:
+        """Return the mean over the models of each surface's interaction strength, in units of the quantity."""
+        return float(mean_of(np.array([s.interaction_strength() for s in self.models])))
+
+    def __repr__(self) -> str:
+        a, b = self.features
+        first = self.models[0]
+        return (
+            f"<SurfaceOfModels: {len(self)} models, {a!r} and {b!r} on {self.about.quantity}: "
+            f"{first.spec.method}, {first.value.shape[0]} x {first.value.shape[1]} points, "
+            f"interaction strength {self.interaction_strength():.4g}>"
+        )
+
+    def __call__(self, x0: Any, x1: Any) -> Floats:
+        """Evaluate the mean surface, bilinearly."""
+        return mean_of(np.stack([np.asarray(s(x0, x1), dtype=float) for s in self.models]))
+
+    def mean(self) -> Surface:
+        """Return the mean over the models as a `Surface` without rows: it can be drawn, tabulated and saved."""
+        first = self.models[0]
+        said = {**first.provenance, "models": len(self), "mean_of": self.provenance}
+        named = f"{first.about.quantity}, mean of {len(self)} models"
+        return replace(
+            first,
+            abouts=tuple(replace(about, quantity=named) for about in first.abouts),
+            value=self.value.copy(),
+            heterogeneity=self.heterogeneity,
+            main=None,
+            rows=None,
+            moments={},
+            provenance=said,
+        )
+
+    def to_frame(
+        self, backend: str | None = None, *, of: Literal["effect", "models"] = "effect"
+    ) -> Any:
+        """Return the numbers as a data frame: a line for each point, or for each model and point."""
+        from skedasis.results.frames import frame
+
+        return frame(self.table(of), backend or self.about.library)
+
+    def table(self, of: str = "effect") -> dict[str, Any]:
+        """Return the columns of `to_frame`."""
+        known_table(of, "effect")
+        from skedasis.results.frames import placed, product, tiled
+
+        first = self.models[0]
+        a, b = (placed(x, t) for x, t in zip(self.points, first.times, strict=True))
+        size = self.values[0].size
+        at = dict(zip(("x0", "x1"), product(a, b), strict=True))
+        if of == "models":
+            m = len(self)
+            return {
+                "model": np.repeat(np.arange(m), size),
+                **{k: tiled(v, m) for k, v in at.items()},
+                "value": self.values.ravel(),
+            }
+        return {**at, **{k: v.ravel() for k, v in columns_of(self).items()}}
+
+    def plot(self, ax: Any = None, **options: Any) -> Any:
+        """Draw the mean over the models as a heat map; options are those of `Surface.plot`."""
+        return self.mean().plot(ax=ax, **options)
+
+
+@dataclass(frozen=True)
+class ModelsImportanceRank:
+    """One line of a ranking.
+
+    Parameters
+    ----------
+    feature : str
+    mean, between, std_error : float
+        Over the models, in units of the quantity.
+    lower, upper : float
+        The 95 % interval.
+    first : int
+        How many of the models have this feature first.
+    """
+
+    feature: str
+    mean: float
+    between: float
+    std_error: float
+    lower: float
+    upper: float
+    first: int
+
+
+@dataclass(frozen=True, eq=False)
+class ImportanceOfModels(ShownImportanceOfModels, OfModels):
+    """Permutation importance of features, of several fitted models (learner-PFI).
+
+    Attributes
+    ----------
+    values : ndarray of float, shape (m, features)
+        Each model's importances, means over its repeats.
+    models : tuple of m Importance
+
+    Notes
+    -----
+    All models draw with the same seed: on the same rows they are compared under the same permutations, and what these
+    add to all of them alike is in the single importances' intervals only.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skedasis as sd
+    >>> X = np.random.default_rng(0).normal(size=(300, 2))
+    >>> y = X[:, 0] + X[:, 1]
+    >>> models = [lambda X, k=k: k * X[:, 0] + X[:, 1] for k in (0.9, 1.0, 1.1)]
+    >>> losses = [sd.loss(m, "squared_error") for m in models]
+    >>> pf = sd.explain(losses, X, y=y, method=sd.PFI(repeats=3))
+    >>> pf.features, pf.values.shape
+    (('x0', 'x1'), (3, 2))
+    """
+
+    models: tuple[Importance, ...] = ()
+
+    def __post_init__(self) -> None:
+        locked(self.values)
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Return the features' names, in X's order."""
+        return self.models[0].features
+
+    @property
+    def mean(self) -> Floats:
+        """Return the means over the models, shape (features,): another name of `value`."""
+        return self.value
+
+    @property
+    def baseline(self) -> float:
+        """Return the mean over the models of the quantity's mean at the rows."""
+        return float(mean_of(np.array([pf.baseline for pf in self.models])))
+
+    def __repr__(self) -> str:
+        mean, first = max(zip(self.mean, self.features, strict=True), default=(0.0, ""))
+        name = self.models[0].quantity
+        return (
+            f"<ImportanceOfModels: {len(self)} models, {len(self.features)} features for {name}: "
+            f"{self.models[0].method}, first {first!r} ({mean:.4g})>"
+        )
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.features)
+
+    def __contains__(self, feature: object) -> bool:
+        return feature in self.features
+
+    def __getitem__(self, feature: str) -> ModelsImportanceRank:
+        """Return one feature's line."""
+        if feature not in self.features:
+            known = f"one of {list(self.features)}"
+            raise DataError(explained("feature", repr(feature), known, "Use a feature's name"))
+        return self._lines()[self.features.index(feature)]
+
+    def ranking(self) -> Ranking[ModelsImportanceRank]:
+        """Return the features, most important first."""
+        return Ranking(sorted(self._lines(), key=lambda r: -r.mean))
+
+    def _lines(self) -> list[ModelsImportanceRank]:
+        first = np.bincount(self.values.argmax(axis=1), minlength=len(self.features))
+        columns = (self.mean, self.between, self.std_error, *self.interval())
+        return [
+            ModelsImportanceRank(name, *map(float, numbers), first=int(n))
+            for name, n, *numbers in zip(self.features, first, *columns, strict=True)
+        ]
+
+    def to_frame(
+        self, backend: str | None = None, *, of: Literal["importance", "models"] = "importance"
+    ) -> Any:
+        """Return the importances as a data frame: a line for each feature, or for each model and feature."""
+        from skedasis.results.frames import frame
+
+        return frame(self.table(of), backend or self.models[0].library)
+
+    def table(self, of: str = "importance") -> dict[str, Any]:
+        """Return the columns of `to_frame`."""
+        known_table(of, "importance")
+        names = np.array(self.features, dtype=object)
+        if of == "models":
+            m, k = self.values.shape
+            return {
+                "model": np.repeat(np.arange(m), k),
+                "feature": np.tile(names, m),
+                "value": self.values.ravel(),
+            }
+        return {"feature": names, **columns_of(self)}
+
+    def plot(self, ax: Any = None, **options: Any) -> Figure:
+        """Draw the means with their intervals, and each model's importance as a mark, most important first.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+        **options
+            Of `skedasis.plots.several.draw_importances`.
+        """
+        from skedasis.plots.several import draw_importances  # the one import upwards
+
+        return draw_importances(self, ax=ax, **options)
