@@ -23,13 +23,13 @@ from skedasis.errors import ModelOutputError as ModelOutputError
 from skedasis.errors import TreeWarning as TreeWarning
 from skedasis.errors import UnsupportedError as UnsupportedError
 from skedasis.methods.ale import ALE as ALE
-from skedasis.methods.dale import DALE as DALE
+from skedasis.methods.ale import DALE as DALE
+from skedasis.methods.ale import RHALE as RHALE
+from skedasis.methods.ale import UALE as UALE
 from skedasis.methods.mplot import MPlot as MPlot
 from skedasis.methods.pdp import ICE as ICE
 from skedasis.methods.pdp import PDP as PDP
-from skedasis.methods.pfi import PFI as PFI
-from skedasis.methods.rhale import RHALE as RHALE
-from skedasis.methods.rhale import UALE as UALE
+from skedasis.methods.permutation import PFI as PFI
 from skedasis.plots.compare import compare as compare
 from skedasis.plots.web.page import Explorable as Explorable
 from skedasis.quantities.loss import loss as loss

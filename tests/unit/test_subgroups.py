@@ -11,7 +11,7 @@ import pytest
 import skedasis as sd
 from skedasis.data.dataset import as_source
 from skedasis.data.features import Feature
-from skedasis.methods.subgroups import subgroups
+from skedasis.methods.permutation_plan import subgroups
 
 
 @pytest.fixture

@@ -17,8 +17,7 @@ from skedasis.data.categories import grouped
 from skedasis.data.dataset import as_source
 from skedasis.engine.verb import explain
 from skedasis.errors import DataError, explained
-from skedasis.methods.pfi import PFI
-from skedasis.methods.pfi_conditional import LEAST_ROWS
+from skedasis.methods.permutation import LEAST_ROWS, PFI
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import Several
 from skedasis.quantities.tree_evaluator import Wish

@@ -153,7 +153,7 @@ class Asked:
     @property
     def method(self) -> Any:
         """Return the method."""
-        from skedasis.methods.pfi import PFI
+        from skedasis.methods.permutation import PFI
 
         return PFI(repeats=self.repeats, max_samples=self.rows, conditional=self.conditional)
 

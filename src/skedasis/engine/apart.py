@@ -14,9 +14,9 @@ from skedasis.data.dataset import Source
 from skedasis.engine.choose import Task
 from skedasis.engine.prepare import Plans
 from skedasis.errors import DataError, explained
+from skedasis.methods.ale_categorical import LevelPlan
+from skedasis.methods.ale_pairs import SideColumn, side_of
 from skedasis.methods.base import Plan
-from skedasis.methods.levels import LevelPlan
-from skedasis.methods.pairs_base import SideColumn, side_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal, SupportsIndex, TypeAlias, TypedDict
 
-from skedasis.methods.base import Parameters
-from skedasis.methods.form import Form
-from skedasis.methods.pfi import PFI
+from skedasis.methods.base import Form, Parameters
+from skedasis.methods.permutation import PFI
 from skedasis.quantities.outputs import Several
 from skedasis.quantities.tree_evaluator import Wish
 from skedasis.stats.moments import WeightKind

@@ -13,22 +13,20 @@ from skedasis.data.column_stats import Column
 from skedasis.data.dataset import Source
 from skedasis.data.features import Feature, OutOfRange, find
 from skedasis.errors import DataError, LeftOutWarning, UnsupportedError, explained
-from skedasis.methods.ale import ALE
-from skedasis.methods.base import Method, Parameters
-from skedasis.methods.form import Form
-from skedasis.methods.levels import MOST_LEVELS
-from skedasis.methods.pairs import check_pair
-from skedasis.methods.rhale import RHALE
+from skedasis.methods.ale import ALE, RHALE
+from skedasis.methods.ale_categorical import MOST_LEVELS
+from skedasis.methods.ale_pairs import check_pair
+from skedasis.methods.base import Form, Method, Parameters
 
 METHODS = {
     "ale": "ale.ALE",
-    "dale": "dale.DALE",
+    "dale": "ale.DALE",
     "ice": "pdp.ICE",
     "mplot": "mplot.MPlot",
     "pdp": "pdp.PDP",
-    "pfi": "pfi.PFI",
-    "rhale": "rhale.RHALE",
-    "uale": "rhale.UALE",
+    "pfi": "permutation.PFI",
+    "rhale": "ale.RHALE",
+    "uale": "ale.UALE",
 }
 """Where each method is. They are imported when they are first used."""
 

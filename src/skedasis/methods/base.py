@@ -1,4 +1,4 @@
-"""What every method is: three pure steps.
+"""`Method`: plan, compute, finalize. The protocol, parameters, variants, and statistics of a batch.
 
 `plan` sees a summary of a column and chooses cells. `local` sees one batch of rows, and is the only step that calls the
 model. `read` sees what was gathered, and makes the result. A method is a frozen dataclass of its parameters; running it
@@ -15,11 +15,11 @@ import numpy as np
 
 from skedasis._types import Bools, Floats, Ints, Json
 from skedasis.binning import Binning
+from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import Column, Summary
 from skedasis.data.dataset import Source
 from skedasis.data.features import Feature
 from skedasis.errors import DataError, UnsupportedError, explained
-from skedasis.methods.bound import Bound
 from skedasis.models.adapters import Traits
 from skedasis.quantities.base import Quantity
 from skedasis.stats.grid import Cells, Grid
@@ -28,6 +28,103 @@ from skedasis.stats.moments import WeightKind
 if TYPE_CHECKING:
     from skedasis.results.effect import About
     from skedasis.stats.heterogeneity_score import HeterogeneityScore
+
+
+# ------------------------------------------------------------------------------------------
+# `Bound` as methods know it: rows of one batch, and what can be asked of a quantity there.
+
+
+class Bound(Protocol):
+    """One batch of rows bound to a quantity: all that a method knows of a model."""
+
+    @property
+    def weights(self) -> Floats | None:
+        """The rows' weights; None means 1 each."""
+        ...
+
+    @property
+    def eps(self) -> float:
+        """The relative rounding of the model's answers."""
+        ...
+
+    @property
+    def row_id(self) -> Ints:
+        """The rows' places in X."""
+        ...
+
+    @property
+    def places(self) -> Ints:
+        """The rows' places among those that take part."""
+        ...
+
+    @property
+    def shared(self) -> dict[str, Any]:
+        """What features of one batch share."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def column(self, j: int) -> Floats:
+        """Return the rows' values of a feature."""
+        ...
+
+    def codes(self, column: LevelColumn) -> Ints:
+        """Return the rows' places in a categorical feature's levels, -1 for none."""
+        ...
+
+    def labels(self) -> Floats:
+        """Return the rows' labels as numbers."""
+        ...
+
+    def at(self) -> Floats:
+        """Return the quantity at the rows, (n,)."""
+        ...
+
+    def some(self, rows: Ints) -> Bound:
+        """Return the same for some of the rows."""
+        ...
+
+    def sweep(self, j: int, values: Floats) -> Floats:
+        """Return the quantity, (n, m), with a column replaced."""
+        ...
+
+    def sweep_together(self, changes: Mapping[int, Any], m: int) -> Floats:
+        """Return the quantity, (n, m), with several columns replaced at once."""
+        ...
+
+    def sums(self, changes: Mapping[int, Any], m: int) -> Floats:
+        """Return the weighted sums over the rows of the quantity, (m,), with columns replaced."""
+        ...
+
+    def slope_sweep(self, j: int, values: Floats) -> Floats:
+        """Return the partial derivative by a column, (n, m), with that column replaced."""
+        ...
+
+    def slope(self) -> Floats:
+        """Return the partial derivatives by all columns, (n, d)."""
+        ...
+
+    def mixed_slopes(
+        self, columns: tuple[Summary, Summary], traits: tuple[Traits, Traits]
+    ) -> tuple[Floats, Floats | None, Floats | None]:
+        """Return the mixed second derivative by two features, and the slope by each where there is one, (n,)."""
+        ...
+
+    def across(self, j: int, edges: Floats, cell: Ints) -> Floats:
+        """Return q(z_k, x_c) - q(z_{k-1}, x_c) for the edges of each row's cell, (n,)."""
+        ...
+
+    def edge_differences(self, j: int, low: Floats, high: Floats) -> Floats:
+        """Return q(high, x_c) - q(low, x_c), (n,)."""
+        ...
+
+    def local_slopes(self, column: Summary, traits: Traits) -> Floats:
+        """Return the partial derivative by one feature, (n,): the quantity's own, or central differences."""
+        ...
+
+
+# ------------------------------------------------------------------------------------------
+# What every method is: three pure steps.
 
 
 @dataclass(frozen=True, eq=False)
@@ -424,3 +521,74 @@ def one_of(what: str, value: Any, known: tuple[Any, ...]) -> None:
         raise DataError(
             explained(what, repr(value), " | ".join(map(repr, known)), "Name one of these")
         )
+
+
+# ------------------------------------------------------------------------------------------
+# What the forms of a method share: the same method for a categorical feature, or for two features.
+
+
+@dataclass(frozen=True)
+class Form:
+    """A method in the form that meets one kind of feature; what is said of it is what the user wrote.
+
+    Parameters
+    ----------
+    base : method
+        The method as the user wrote it.
+    """
+
+    base: Any
+
+    uses_slopes = False
+    compares_missing = True
+    leaves_out_missing = True
+    reads_columns = True
+    scored = False
+    checks_slopes = False
+    follows_curve = False
+    replaces_slopes = False
+    batch_rows = None
+
+    @property
+    def name(self) -> str:
+        """Return the name of the method as the user wrote it."""
+        return self.base.name
+
+    @property
+    def top_levels(self) -> int | None:
+        """Return how many of the most frequent levels were asked for."""
+        return self.base.top_levels
+
+    def heed(self, model: Any, y: Any) -> None:
+        """Warn of nothing: what was given has been settled."""
+
+    def describe(self) -> Json:
+        """Return the parameters as plain values."""
+        return self.base.describe()
+
+    def refined(self, plan: Any) -> Any:
+        """Return the plan as it is: levels, and differences across cells, cannot be cut finer."""
+        return plan
+
+    def observed_only(self, column: Column) -> bool:
+        """Return False: forms for pairs decide by their cells, and levels have nothing between them."""
+        return False
+
+    def further(
+        self,
+        plan: Any,
+        local: Local,
+        score: HeterogeneityScore | None,
+        about: About,
+        kind: WeightKind,
+    ) -> None:
+        """Return None: forms need one round."""
+        return
+
+    def held(self, plans: Sequence[Any]) -> int:
+        """Return 0: rows have no curves."""
+        return 0
+
+    def rows_wanted(self, rows: int) -> int:
+        """Return how many rows are to be kept: all."""
+        return rows

@@ -15,9 +15,8 @@ import numpy as np
 from skedasis._types import Floats, Ints
 from skedasis.data.column_stats import Column
 from skedasis.errors import ModelOutputError
-from skedasis.methods.base import Plan
-from skedasis.methods.bound import Bound
-from skedasis.methods.levels import LevelPlan
+from skedasis.methods.ale_categorical import LevelPlan
+from skedasis.methods.base import Bound, Plan
 from skedasis.stats.moments import Moments
 
 MISSING = "missing"

@@ -19,10 +19,8 @@ from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import Column
 from skedasis.data.features import Feature
 from skedasis.errors import DataError, explained
-from skedasis.methods.base import Local, Parameters, Plan, chosen, one_of
-from skedasis.methods.bound import Bound
-from skedasis.methods.form import Form
-from skedasis.methods.levels import LevelPlan, own_order
+from skedasis.methods.ale_categorical import LevelPlan, own_order
+from skedasis.methods.base import Bound, Form, Local, Parameters, Plan, chosen, one_of
 from skedasis.methods.missing import MISSING
 from skedasis.models.adapters import Traits
 from skedasis.results.build.linear_form import AXIS, LOCAL

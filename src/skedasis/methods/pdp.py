@@ -1,4 +1,4 @@
-"""PDP and ICE: partial dependence (Friedman 2001) and individual conditional expectation (Goldstein et al. 2015).
+"""PDP and ICE: numeric features, categorical features, pairs, and the exact grid of step functions.
 
 Every row is evaluated with the feature set to each point of a grid, everything else as it is. A row's values are its
 ICE curve (entropy_importance Eq. 4), their mean over rows is the PDP (Eq. 3). Where features are correlated, rows are
@@ -13,23 +13,148 @@ from typing import Any, Literal
 
 import numpy as np
 
-from skedasis._types import Bools, Center, Floats
+from skedasis._types import Bools, Center, Floats, Ints, Json
+from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import MANY_FEW, Column
 from skedasis.data.features import Feature, find
 from skedasis.errors import DataError, UnsupportedError, explained
-from skedasis.methods.base import Local, Parameters, Plan, chosen, given_for, one_of
-from skedasis.methods.bound import Bound
-from skedasis.methods.curves import ANCHORED, AXIS, RAW, axis_moments, curve_moments, mean_moments
-from skedasis.methods.exact import EXACT, exact_grid
-from skedasis.methods.pdp_levels import LevelPDP
-from skedasis.methods.pdp_pairs import PairPDP
+from skedasis.methods.ale_categorical import LevelPlan
+from skedasis.methods.ale_pairs import SideColumn, places_of, side_of
+from skedasis.methods.base import Bound, Form, Local, Parameters, Plan, chosen, given_for, one_of
 from skedasis.models.adapters import Traits
-from skedasis.results.build.pdp import depend
+from skedasis.results.build.pdp import depend, depend_levels, depend_pair
 from skedasis.results.effect import About, Curves, Effect, Rows, Spec
-from skedasis.stats.grid import Grid, distinct, uniform_edges
-from skedasis.stats.moments import WeightKind
+from skedasis.results.surface import PairRows, Surface
+from skedasis.stats.grid import EVERY_JUMP, Grid, distinct, uniform_edges, widths_share
+from skedasis.stats.moments import Moments, WeightKind
 
-POINTS = 50
+# ------------------------------------------------------------------------------------------
+# The grid that misses nothing: on both sides of every jump of a piecewise constant quantity.
+
+
+EXACT = "exact"
+
+
+def exact_grid(column: Column, traits: Traits, method: str) -> Grid:
+    """Return the ends of the data, and for each jump between them the last number before it and the first behind it.
+
+    Between two points a curve is a line: level, or a jump from one number to the next. So what is drawn and evaluated
+    is the step function itself. Its mean over the axis counts each step by its width.
+
+    Parameters
+    ----------
+    column : Column
+    traits : Traits
+        With the quantity's jumps.
+    method : str
+        For the message.
+
+    Raises
+    ------
+    UnsupportedError
+        Where it is not known where the quantity jumps.
+    """
+    if traits.jumps is None:
+        raise UnsupportedError(
+            explained(
+                f"{method}(grid='exact') of {column.feature.name!r}",
+                "a quantity whose jumps are not known",
+                "trees that are walked (scikit-learn, LightGBM, XGBoost), and a numeric feature",
+                "Use grid=50",
+            )
+        )
+    low, high = column.low, column.high
+    inside = traits.jumps[(traits.jumps >= low) & (traits.jumps < high)]
+    behind = np.nextafter(inside, np.inf)
+    points = np.unique(np.concatenate([[low], inside, behind, [high]]))
+    return Grid(points, EVERY_JUMP, widths_share(points))
+
+
+# ------------------------------------------------------------------------------------------
+# What PDP, ICE and their kin share: the moments of rows' curves over a grid, anchored or not.
+
+
+RAW, ANCHORED, AXIS = "raw", "anchored", "axis"
+
+
+def curve_moments(
+    curves: Floats,
+    weights: Floats | None,
+    center: Center,
+    anchor: int | None = None,
+    share: Floats | None = None,
+) -> tuple[dict[str, Moments], Floats]:
+    """Return the moments of curves, of the anchored curves, and the curves as they are shown.
+
+    Parameters
+    ----------
+    curves : ndarray of float, shape (m, n)
+        One row a point of the grid, one column an instance.
+    weights : ndarray of float, shape (n,), optional
+    center : {"mean", "start", None}
+        What is subtracted from the curves that are shown.
+    anchor : int, optional
+        The point at which curves are anchored instead.
+    share : ndarray of float, shape (m,), optional
+        What each point counts in the mean of a curve; None means alike.
+    """
+    # By way of one point: a curve that does not move then has a mean, and deviations, of exactly zero.
+    anchored = curves - curves[0 if anchor is None else anchor]
+    if center != "start" and anchor is None:
+        anchored -= (np.full(len(curves), 1 / len(curves)) if share is None else share) @ anchored
+    shown = curves if center is None and anchor is None else anchored
+    moved = Moments.of_curves(anchored, weights)
+    # Without centring the curves' own scatter gives the error of their mean.
+    return {
+        ANCHORED: moved,
+        RAW: Moments.of_curves(curves, weights) if shown is curves else moved,
+    }, shown
+
+
+def mean_moments(
+    total: Floats,
+    bound: Bound,
+    center: Center,
+    anchor: int | None = None,
+    share: Floats | None = None,
+) -> dict[str, Moments]:
+    """Return what `curve_moments` does where only the curves' sums over the rows are known: their spread is NaN.
+
+    Parameters
+    ----------
+    total : ndarray of float, shape (m,)
+        Weighted sums over the batch's rows.
+    bound : Bound
+    center, anchor, share
+        As there.
+    """
+    m, n, w = len(total), len(bound), bound.weights
+    weight = float(n) if w is None else float(w.sum())
+    weight2 = float(n) if w is None else float(w @ w)
+    raw = total / weight
+    anchored = raw - raw[0 if anchor is None else anchor]
+    if center != "start" and anchor is None:
+        anchored = anchored - (anchored.mean() if share is None else share @ anchored)
+    sizes = np.full(m, float(n)), np.full(m, weight), np.full(m, weight2)
+    unknown = np.full(m, np.nan)
+    moved = Moments(*sizes, anchored, unknown)
+    plain = center is None and anchor is None
+    return {ANCHORED: moved, RAW: Moments(*sizes, raw, unknown) if plain else moved}
+
+
+def axis_moments(grid: Grid, x: Floats, weights: Floats | None, *, missing: bool) -> Moments:
+    """Return the moments of a feature between the points of a grid and beyond them, (m + 1 cells)."""
+    if missing:
+        present = ~np.isnan(x)
+        x, weights = x[present], None if weights is None else weights[present]
+    return Moments.of(x, grid.locate(x), len(grid) + 1, weights)
+
+
+# ------------------------------------------------------------------------------------------
+# PDP and ICE: partial dependence (Friedman 2001) and individual conditional expectation (Goldstein et al. 2015).
+
+
+N_POINTS = 50
 """Points of a grid where nothing is said."""
 
 
@@ -197,9 +322,9 @@ class PDP(Parameters):
 
     def plan(self, column: Column, traits: Traits) -> Plan:
         """Choose the grid."""
-        wanted = given_for(self.grid, column.feature, POINTS)
+        wanted = given_for(self.grid, column.feature, N_POINTS)
         exact = isinstance(wanted, str)
-        grid = exact_grid(column, traits, self.name) if exact else self.grid_of(column, POINTS)
+        grid = exact_grid(column, traits, self.name) if exact else self.grid_of(column, N_POINTS)
         notes = {"derivative": _way(traits, len(grid))} if self.derivative else {}
         return Plan(column.summary(), traits, grid, notes)
 
@@ -419,3 +544,268 @@ def _points(grid: Any) -> Floats | None:
         return np.asarray(grid, dtype=float)
     except (TypeError, ValueError):
         return None
+
+
+# ------------------------------------------------------------------------------------------
+# PDP and ICE of categorical features: every row is given each of the observed levels.
+
+
+@dataclass(frozen=True)
+class LevelPDP(Form):
+    """The PDP or ICE of a categorical feature, at its observed levels.
+
+    Parameters
+    ----------
+    base : PDP
+        The method as the user wrote it.
+    """
+
+    def plan(self, column: LevelColumn, traits: Any) -> LevelPlan:
+        """Choose the levels: all that are observed, unless some are given."""
+        if self.base.derivative:
+            raise UnsupportedError(
+                explained(
+                    f"{self.name}(derivative=True) of {column.feature.name!r}",
+                    f"a{'n' * (column.feature.kind == 'ordinal')} {column.feature.kind} feature",
+                    "a numeric feature",
+                    "Leave derivative out",
+                )
+            )
+        asked = given_for(self.base.grid, column.feature, None)
+        asked = (
+            None if isinstance(asked, str) and asked == EXACT else asked
+        )  # levels are all there is
+        if asked is None or isinstance(asked, (int, np.integer)) or self._for_others(column, asked):
+            return LevelPlan.of(column, np.arange(len(column.levels)), "the observed levels")
+        return LevelPlan.of(column, _given(column, list(asked), self.name), "given")
+
+    def _for_others(self, column: LevelColumn, asked: Any) -> bool:
+        """Return whether a grid for all features is one of points, which this feature knows nothing of."""
+        numbers = np.asarray(asked).dtype.kind in "iuf"
+        known = any(column.levels.find(v) >= 0 for v in list(asked))
+        return numbers and not known and not isinstance(self.base.grid, Mapping)
+
+    def sets(self, plans: Sequence[LevelPlan]) -> int:
+        """Return how many levels a row is given in one call."""
+        return min(max(len(p) for p in plans), 10)
+
+    def swept(self, plans: Sequence[LevelPlan]) -> int:
+        """Return how many values a row is evaluated at, in as many calls as it takes."""
+        return max(len(p) for p in plans)
+
+    def held(self, plans: Sequence[LevelPlan]) -> int:
+        """Return the length of a row's curve."""
+        return max(len(p) for p in plans) if not self.means_only else 2
+
+    @property
+    def scored(self) -> bool:
+        """Return whether there is a heterogeneity score: unless the mean alone was asked for."""
+        return self.base.scored
+
+    @property
+    def means_only(self) -> bool:
+        """Return whether nothing but means over rows is asked for."""
+        return self.base.means_only
+
+    def rows_wanted(self, rows: int) -> int:
+        """Return how many curves are to be kept."""
+        return self.base.rows_wanted(rows)
+
+    def row_bytes(self, plan: LevelPlan) -> int:
+        """Return the size of a curve, the row's own level, its place and perhaps its weight."""
+        return 8 * (len(plan) + 3)
+
+    def local(self, bound: Bound, plan: LevelPlan, keep: Bools | None) -> Local:
+        """Give each row each level."""
+        size = len(plan)
+        if self.means_only:
+            total = bound.sums(plan.changes(np.arange(size)), size)
+            means = mean_moments(total, bound, self.base.center, self._anchor(plan))
+            place = plan.at(bound).astype(float)
+            place[place < 0] = np.nan
+            return Local(means, chosen({"x": place, "weight": bound.weights}, keep))
+        curves = bound.sweep_together(plan.changes(np.arange(size)), size).T
+        anchor = self._anchor(plan)
+        moments, shown = curve_moments(curves, bound.weights, self.base.center, anchor)
+        place = plan.at(bound).astype(float)
+        place[place < 0] = np.nan
+        kept = {"x": place, "row": bound.row_id, "curve": shown.T, "weight": bound.weights}
+        return Local(moments, chosen(kept, keep))
+
+    def _anchor(self, plan: LevelPlan) -> int | None:
+        """Return the place of the level at which curves are anchored."""
+        anchor = given_for(self.base.anchor, plan.column.feature, None)
+        if anchor is None:
+            return None
+        places = plan.places[plan.column.levels.find(anchor)]
+        if places < 0:
+            raise DataError(
+                explained(
+                    f"{self.name}(anchor)",
+                    repr(anchor),
+                    f"one of the levels {list(plan.stats.labels)[:6]}",
+                    "Name one that is shown",
+                )
+            )
+        return int(places)
+
+    def read(
+        self, plan: LevelPlan, local: Local, about: About, *, exact: bool, kind: WeightKind
+    ) -> Effect:
+        """Average."""
+        anchored = self._anchor(plan) is not None
+        spec = Spec(
+            self.name,
+            "anchor" if anchored else self.base.center,
+            "none",
+            weight_kind=kind,
+            parameters=self.describe(),
+        )
+        r = local.kept
+        rows = Rows(r["x"], None, r.get("weight"), exact) if r else None
+        curved = "curve" in r
+        curves = Curves(r["curve"], r["x"], r["row"], r.get("weight"), exact) if curved else None
+        m = local.moments
+        effect = depend_levels(plan.stats, m[RAW], m[ANCHORED], spec, about, rows, curves)
+        said = {"grid": plan.chosen, "rows_outside": plan.column.outside, **plan.notes}
+        return effect.with_provenance(said)
+
+
+def _given(column: LevelColumn, asked: list[Any], method: str) -> Ints:
+    places = np.array([column.levels.find(v) for v in asked], dtype=np.int64)
+    absent = [v for v, p in zip(asked, places, strict=True) if p < 0]
+    if absent or len(places) == 0 or len(np.unique(places)) < len(places):
+        raise DataError(
+            explained(
+                f"{method}(grid) of {column.feature.name!r}",
+                f"{absent[0]!r}, which no row has" if absent else "no level, or one twice",
+                f"some of the observed levels {list(column.levels.labels)[:6]}",
+                "Name each level once",
+            )
+        )
+    return places
+
+
+# ------------------------------------------------------------------------------------------
+# PDP of two features: the mean over rows with both set to each point of a product grid.
+
+
+N_POINTS_OF_PAIRS = 20
+"""Points for each of two features, where nothing is said."""
+
+
+@dataclass(frozen=True, eq=False)
+class PairGrid:
+    """The product grid.
+
+    Parameters
+    ----------
+    sides : tuple of two SideColumn
+    notes : dict
+    """
+
+    sides: tuple[SideColumn, SideColumn]
+    notes: Json
+
+    @property
+    def size(self) -> int:
+        """Return the number of points."""
+        return self.sides[0].side.m * self.sides[1].side.m
+
+
+@dataclass(frozen=True)
+class PairPDP(Form):
+    """The PDP of two features.
+
+    Parameters
+    ----------
+    base : PDP
+        The method as the user wrote it.
+    """
+
+    compares_missing = False
+    leaves_out_missing = False
+
+    def plan(self, columns: tuple[Any, Any], traits: Any) -> PairGrid:
+        """Choose the grid of each feature."""
+        base = self.base
+        if base.derivative or base.anchor is not None or base.center == "start":
+            got = "derivative=True" if base.derivative else f"anchor={base.anchor!r}"
+            raise UnsupportedError(
+                explained(
+                    f"{self.name} of two features",
+                    "center='start'" if base.center == "start" else got,
+                    "center=None or 'mean'",
+                    "Leave it out, or explain one feature",
+                )
+            )
+        sides: list[SideColumn] = []
+        for column in columns:
+            if isinstance(column, LevelColumn):
+                sides.append(side_of(base.for_levels(column.feature).plan(column, None)))
+            else:
+                sides.append(side_of(base.grid_of(column, N_POINTS_OF_PAIRS), column))
+        return PairGrid((sides[0], sides[1]), {"grid": [s.chosen for s in sides]})
+
+    def sets(self, plans: Sequence[PairGrid]) -> int:
+        """Return about ten points a call, as for one feature."""
+        points = max(p.size for p in plans)
+        return -(-points // max(1, round(points / 10)))
+
+    def swept(self, plans: Sequence[PairGrid]) -> int:
+        """Return how many values a row is evaluated at, in as many calls as it takes."""
+        return max(p.size for p in plans)
+
+    def held(self, plans: Sequence[PairGrid]) -> int:
+        """Return the length of a row's curve."""
+        return max(p.size for p in plans)
+
+    def row_bytes(self, plan: PairGrid) -> int:
+        """Return the size of two values and a weight, and of a row's own surface where all are asked for."""
+        return 24 + 8 * plan.size * self._keeps_curves
+
+    @property
+    def _keeps_curves(self) -> bool:
+        """Return whether the rows' own surfaces are kept: all, or none, for a few of them say little."""
+        return self.base.ice == "all" and not self.base.means_only
+
+    def local(self, bound: Bound, plan: PairGrid, keep: Bools | None) -> Local:
+        """Sweep the product grid."""
+        first, second = plan.sides
+        i, j = np.divmod(np.arange(plan.size), second.side.m)
+        changes = {**first.changes(i), **second.changes(j)}
+        if self.base.means_only:
+            total = bound.sums(changes, plan.size)
+            moments, shown = mean_moments(total, bound, self.base.center), None
+        else:
+            values = bound.sweep_together(changes, plan.size).T
+            moments, shown = curve_moments(values, bound.weights, self.base.center)
+        kept = {"across": shown.T} if shown is not None and self._keeps_curves else {}
+        x0, x1 = places_of(bound, first), places_of(bound, second)
+        return Local(
+            {RAW: moments[RAW], ANCHORED: moments[ANCHORED]},
+            chosen({"x0": x0, "x1": x1, "weight": bound.weights, **kept}, keep),
+        )
+
+    def read(
+        self,
+        plan: PairGrid,
+        local: Local,
+        about: tuple[About, About],
+        *,
+        exact: bool,
+        kind: WeightKind,
+    ) -> Surface:
+        """Average."""
+        spec = Spec(
+            self.name, self.base.center, "none", weight_kind=kind, parameters=self.describe()
+        )
+        r = local.kept
+        rows = None
+        if r:
+            across = r.get("across")
+            rows = PairRows(r["x0"], r["x1"], None, r.get("weight"), exact, across=across)
+        sides = (plan.sides[0].side, plan.sides[1].side)
+        m = local.moments
+        surface = depend_pair(sides, m[RAW], m[ANCHORED], spec, about, rows)
+        return surface.with_provenance(plan.notes)

@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from skedasis.methods.ale import ALE
+from skedasis.methods.ale import ALE, RHALE
 from skedasis.methods.base import Parameters
 from skedasis.methods.mplot import MPlot
 from skedasis.methods.pdp import PDP
-from skedasis.methods.rhale import RHALE
 from skedasis.report.story import together
 from skedasis.report.story.unsure import ROWS, Unsure
 from skedasis.results.effects import Effects

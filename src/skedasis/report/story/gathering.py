@@ -12,7 +12,7 @@ from skedasis.data.dataset import Source, as_source
 from skedasis.data.features import Feature, OutOfRange
 from skedasis.engine.choose import Choice
 from skedasis.errors import DataError, UnsupportedError, explained
-from skedasis.methods.levels import MOST_LEVELS
+from skedasis.methods.ale_categorical import MOST_LEVELS
 from skedasis.models.introspection import title
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import as_quantity

@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 
 from skedasis.data.dataset import Source
 from skedasis.data.features import Feature
-from skedasis.methods.ale import ALE
+from skedasis.methods.ale import ALE, RHALE
 from skedasis.methods.mplot import MPlot
-from skedasis.methods.rhale import RHALE
 from skedasis.models.introspection import title
 from skedasis.report.story.asked import UNSCORED, Answers, Asked, Label, Pass, with_scores
 from skedasis.report.story.codes import CURVES, Call, codes, pdp_method

@@ -13,8 +13,8 @@ from skedasis.data.dataset import as_source
 from skedasis.data.factorize import missing_among
 from skedasis.data.features import Feature
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError
+from skedasis.methods.ale import RHALE
 from skedasis.methods.pdp import PDP
-from skedasis.methods.rhale import RHALE
 from skedasis.plots.numbers import count
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import Several

@@ -1,4 +1,4 @@
-"""PFI of a metric that is no mean over rows: all rows are kept, and the metric sees them at once."""
+"""PFI of a metric of the whole sample, such as AUC or R²."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ from skedasis.data.factorize import missing_among
 from skedasis.distributions.base import Labels
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError, explained
 from skedasis.methods.base import Local
-from skedasis.methods.pfi import PFI
-from skedasis.methods.pfi_forms import Lent, OnRows
+from skedasis.methods.permutation import PFI, Lent, OnRows
 from skedasis.models.introspection import title
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.loss import loss_called, of_class
@@ -36,6 +35,8 @@ _NAMES: dict[str, tuple[str, int]] = {
     "roc_auc": ("roc_auc_score", 1),
 }
 """scikit-learn's functions, and whether more of them is better."""
+
+
 _ALIASES = {
     "ap": "average_precision",
     "auc": "roc_auc",
@@ -46,11 +47,21 @@ _ALIASES = {
     "r_squared": "r2",
     "rsquared": "r2",
 }
+
+
 _OF_CLASSES = ("average_precision", "roc_auc")
+
+
 _OF_SPREAD = ("explained_variance", "r2")
+
+
 _UNWEIGHTED = ("max_error",)
 """Rows of weight zero are gone before; all others count alike for a maximum."""
+
+
 _NUMBERS = Labels("numbers")
+
+
 _PARTS = 10
 """Parts of the jackknife."""
 

@@ -1,4 +1,4 @@
-"""ALE of categorical features (Apley & Zhu 2020; docs/explanation/levels-and-pairs.md), and RHALE of ordinal ones.
+"""ALE of categorical features, and RHALE of ordinal features.
 
 Levels are put into an order: the feature's own, a user's, or one in which neighbours are alike in the other features.
 Each row is moved one level down and one level up. A step from one level to the next pools the rows of both; steps are
@@ -17,9 +17,7 @@ from skedasis._types import Bools, Floats, Ints, Json
 from skedasis.data.categories import LevelColumn
 from skedasis.data.features import Feature
 from skedasis.errors import DataError, explained
-from skedasis.methods.base import Local, chosen, given_for
-from skedasis.methods.bound import Bound
-from skedasis.methods.form import Form
+from skedasis.methods.base import Bound, Form, Local, chosen, given_for
 from skedasis.results.build.categorical import accumulate_levels, grouped
 from skedasis.results.build.steps import Steps, existing, step_moments
 from skedasis.results.effect import About, Effect, LevelStats, Rows, Spec, joined
