@@ -5,8 +5,8 @@ first used, and for `__all__`.
 """
 
 from skedasis import datasets as datasets
-from skedasis.analysis.chance import chance as chance
 from skedasis.analysis.diagnose import diagnose as diagnose
+from skedasis.analysis.random_features import chance as chance
 from skedasis.binning import AutoUniform as AutoUniform
 from skedasis.binning import Edges as Edges
 from skedasis.binning import Greedy as Greedy
@@ -15,7 +15,7 @@ from skedasis.binning import Quantile as Quantile
 from skedasis.binning import Uniform as Uniform
 from skedasis.data.features import Feature as Feature
 from skedasis.distributions.ensembles import ensemble as ensemble
-from skedasis.engine.verb import explain as explain
+from skedasis.engine.explain import explain as explain
 from skedasis.errors import BinningWarning as BinningWarning
 from skedasis.errors import DataError as DataError
 from skedasis.errors import LeftOutWarning as LeftOutWarning

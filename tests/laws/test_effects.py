@@ -15,7 +15,7 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 import skedasis as sd
-from skedasis.engine import prepare
+from skedasis.engine import plan
 from tests.laws.strategies import (
     ACCUMULATED_WAYS,
     CONTINUOUS,
@@ -63,7 +63,7 @@ def test_threads_do_not_matter_to_the_last_bit(way, case):
 def test_the_size_of_a_call_does_not_matter(way, case, rows):
     whole = effects_of(case, way)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(prepare, "CALL_ROWS", rows)
+        patch.setattr(plan, "CALL_ROWS", rows)
         pieces = effects_of(case, way)
     for j in whole:
         assert_same(pieces[j], whole[j])

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import strategies as st
 
 import skedasis as sd
-from skedasis.engine import prepare
+from skedasis.engine import plan
 from tests.laws.strategies import CONTINUOUS, EXACT, Smooth, cases, changed, law, near
 
 
@@ -133,7 +133,7 @@ def test_threads_do_not_matter_to_the_last_bit(form, case):
 def test_the_size_of_a_call_does_not_matter(form, case, rows):
     whole = importance_of(case, form)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(prepare, "CALL_ROWS", rows)
+        patch.setattr(plan, "CALL_ROWS", rows)
         pieces = importance_of(case, form)
     assert_same(pieces, whole, size_of(case, form))
 

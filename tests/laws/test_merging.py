@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import skedasis as sd
 from skedasis.data.dataset import as_source
-from skedasis.engine.choose import Choice
-from skedasis.engine.prepare import Settings, prepare
-from skedasis.engine.reading import _about
+from skedasis.engine.assemble import _about
+from skedasis.engine.plan import Settings, prepare
+from skedasis.engine.select import Choice
 from tests.laws.mixed import (
     EVERY_LEVEL_WAY,
     EVERY_PAIR_WAY,

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import strategies as st
 
 import skedasis as sd
-from skedasis.engine import prepare
+from skedasis.engine import plan
 from tests.laws.mixed import (
     EVERY_PAIR_WAY,
     IDLE,
@@ -65,7 +65,7 @@ def test_threads_do_not_matter_to_the_last_bit(way, case):
 def test_the_size_of_a_call_does_not_matter(way, case, rows):
     whole = pair_effect(case, way)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(prepare, "CALL_ROWS", rows)
+        patch.setattr(plan, "CALL_ROWS", rows)
         pieces = pair_effect(case, way)
     same_surface(pieces, whole, EXACT * size_of(case, way))
 

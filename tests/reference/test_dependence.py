@@ -10,8 +10,7 @@ import polars as pl
 import pytest
 from sklearn.ensemble import RandomForestRegressor
 
-from skedasis.analysis.columns import coded
-from skedasis.analysis.dependence import dependence, out_of_bag
+from skedasis.analysis.dependence import coded, dependence, out_of_bag
 from skedasis.data.categories import grouped
 from skedasis.data.dataset import as_source
 from tests.helpers import refused

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import skedasis as sd
-from skedasis import execute
+from skedasis.engine import run
 
 N, D = 900, 4
 
@@ -280,14 +280,14 @@ def test_a_rebinned_result_says_how():
 def opened(monkeypatch):
     """Let bars appear without patience, and note them."""
     bars = []
-    original = execute.Progress._open
+    original = run.Progress._open
 
     def noted(self):
         bars.append(self)
         original(self)
 
-    monkeypatch.setattr(execute.Progress, "_open", noted)
-    monkeypatch.setattr(execute, "_PATIENCE", -1.0)
+    monkeypatch.setattr(run.Progress, "_open", noted)
+    monkeypatch.setattr(run, "_PATIENCE", -1.0)
     return bars
 
 
@@ -310,7 +310,7 @@ def test_a_bar_appears_when_asked_for_or_on_a_terminal(opened, monkeypatch, aske
 
 
 def test_short_work_shows_no_bar_even_when_asked(opened, monkeypatch, capfd):
-    monkeypatch.setattr(execute, "_PATIENCE", 2.0)
+    monkeypatch.setattr(run, "_PATIENCE", 2.0)
     sd.explain(Counted(), data(), method=sd.ALE(bins=5), progress=True)
     assert not opened
     assert capfd.readouterr() == ("", "")

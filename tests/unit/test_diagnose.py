@@ -19,8 +19,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 import skedasis as sd
 from skedasis.analysis.dependence import nothing
 from skedasis.analysis.diagnose import _check_intervals
-from skedasis.analysis.places import same_everywhere
-from skedasis.analysis.verdicts import verdicts
+from skedasis.analysis.verdicts import same_everywhere, verdicts
 from skedasis.datasets.uncertainty import SharedInformation
 from skedasis.results.diagnosis import Diagnosis, Verdict
 from skedasis.results.importance import Importance, LocalImportance

@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import skedasis as sd
-from skedasis.engine import prepare
+from skedasis.engine import plan
 from tests.helpers import METHODS, Remembers, bent, bent_slope, linear, refused, same_effect, table
 
 X = table(60)
@@ -332,7 +332,7 @@ def test_batches_do_not_matter(method, q, monkeypatch):
     w = np.arange(60) % 3 + 0.5
     effects = []
     for size in (100_000, 17, 64):
-        monkeypatch.setattr(prepare, "CALL_ROWS", size)
+        monkeypatch.setattr(plan, "CALL_ROWS", size)
         effects.append(sd.explain(quantity, X, 1, method=method, y=y, weights=w))
     for e in effects[1:]:
         same_effect(e, effects[0], rtol=1e-9)
@@ -351,7 +351,7 @@ def test_weights_are_repetitions_and_labels_stay_with_their_rows(method):
 
 
 def test_threads_do_not_matter(monkeypatch):
-    monkeypatch.setattr(prepare, "CALL_ROWS", 20)
+    monkeypatch.setattr(plan, "CALL_ROWS", 20)
     one, two = (sd.explain(sd.loss(bent), X, 0, y=Y, threads=t) for t in (1, 2))
     same_effect(one, two)
 

@@ -19,7 +19,7 @@ import skedasis as sd
 from skedasis.cli.commands import app
 from skedasis.cli.models import load_model
 from skedasis.cli.screen import visible
-from skedasis.execute import Progress
+from skedasis.engine.run import Progress
 from tests.unit import shop
 
 COMMAND = [sys.executable, "-c", "from skedasis.cli import main; main()"]

@@ -9,13 +9,11 @@ from typing import Any
 import numpy as np
 
 from skedasis._types import Json
-from skedasis.analysis.columns import coded
-from skedasis.analysis.dependence import TREES, Dependence, check_rows, dependence, nothing
-from skedasis.analysis.places import same_everywhere
-from skedasis.analysis.verdicts import verdicts
+from skedasis.analysis.dependence import TREES, Dependence, check_rows, coded, dependence, nothing
+from skedasis.analysis.verdicts import same_everywhere, verdicts
 from skedasis.data.categories import grouped
 from skedasis.data.dataset import as_source
-from skedasis.engine.verb import explain
+from skedasis.engine.explain import explain
 from skedasis.errors import DataError, explained
 from skedasis.methods.permutation import LEAST_ROWS, PFI
 from skedasis.quantities.base import Quantity

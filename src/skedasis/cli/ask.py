@@ -193,7 +193,7 @@ class Columns:
     def features(self, wanted: str | int | tuple[str | int, ...]) -> tuple[Feature, ...]:
         """Return the one or two features that are meant."""
         from skedasis.data.dataset import as_source
-        from skedasis.engine.choose import Choice
+        from skedasis.engine.select import Choice
 
         source = as_source(self.table.data, None, None, self.schema)
         return Choice(source, wanted, self.groups).asked[0]
@@ -247,7 +247,7 @@ def method_of(name: str, bins: int | None) -> Any:
     DataError
         For a name that is no method's.
     """
-    from skedasis.engine.choose import as_method, method_called
+    from skedasis.engine.select import as_method, method_called
 
     way = as_method(name)
     if bins is None:

@@ -153,7 +153,7 @@ def _check(order: EffectOrder, named: list[str]) -> bool:
 def _explained(
     order: EffectOrder, quantity: Any, columns: Columns, rows: Rows, labels: Any, wanted: Any
 ) -> Any:
-    from skedasis.engine.verb import explain
+    from skedasis.engine.explain import explain
 
     name = order.method or ask.usual_method(columns.features(wanted))
     return explain(

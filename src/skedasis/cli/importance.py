@@ -255,7 +255,7 @@ def _usual_loss(model: Any, labels: Any) -> str:
 def _found(asked: Asked, model: Any, columns: Columns, rows: Rows, bars: bool | None) -> Any:
     """Do the work."""
     from skedasis.analysis.diagnose import diagnose
-    from skedasis.engine.verb import explain
+    from skedasis.engine.explain import explain
 
     data: Any = columns.table.data
     said: Any = {"schema": columns.schema, "groups": columns.groups}

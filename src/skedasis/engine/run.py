@@ -1,4 +1,4 @@
-"""The work: batches are the outer loop, features the inner one.
+"""The loop over batches and features, with threads and a progress bar.
 
 So what features share (a batch's rows, its buffer, its slopes, the quantity at its rows) is made once. The outputs of a
 model are one more loop inside, over answers that the first of them asked for.
@@ -6,17 +6,135 @@ model are one more loop inside, over answers that the first of them asked for.
 
 from __future__ import annotations
 
+import sys
 import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext
-from typing import Any
+from typing import Any, TypeVar
 
 from skedasis.data.dataset import Batch
-from skedasis.engine.prepare import Job, Key
-from skedasis.execute import Progress, in_order
+from skedasis.engine.plan import Job, Key
 from skedasis.methods.base import Kept, Local
 from skedasis.methods.missing import MISSING, missing_moments
 from skedasis.models.calling import Meter, one_thread_each
 from skedasis.quantities.evaluator import Bound, Tape
+
+# ------------------------------------------------------------------------------------------
+# How batches are worked through: one after the other, or by threads; with a progress bar if it takes long.
+
+
+_Task = TypeVar("_Task")
+
+
+_Done = TypeVar("_Done")
+
+
+_PATIENCE = 2.0
+"""Seconds before a progress bar appears."""
+
+
+class Progress:
+    """A bar that appears when work has taken two seconds, and says how far it is.
+
+    Parameters
+    ----------
+    total : int
+        Steps in all.
+    what : str
+        What is being done.
+    show : bool, optional
+        None shows the bar if standard error is a terminal; False never; True in any case.
+    """
+
+    def __init__(self, total: int, what: str, show: bool | None = None) -> None:
+        self.total, self.what, self.done = total, what, 0
+        self.wanted = sys.stderr.isatty() if show is None else show
+        self._started = time.monotonic()
+        self._bar: Any = None
+        self._task: Any = None
+        self._lock = threading.Lock()
+
+    def advance(self, steps: int = 1) -> None:
+        """Count steps that are done; safe to call from any thread."""
+        with self._lock:
+            self.done += steps
+            if not self.wanted:
+                return
+            if self._bar is None and time.monotonic() - self._started > _PATIENCE:
+                self._open()
+            if self._bar is not None:
+                self._bar.update(self._task, completed=self.done)
+
+    def _open(self) -> None:
+        from rich.console import Console
+        from rich.markup import escape
+        from rich.progress import Progress as Bar
+
+        self._bar = Bar(console=Console(stderr=True), transient=True)
+        # A class or a model may be called anything, also what a terminal would obey.
+        what = "".join(c if c.isprintable() else "?" for c in self.what)
+        self._task = self._bar.add_task(escape(what), total=self.total)
+        self._bar.start()
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+
+def in_order(
+    work: Callable[[_Task], _Done],
+    tasks: Sequence[_Task],
+    threads: int = 1,
+    begin: Callable[[], object] | None = None,
+    stop: Callable[[], object] | None = None,
+) -> Iterator[_Done]:
+    """Yield ``work(task)`` for each task, in the tasks' order, whoever was first.
+
+    Parameters
+    ----------
+    work : callable
+    tasks : sequence
+    threads : int
+        1 works in the calling thread. No more than two results for each thread wait to be fetched.
+    begin : callable, optional
+        Called once in each thread that is started, before anything else.
+    stop : callable, optional
+        Called where the work ends early, by an error or Ctrl-C, so that threads that are at work end soon.
+
+    Notes
+    -----
+    Since results are merged in the order of the tasks, they do not depend on the number of threads, to the last bit.
+    """
+    if threads == 1 or len(tasks) < 2:
+        yield from map(work, tasks)
+        return
+    waiting: deque[Future[_Done]] = deque()
+    with ThreadPoolExecutor(threads, initializer=begin) as pool:
+        try:
+            for task in tasks:
+                waiting.append(pool.submit(work, task))
+                if len(waiting) >= 2 * threads:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        except BaseException:
+            if stop is not None:
+                stop()
+            raise
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+# ------------------------------------------------------------------------------------------
+# The work: batches are the outer loop, features the inner one.
+
 
 Gathered = dict[Key, Local]
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from skedasis._types import Json
+from skedasis.engine.run import Progress
 from skedasis.errors import DataError, explained
-from skedasis.execute import Progress
 from skedasis.plots.numbers import count
 from skedasis.plots.web.svg import tag
 from skedasis.quantities.tree_evaluator import Wish

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from skedasis.execute import Progress
+from skedasis.engine.run import Progress
 from skedasis.report import captions, drawings, words
 from skedasis.report.numbers import named
 from skedasis.report.story.told import Story, Told

@@ -14,7 +14,7 @@ x_s plus noise, and neighbours are paired. The noise is smaller if the other fea
 the variance inflation factor measures. Its size is such that x₁x₂ of jointly normal features with correlation r has the
 score √(1 - r²), which is RHALE's own local spread; random pairs would extrapolate, and give 1.1 and more.
 
-This module knows arrays only: `skedasis.engine.scores` reads the data and calls the model.
+This module knows arrays only: `skedasis.engine.heterogeneity_score` reads the data and calls the model.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ import numpy as np
 
 from skedasis._types import Floats, Json
 from skedasis.data.dataset import Source, as_source
-from skedasis.engine.verb import explain
+from skedasis.engine.explain import explain
 from skedasis.errors import BinningWarning
 from skedasis.methods.base import Parameters
 from skedasis.models.calling import Meter

@@ -10,7 +10,7 @@ import numpy as np
 from skedasis.data.categories import TooManyLevels
 from skedasis.data.dataset import Source, as_source
 from skedasis.data.features import Feature, OutOfRange
-from skedasis.engine.choose import Choice
+from skedasis.engine.select import Choice
 from skedasis.errors import DataError, UnsupportedError, explained
 from skedasis.methods.ale_categorical import MOST_LEVELS
 from skedasis.models.introspection import title

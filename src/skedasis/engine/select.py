@@ -1,4 +1,4 @@
-"""What is explained: which features, one by one or in pairs, and in which form the method meets each of them."""
+"""Selection of features and pairs, and of the variant of the method for each."""
 
 from __future__ import annotations
 

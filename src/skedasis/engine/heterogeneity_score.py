@@ -1,4 +1,4 @@
-"""The heterogeneity scores of a job: the rows that swap their values, and the quantity before and after.
+"""Heterogeneity scores of a run: rows that swap their values, and the quantity before and after.
 
 The mathematics is in `skedasis.stats.heterogeneity_score`. This module handles the data and the model: rows are
 chosen by their hashes, columns are read once, and each feature costs one model row for each row whose value changes.
@@ -17,11 +17,10 @@ from skedasis._types import Bools, Floats, Ints
 from skedasis.data.categories import LevelColumn
 from skedasis.data.containers import Borrowed
 from skedasis.data.dataset import Batch, Source
-from skedasis.engine.choose import Task
-from skedasis.engine.prepare import Job, Key
-from skedasis.engine.run import bounds_of, models_alone
+from skedasis.engine.plan import Job, Key
+from skedasis.engine.run import Progress, bounds_of, in_order, models_alone
+from skedasis.engine.select import Task
 from skedasis.errors import DataError
-from skedasis.execute import Progress, in_order
 from skedasis.models.calling import Meter, one_thread_each
 from skedasis.quantities.evaluator import Bound
 from skedasis.stats.heterogeneity_score import (

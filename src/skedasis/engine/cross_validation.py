@@ -1,4 +1,4 @@
-"""Which rows each of several models is explained on: `cv`, as callers write it, becomes places in a source."""
+"""`cv`: the rows on which each of several models is explained."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ _FORMS = (
     "a list of test rows, or of (train, test) rows, for each model; a fold number for each row; "
     "or a splitter of scikit-learn"
 )
+
+
 _ROUNDING = 1e-9
+
+
 _FIX = "Pass the folds that the models were fitted on, such as list(KFold(5).split(X))"
 
 

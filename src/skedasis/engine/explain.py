@@ -1,4 +1,4 @@
-"""`explain`: the one verb."""
+"""`explain`: the entry point of every effect and importance."""
 
 # Anything may be a model, a list of models too: the narrower types come first.
 # pyright: reportOverlappingOverload=false
@@ -6,38 +6,39 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, Unpack, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Literal,
+    SupportsIndex,
+    TypeAlias,
+    TypedDict,
+    Unpack,
+    overload,
+)
 
 from skedasis.data.dataset import as_source
-from skedasis.engine.alike import refuse_alone
-from skedasis.engine.prepare import Settings, prepare
-from skedasis.engine.reading import heed, results_of, settled, together
-from skedasis.engine.record import (
+from skedasis.engine.assemble import (
     SCORE_ROWS,
     as_bytes,
     check_rows_wanted,
     check_settings,
+    heed,
     provenance,
+    results_of,
+    settled,
+    together,
 )
+from skedasis.engine.multi_model import refuse_alone
+from skedasis.engine.plan import Settings, prepare
 from skedasis.engine.run import run
-from skedasis.quantities.outputs import as_quantity
+from skedasis.methods.base import Form, Parameters
+from skedasis.methods.permutation import PFI
+from skedasis.quantities.outputs import Several, as_quantity
 from skedasis.quantities.tree_evaluator import Wish
 from skedasis.stats.moments import WeightKind
 
 if TYPE_CHECKING:
-    from skedasis.engine.asked import (
-        Curves,
-        Importances,
-        Keywords,
-        KeywordsOfModels,
-        Many,
-        Models,
-        ModelsOfSeveral,
-        One,
-        Pair,
-        Pairs,
-    )
-    from skedasis.quantities.outputs import Several
     from skedasis.results.effect import Effect
     from skedasis.results.effects import Effects
     from skedasis.results.importance import Importance
@@ -50,6 +51,66 @@ if TYPE_CHECKING:
     from skedasis.results.surface import Surface
 
 
+# ------------------------------------------------------------------------------------------
+# What types `explain` takes, and what it gives for them: for type checkers and editors alone.
+
+
+One: TypeAlias = str | SupportsIndex
+
+
+Pair: TypeAlias = tuple[One, One]
+
+
+Pairs: TypeAlias = list[tuple[str, str]] | list[tuple[int, int]] | list[Pair]
+
+
+Many: TypeAlias = list[str] | list[int] | list[One] | None
+
+
+Models: TypeAlias = list[Any] | tuple[Any, ...]
+
+
+ModelsOfSeveral: TypeAlias = list[Several] | tuple[Several, ...]
+
+
+Importances: TypeAlias = PFI | Literal["pfi"]
+
+
+Curves: TypeAlias = (
+    Parameters | Form | Literal["ale", "dale", "ice", "mplot", "pdp", "rhale", "uale"] | None
+)
+"""Where these are asked for, `Importances` was asked before: a PFI is a method as well."""
+
+
+class Keywords(TypedDict, total=False):
+    """The other keywords of `explain`."""
+
+    y: Any
+    weights: Any
+    schema: Any
+    groups: Any
+    seed: int
+    memory: int | str
+    keep: int | str
+    threads: int
+    progress: bool | None
+    weight_kind: WeightKind
+    row_id: Any
+    tree: Wish
+    heterogeneity_rows: int | None
+
+
+class KeywordsOfModels(Keywords, total=False):
+    """Those of several models besides."""
+
+    cv: Any
+    correction: float | None
+
+
+# ------------------------------------------------------------------------------------------
+# `explain`: the one verb.
+
+
 @overload
 def explain(
     model: ModelsOfSeveral,
@@ -59,6 +120,8 @@ def explain(
     method: Any = None,
     **more: Unpack[KeywordsOfModels],
 ) -> dict[Any, Any]: ...
+
+
 @overload
 def explain(
     model: Models,
@@ -68,10 +131,14 @@ def explain(
     method: Importances,
     **more: Unpack[KeywordsOfModels],
 ) -> ImportanceOfModels: ...
+
+
 @overload
 def explain(
     model: Models, X: Any, features: One, *, method: Curves = None, **more: Unpack[KeywordsOfModels]
 ) -> EffectOfModels: ...
+
+
 @overload
 def explain(
     model: Models,
@@ -81,6 +148,8 @@ def explain(
     method: Curves = None,
     **more: Unpack[KeywordsOfModels],
 ) -> SurfaceOfModels: ...
+
+
 @overload
 def explain(
     model: Models,
@@ -90,6 +159,8 @@ def explain(
     method: Curves = None,
     **more: Unpack[KeywordsOfModels],
 ) -> dict[tuple[str, str], SurfaceOfModels]: ...
+
+
 @overload
 def explain(
     model: Models,
@@ -99,22 +170,32 @@ def explain(
     method: Curves = None,
     **more: Unpack[KeywordsOfModels],
 ) -> EffectsOfModels: ...
+
+
 @overload
 def explain(
     model: Several, X: Any, features: Any = None, *, method: Importances, **more: Unpack[Keywords]
 ) -> dict[Any, Importance]: ...
+
+
 @overload
 def explain(
     model: Several, X: Any, features: One, *, method: Curves = None, **more: Unpack[Keywords]
 ) -> dict[Any, Effect]: ...
+
+
 @overload
 def explain(
     model: Several, X: Any, features: Pair, *, method: Curves = None, **more: Unpack[Keywords]
 ) -> dict[Any, Surface]: ...
+
+
 @overload
 def explain(
     model: Several, X: Any, features: Pairs, *, method: Curves = None, **more: Unpack[Keywords]
 ) -> dict[Any, dict[tuple[str, str], Surface]]: ...
+
+
 @overload
 def explain(
     model: Several,
@@ -124,26 +205,38 @@ def explain(
     method: Curves = None,
     **more: Unpack[Keywords],
 ) -> dict[Any, Effects]: ...
+
+
 @overload
 def explain(
     model: Any, X: Any, features: Any = None, *, method: Importances, **more: Unpack[Keywords]
 ) -> Importance: ...
+
+
 @overload
 def explain(
     model: Any, X: Any, features: One, *, method: Curves = None, **more: Unpack[Keywords]
 ) -> Effect: ...
+
+
 @overload
 def explain(
     model: Any, X: Any, features: Pair, *, method: Curves = None, **more: Unpack[Keywords]
 ) -> Surface: ...
+
+
 @overload
 def explain(
     model: Any, X: Any, features: Pairs, *, method: Curves = None, **more: Unpack[Keywords]
 ) -> dict[tuple[str, str], Surface]: ...
+
+
 @overload
 def explain(
     model: Any, X: Any, features: Many = None, *, method: Curves = None, **more: Unpack[Keywords]
 ) -> Effects: ...
+
+
 def explain(  # noqa: PLR0913 - one verb, with all keywords in one place
     model: Any,
     X: Any,
@@ -266,8 +359,8 @@ def explain(  # noqa: PLR0913 - one verb, with all keywords in one place
     'x0'
     """
     # What comes after the first round is loaded when it is needed: `import skedasis` stays quick.
-    from skedasis.engine.rounds import complete
-    from skedasis.engine.scores import scores_of
+    from skedasis.engine.heterogeneity_score import scores_of
+    from skedasis.engine.second_round import complete
 
     if isinstance(model, (list, tuple)):
         given = (method, y, weights, schema, groups, seed, memory, keep, threads, progress)
@@ -293,6 +386,6 @@ def explain(  # noqa: PLR0913 - one verb, with all keywords in one place
 
 
 def _several(models: Any, X: Any, features: Any, cv: Any, correction: Any, *given: Any) -> Any:
-    from skedasis.engine.several import Asked, explain_several  # one model has no need of it
+    from skedasis.engine.multi_model import Asked, explain_several  # one model has no need of it
 
     return explain_several(models, X, features, Asked(*given), cv, correction)

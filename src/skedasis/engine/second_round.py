@@ -1,4 +1,4 @@
-"""After the first round over the rows: the check of slopes, and the further rounds that methods ask for."""
+"""After the first pass: the check of slopes, and the second rounds that methods ask for."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 
 from skedasis._types import Floats
 from skedasis.data.dataset import Source
-from skedasis.engine.prepare import Job, Key
-from skedasis.engine.reading import about_of, read
+from skedasis.engine.assemble import about_of, read
+from skedasis.engine.heterogeneity_score import Scores, identifiers
+from skedasis.engine.plan import Job, Key
 from skedasis.engine.run import Gathered, bounds_of, run
-from skedasis.engine.scores import Scores, identifiers
 from skedasis.methods.base import Local, Plan
 from skedasis.methods.missing import MISSING
 from skedasis.models.adapters import Traits
@@ -67,8 +67,6 @@ def complete(
 
 
 # ------------------------------------------------------------------------------ the check of slopes
-
-
 def checked_slopes(
     job: Job, gathered: Gathered, scores: Scores, seed: int, kind: WeightKind
 ) -> tuple[dict[Key, Effect], dict[Key, SlopeCheck]]:
@@ -203,8 +201,6 @@ def with_missing_of(local: Local, before: Local) -> Local:
 
 
 # ---------------------------------------------------------------------------------- more rounds
-
-
 def further_rounds(
     job: Job,
     gathered: Gathered,

@@ -1,4 +1,4 @@
-"""Before the first batch: the model is checked, every feature planned, and batches are sized."""
+"""Before the first batch: check the model, plan every feature, choose the batch size."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from skedasis._types import Bools, Ints
 from skedasis.data.column_stats import Column
 from skedasis.data.dataset import Source
 from skedasis.data.features import Feature
-from skedasis.engine.choose import Task
+from skedasis.engine.select import Task
 from skedasis.methods.missing import Donors, donors_of
 from skedasis.models.adapters import Traits
 from skedasis.models.calling import Meter
@@ -21,10 +21,13 @@ from skedasis.quantities.evaluator import Checked, Tape, check, traits_of
 from skedasis.quantities.tree_evaluator import Chosen, Wish, by_trees
 
 if TYPE_CHECKING:
-    from skedasis.engine.apart import Part
+    from skedasis.engine.multi_model import Part
+
 
 Key = tuple[Any, Any]
 """The label of an output, and the name of a feature or of a pair."""
+
+
 Plans = dict[Key, Any]
 
 
