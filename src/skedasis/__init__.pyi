@@ -30,8 +30,8 @@ from skedasis.methods.mplot import MPlot as MPlot
 from skedasis.methods.pdp import ICE as ICE
 from skedasis.methods.pdp import PDP as PDP
 from skedasis.methods.permutation import PFI as PFI
-from skedasis.plots.compare import compare as compare
-from skedasis.plots.web.page import Explorable as Explorable
+from skedasis.plots.html import Explorable as Explorable
+from skedasis.plots.mpl.effect import compare as compare
 from skedasis.quantities.loss import loss as loss
 from skedasis.quantities.outputs import logit as logit
 from skedasis.quantities.outputs import prediction as prediction

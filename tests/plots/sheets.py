@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 
-from skedasis.plots.web.drawing import Drawing
+from skedasis.plots.svg.elements import Drawing
 
 SVG = "{http://www.w3.org/2000/svg}"
 LOOKS = {"style", "onclick", "onload", "onmouseover"}
@@ -77,7 +77,7 @@ def moves(d: str) -> np.ndarray:
 
 def inside(root: ET.Element) -> bool:
     """Return whether all texts begin and end on the sheet, by the estimate of their widths."""
-    from skedasis.plots.web.text import width_of
+    from skedasis.plots.scales import width_of
 
     wide, high = float(root.get("width", "0")), float(root.get("height", "0"))
     for group, parents in _with_parents(root):

@@ -7,9 +7,9 @@ import pytest
 from matplotlib.figure import Figure
 
 import skedasis as sd
-from skedasis.plots.compare import compare
-from skedasis.plots.overlay import mean_over_data, overlay
-from skedasis.plots.palette import HUES, MARKS, STROKES
+from skedasis.plots.figures.compare import mean_over_data, overlay
+from skedasis.plots.mpl.effect import compare
+from skedasis.plots.theme import HUES, MARKS, STROKES
 from tests.helpers import refused
 from tests.plots.drawing import drawn, fits
 

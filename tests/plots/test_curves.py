@@ -8,9 +8,9 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import to_hex
 
 import skedasis as sd
-from skedasis.plots.panels import picture
-from skedasis.plots.tint import tint
-from skedasis.plots.view import View
+from skedasis.plots.figures.effect import picture
+from skedasis.plots.figures.ice import tint
+from skedasis.plots.spec import View
 from tests.helpers import refused
 from tests.plots.drawing import drawn, fits
 

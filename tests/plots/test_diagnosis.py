@@ -11,9 +11,9 @@ from matplotlib.figure import Figure
 from matplotlib.text import Annotation, Text
 
 import skedasis as sd
-from skedasis.plots.diagnosis import LOOKS, draw_diagnosis
-from skedasis.plots.tags import MARK, placed
-from skedasis.plots.where import predictable, where
+from skedasis.plots.figures.diagnosis import predictable, where
+from skedasis.plots.mpl.importance import LOOKS, draw_diagnosis
+from skedasis.plots.scales import MARK, placed
 from skedasis.results.diagnosis import Diagnosis, Kind, Verdict
 from skedasis.results.importance import Importance
 from tests.helpers import refused

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 import skedasis as sd
-from skedasis.plots import common
-from skedasis.plots.mpl import draw
-from skedasis.plots.panels import picture
-from skedasis.plots.view import View
-from skedasis.plots.web import figure, tips
+from skedasis.plots import descriptions
+from skedasis.plots.figures import effect_parts
+from skedasis.plots.figures.effect import picture
+from skedasis.plots.mpl.effect import draw
+from skedasis.plots.spec import View
+from skedasis.plots.svg import effect as effect_svg
 from skedasis.report import words
 
 CELLS, BINS = 32, 3
@@ -54,7 +55,7 @@ def test_bars_are_the_bins(effect):
 
 
 def test_what_is_said_of_a_bin_is_the_curve_at_its_edges(effect):
-    main, _, _ = tips.of_effect(effect, picture(effect), View())
+    main, _, _ = descriptions.of_effect(effect, picture(effect), View())
     assert len(main) == BINS
     for k, hit in enumerate(main):
         ends = effect([effect.bins.left[k], effect.bins.right[k]])
@@ -73,11 +74,11 @@ def test_words_and_tables_have_a_line_for_each_bin(effect):
 def test_two_steps_a_row_are_no_slopes(effect):
     both = np.column_stack([effect.rows.effect, effect.rows.effect])
     few = replace(effect, rows=replace(effect.rows, effect=both))
-    assert common.local_effects(few.rows) is None
+    assert effect_parts.local_effects(few.rows) is None
     assert words.against(few) is None
     assert picture(few).slopes.violins == ()
 
 
 def test_both_renderers_draw_it(effect):
     assert len(draw(effect).axes) == 2
-    assert "<svg" in figure.effect(effect, ident="f").svg
+    assert "<svg" in effect_svg.effect(effect, ident="f").svg

@@ -8,8 +8,8 @@ from matplotlib.figure import Figure
 from scipy import stats
 
 import skedasis as sd
-from skedasis.plots.bars import bars, shifts
-from skedasis.plots.importance import draw_importance
+from skedasis.plots.figures.importance import bars, shifts
+from skedasis.plots.mpl.importance import draw_importance
 from skedasis.results.importance import Importance, LocalImportance
 from tests.helpers import refused
 from tests.plots.drawing import drawn, fits
@@ -283,14 +283,14 @@ class TestFigures:
         assert "数量与质量" in drawn(figure)
 
     def test_a_font_for_them_is_used_if_there_is_one(self, monkeypatch):
-        from skedasis.plots import style
+        from skedasis.plots.mpl import marks
 
-        monkeypatch.setattr(style, "installed", lambda: ("DejaVu Serif",))
+        monkeypatch.setattr(marks, "installed", lambda: ("DejaVu Serif",))
         text = Figure().text(0, 0, "数量")
-        style.as_it_is(text)
+        marks.as_it_is(text)
         assert text.get_fontfamily()[-1] == "DejaVu Serif"
         plain = Figure().text(0, 0, "$x$")
-        style.as_it_is(plain)
+        marks.as_it_is(plain)
         assert "DejaVu Serif" not in plain.get_fontfamily()
 
     def test_into_a_users_axes(self):

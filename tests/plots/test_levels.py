@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import skedasis as sd
-from skedasis.plots.levels import fitted
-from skedasis.plots.panels import picture
-from skedasis.plots.view import View
+from skedasis.plots.figures.categorical import fitted
+from skedasis.plots.figures.effect import picture
+from skedasis.plots.spec import View
 from tests.plots.drawing import apart, drawn, fits
 
 pd = pytest.importorskip("pandas")

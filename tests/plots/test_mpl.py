@@ -11,7 +11,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import skedasis as sd
-from skedasis.plots.mpl import draw
+from skedasis.plots.mpl.effect import draw
 from tests.plots.drawing import apart, drawn, fits
 
 NAMES = [

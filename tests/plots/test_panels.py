@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import skedasis as sd
-from skedasis.plots import density
-from skedasis.plots.panels import on_shared_scales, picture, slopes
-from skedasis.plots.scale import Scale, flowed, shortened
-from skedasis.plots.view import View
+from skedasis.plots.figures import effect_parts
+from skedasis.plots.figures.effect import on_shared_scales, picture, slopes
+from skedasis.plots.scales import Scale, flowed, shortened
+from skedasis.plots.spec import View
 
 
 def model(X):
@@ -158,7 +158,7 @@ class TestViolins:
     def test_two_groups_stay_two(self):
         y = np.r_[np.random.default_rng(0).normal([-1, 1], 0.2, size=(100, 2)).ravel()]
         one = np.zeros(200, dtype=int)
-        (v,) = density.violins(
+        (v,) = effect_parts.violin_shapes(
             y, one, np.ones(200), np.zeros(1), np.ones(1), np.ones(1, dtype=bool)
         )
         between = v.density[np.argmin(np.abs(v.y))]
@@ -168,9 +168,9 @@ class TestViolins:
         rng = np.random.default_rng(1)
         y, w = rng.normal(size=50), rng.integers(1, 4, 50)
         ends = np.zeros(1), np.ones(1), np.ones(1, dtype=bool)
-        (a,) = density.violins(y, np.zeros(50, dtype=int), w.astype(float), *ends)
+        (a,) = effect_parts.violin_shapes(y, np.zeros(50, dtype=int), w.astype(float), *ends)
         z = np.repeat(y, w)
-        (b,) = density.violins(z, np.zeros(len(z), dtype=int), np.ones(len(z)), *ends)
+        (b,) = effect_parts.violin_shapes(z, np.zeros(len(z), dtype=int), np.ones(len(z)), *ends)
         # Only the bandwidth sees the number of rows.
         assert np.max(np.abs(a.density - b.density)) < 0.2 * a.density.max()
 
@@ -288,20 +288,20 @@ class TestDependence:
 
 class TestRug:
     def test_all_of_few_rows(self):
-        assert density.rug(np.array([3.0, 1, np.nan]), None, exact=True).x.tolist() == [1, 3]
+        assert effect_parts.rug(np.array([3.0, 1, np.nan]), None, exact=True).x.tolist() == [1, 3]
 
     def test_quantiles_of_many_rows(self):
         x = np.random.default_rng(0).normal(size=20_000)
-        rug = density.rug(x, None, exact=True)
+        rug = effect_parts.rug(x, None, exact=True)
         assert rug.label == "quantiles of 20,000 rows"
-        assert len(rug.x) == density.TICKS
+        assert len(rug.x) == effect_parts.TICKS
         assert (rug.x[0], rug.x[-1]) == (x.min(), x.max())
         assert rug.x[len(rug.x) // 2] == pytest.approx(np.median(x), abs=0.02)
 
     def test_weights_repeat_rows(self):
         x, w = np.arange(1000.0), np.random.default_rng(0).integers(0, 3, 1000)
-        a = density.rug(x, w.astype(float), exact=True)
-        b = density.rug(np.repeat(x, w), None, exact=True)
+        a = effect_parts.rug(x, w.astype(float), exact=True)
+        b = effect_parts.rug(np.repeat(x, w), None, exact=True)
         np.testing.assert_array_equal(a.x, b.x)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import skedasis as sd
-from skedasis.plots.fits import importance_panel, models_panel
+from skedasis.plots.figures.compare import importance_panel, models_panel
 from tests.helpers import bent, frame, linear, of_frame, refused, table
 
 X = table(90, 3)

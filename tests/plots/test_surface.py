@@ -10,10 +10,8 @@ from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 
 import skedasis as sd
-from skedasis.plots.contours import crossings, round_levels
-from skedasis.plots.heat import Sight, heat
-from skedasis.plots.rim import FINE
-from skedasis.plots.surface import draw_surface
+from skedasis.plots.figures.surface import FINE, Sight, crossings, heat, round_levels
+from skedasis.plots.mpl.surface import draw_surface
 from tests.helpers import refused
 from tests.plots.drawing import drawn, fits
 

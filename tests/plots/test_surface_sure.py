@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import skedasis as sd
-from skedasis.plots.heat import Sight, heat
-from skedasis.plots.surface import draw_surface
+from skedasis.plots.figures.surface import Sight, heat
+from skedasis.plots.mpl.surface import draw_surface
 from tests.helpers import refused
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import skedasis as sd
-from skedasis.plots.palette import PATTERNS, RISES
-from skedasis.plots.panels import picture
-from skedasis.plots.view import View
+from skedasis.plots.figures.effect import picture
+from skedasis.plots.spec import View
+from skedasis.plots.theme import PATTERNS, RISES
 from tests.helpers import refused
 from tests.plots.drawing import drawn, fits
 

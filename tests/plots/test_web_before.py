@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import skedasis as sd
-from skedasis.plots.bars import shifts
-from skedasis.plots.web.before import before
+from skedasis.plots.figures.importance import shifts
+from skedasis.plots.svg.importance import before
 from tests.plots.reading import Sheet
 
 RNG = np.random.default_rng(5)

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import skedasis as sd
-from skedasis.plots.web import fits
+from skedasis.plots.svg import effect as effect_svg
 
 NUMBER = r"-?(?:\d+\.?\d*|\.\d+)"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -58,7 +58,7 @@ def has_curves(group):
 
 def test_each_model_s_curve_is_there(found):
     one = found["x0"]
-    svg = ET.fromstring(str(fits.models(one, ident="m").svg))
+    svg = ET.fromstring(str(effect_svg.models(one, ident="m").svg))
     drawn = curves(svg)
     assert list(drawn) == [1, 2, 3, 4]
     span = np.ptp(one.values)
@@ -71,7 +71,7 @@ def test_each_model_s_curve_is_there(found):
 def test_points_tell_the_mean_the_spread_and_the_interval(found):
     one = found["x0"]
     lower, upper = one.interval(0.9)
-    svg = ET.fromstring(str(fits.models(one, ident="m", level=0.9).svg))
+    svg = ET.fromstring(str(effect_svg.models(one, ident="m", level=0.9).svg))
     tips = [r.get("data-tip").split("\n") for r in svg.iter(f"{SVG}rect") if r.get("data-tip")]
     assert len(tips) == len(one.x)
     told = np.array([re.findall(r"−?\d+\.?\d*", " ".join(t[1:])) for t in tips])
@@ -81,7 +81,7 @@ def test_points_tell_the_mean_the_spread_and_the_interval(found):
 
 
 def test_many_share_their_scale_and_their_legend(found):
-    drawn, legend = fits.small_models(found, ident="s", top=2)
+    drawn, legend = effect_svg.small_models(found, ident="s", top=2)
     panels = [
         g
         for one in drawn
@@ -100,7 +100,7 @@ def test_levels_without_an_order_have_no_curve_between_them():
     X = pd.DataFrame({"c": rng.choice(list("uvw"), 90), "z": rng.normal(size=90)})
     models = [lambda X, k=k: k * (X["c"] == "u") + X["z"] for k in (1.0, 2.0)]
     one = sd.explain(models, X, "c", method=sd.ALE())
-    svg = ET.fromstring(str(fits.models(one, ident="m").svg))
+    svg = ET.fromstring(str(effect_svg.models(one, ident="m").svg))
     panels = [g for g in svg.iter(f"{SVG}g") if g.get("class") == "panel"]
     assert not any(map(has_curves, panels))
     assert any(p.get("class") == "flecks" for g in panels for p in g.iter(f"{SVG}path"))
@@ -112,7 +112,7 @@ def test_importances_show_each_model():
     X = np.random.default_rng(1).normal(size=(200, 3))
     losses = [sd.loss(lambda X, k=k: k * X[:, 0], "squared_error") for k in (0.9, 1.0, 1.4)]
     found = sd.explain(losses, X, y=X[:, 0] + X[:, 1], method=sd.PFI(repeats=2))
-    drawing = fits.importances(found, ident="i", top=2)
+    drawing = effect_svg.importances(found, ident="i", top=2)
     svg = ET.fromstring(str(drawing.svg))
     tips = [r.get("data-tip").split("\n") for r in svg.iter(f"{SVG}rect") if r.get("data-tip")]
     order = np.argsort(-found.mean)[:2]

@@ -11,24 +11,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from skedasis.plots.scale import Axis
-from skedasis.plots.web.areas import PATTERNS, Defs
-from skedasis.plots.web.drawing import Drawing
-from skedasis.plots.web.frame import (
+from skedasis.plots.scales import Axis, fitting, flowed_in, lines_of, thinned, width_of
+from skedasis.plots.svg.elements import FAR, Drawing, dashes, path, plain, px, tag, texts, way
+from skedasis.plots.svg.frame import (
+    WIDE,
     Frame,
     above,
     below,
     beside,
+    legend,
     level_ticks,
+    line_key,
     overhang,
     round_ticks,
     upright_ticks,
 )
-from skedasis.plots.web.legend import WIDE, legend, line_key
-from skedasis.plots.web.marks import shape
-from skedasis.plots.web.svg import FAR, dashes, path, plain, px, tag, texts, way
-from skedasis.plots.web.text import fitting, flowed_in, lines_of, width_of
-from skedasis.plots.web.thin import thinned
+from skedasis.plots.svg.marks import PATTERNS, Defs, shape
 from tests.plots.reading import parts
 
 RANGES = [

@@ -11,10 +11,18 @@ import pandas as pd
 import pytest
 
 import skedasis as sd
-from skedasis.plots.view import View
-from skedasis.plots.web import bars, figure, heat, many
-from skedasis.plots.web.before import before
-from skedasis.plots.web.over import compare
+from skedasis.plots.spec import View
+from skedasis.plots.svg import (
+    effect as effect_svg,
+)
+from skedasis.plots.svg import (
+    importance as importance_svg,
+)
+from skedasis.plots.svg import (
+    surface as surface_svg,
+)
+from skedasis.plots.svg.effect import compare
+from skedasis.plots.svg.importance import before
 
 RNG = np.random.default_rng(0)
 N = 60
@@ -87,20 +95,22 @@ class TestNames:
             sd.explain(q, X, "c", method=sd.PDP()),
             sd.explain(q, X, 0, method=sd.PDP()),
         ):
-            root = checked(figure.effect(e, ident="f"))
+            root = checked(effect_svg.effect(e, ident="f"))
             assert not [t for t in root.itertext() if "\x00" in t or "\x1b" in t]
-        checked(figure.effect(sd.explain(q, X, 0, method=sd.PDP()), View(color=X["c"]), ident="g"))
+        checked(
+            effect_svg.effect(sd.explain(q, X, 0, method=sd.PDP()), View(color=X["c"]), ident="g")
+        )
         checked(compare({name: whole, f"{name}2": whole}, ident="c"))
         both = sd.explain(q, X, ["b", X.columns[0]], method=sd.ALE(bins=3))
-        checked(many.effects(both, ident="m"))
+        checked(effect_svg.effects(both, ident="m"))
 
     def test_of_surfaces_and_importances(self, name):
         X = frame(name)
         q = sd.prediction(lambda d: d.iloc[:, 0].to_numpy() * d["b"].to_numpy(), name=name or "q")
-        checked(heat.surface(sd.explain(q, X, (0, "b"), method=sd.ALE(bins=3)), ident="s"))
-        checked(heat.surface(sd.explain(q, X, ("c", "b"), method=sd.PDP(grid=3)), ident="s"))
+        checked(surface_svg.surface(sd.explain(q, X, (0, "b"), method=sd.ALE(bins=3)), ident="s"))
+        checked(surface_svg.surface(sd.explain(q, X, ("c", "b"), method=sd.PDP(grid=3)), ident="s"))
         pf = sd.explain(q, X, method=sd.PFI(repeats=3, local=N))
-        checked(bars.importance(pf, ident="b"))
+        checked(importance_svg.importance(pf, ident="b"))
         checked(before(pf, ident="l"))
 
     def test_pages_hold_no_element_of_a_name(self, name):
@@ -121,7 +131,7 @@ METHODS = [sd.ALE(bins=4), sd.PDP(grid=6), sd.MPlot(bins=4), sd.PDP(grid=1)]
 def test_quantities_of_any_size(method, size):
     X = RNG.normal(size=(N, 2))
     e = sd.explain(lambda X: size * (X[:, 0] + np.sin(X[:, 1])), X, 0, method=method)
-    checked(figure.effect(e, ident="f"))
+    checked(effect_svg.effect(e, ident="f"))
     checked(compare([e, e], ident="c"))
 
 
@@ -130,7 +140,7 @@ def test_features_of_any_size(size):
     X = RNG.normal(size=(N, 2)) * [size, 1.0]
     for method in (sd.ALE(bins=4), sd.PDP(grid=6), sd.MPlot(bins=4)):
         e = sd.explain(lambda X: X[:, 0] / size + X[:, 1], X, 0, method=method)
-        checked(figure.effect(e, ident="f"))
+        checked(effect_svg.effect(e, ident="f"))
 
 
 def odd(e, **change):
@@ -177,16 +187,18 @@ def some(value):
 )
 def test_numbers_that_are_none(e, change):
     changed = odd(e, **change)
-    checked(figure.effect(changed, ident="f"))
+    checked(effect_svg.effect(changed, ident="f"))
     checked(compare([changed, e], ident="c"))
 
 
 def test_two_rows_and_a_million():
     few = np.array([[0.0, 1.0], [1.0, 3.0]])
     for m in (sd.ALE(), sd.PDP(), sd.MPlot(bins=2)):
-        checked(figure.effect(sd.explain(lambda X: X[:, 0] * X[:, 1], few, 0, method=m), ident="f"))
+        checked(
+            effect_svg.effect(sd.explain(lambda X: X[:, 0] * X[:, 1], few, 0, method=m), ident="f")
+        )
     many = RNG.normal(size=(1_000_000, 2))
-    drawing = figure.effect(
+    drawing = effect_svg.effect(
         sd.explain(lambda X: X[:, 0], many, 0, method=sd.ALE(bins=20)), ident="f"
     )
     assert "1,000,000 rows" in drawing.svg
@@ -195,7 +207,7 @@ def test_two_rows_and_a_million():
 
 def test_equal_idents_are_seen():
     e = GIVEN[0]
-    one, two = (figure.effect(e, ident=i) for i in ("f0", "f1"))
+    one, two = (effect_svg.effect(e, ident=i) for i in ("f0", "f1"))
     idents = [set(re.findall(r' id="([^"]+)"', str(d.svg))) for d in (one, two)]
     assert idents[0]
     assert not idents[0] & idents[1]

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from skedasis.plots.web.page import asset, style
+from skedasis.plots.html import asset, style
 
 OURS = re.compile(r"^(svg\.skd|\.skd-|:where\(svg\.skd|:root\S* ?:is\(\.skd-page, \.skd-figure\))")
 SHEETS = ["figure.css", "more.css", "explore.css"]

@@ -10,13 +10,11 @@ import numpy as np
 import pytest
 
 from skedasis.errors import DataError
-from skedasis.plots.web.bars import importance
-from skedasis.plots.web.calibration import Reliability, calibration
-from skedasis.plots.web.diagnosis import HOLLOW, LOOKS, diagnosis
-from skedasis.plots.web.ledger import ledger
-from skedasis.plots.web.places import Place, places
-from skedasis.plots.web.tagged import SHAPES
-from skedasis.plots.web.text import SMALL, width_of
+from skedasis.plots.scales import SMALL, width_of
+from skedasis.plots.svg.diagnosis import HOLLOW, LOOKS, diagnosis
+from skedasis.plots.svg.importance import importance
+from skedasis.plots.svg.marks import SHAPES
+from skedasis.plots.svg.overview import Place, Reliability, calibration, ledger, places
 from skedasis.results.diagnosis import Diagnosis, Verdict
 from skedasis.results.importance import Importance
 from tests.plots.sheets import back, inside, moves, of, parsed, pixel, texts, tips

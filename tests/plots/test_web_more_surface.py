@@ -12,11 +12,9 @@ import pytest
 from scipy.spatial.distance import cdist
 
 import skedasis as sd
-from skedasis.plots.heat import Sight, heat
-from skedasis.plots.web.cells import MOST, cells
-from skedasis.plots.web.heat import surface
-from skedasis.plots.web.isolines import isolines, numbered, thinned
-from skedasis.plots.web.lattice import SHADES, bounds, outlines, patches, shades
+from skedasis.plots.figures.surface import MOST, Sight, cells, heat, isolines, numbered, thinned
+from skedasis.plots.svg.marks import HEAT_SHADES, bounds, heat_shades, patches, trace_outlines
+from skedasis.plots.svg.surface import surface
 from tests.plots.reading import parts
 from tests.plots.sheets import back, inside, of, parsed, pixel, texts, tips
 
@@ -158,16 +156,16 @@ class TestIsolines:
 class TestLattice:
     def test_steps_lie_between_their_bounds(self):
         value = RNG.uniform(-2, 2, 500)
-        step, ends = shades(value, (-2.0, 2.0)), bounds((-2.0, 2.0))
-        assert len(ends) == SHADES + 1
+        step, ends = heat_shades(value, (-2.0, 2.0)), bounds((-2.0, 2.0))
+        assert len(ends) == HEAT_SHADES + 1
         assert np.all((ends[step] <= value + 1e-12) & (value <= ends[step + 1] + 1e-12))
-        assert shades(np.array([0.0]), (-2.0, 2.0))[0] == SHADES // 2
+        assert heat_shades(np.array([0.0]), (-2.0, 2.0))[0] == HEAT_SHADES // 2
 
     @pytest.mark.parametrize("share", [0.0, 0.2, 0.5, 0.8, 1.0])
     @pytest.mark.parametrize("size", [(1, 1), (1, 9), (12, 17)])
     def test_outlines_hold_what_is_true_and_nothing_else(self, share, size):
         mask = RNG.random(size) < share
-        found = [np.array(corners, dtype=float) for corners in outlines(mask)]
+        found = [np.array(corners, dtype=float) for corners in trace_outlines(mask)]
         again = [[within(found, j + 0.5, i + 0.5) for j in range(size[1])] for i in range(size[0])]
         np.testing.assert_array_equal(again, mask)
         for corners in found:
@@ -185,7 +183,7 @@ class TestLattice:
         assert area == mask.sum()
 
     def test_a_single_patch_is_a_rectangle(self):
-        assert list(outlines(np.ones((50, 40), dtype=bool))) == [
+        assert list(trace_outlines(np.ones((50, 40), dtype=bool))) == [
             [(0, 0), (40, 0), (40, 50), (0, 50)]
         ]
 
@@ -217,7 +215,7 @@ class TestSurfaces:
             )
             j, i = np.searchsorted(shown.x.edges, u) - 1, np.searchsorted(shown.y.edges, v) - 1
             i, j = i.clip(0, len(shown.value) - 1), j.clip(0, shown.value.shape[1] - 1)
-            share = (shown.value[np.ix_(i, j)] - low) / (high - low) * (SHADES - 1)
+            share = (shown.value[np.ix_(i, j)] - low) / (high - low) * (HEAT_SHADES - 1)
             assert np.abs(drawn(x, y) - share).min() <= 0.51
 
     def test_cells_tell_both_intervals_the_value_and_the_rows(self):
@@ -458,7 +456,7 @@ class TestOddSurfaces:
         root = parsed(surface(given, ident="s"))
         (panel,) = of(root, "panel")
         (map_,) = of(panel, "heat")
-        assert [e.get("class") for e in map_] == [f"t{SHADES // 2}"]
+        assert [e.get("class") for e in map_] == [f"t{HEAT_SHADES // 2}"]
         assert not of(panel, "contour")
         assert not of(panel, "sign")
 

@@ -13,10 +13,10 @@ import pandas as pd
 import pytest
 
 import skedasis as sd
-from skedasis.plots.numbers import beside, number, places
-from skedasis.plots.panels import picture
-from skedasis.plots.view import View
-from skedasis.plots.web import figure, many, over
+from skedasis.plots.figures.effect import picture
+from skedasis.plots.scales import number, number_or_zero, places
+from skedasis.plots.spec import View
+from skedasis.plots.svg import effect as effect_svg
 from tests.plots.reading import SPACE, Sheet, marks, parts
 
 
@@ -39,7 +39,7 @@ def explained(method, X=None, feature=0, f=model, **more):
 
 
 def drawn(e, view=None, ident="f"):
-    return Sheet(figure.effect(e, view, ident=ident))
+    return Sheet(effect_svg.effect(e, view, ident=ident))
 
 
 def same(found, wanted, fine):
@@ -109,7 +109,7 @@ def test_every_name_is_text(name, method):
     e = sd.explain(q, frame, name, method=method)
     sheet = drawn(e, ident="n")
     sound(sheet, "n")
-    both = Sheet(over.compare([e, e], ident="n"))
+    both = Sheet(effect_svg.compare([e, e], ident="n"))
     sound(both, "n")
     if name.startswith("<script>"):
         assert any(name in w for w in sheet.words)
@@ -150,7 +150,7 @@ def test_the_same_effect_twice_on_a_page_shares_no_name():
 def test_no_matplotlib_is_needed():
     code = (
         "import sys, numpy as np, skedasis as sd\n"
-        "from skedasis.plots.web import figure\n"
+        "from skedasis.plots.html import figure\n"
         "e = sd.explain(lambda X: X[:, 0], np.arange(40.0).reshape(20, 2), 0)\n"
         "figure.effect(e, ident='a'); figure.compare([e], ident='b')\n"
         "figure.effects({'x': e}, ident='c')\n"
@@ -392,7 +392,9 @@ def test_points_of_a_grid_say_their_numbers():
         assert lines[0] == f"x0 = {places(e.x)[i]}"
         assert lines[1] == f"average {number(e.value[i] - level)}"
         # What rounding has left of a zero is none in a curve that was moved.
-        spread = beside(e.heterogeneity[i], np.abs(e.value - level).max()).removeprefix("≈ ")
+        spread = number_or_zero(e.heterogeneity[i], np.abs(e.value - level).max()).removeprefix(
+            "≈ "
+        )
         assert lines[2] == f"± {spread} std of centred curves"
         low, high = shown.bands[1].lower[i], shown.bands[1].upper[i]
         assert lines[3] == f"95 % interval of the average: {number(low)} to {number(high)}"
@@ -426,18 +428,18 @@ def test_stretches_on_which_curves_stand_high():
 def test_a_figure_is_told_in_words():
     X = np.linspace(0, 1, 101)[:, None]
     e = sd.explain(lambda X: (X[:, 0] - 0.5) ** 2, X, 0, method=sd.ALE(bins=4))
-    alt = figure.effect(e, ident="a").alt
+    alt = effect_svg.effect(e, ident="a").alt
     assert f"From {number(e.value[0])} at 0.0" in alt
     assert f"lowest {number(e.value.min())} at 0.5" in alt
     assert alt.startswith("ALE of x0 on prediction.")
     assert alt.endswith("101 rows; 4 bins.")
     flat = sd.explain(lambda X: np.full(len(X), 2.0), X, 0, method=sd.ALE(bins=4))
-    assert "It is 0 at 0 and everywhere." in figure.effect(flat, ident="a").alt
-    assert figure.effect(e, ident="a", title="T", alt="A").alt == "A"
+    assert "It is 0 at 0 and everywhere." in effect_svg.effect(flat, ident="a").alt
+    assert effect_svg.effect(e, ident="a", title="T", alt="A").alt == "A"
     f = lettered(sd.ALE())
     low, high = f.levels.labels[f.value.argmin()], f.levels.labels[f.value.argmax()]
     said = f"Lowest is {number(f.value.min())} at {low}, highest {number(f.value.max())} at {high}."
-    assert said in figure.effect(f, ident="a").alt
+    assert said in effect_svg.effect(f, ident="a").alt
 
 
 # ------------------------------------------------------------------------------------------ levels
@@ -458,7 +460,7 @@ def lettered(method, n=400, kind="nominal"):
 @pytest.mark.parametrize("method", [sd.ALE(), sd.PDP(), sd.MPlot()], ids=lambda m: m.name)
 def test_levels_stand_at_their_places(method):
     e = lettered(method)
-    shown = picture(e, View(across=figure.ACROSS)).main
+    shown = picture(e, View(across=effect_svg.ACROSS)).main
     sheet = drawn(e)
     sound(sheet, "f")
     main = sheet.panels[0]
@@ -576,7 +578,7 @@ def test_hostile_features(what, method, n):
         assert found[0, 0] == pytest.approx(float(e.x[known][0]), abs=2 * main.fine[0])
     if what == "Unix time" and n > 2:
         assert "x0 \N{MINUS SIGN} 1699900000 [×10³]" in sheet.words
-    sound(Sheet(over.compare([e], ident="c")), "c")
+    sound(Sheet(effect_svg.compare([e], ident="c")), "c")
 
 
 @pytest.mark.parametrize("value", [0.0, 3.0, 1e12])
@@ -594,7 +596,7 @@ def test_constant_models(value):
 def test_compare_reads_all_methods_off_at_the_same_place():
     X = data(400)
     found = [explained(m, X) for m in (sd.PDP(), sd.ALE(), sd.MPlot())]
-    sheet = Sheet(over.compare(found, ident="c"))
+    sheet = Sheet(effect_svg.compare(found, ident="c"))
     sound(sheet, "c")
     assert sheet.legend[:3] == ["PDP", "ALE", "MPlot"]
     (panel,) = sheet.panels
@@ -619,7 +621,7 @@ def test_compare_reads_all_methods_off_at_the_same_place():
 
 def test_compare_of_levels():
     found = [lettered(m) for m in (sd.ALE(), sd.PDP(), sd.MPlot())]
-    sheet = Sheet(over.compare(found, ident="c"))
+    sheet = Sheet(effect_svg.compare(found, ident="c"))
     sound(sheet, "c")
     assert [t[0] for t in sheet.tips] == list(found[0].levels.labels)
     assert all(
@@ -629,7 +631,7 @@ def test_compare_of_levels():
 
 def test_compare_refuses_as_the_other_figure_does():
     with pytest.raises(sd.DataError, match="compare"):
-        over.compare([], ident="c")
+        effect_svg.compare([], ident="c")
 
 
 def several(method):
@@ -641,7 +643,7 @@ def several(method):
 @pytest.mark.parametrize("method", [sd.ALE(bins=6), sd.PDP()], ids=lambda m: m.name)
 def test_many_share_their_scales_and_stand_level(method):
     found = several(method)
-    sheet = Sheet(many.effects(found, ident="m", columns=4))
+    sheet = Sheet(effect_svg.effects(found, ident="m", columns=4))
     sound(sheet, "m")
     deep = 2 if method.name == "ALE" else 1
     mains = sheet.panels[::deep]
@@ -663,7 +665,7 @@ def test_many_share_their_scales_and_stand_level(method):
 
 def test_small_ones_are_the_same_on_sheets_of_their_own():
     found = several(sd.ALE(bins=6))
-    made, legend = many.small(found, ident="s", by="heterogeneity_score", top=3)
+    made, legend = effect_svg.small(found, ident="s", by="heterogeneity_score", top=3)
     sheets = [Sheet(d) for d in made]
     for i, sheet in enumerate(sheets):
         sound(sheet, f"s-{i}")
@@ -674,9 +676,9 @@ def test_small_ones_are_the_same_on_sheets_of_their_own():
     assert len({tuple(s.panels[0].up) for s in sheets}) == 1
     assert "average effect" in Sheet(legend).legend
     with pytest.raises(sd.DataError, match="'importance' or 'heterogeneity_score'"):
-        many.small(found, ident="s", by="name")
+        effect_svg.small(found, ident="s", by="name")
     with pytest.raises(sd.DataError, match="no effect"):
-        many.effects({}, ident="s")
+        effect_svg.effects({}, ident="s")
 
 
 # -------------------------------------------------------------------------------------------- size
@@ -691,9 +693,9 @@ def test_a_feature_takes_little_room():
     )
     rhale, pdp, mplot = (sd.explain(q, X, 0, method=m) for m in (sd.RHALE(), sd.PDP(), sd.MPlot()))
     made = [
-        figure.effect(rhale, ident="a"),
-        over.compare([rhale, pdp, mplot], ident="b"),
-        figure.effect(pdp, View(curves=100), ident="c"),
+        effect_svg.effect(rhale, ident="a"),
+        effect_svg.compare([rhale, pdp, mplot], ident="b"),
+        effect_svg.effect(pdp, View(curves=100), ident="c"),
     ]
     assert sum(len(d.svg.encode()) for d in made) < 100_000
 
@@ -714,7 +716,7 @@ def test_a_constant_is_drawn_as_zero_by_both_figures():
     assert all(not b.lower.any() and not b.upper.any() for b in shown.bands)
     low, high = pdp.plot().axes[0].get_ylim()
     assert high - low > 0.1
-    for drawing in (drawn(pdp), Sheet(over.compare([pdp, ale], ident="c"))):
+    for drawing in (drawn(pdp), Sheet(effect_svg.compare([pdp, ale], ident="c"))):
         (panel,) = drawing.panels
         assert panel.up[3] - panel.up[2] > 0.1
         assert "10⁻" not in " ".join(drawing.words)
@@ -735,10 +737,10 @@ def test_compare_is_headed_by_what_it_compares():
     found = [
         sd.explain(lambda X: X[:, 0], X, 0, method=m) for m in (sd.PDP(), sd.ALE(), sd.MPlot())
     ]
-    sheet = Sheet(over.compare(found, ident="c"))
+    sheet = Sheet(effect_svg.compare(found, ident="c"))
     (title,) = [t.text for g in sheet.of("title") for t in g]
     assert title == "PDP, ALE and MPlot"
-    one = Sheet(over.compare({"a model": found[1]}, ident="c"))
+    one = Sheet(effect_svg.compare({"a model": found[1]}, ident="c"))
     assert [t.text for g in one.of("title") for t in g] == ["a model"]
 
 
@@ -747,7 +749,7 @@ def test_marks_that_look_alike_have_one_entry():
     found = sd.explain(
         lambda d: d["x"].to_numpy() * (d["c"] == "b").to_numpy(), frame, method=sd.ALE(bins=4)
     )
-    _, legend = many.small(found, ident="s")
+    _, legend = effect_svg.small(found, ident="s")
     sheet = Sheet(legend)
     assert {"mean slope or mean step", "± std of slopes or ± std of steps"} <= set(sheet.legend)
     (group,) = sheet.of("legend")
@@ -766,7 +768,7 @@ def test_thousands_of_levels_are_small_and_true():
         "level",
         method=sd.MPlot(),
     )
-    drawing = figure.effect(e, ident="f")
+    drawing = effect_svg.effect(e, ident="f")
     assert len(drawing.svg) < 180_000
     sheet = Sheet(drawing)
     panel = sheet.panels[0]
@@ -846,7 +848,7 @@ def test_a_bin_is_touched_over_its_whole_width(method):
 def test_compare_draws_the_interval_of_each():
     X = data(250)
     found = [explained(m, X) for m in (sd.PDP(grid=9), sd.ALE(bins=6))]
-    sheet = Sheet(over.compare(found, ident="c", center=None))
+    sheet = Sheet(effect_svg.compare(found, ident="c", center=None))
     (panel,) = sheet.panels
     for place, e in enumerate(found):
         corners = np.concatenate(panel.parts(sheet.one(f"sure m{place}", panel.element)))
@@ -860,4 +862,4 @@ def test_compare_draws_the_interval_of_each():
         wanted = np.column_stack([lower, upper])
         np.testing.assert_allclose(drawn_ends, wanted, atol=2 * panel.fine[1])
     four = [explained(m, X) for m in (sd.PDP(), sd.ALE(), sd.MPlot(), sd.RHALE())]
-    assert not Sheet(over.compare(four, ident="c")).of("sure")
+    assert not Sheet(effect_svg.compare(four, ident="c")).of("sure")

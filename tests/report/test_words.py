@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import skedasis as sd
-from skedasis.plots.numbers import number, places
+from skedasis.plots.scales import number, places
 from skedasis.report import words
 from skedasis.report.numbers import listed, percent
 from skedasis.report.story.gathering import gather

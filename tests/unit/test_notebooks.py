@@ -202,12 +202,12 @@ def test_the_bundle_holds_what_is_wanted(results, kind):
 
 
 def test_what_is_not_wanted_is_not_made(results, monkeypatch):
-    from skedasis.plots.web import notebook
+    from skedasis.plots import html as plots_html
 
     def made(result):
         raise AssertionError("drawn although only text was asked for")
 
-    monkeypatch.setattr(notebook, "html_of", made)
+    monkeypatch.setattr(plots_html, "html_of", made)
     assert list(results["effects"]._repr_mimebundle_(include=["text/plain"])) == ["text/plain"]
 
 

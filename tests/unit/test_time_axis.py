@@ -497,7 +497,7 @@ def test_effects_of_other_rows_are_compared_on_one_axis():
     late = X[100:].reset_index(drop=True)
     whole, part = (sd.explain(model, rows, "t", method=sd.ALE(bins=4)) for rows in (X, late))
     assert whole.time.origin != part.time.origin
-    from skedasis.plots.overlay import overlay
+    from skedasis.plots.figures.compare import overlay
 
     shown = overlay([whole, part], None, "mean", 0.95)
     first = (late["t"].min() - X["t"].min()) / pd.Timedelta(1, "D")
@@ -561,7 +561,7 @@ def test_midnights_are_local_midnights():
 
 
 def test_labels_say_per_day():
-    from skedasis.plots.panels import picture
+    from skedasis.plots.figures.effect import picture
 
     X, model = zoned()
     e = sd.explain(model, X, "t", method="ale")

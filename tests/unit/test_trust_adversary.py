@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import skedasis as sd
-from skedasis.plots.fits import models_panel
+from skedasis.plots.figures.compare import models_panel
 from skedasis.stats.resampling import Blocks, sup_band, sup_t
 from tests.helpers import bent, refused, table
 

@@ -9,7 +9,7 @@ from rich.box import HEAVY_HEAD, SIMPLE_HEAD, Box
 from rich.markup import escape
 from rich.table import Table as Lines
 
-from skedasis.plots.numbers import beside, count, number
+from skedasis.plots.scales import count, number, number_or_zero
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.importance import Importance, ImportanceRank
 
@@ -25,7 +25,12 @@ def importance(found: Importance) -> Lines:
     ranks = found.ranking()
     largest = max(abs(found.baseline), *(abs(r.mean) for r in ranks))
     lines = [
-        (r.feature, beside(r.mean, largest), _interval(r, largest), beside(r.std, largest))
+        (
+            r.feature,
+            number_or_zero(r.mean, largest),
+            _interval(r, largest),
+            number_or_zero(r.std, largest),
+        )
         for r in ranks
     ]
     return _table(title, caption, heads, lines)
@@ -81,7 +86,7 @@ def sentences(found: Diagnosis) -> Iterator[str]:
 def _interval(rank: ImportanceRank, largest: float) -> str:
     if math.isnan(rank.lower):
         return "–"
-    return f"{beside(rank.lower, largest)} to {beside(rank.upper, largest)}"
+    return f"{number_or_zero(rank.lower, largest)} to {number_or_zero(rank.upper, largest)}"
 
 
 def _table(

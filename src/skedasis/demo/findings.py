@@ -10,7 +10,7 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table as Lines
 
-from skedasis.plots.numbers import NOISE, beside, number
+from skedasis.plots.scales import NOISE, number, number_or_zero
 from skedasis.report.numbers import listed
 from skedasis.report.story.told import Told
 
@@ -54,7 +54,7 @@ def ranking(told: Sequence[Told]) -> Lines:
         for one in told:
             effect = one.rhale[name]
             score, importance = effect.heterogeneity_score, effect.importance
-            cells += [beside(importance, score), beside(score, importance)]
+            cells += [number_or_zero(importance, score), number_or_zero(score, importance)]
         table.add_row(escape(name), *cells)
     return table
 
@@ -112,7 +112,7 @@ def _numbers(told: Told, name: str) -> str:
     unit = _unit(told)
     score, importance = effect.heterogeneity_score, effect.importance
     return (
-        f"importance {beside(importance, score)}, heterogeneity {beside(score, importance)}"
+        f"importance {number_or_zero(importance, score)}, heterogeneity {number_or_zero(score, importance)}"
         f"{' ' + unit if unit else ''}"
     )
 

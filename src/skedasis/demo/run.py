@@ -17,7 +17,7 @@ from skedasis.demo.findings import ranking, sentences, shown
 from skedasis.demo.models import Fitted, fit
 from skedasis.demo.problem import Problem, own, usual
 from skedasis.errors import DataError, explained
-from skedasis.plots.numbers import count
+from skedasis.plots.scales import count
 from skedasis.report.build import Report, write
 from skedasis.report.story.gathering import gather
 from skedasis.report.story.told import Story

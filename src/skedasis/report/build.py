@@ -11,8 +11,8 @@ from typing import Any
 from skedasis._types import Json
 from skedasis.engine.run import Progress
 from skedasis.errors import DataError, explained
-from skedasis.plots.numbers import count
-from skedasis.plots.web.svg import tag
+from skedasis.plots.scales import count
+from skedasis.plots.svg.elements import tag
 from skedasis.quantities.tree_evaluator import Wish
 from skedasis.report.numbers import listed
 from skedasis.report.story.gathering import gather

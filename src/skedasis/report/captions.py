@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skedasis.plots.numbers import count, number
+from skedasis.plots.scales import count, number
 from skedasis.report import words
 from skedasis.report.levels import quoted
 from skedasis.report.numbers import listed, named

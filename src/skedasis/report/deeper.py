@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from skedasis.plots.numbers import number
+from skedasis.plots.scales import number
 from skedasis.report import drawings
 from skedasis.report.numbers import Numbers, listed, named
 from skedasis.report.story.told import Story, Told

@@ -9,16 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 from markupsafe import Markup
 
-from skedasis.plots.view import View
-from skedasis.plots.web.calibration import calibration
-from skedasis.plots.web.diagnosis import diagnosis
-from skedasis.plots.web.drawing import Drawing
-from skedasis.plots.web.figure import effect as effect_drawing
-from skedasis.plots.web.heat import surface as surface_drawing
-from skedasis.plots.web.ledger import ledger
-from skedasis.plots.web.many import small
-from skedasis.plots.web.over import compare
-from skedasis.plots.web.places import places
+from skedasis.plots.spec import View
+from skedasis.plots.svg.diagnosis import diagnosis
+from skedasis.plots.svg.effect import compare, small
+from skedasis.plots.svg.effect import effect as effect_drawing
+from skedasis.plots.svg.elements import Drawing
+from skedasis.plots.svg.overview import calibration, ledger, places
+from skedasis.plots.svg.surface import surface as surface_drawing
 from skedasis.report import captions
 from skedasis.report.captions import Caption
 from skedasis.report.levels import quoted

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from skedasis.plots.numbers import count, number
+from skedasis.plots.scales import count, number
 from skedasis.report.numbers import listed, named
 from skedasis.report.story.told import Told
 

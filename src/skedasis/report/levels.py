@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from skedasis._types import Floats, Ints
-from skedasis.plots.numbers import NOISE, count, number
+from skedasis.plots.scales import NOISE, count, number
 from skedasis.report.numbers import Numbers, listed, named, percent
 from skedasis.results.effect import TRUSTED_ROWS, Effect, LevelStats
 

@@ -8,18 +8,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from skedasis.plots.numbers import NOISE, beside, count, number, places
-from skedasis.plots.scale import shortened
+from skedasis.plots.scales import NOISE, count, number, number_or_zero, places, shortened
 
 __all__ = [
     "NOISE",
     "Numbers",
-    "beside",
     "count",
     "ends",
     "listed",
     "named",
     "number",
+    "number_or_zero",
     "percent",
     "places",
     "settings",
@@ -85,7 +84,7 @@ def ends(low: float, high: float, largest: float) -> str:
     if not math.isfinite(width):
         return ""
     if width < NOISE * largest:
-        return f"{beside(low, largest)} – {beside(high, largest)}"
+        return f"{number_or_zero(low, largest)} – {number_or_zero(high, largest)}"
     size = max(abs(low), abs(high))
     if size < 1e-4 or size >= 1e9:
         return f"{number(low, 2)} – {number(high, 2)}"

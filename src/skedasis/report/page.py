@@ -10,9 +10,9 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from skedasis.plots.web.page import csp
-from skedasis.plots.web.page import script as figures_script
-from skedasis.plots.web.page import style as figures_style
+from skedasis.plots.html import csp
+from skedasis.plots.html import script as figures_script
+from skedasis.plots.html import style as figures_style
 from skedasis.report.numbers import named
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from skedasis.plots.numbers import count
+from skedasis.plots.scales import count
 from skedasis.report import captions, deeper, drawings, origins, words
 from skedasis.report.drawings import Shown
 from skedasis.report.features import FIRST, anchored, features

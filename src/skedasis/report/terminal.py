@@ -8,8 +8,8 @@ import numpy as np
 from rich.markup import escape
 from rich.table import Table as Lines
 
-from skedasis.plots.multiples import heterogeneity
-from skedasis.plots.numbers import count, number, places
+from skedasis.plots.figures.compare import heterogeneity
+from skedasis.plots.scales import count, number, places
 from skedasis.report import levels, words
 from skedasis.report.story.told import Told
 from skedasis.results.effect import Effect

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from skedasis._types import Floats
-from skedasis.plots.common import local_effects
-from skedasis.plots.numbers import NOISE, beside, count, number, places, with_error
+from skedasis.plots.figures.effect_parts import local_effects
+from skedasis.plots.scales import NOISE, count, number, number_or_zero, places, with_error
 from skedasis.report import glance, levels
 from skedasis.report.numbers import Numbers, listed, named, percent
 from skedasis.report.story.told import Told
@@ -96,7 +96,7 @@ def _compared(effect: Effect) -> str:
     if math.isnan(score):
         return "The heterogeneity score was not computed."
     written = with_error(score, effect.heterogeneity_score_error, importance)
-    size = f"Heterogeneity score {written}, importance {beside(importance, score)}: "
+    size = f"Heterogeneity score {written}, importance {number_or_zero(importance, score)}: "
     if score <= NOISE * importance:
         return size + "the effect is the same for all rows."
     if score < _ALIKE * importance:
@@ -307,8 +307,8 @@ def ranking(told: Told) -> list[Line]:
     return [
         Line(
             r.feature,
-            beside(r.importance, top),
-            beside(r.heterogeneity_score, top),
+            number_or_zero(r.importance, top),
+            number_or_zero(r.heterogeneity_score, top),
             f"{r.bins:,}",
             f"{r.untrusted_rows:,}",
             f"{r.missing:,}",

@@ -195,15 +195,13 @@ class Diagnosis(ShownDiagnosis):
     def plot(self, **options: Any) -> Figure:
         """Draw the features at their two importances, and beside it how well the others predict them.
 
-        Options are those of `skedasis.plots.diagnosis.draw_diagnosis`.
+        Options are those of `skedasis.plots.mpl.importance.draw_diagnosis`.
 
         Returns
         -------
         matplotlib Figure
         """
-        from skedasis.plots.diagnosis import (  # the one import upwards, as in `Effect.plot`
-            draw_diagnosis,
-        )
+        from skedasis.plots.mpl.importance import draw_diagnosis
 
         return draw_diagnosis(self, **options)
 

@@ -1,6 +1,6 @@
 """Display of results: text tables, notebook representation, `plot`, `explore`.
 
-Results inherit from these classes. What they show is made in `skedasis.plots.web`, which is imported when it is asked
+Results inherit from these classes. What they show is made in `skedasis.plots.html`, which is imported when it is asked
 for: the one import upwards, as in `Effect.plot`.
 """
 
@@ -17,8 +17,8 @@ import numpy as np
 from skedasis.errors import DataError, UnsupportedError, explained
 
 if TYPE_CHECKING:
-    from skedasis.plots.view import Ice
-    from skedasis.plots.web.page import Explorable
+    from skedasis.plots.html import Explorable
+    from skedasis.plots.spec import Ice
     from skedasis.results.importance import Importance
 
 
@@ -156,7 +156,7 @@ class Shown:
 
     def _repr_html_(self) -> str:
         """Return a picture or a table that needs no script: IPython asks for it. No model row."""
-        from skedasis.plots.web.notebook import html_of
+        from skedasis.plots.html import html_of
 
         return html_of(self)
 
@@ -209,7 +209,7 @@ class ShownEffect(Shown):
         path : str or Path, optional
             Where the page is written, too.
         ice, own, curves, level, color, color_name, rises, histogram, values, simultaneous
-            As in `plot` (`skedasis.plots.mpl.draw`).
+            As in `plot` (`skedasis.plots.mpl.effect.draw`).
         title : str, optional
             Of the page; by default the feature's name.
 
@@ -239,8 +239,8 @@ class ShownEffect(Shown):
         >>> page.title, page.html.count("<svg ")
         ('x0', 1)
         """
-        from skedasis.plots.view import View
-        from skedasis.plots.web.explore import of_effect
+        from skedasis.plots.html import of_effect
+        from skedasis.plots.spec import View
 
         view = View(
             ice,
@@ -288,7 +288,7 @@ class ShownEffects(Shown):
         columns : int, optional
             So many side by side at most; by default as many as there is room for.
         lower, ice, curves, level
-            As in `plot` (`skedasis.plots.mpl.draw_all`).
+            As in `plot` (`skedasis.plots.mpl.effect.draw_all`).
         title : str, optional
             Of the page; by default what is explained.
 
@@ -316,8 +316,8 @@ class ShownEffects(Shown):
         >>> es.explore(top=2).html.count('class="skd-item"')
         2
         """
-        from skedasis.plots.view import View
-        from skedasis.plots.web.explore import of_effects
+        from skedasis.plots.html import of_effects
+        from skedasis.plots.spec import View
 
         view = View(ice, False, curves, level)
         made = of_effects(
@@ -364,7 +364,7 @@ class ShownSurface(Shown):
         >>> s.explore().title
         'x0 and x1'
         """
-        from skedasis.plots.web.explore import of_surface
+        from skedasis.plots.html import of_surface
 
         return save_if(of_surface(this(self), title=title), path)
 
@@ -418,7 +418,7 @@ class ShownImportance(Shown):
         >>> pf.explore().title
         'Importance of 2 features'
         """
-        from skedasis.plots.web.explore import of_importance
+        from skedasis.plots.html import of_importance
 
         made = of_importance(
             this(self), kind=kind, features=features, top=top, level=level, title=title
@@ -463,7 +463,7 @@ class ShownDiagnosis(Shown):
         -----
         The verdicts are a table below the picture. No model row.
         """
-        from skedasis.plots.web.explore import of_diagnosis
+        from skedasis.plots.html import of_diagnosis
 
         return save_if(of_diagnosis(this(self), level=level, title=title), path)
 

@@ -824,15 +824,13 @@ class Effect(ShownEffect):
         ax : matplotlib Axes, optional
             Draw only the main panel, there. By default a figure with all panels is made.
         **options
-            Of `skedasis.plots.mpl.draw`.
+            Of `skedasis.plots.mpl.effect.draw`.
 
         Returns
         -------
         matplotlib Figure
         """
-        from skedasis.plots.mpl import (
-            draw,  # the one import upwards: results know that they can be seen
-        )
+        from skedasis.plots.mpl.effect import draw
 
         return draw(self, ax=ax, **options)
 

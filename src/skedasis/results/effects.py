@@ -296,13 +296,15 @@ class Effects(ShownEffects, Mapping[str, Effect]):
         return frame(table, backend or library)
 
     def plot(self, **options: Any) -> Any:
-        """Draw all effects on shared scales, most important first. Options are those of `skedasis.plots.mpl.draw_all`.
+        """Draw all effects on shared scales, most important first. Options: `plots.mpl.effect.draw_all`.
 
         Returns
         -------
         matplotlib Figure
         """
-        from skedasis.plots.mpl import draw_all  # the one import upwards, as in `Effect.plot`
+        from skedasis.plots.mpl.effect import (
+            draw_all,  # the one import upwards, as in `Effect.plot`
+        )
 
         return draw_all(self, **options)
 

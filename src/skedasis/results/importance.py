@@ -378,9 +378,7 @@ class Importance(ShownImportance):
         -------
         matplotlib Figure
         """
-        from skedasis.plots.importance import (  # the one import upwards, as in `Effect.plot`
-            draw_importance,
-        )
+        from skedasis.plots.mpl.importance import draw_importance
 
         return draw_importance(self, **options)
 

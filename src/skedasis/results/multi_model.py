@@ -29,7 +29,7 @@ from skedasis.stats.resampling import t_interval
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from skedasis.plots.web.page import Explorable
+    from skedasis.plots.html import Explorable
 
 
 # ------------------------------------------------------------------------------------------
@@ -278,7 +278,7 @@ class ShownEffectOfModels(Shown):
         >>> sd.explain(models, X, 0, method=sd.ALE(bins=4)).explore().title
         'x0'
         """
-        from skedasis.plots.web.explore import of_models
+        from skedasis.plots.html import of_models
 
         return save_if(of_models(this(self), level=level, of=of, title=title), path)
 
@@ -322,7 +322,7 @@ class ShownEffectsOfModels(Shown):
         DataError, UnsupportedError
             As `plot` does; and for a path that is a folder.
         """
-        from skedasis.plots.web.explore import of_many_models
+        from skedasis.plots.html import of_many_models
 
         made = of_many_models(
             this(self), by=by, top=top, columns=columns, level=level, of=of, title=title
@@ -376,7 +376,7 @@ class ShownImportanceOfModels(Shown):
         DataError, UnsupportedError
             As `plot` does; and for a path that is a folder.
         """
-        from skedasis.plots.web.explore import of_importances
+        from skedasis.plots.html import of_importances
 
         made = of_importances(
             this(self), features=features, top=top, level=level, of=of, title=title
@@ -547,11 +547,11 @@ class EffectOfModels(ShownEffectOfModels, OfModels):
         ax : matplotlib Axes, optional
             Draw there; by default a figure is made.
         **options
-            Of `skedasis.plots.several.draw_models`.
+            Of `skedasis.plots.mpl.multi_model.draw_models`.
         """
-        from skedasis.plots.several import (
-            draw_models,
-        )  # the one import upwards, as in `Effect.plot`
+        from skedasis.plots.mpl.multi_model import (
+            draw_models,  # the one import upwards, as in `Effect.plot`
+        )
 
         return draw_models(self, ax=ax, **options)
 
@@ -666,8 +666,8 @@ class EffectsOfModels(ShownEffectsOfModels, Mapping[str, EffectOfModels]):
         return frame(table, backend or effects[0].about.library)
 
     def plot(self, **options: Any) -> Figure:
-        """Draw all effects, most important first; options are those of `skedasis.plots.several.draw_all_models`."""
-        from skedasis.plots.several import draw_all_models  # the one import upwards
+        """Draw all effects, most important first; options: `plots.mpl.multi_model.draw_all_models`."""
+        from skedasis.plots.mpl.multi_model import draw_all_models  # the one import upwards
 
         return draw_all_models(self, **options)
 
@@ -975,8 +975,8 @@ class ImportanceOfModels(ShownImportanceOfModels, OfModels):
         ----------
         ax : matplotlib Axes, optional
         **options
-            Of `skedasis.plots.several.draw_importances`.
+            Of `skedasis.plots.mpl.multi_model.draw_importances`.
         """
-        from skedasis.plots.several import draw_importances  # the one import upwards
+        from skedasis.plots.mpl.multi_model import draw_importances  # the one import upwards
 
         return draw_importances(self, ax=ax, **options)

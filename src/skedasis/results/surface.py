@@ -707,15 +707,15 @@ class Surface(ShownSurface):
         return frame(surface_table(self, of), backend or self.about.library)
 
     def plot(self, ax: Axes | None = None, **options: Any) -> Any:
-        """Draw the surface as a heat map. Options are those of `skedasis.plots.surface.draw_surface`.
+        """Draw the surface as a heat map. Options are those of `skedasis.plots.mpl.surface.draw_surface`.
 
         Returns
         -------
         matplotlib Figure
         """
-        from skedasis.plots.surface import (
-            draw_surface,
-        )  # the one import upwards, as in `Effect.plot`
+        from skedasis.plots.mpl.surface import (
+            draw_surface,  # the one import upwards, as in `Effect.plot`
+        )
 
         return draw_surface(self, ax=ax, **options)
 

@@ -16,7 +16,7 @@ from skedasis.engine.explain import explain
 from skedasis.errors import BinningWarning
 from skedasis.methods.base import Parameters
 from skedasis.models.calling import Meter
-from skedasis.plots.numbers import count
+from skedasis.plots.scales import count
 from skedasis.quantities.base import CALL_ROWS, Quantity
 from skedasis.quantities.outputs import Probability
 from skedasis.results.effects import Effects

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from skedasis.errors import UnsupportedError
-from skedasis.plots.web.places import Place
+from skedasis.plots.svg.overview import Place
 from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
 

@@ -11,7 +11,7 @@ import numpy as np
 from skedasis._types import Floats
 from skedasis.data.dataset import Source
 from skedasis.data.features import Feature
-from skedasis.plots.numbers import NOISE, number
+from skedasis.plots.scales import NOISE, number
 from skedasis.report.numbers import percent
 from skedasis.results.effect import Effect
 from skedasis.results.surface import Surface

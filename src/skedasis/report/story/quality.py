@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from skedasis._types import Floats, Ints
 from skedasis.data.factorize import missing_among
-from skedasis.plots.numbers import count, number
-from skedasis.plots.web.calibration import Reliability
+from skedasis.plots.scales import count, number
+from skedasis.plots.svg.overview import Reliability
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import Logit, Prediction, Probability
 from skedasis.report.numbers import named, percent

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.methods.ale import ALE
-from skedasis.plots.numbers import NOISE, count
+from skedasis.plots.scales import NOISE, count
 from skedasis.report.numbers import listed
 from skedasis.report.story.asked import Asked, Label
 from skedasis.results.effect import Effect

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from skedasis.plots.web.places import Place
+from skedasis.plots.svg.overview import Place
 from skedasis.report.story.asked import Pass
 from skedasis.report.story.ledger import Ledger
 from skedasis.report.story.quality import Quality

@@ -15,7 +15,7 @@ from skedasis.data.features import Feature
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 from skedasis.methods.ale import RHALE
 from skedasis.methods.pdp import PDP
-from skedasis.plots.numbers import count
+from skedasis.plots.scales import count
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import Several
 from skedasis.report.story.asked import UNSCORED, Asked, Pass, with_scores

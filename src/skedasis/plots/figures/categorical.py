@@ -1,0 +1,381 @@
+"""From an `Effect` of a categorical feature to a figure specification.
+
+Places have no distances, and of a nominal feature nothing lies between them: no line leads there from one to the next.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from skedasis._types import Floats, Ints
+from skedasis.data.features import Feature
+from skedasis.plots.figures import effect_parts
+from skedasis.plots.figures.ice import anchored, as_asked, bundled, grouped
+from skedasis.plots.scales import Axis, clean, shortened, told_apart
+from skedasis.plots.spec import BELOW, Band, Bars, Hatch, Line, Panel, Picture, View
+from skedasis.results.build.steps import Steps
+from skedasis.results.effect import TRUSTED_ROWS, BinStats, Curves, Effect, LevelStats
+
+ERROR, SPREAD, ROWS = 0.16, 0.3, 0.36
+"""How far boxes, and single rows, reach to either side of their level."""
+
+
+LONG = 24
+"""Letters of a label that is turned."""
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """The levels that are shown, each at a place 0, 1, ….
+
+    Parameters
+    ----------
+    levels : LevelStats
+    ordered : bool
+        Whether the levels have an order of their own.
+    shown : ndarray of int, shape (s,)
+        Which of the levels.
+    """
+
+    levels: LevelStats
+    ordered: bool
+    shown: Ints
+
+    @classmethod
+    def of(cls, feature: Feature, levels: LevelStats, most: int) -> Places:
+        """Choose the levels that are shown: all, or of many without an order those with most rows."""
+        ordered = feature.kind == "ordinal"
+        shown = np.arange(len(levels))
+        if len(levels) > most and not ordered:
+            shown = np.sort(np.argsort(-levels.weight, kind="stable")[:most])
+        return cls(levels, ordered, shown)
+
+    def __len__(self) -> int:
+        return len(self.shown)
+
+    @property
+    def x(self) -> Floats:
+        """Return the places."""
+        return np.arange(len(self), dtype=float)
+
+    @property
+    def place(self) -> Floats:
+        """Return each level's place, NaN for those that are not shown."""
+        at = np.full(len(self.levels), np.nan)
+        at[self.shown] = self.x
+        return at
+
+    @property
+    def count(self) -> Ints:
+        """Return the rows at each of the levels."""
+        return self.levels.count[self.shown]
+
+    def axis(self, feature: Feature, across: int | None, most: int, apart: str = "") -> Axis:
+        """Return the axis, its labels as long and as upright as they need to be.
+
+        Parameters
+        ----------
+        feature : Feature
+        across : int or None
+            Letters that fit across it; None for a vertical axis, beside which labels lie.
+        most : int
+            Labels that fit beside one another.
+        apart : str
+            What stands beside the axis.
+        """
+        every = max(1, math.ceil(len(self) / most))
+        ticks = np.arange(0, len(self), every)
+        names = [self.levels.labels[self.shown[i]] for i in ticks]
+        if across is None:
+            labels, turn = told_apart([clean(n) for n in names], LONG), 0
+        else:
+            labels, turn = fitted(names, across / max(len(self), 1) * every)
+        return Axis(
+            shortened(feature.name, BELOW),
+            feature.unit,
+            -0.5,
+            len(self) - 0.5,
+            0.0,
+            tuple(float(t) for t in ticks),
+            labels,
+            turn,
+            apart,
+        )
+
+    def notes(self) -> tuple[str, ...]:
+        """Say how many levels there are, and how they are ordered."""
+        notes = [effect_parts.counted(len(self.levels), "level")]
+        if len(self) < len(self.levels):
+            left = len(self.levels) - len(self)
+            notes.append(f"shown are the {len(self)} with most rows, {left:,} are not")
+        if len(self.levels) > 1 and not self.levels.chosen.startswith("the observed"):
+            chosen = self.levels.chosen
+            notes.append(f"order: {chosen}" if chosen else "in their order")
+        return tuple(notes)
+
+
+def _axis(places: Places, effect: Effect, view: View) -> Axis:
+    apart = "" if effect.missing_point is None else effect_parts.APART
+    return places.axis(effect.about.feature, view.across, view.most, apart)
+
+
+def fitted(names: Sequence[str], room: float) -> tuple[tuple[str, ...], int]:
+    """Return labels that do not touch, and by how many degrees they are turned.
+
+    Parameters
+    ----------
+    names : sequence of str
+    room : float
+        Letters that lie between two of them.
+
+    Examples
+    --------
+    >>> fitted(["low", "high"], 10)
+    (('low', 'high'), 0)
+    >>> fitted(["a long name", "another one"], 8)
+    (('a long name', 'another one'), 40)
+    """
+    longest = max((len(clean(n)) for n in names), default=0)
+    if longest + 1 <= room:
+        return tuple(clean(n) for n in names), 0
+    labels = told_apart([clean(n) for n in names], max(LONG, int(room) - 1))
+    if max(len(n) for n in labels) + 1 <= room:
+        return labels, 0
+    return labels, 40 if room >= 5 else 90
+
+
+def picture(effect: Effect, levels: LevelStats, view: View) -> Picture:
+    """Say what is to be seen of an effect of a categorical feature."""
+    places = Places.of(effect.about.feature, levels, view.most)
+    x = _axis(places, effect, view)
+    if effect.bins is not None:
+        main, below = _accumulated(effect, places, x, view), steps(effect, view)
+    elif effect.spec.local == "values":
+        main, below = _means(effect, places, x, view), values(effect, view)
+    else:
+        main, below = _dependence(effect, places, x, view), None
+    words = effect_parts.effect_words(places.count, places.x, x, view.across)
+    main = replace(main, words=words, hatches=tuple(_doubtful(places)))
+    counts = None if words else _counts(places, x)
+    groups = grouped(effect, view, x, places.place) if view.histogram else None
+    return Picture(main, below, counts, groups)
+
+
+def steps(effect: Effect, view: View) -> Panel | None:
+    """Say what is to be seen of the steps between levels; None where there is none between two that are shown.
+
+    Of an ordinal feature a run of steps may be one bin: local effects are then shown about their step's mean, moved to
+    the run's, for how steps differ is the curve's own shape (docs/explanation/heterogeneity.md).
+    """
+    levels, bins = effect.levels, effect.bins
+    if levels is None or bins is None or len(bins) == 0:
+        return None
+    places = Places.of(effect.about.feature, levels, view.most)
+    at = places.place
+    first, last = levels.places(bins.low), levels.places(bins.high)
+    # Two levels are neighbours in the picture only where they are neighbours in the order.
+    there = np.flatnonzero(at[last] - at[first] == last - first)
+    if len(there) == 0:
+        return None
+    where = np.full(len(levels), -1)
+    for new, old in enumerate(there):
+        where[first[old] : last[old]] = new
+    y, cell, weight = _local(effect, bins, where, there)
+    left, right = at[first[there]], at[last[there]]
+    single = bool((last[there] - first[there] == 1).all())
+    s = effect_parts.Spread(
+        # A gap between the steps: they belong to pairs of levels, and make no staircase.
+        left + 0.12,
+        right - 0.12,
+        bins.effect[there],
+        bins.std[there],
+        bins.trusted[there],
+        y,
+        cell,
+        weight,
+    )
+    said = "mean step" if single else "mean step of a run"
+    texts = (said, "± std of steps", "steps of rows")
+    x = _axis(places, effect, view)
+    panel = effect_parts.spread_panel(
+        x, ("step to the next level", effect.about.unit), s, texts, zero=True
+    )
+    left_out = len(bins) - len(there)
+    if left_out:
+        note = f"{left_out:,} of {len(bins):,} steps lead to levels that are not shown"
+        panel = replace(panel, notes=(*panel.notes, note))
+    few = np.flatnonzero(~bins.trusted[there])
+    return replace(panel, hatches=tuple(Hatch(float(left[i]), float(right[i]), "few") for i in few))
+
+
+def values(effect: Effect, view: View) -> Panel | None:
+    """Say what is to be seen of the rows at each level of an M-plot; None where none were kept."""
+    levels, rows = effect.levels, effect.rows
+    if levels is None or rows is None or rows.effect is None or len(rows) == 0:
+        return None
+    places = Places.of(effect.about.feature, levels, view.most)
+    at = places.place[rows.x.astype(np.int64)]
+    weight = np.ones(len(rows)) if rows.weight is None else rows.weight
+    there = np.isfinite(at) & (weight > 0) & np.isfinite(rows.effect)
+    mean = effect.value[places.shown] + _level(effect)
+    s = effect_parts.Spread(
+        places.x - 0.42,
+        places.x + 0.42,
+        mean,
+        effect.heterogeneity[places.shown],
+        places.count >= TRUSTED_ROWS,
+        rows.effect[there],
+        at[there].astype(np.int64),
+        weight[there],
+    )
+    x = _axis(places, effect, view)
+    y = (shortened(effect.about.quantity, 40), effect.about.unit)
+    panel = effect_parts.spread_panel(x, y, s, effect_parts.MEANS_OF["level"], zero=False)
+    return replace(panel, hatches=tuple(_doubtful(places)))
+
+
+def _level(effect: Effect) -> float:
+    """Return what was subtracted from the means of an M-plot."""
+    local = effect.moments["local"]
+    if effect.spec.center != "mean" or not local.weight.any():
+        return 0.0
+    return float(np.average(local.mean, weights=local.weight))
+
+
+def _accumulated(effect: Effect, places: Places, x: Axis, view: View) -> Panel:
+    said = "± heterogeneity (STD)" if places.ordered else "± std of the steps beside it"
+    notes = (_rows(places), *places.notes(), *_outside(effect))
+    return _panel(effect, places, x, view, said, notes, "effect on ")
+
+
+def _means(effect: Effect, places: Places, x: Axis, view: View) -> Panel:
+    notes = (_rows(places), *places.notes(), *_outside(effect))
+    after = " minus its mean" if effect.spec.center == "mean" else ""
+    return _panel(effect, places, x, view, "± std within the level", notes, "", after)
+
+
+def _dependence(effect: Effect, places: Places, x: Axis, view: View) -> Panel:
+    shown, centring = as_asked(effect, view)
+    moves = centring or effect.spec.center is not None
+    n = effect.provenance.get("rows", int(places.levels.count.sum()))
+    bundle = None
+    if view.ice:
+        curves = None if shown.curves is None else _at(shown.curves, places)
+        bundle = bundled(places.x, curves, view, shown, 0.0 if places.ordered else ROWS)
+    notes = [effect_parts.counted(n, "row")]
+    if bundle is not None:
+        notes.append(f"{len(bundle.y):,} of them one by one")
+    notes += [*places.notes(), *anchored(effect, centring, "levels")]
+    before = "effect on " if moves else ""
+    panel = _panel(shown, places, x, view, "± std of centred curves", tuple(notes), before)
+    individual = () if bundle is None else (bundle.y,)
+    y = effect_parts.vertical(
+        effect, panel.bands, (panel.lines[0].y, *individual), (before, ""), panel.apart
+    )
+    return replace(panel, y=y, bundle=bundle, zero=moves)
+
+
+def _at(curves: Curves, places: Places) -> Curves:
+    """Return curves at the levels that are shown, and their own levels' places."""
+    own = np.full(len(curves), np.nan)
+    known = np.isfinite(curves.x)
+    own[known] = places.place[curves.x[known].astype(np.int64)]
+    return replace(curves, value=curves.value[:, places.shown], x=own)
+
+
+def _panel(
+    effect: Effect,
+    places: Places,
+    x: Axis,
+    view: View,
+    said: str,
+    notes: tuple[str, ...],
+    before: str,
+    after: str = "",
+) -> Panel:
+    """Return the panel of the levels' values, with boxes of how the rows differ and how sure the average is."""
+    value, spread = effect.value[places.shown], effect.heterogeneity[places.shown]
+    bands: tuple[Band, ...] = ()
+    if not effect.spec.mean_alone:
+        error = effect_parts.interval(effect, view)
+        lower, upper = error.lower[places.shown], error.upper[places.shown]
+        bands = (
+            Band(places.x, value - spread, value + spread, "heterogeneity", said, SPREAD),
+            Band(places.x, lower, upper, "error", error.label, ERROR),
+        )
+    point = effect_parts.aside(effect, view.level)
+    y = effect_parts.vertical(effect, bands, (value,), (before, after), point)
+    label = "average effect" if effect.bins is not None else "average"
+    return Panel(
+        x,
+        y,
+        zero=bool(before or after),
+        title=effect.spec.method,
+        notes=(*notes, *effect_parts.missing(effect)),
+        lines=(Line(places.x, value, label, True, "thin" if places.ordered else None),),
+        bands=bands,
+        apart=point,
+    )
+
+
+def _local(effect: Effect, bins: BinStats, where: Ints, there: Ints) -> tuple[Floats, Ints, Floats]:
+    """Return the kept rows' steps, the bins that they belong to, and their weights.
+
+    Parameters
+    ----------
+    effect : Effect
+    bins : BinStats
+    where : ndarray of int, shape (L,)
+        Each step's bin among those that are shown, -1 for none.
+    there : ndarray of int
+        Which bins are shown.
+    """
+    rows = effect.rows
+    if rows is None or rows.effect is None or rows.effect.ndim != 2:
+        return np.zeros(0), np.zeros(0, dtype=np.int64), np.zeros(0)
+    place = rows.x.astype(np.int64)
+    # A row goes down by the step before its level, and up by the step after it.
+    step = np.concatenate([place - 1, place])
+    y = np.concatenate([rows.effect[:, 0], rows.effect[:, 1]])
+    weight = np.ones(len(rows)) if rows.weight is None else rows.weight
+    weight = np.concatenate([weight, weight])
+    known = np.isfinite(y) & (weight > 0) & (step >= 0)
+    y, step, weight = y[known], step[known], weight[known]
+    cell = where[step]
+    there_too = cell >= 0
+    y, step, weight, cell = y[there_too], step[there_too], weight[there_too], cell[there_too]
+    if effect.levels is not None and len(bins) < len(effect.levels) - 1:
+        y = y - Steps.of(effect.moments).pooled.mean[step] + bins.effect[there][cell]
+    return y, cell, weight
+
+
+def _doubtful(places: Places) -> list[Hatch]:
+    """Mark levels with few rows, neighbouring ones as one."""
+    found: list[Hatch] = []
+    for x, n in zip(places.x, places.count, strict=True):
+        if n >= TRUSTED_ROWS:
+            continue
+        if found and found[-1].right == x - 0.5:
+            found[-1] = replace(found[-1], right=x + 0.5)
+        else:
+            found.append(Hatch(float(x - 0.5), float(x + 0.5), "few"))
+    return found
+
+
+def _counts(places: Places, x: Axis) -> Panel:
+    height = places.count.astype(float)
+    y = Axis("rows", None, 0.0, float(height.max(initial=0.0)), 0.0)
+    return Panel(x, y, bars=Bars(places.x - 0.4, places.x + 0.4, height))
+
+
+def _rows(places: Places) -> str:
+    return effect_parts.counted(int(places.levels.count.sum()), "row")
+
+
+def _outside(effect: Effect) -> tuple[str, ...]:
+    n = effect.provenance.get("rows_outside", 0)
+    return (f"{effect_parts.counted(n, 'row')} at levels that were left out",) if n else ()

@@ -1,0 +1,229 @@
+"""From an `Effect` of a numeric feature to a figure specification."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from skedasis._types import Floats, Ints
+from skedasis.errors import UnsupportedError, explained
+from skedasis.plots.figures import categorical, effect_parts
+from skedasis.plots.figures.ice import dependence, grouped
+from skedasis.plots.scales import Axis, shortened
+from skedasis.plots.spec import ACROSS, Band, Bars, Line, Panel, Picture, View
+from skedasis.results.build.linear_form import LOCAL, drawn
+from skedasis.results.checks.elevated_regions import rises
+from skedasis.results.effect import BinStats, Effect
+from skedasis.stats.grid import Cells
+
+
+def picture(effect: Effect, view: View | None = None) -> Picture:
+    """Say what is to be seen of an effect.
+
+    Parameters
+    ----------
+    effect : Effect
+    view : View, optional
+
+    Returns
+    -------
+    Picture
+
+    Raises
+    ------
+    DataError
+        For a `level` outside (0, 1), or values (also to colour curves by) that are not one for each row.
+    UnsupportedError
+        For raw curves of an effect that was centred, for colours where there are no curves, for rises where there are
+        no curves over numbers, and for the distribution in groups where colours are no groups.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skedasis as sd
+    >>> X = np.random.default_rng(0).uniform(size=(200, 2))
+    >>> shown = picture(sd.explain(lambda X: X[:, 0] * X[:, 1], X, 0, method=sd.ALE(bins=3)))
+    >>> [w.text for w in shown.slopes.words]
+    ['n=67', 'n=67', 'n=66']
+    >>> shown.main.y.label
+    'effect on prediction'
+    """
+    view = View() if view is None else view
+    if view.color is not None and effect.curves is None:
+        raise UnsupportedError(
+            explained(
+                "plot(color)",
+                f"a {effect.spec.method} without individual curves",
+                "a PDP or ICE that keeps some",
+                "Use sd.ICE(), or leave color out",
+            )
+        )
+    if view.rises and (effect.levels is not None or effect.bins is not None):
+        rises(effect)  # it says what is needed
+    if effect.levels is not None:
+        return categorical.picture(effect, effect.levels, view)
+    if effect.bins is None:
+        main = dependence(effect, view)
+        return Picture(main, groups=grouped(effect, view, main.x) if view.histogram else None)
+    draw = _marginal if effect.spec.local == "values" else _accumulated
+    main = draw(effect, effect.bins, view)
+    if not has_bins(effect):
+        return Picture(main)
+    panel = slopes(effect, across=view.across)
+    counts = None if panel.words else _counts(effect.bins, panel.x)
+    return Picture(main, panel, counts)
+
+
+def has_bins(effect: Effect) -> bool:
+    """Return whether there are bins to be seen: of a constant feature they have no width."""
+    bins = effect.bins
+    return bins is not None and len(bins) > 0 and bool(bins.high[-1] > bins.low[0])
+
+
+def on_shared_scales(panels: Sequence[Panel]) -> list[Panel]:
+    """Give panels the vertical range that all of them need."""
+    axes = [p.y for p in panels]
+    return [replace(p, y=p.y.spanning(axes)) for p in panels]
+
+
+def slopes(effect: Effect, *, per_sd: bool = False, across: int = ACROSS) -> Panel:
+    """Say what is to be seen of an effect's bins.
+
+    Parameters
+    ----------
+    effect : Effect
+        Of a numeric feature, with at least one bin.
+    per_sd : bool
+        Whether slopes are given per standard deviation of the feature: then those of different features compare.
+    across : int
+        As in `View`.
+
+    Returns
+    -------
+    Panel
+
+    Notes
+    -----
+    A violin shows the local effects that the bin's std is the spread of: slopes, or in an M-plot the quantity itself.
+    Where slopes are differences across fine cells, each is shown about its cell's mean, moved to the bin's: how the
+    slope changes from cell to cell is the curve's own shape, not heterogeneity (docs/explanation/heterogeneity.md).
+    """
+    bins, about = effect.bins, effect.about
+    if bins is None or not has_bins(effect):
+        raise UnsupportedError(
+            explained("slopes", "an effect without bins", "one with bins", "Use ALE or RHALE")
+        )
+    means = effect.spec.local == "values"
+    factor = about.spread if per_sd and not means else 1.0
+    y, cell, weight = _local(effect, bins)
+    s = effect_parts.Spread(
+        bins.low,
+        bins.high,
+        factor * bins.effect,
+        factor * bins.std,
+        bins.trusted,
+        factor * y,
+        cell,
+        weight,
+        factor * bins.trend * bins.widths if np.any(bins.trend) else None,
+    )
+    x = effect_parts.horizontal(effect)
+    if means:
+        named = (shortened(about.quantity, 40), about.unit)
+        panel = effect_parts.spread_panel(x, named, s, effect_parts.MEANS_OF["bin"], zero=False)
+    else:
+        per = shortened(about.feature.per, 24)
+        unit = f"{about.unit or shortened(about.quantity, 24)} per {per}"
+        named = ("slope per sd", about.unit) if per_sd else ("slope", unit)
+        texts = ("mean slope", "± std of slopes", "local effects")
+        panel = effect_parts.spread_panel(x, named, s, texts, zero=True)
+    words = effect_parts.effect_words(bins.count, (bins.low + bins.high) / 2, x, across)
+    return replace(panel, hatches=tuple(effect_parts.hatches(bins)), words=words)
+
+
+def _accumulated(effect: Effect, bins: BinStats, view: View) -> Panel:
+    notes = _notes(effect, bins)
+    if effect_parts.stepped(effect):
+        notes = (*notes, "slopes are rises across bins")
+    return _curve(
+        effect, bins, view, "± heterogeneity (STD)", "average effect", notes, ("effect on ", "")
+    )
+
+
+def _marginal(effect: Effect, bins: BinStats, view: View) -> Panel:
+    """Return the panel of an M-plot: means of rows as they are, which are no effect."""
+    after = " minus its mean" if effect.spec.center == "mean" else ""
+    label = f"mean {shortened(effect.about.quantity, 24)} in the bin"
+    notes = _notes(effect, bins)
+    return _curve(effect, bins, view, "± std within the bin", label, notes, ("", after))
+
+
+def _notes(effect: Effect, bins: BinStats) -> tuple[str, ...]:
+    k = len(bins) if has_bins(effect) else 0
+    n = int(bins.count.sum()) if k else effect.provenance.get("rows", 0) - effect.missing
+    notes = [effect_parts.counted(n, "row")]
+    notes.append(effect_parts.counted(k, "bin") if k else "the feature takes one value")
+    outside = effect.provenance.get("rows_outside", 0)
+    if outside:
+        notes.append(f"{outside:,} rows outside the bins")
+    return tuple(notes)
+
+
+def _curve(
+    effect: Effect,
+    bins: BinStats,
+    view: View,
+    spread: str,
+    label: str,
+    notes: tuple[str, ...],
+    around: tuple[str, str],
+) -> Panel:
+    """Return the panel of a curve with its bands."""
+    x, value = drawn(bins, effect.points, effect.value)
+    std = np.interp(x, effect.points, effect.heterogeneity)
+    bands = (
+        Band(x, value - std, value + std, "heterogeneity", spread),
+        effect_parts.interval(effect, view),
+    )
+    # Of a curve on finer points than its bins only the bins' edges have marks; those of an M-plot are means.
+    finer = effect.spec.local != "values" and len(x) > len(bins) + 1
+    marked = np.flatnonzero(np.isin(x, bins.edges)) if finer else None
+    point = effect_parts.aside(effect, view.level)
+    return Panel(
+        effect_parts.horizontal(effect),
+        effect_parts.vertical(effect, bands, (value,), around, point),
+        zero=any(around),
+        title=effect.spec.method,
+        notes=(*notes, *effect_parts.missing(effect)),
+        lines=(Line(x, value, label, vertices=True, marked=marked),),
+        bands=bands,
+        hatches=tuple(effect_parts.hatches(bins)) if has_bins(effect) else (),
+        rug=effect_parts.effect_rug(effect),
+        apart=point,
+    )
+
+
+def _local(effect: Effect, bins: BinStats) -> tuple[Floats, Ints, Floats]:
+    """Return the kept rows' local effects, their bins and their weights."""
+    rows, cells, local = effect.rows, effect.cells, effect_parts.local_effects(effect.rows)
+    if rows is None or local is None or cells is None:
+        return np.zeros(0), np.zeros(0, dtype=np.int64), np.zeros(0)
+    cell = Cells(bins.edges, cells.closed).locate(rows.x)
+    weight = np.ones(len(rows)) if rows.weight is None else rows.weight
+    there = (cell >= 0) & (weight > 0) & np.isfinite(local)
+    y, cell = local[there], cell[there]
+    if effect.spec.pointwise:
+        # About the line, as the bin's std is.
+        y = y - bins.trend[cell] * (rows.x[there] - ((bins.low + bins.high) / 2)[cell])
+    elif not effect.spec.on_cells:  # else these are rises across whole bins
+        own = effect.moments[LOCAL].mean[cells.locate(rows.x[there])]
+        y = y - own + bins.effect[cell]
+    return y, cell, weight[there]
+
+
+def _counts(bins: BinStats, x: Axis) -> Panel:
+    height = bins.count.astype(float)
+    y = Axis("rows", None, 0.0, float(height.max(initial=0.0)), 0.0)
+    return Panel(x, y, bars=Bars(bins.low, bins.high, height))

@@ -1,0 +1,578 @@
+"""From PDP and ICE to a figure specification: averages, individual curves, their colours, elevated regions."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skedasis._types import Bools, Floats, Ints
+from skedasis.data.factorize import absent
+from skedasis.data.features import Feature
+from skedasis.errors import DataError, UnsupportedError, explained
+from skedasis.plots.figures.effect_parts import (
+    aside,
+    counted,
+    effect_rug,
+    horizontal,
+    interval,
+    length_of,
+    missing,
+    vertical,
+)
+from skedasis.plots.scales import Axis, clean, extent, settled, shortened
+from skedasis.plots.spec import (
+    FOOT,
+    SEED,
+    Band,
+    Bundle,
+    Line,
+    Outline,
+    Panel,
+    Rising,
+    Strip,
+    Tint,
+    View,
+)
+from skedasis.results.build.linear_form import AXIS
+from skedasis.results.checks.elevated_regions import Rise, rises
+from skedasis.results.effect import Curves, Effect
+from skedasis.stats.grid import EVERY_JUMP, widths_share
+
+# ------------------------------------------------------------------------------------------
+# What individual curves are coloured by: numbers, or a few groups.
+
+
+FEW = 8
+"""Groups that line styles and colours can tell apart."""
+
+
+def tint(color: Any, name: str | None, row: Ints, rows: int | None) -> Tint:
+    """Say what curves are coloured by.
+
+    Parameters
+    ----------
+    color : array_like, shape (n,)
+        One value for each row of X: numbers, text, booleans; None and NaN are missing.
+    name : str, optional
+        By default that of the series.
+    row : ndarray of int, shape (r,)
+        The curves' rows in X.
+    rows : int, optional
+        How many X has, where that is known.
+
+    Returns
+    -------
+    Tint
+        Text, booleans and whole numbers of at most 8 different values are groups; of more texts the 7 most frequent
+        ones are, and all others together. Other numbers are a scale.
+
+    Raises
+    ------
+    DataError
+        For values of another shape or length than the rows of X, or of another kind.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> tint(["a", "b", "a"], "arm", np.array([0, 2, 1]), 3)
+    Tint(name='arm', value=array([0., 0., 1.]), groups=('a', 'b'))
+    """
+    # A series may be of any library: as objects they are all alike.
+    values = np.asarray(color)
+    needed = int(row.max(initial=-1)) + 1 if rows is None else rows
+    right = values.ndim == 1 and (len(values) == needed or (rows is None and len(values) > needed))
+    if not right:
+        got = f"shape {values.shape}" if values.ndim != 1 else f"{len(values):,} values"
+        got = f"the text {color!r}" if isinstance(color, str) else got
+        expected = f"one value for each of the {needed:,} rows of X"
+        fix = "Pass a column of X, or anything of the same length"
+        raise DataError(explained("plot(color)", got, expected, fix))
+    said = name if name is not None else getattr(color, "name", None)
+    called = "color" if said is None else str(said)
+    missing = gaps(values)
+    numbers = as_numbers(values, missing)
+    if numbers is not None and not _is_few(numbers[~missing]):
+        return Tint(called, numbers[row])
+    place, groups = _grouped(values, missing, numbers)
+    return Tint(called, place[row], groups)
+
+
+def group_name(tint: Tint, place: int) -> str:
+    """Return what a group is called in a legend, and at -1 what has no value."""
+    called = shortened(tint.name, 24)
+    return f"{called} missing" if place < 0 else f"{called} = {clean(tint.groups[place])}"
+
+
+def ends(tint: Tint) -> tuple[float, float]:
+    """Return the ends of the scale of numbers; they leave out a fiftieth of the rows, which would dim all others."""
+    low, high = extent([tint.value])
+    known = tint.value[np.isfinite(tint.value)]
+    if len(known):
+        low, high = (float(v) for v in np.quantile(known, [0.02, 0.98]))
+    return Axis("", None, low, high, 0.0).limits
+
+
+def gaps(values: NDArray[Any]) -> Bools:
+    """Return where there is no value: None, NaN, and the like."""
+    if values.dtype.kind == "f":
+        return np.isnan(values)
+    return np.array([absent(v) for v in values.tolist()], dtype=bool)
+
+
+def as_numbers(values: NDArray[Any], missing: Bools) -> Floats | None:
+    """Return numbers as floats, infinite ones as NaN; None for what is none."""
+    if values.dtype.kind == "f":
+        return np.where(np.isinf(values), np.nan, values).astype(float)
+    there = values[~missing].tolist()
+    if not all(isinstance(v, (int, float, np.number)) and not isinstance(v, bool) for v in there):
+        return None
+    out = np.full(len(values), np.nan)
+    out[~missing] = [float(v) for v in there]
+    return out
+
+
+def _is_few(numbers: Floats) -> bool:
+    if len(numbers) == 0 or not np.isfinite(numbers).all() or (numbers % 1 != 0).any():
+        return False
+    return len(np.unique(numbers)) <= FEW
+
+
+def _grouped(
+    values: NDArray[Any], missing: Bools, numbers: Floats | None
+) -> tuple[Floats, tuple[str, ...]]:
+    """Return each value's group, NaN where it is missing, and the groups' names."""
+    place = np.full(len(values), np.nan)
+    if numbers is not None:
+        known, at = np.unique(numbers[~missing], return_inverse=True)
+        place[~missing] = at
+        return place, tuple(f"{v:.0f}" for v in known)
+    there = values[~missing].tolist()
+    odd = next((v for v in there if not isinstance(v, (str, bool, int, float, np.generic))), None)
+    if odd is not None or values.dtype.kind in "mMc":
+        got = "times" if values.dtype.kind in "mM" else f"a {type(odd).__name__}"
+        fix = "Turn it into numbers or text first"
+        raise DataError(explained("plot(color)", got, "numbers, text or booleans", fix))
+    texts = np.array([str(v) for v in there], dtype=object)
+    names, at, count = np.unique(texts.astype(str), return_inverse=True, return_counts=True)
+    if len(names) > FEW:
+        kept = np.sort(np.argsort(-count, kind="stable")[: FEW - 1])
+        where = np.full(len(names), FEW - 1)
+        where[kept] = np.arange(FEW - 1)
+        place[~missing] = where[at]
+        others = f"{len(names) - FEW + 1} others"
+        return place, (*_short(names[kept].tolist()), others)
+    place[~missing] = at
+    return place, _short(names.tolist())
+
+
+def _short(names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(shortened(n, 24) for n in names)
+
+
+# ------------------------------------------------------------------------------------------
+# How a feature is distributed in each of the groups that its curves are coloured by.
+
+
+MOST_BARS, LEAST_BARS = 40, 8
+
+
+OVER_ONE_ANOTHER = 3
+"""Groups whose outlines can be told apart where they lie over one another. More of them stand on one another."""
+
+
+WIDE = 0.4
+"""How far a level's bar reaches to either side."""
+
+
+def grouped(effect: Effect, view: View, x: Axis, places: Floats | None = None) -> Panel:
+    """Return the panel of a feature's distributions.
+
+    Parameters
+    ----------
+    effect : Effect
+        With individual curves.
+    view : View
+        Its `color` gives the rows' groups.
+    x : Axis
+        Of the panel above.
+    places : ndarray of float, shape (L,), optional
+        Of a categorical feature where each level stands, NaN for those that are not shown.
+
+    Raises
+    ------
+    UnsupportedError
+        For colours that are numbers on a scale.
+    DataError
+        For values that are not one number for each row of X.
+
+    Notes
+    -----
+    Rows count by their weight where they are those that were kept; given values are counted.
+    """
+    at, groups, weight, notes = _rows(effect, view)
+    if not groups.groups:
+        fix = "Colour by a class, text or booleans: color=y"
+        raise UnsupportedError(
+            explained("plot(histogram)", "colours that are numbers on a scale", "groups", fix)
+        )
+    if places is not None:
+        known = np.isfinite(at) & (at >= 0)
+        there = np.full(len(at), np.nan)
+        there[known] = places[at[known].astype(np.int64)]
+        at = there
+    edges = _edges(at, x, levels=places is not None)
+    shown = (at >= edges[0]) & (at <= edges[-1])
+    beyond = int((np.isfinite(at) & ~shown).sum())
+    outlines = _outlines(at, groups, weight, edges)
+    if len(outlines) > OVER_ONE_ANOTHER:
+        outlines, notes = _stacked(outlines), (*notes, "stacked")
+    tops = [o.height if o.base is None else o.base + o.height for o in outlines]
+    highest = max((float(top.max(initial=0.0)) for top in tops), default=0.0)
+    said = "rows" if weight is None else "weight of rows"
+    y = Axis(said, None, 0.0, 1.05 * highest or 1.0, 0.0)
+    notes += (f"{counted(beyond, 'row')} beyond the panel",) if beyond else ()
+    return Panel(x, y, notes=notes, outlines=tuple(outlines))
+
+
+def _rows(effect: Effect, view: View) -> tuple[Floats, Tint, Floats | None, tuple[str, ...]]:
+    """Return rows' values, their groups and weights, and what must be said of them."""
+    curves = effect.curves
+    if curves is None:
+        raise TypeError("groups are those of curves")
+    if view.values is None:
+        colour = tint(view.color, view.color_name, curves.row, length_of(effect))
+        some = "all" if curves.exact else "a sample of"
+        return curves.x, colour, curves.weight, (f"{some} {counted(len(curves), 'row')}",)
+    at = _values(effect, view.values)
+    colour = tint(view.color, view.color_name, np.arange(len(at)), len(at))
+    return at, colour, None, (f"all {counted(len(at), 'row')}",)
+
+
+def _values(effect: Effect, given: Any) -> Floats:
+    """Return the feature's values as they were given for all rows; of a categorical feature the levels' places."""
+    values = np.asarray(given)
+    n = length_of(effect)
+    if values.ndim != 1 or (n is not None and len(values) != n):
+        got = f"shape {values.shape}" if values.ndim != 1 else f"{len(values):,} values"
+        rows = "each row" if n is None else f"each of the {n:,} rows"
+        fix = f"Pass the column {shortened(effect.feature, 40)!r} of X"
+        raise DataError(explained("plot(values)", got, f"one value for {rows} of X", fix))
+    if effect.levels is not None:
+        return effect.levels.places(values).astype(float)
+    if effect.time is not None:
+        return effect.time.days(given, "plot(values)")
+    numbers = as_numbers(values, gaps(values))
+    if numbers is None:
+        fix = f"Pass the column {shortened(effect.feature, 40)!r} of X"
+        raise DataError(explained("plot(values)", "what is no number", "numbers", fix))
+    return numbers
+
+
+def _edges(at: Floats, x: Axis, *, levels: bool) -> Floats:
+    """Return the edges of bars: around levels and single values, else of equal width across the axis."""
+    low, high = (float(v) for v in x.range)
+    if levels:
+        middles = np.arange(round(high - low)) + low + 0.5
+        return np.add.outer(middles, np.array([-WIDE, WIDE])).ravel()
+    ticks = np.asarray(x.ticks, dtype=float)
+    if len(ticks) > 1:
+        return np.concatenate([[low], (ticks[:-1] + ticks[1:]) / 2, [high]])
+    there = at[(at >= low) & (at <= high)]
+    bars = int(np.clip(np.ceil(2 * len(there) ** (1 / 3)), LEAST_BARS, MOST_BARS))
+    width = (high - low) / bars
+    if len(there) and not (there % 1).any() and 0.5 < width < 2**50:
+        return _whole(there.min(), there.max(), width)
+    return np.linspace(low, high, bars + 1)
+
+
+def _whole(low: float, high: float, width: float) -> Floats:
+    """Return edges between whole numbers: each bar holds as many of these, and all bars together just fit."""
+    first, last = low - 0.5, high + 0.5
+    some = np.arange(max(1, int(0.7 * width)), int(1.4 * width) + 2)
+    spare = -(last - first) % some
+    # Of those that leave least over the one that is nearest to what was wished for.
+    best = int(some[np.lexsort([np.abs(some - width), spare])[0]])
+    count = int(np.ceil((last - first) / best))
+    return first - (spare[some == best][0] // 2) + best * np.arange(count + 1)
+
+
+def _outlines(at: Floats, tint: Tint, weight: Floats | None, edges: Floats) -> list[Outline]:
+    """Return one outline for each group that has rows, those without a group last."""
+    out: list[Outline] = []
+    for place in (*range(len(tint.groups)), -1):
+        mine: Bools = np.isnan(tint.value) if place < 0 else tint.value == place
+        if not mine.any():
+            continue
+        there = mine & np.isfinite(at)
+        weights = None if weight is None else weight[there]
+        height = np.histogram(at[there], edges, weights=weights)[0].astype(float)
+        label = f"{group_name(tint, place)} ({counted(int(there.sum()), 'row')})"
+        out.append(Outline(edges, height, None, place, label))
+    return out
+
+
+def _stacked(outlines: Sequence[Outline]) -> list[Outline]:
+    """Return the same distributions, each standing on those before it."""
+    out: list[Outline] = []
+    base = np.zeros(len(outlines[0].height))
+    for outline in outlines:
+        out.append(replace(outline, base=base))
+        base = base + outline.height
+    return out
+
+
+# ------------------------------------------------------------------------------------------
+# Where curves stand high, and whose: strips at the foot of a panel.
+
+
+UNCERTAIN = ("entropy", "variance", "uncertainty")
+
+
+LABELS: dict[Rising, str] = {
+    "all": "high: all rows",
+    "elsewhere": "high: rows from elsewhere only (extrapolation)",
+    "unclear": "high: unclear whose rows",
+}
+
+
+_SHORTER: dict[Rising, tuple[str, ...]] = {
+    "all": ("rows here, too", "rows here"),
+    "elsewhere": ("rows from elsewhere only", "extrapolation", "elsewhere"),
+    "unclear": ("unclear",),
+}
+
+
+def is_uncertainty(effect: Effect) -> bool:
+    """Return whether what is explained is an entropy or a variance, as far as its name tells."""
+    made = str(effect.provenance.get("quantity", "")).partition("(")[0]
+    said = f"{effect.about.quantity} {made}".lower()
+    return any(word in said for word in UNCERTAIN)
+
+
+def risen(panel: Panel, effect: Effect, view: View) -> Panel:
+    """Return a panel with the stretches on which curves stand high, if wanted, and room for them at its foot."""
+    wanted = view.rises
+    if wanted is None:
+        known = effect.curves is not None and not effect.spec.derivative and effect.levels is None
+        wanted = known and is_uncertainty(effect)
+    found = rises(effect, view.level) if wanted else ()
+    if not found:
+        return panel
+    low, high = panel.y.range
+    foot = low - FOOT / (1 - FOOT) * (high - low)
+    y = replace(panel.y, least=foot, most=high, margin=0.0)
+    return replace(panel, y=y, strips=strips(found, panel.x, view.across))
+
+
+def strips(found: Sequence[Rise], x: Axis, across: int) -> tuple[Strip, ...]:
+    """Return the strips of some rises from left to right, with words where they fit.
+
+    Parameters
+    ----------
+    found : sequence of Rise
+    x : Axis
+    across : int
+        Letters that fit across the panel.
+    """
+    low, high = x.limits
+    # Words may reach as far as half-way to the next strip.
+    gaps = [(a.right + b.left) / 2 for a, b in itertools.pairwise(found)]
+    out: list[Strip] = []
+    for rise, start, end in zip(found, [low, *gaps], [*gaps, high], strict=True):
+        room = across * (end - start) / (high - low)
+        fitting = [t for t in (rise.text, *_SHORTER[rise.verdict]) if len(t) + 2 <= room]
+        text = fitting[0] if fitting else ""
+        reach = (len(text) + 1) / 2 / across * (high - low)
+        middle = min(max((rise.left + rise.right) / 2, start + reach), end - reach)
+        label = LABELS[rise.verdict]
+        out.append(Strip(rise.left, rise.right, rise.verdict, text, middle, label))
+    return tuple(out)
+
+
+# ------------------------------------------------------------------------------------------
+# What is to be seen of partial dependence: averages over a grid, and the individual curves under them.
+
+
+MINUS = "\N{MINUS SIGN}"
+
+
+VERTICES = 13
+"""Up to so many points of a grid are marked."""
+
+
+def dependence(effect: Effect, view: View) -> Panel:
+    """Return the panel of a PDP, ICE or d-ICE of a numeric feature."""
+    shown, centring = as_asked(effect, view)
+    x, value, spread = shown.points, shown.value, shown.heterogeneity
+    derivative = effect.spec.derivative
+    said = "slopes of curves" if derivative else "centred curves"
+    bands: tuple[Band, ...] = ()
+    if not effect.spec.mean_alone:
+        around = Band(x, value - spread, value + spread, "heterogeneity", f"± std of {said}")
+        bands = (around, interval(shown, view))
+    bundle = bundled(shown.points, shown.curves, view, shown) if view.ice else None
+    moves = centring or effect.spec.center is not None
+    notes = [counted(round(float(effect.moments[AXIS].count.sum())) + effect.missing, "row")]
+    if bundle is not None:
+        notes.append(counted(len(bundle.y), "curve"))
+    individual = () if bundle is None else (bundle.y,)
+    point = aside(shown, view.level)
+    words = ("effect on " if moves else "", "")
+    if derivative:
+        words = ("slope of ", per_words(effect.about.feature))
+    y = vertical(effect, bands, (value, *individual), words, point)
+    if derivative:
+        y = replace(y, unit=slope_unit(effect))
+    panel = Panel(
+        horizontal(effect),
+        y,
+        zero=moves or derivative,
+        title=effect.spec.method,
+        notes=(*notes, *anchored(effect, centring, "grid"), *_beyond(effect), *missing(effect)),
+        lines=(Line(x, value, "average", vertices=len(x) <= VERTICES),),
+        bands=bands,
+        bundle=bundle,
+        rug=effect_rug(effect),
+        apart=point,
+    )
+    return risen(panel, effect, view)
+
+
+def per_words(feature: Feature) -> str:
+    """Return what stands after the name of a slope: " per age", of dates and times " per day"."""
+    return f" per {'day' if feature.time is not None else shortened(feature.name, 24)}"
+
+
+def slope_unit(effect: Effect) -> str | None:
+    """Return the unit of a slope: "EUR per m²", or what is known of it."""
+    feature = effect.about.feature
+    top, bottom = effect.about.unit, feature.unit
+    if feature.time is not None:  # the axis' name says "per day"
+        return f"{top} per day" if top else None
+    return f"{top or ''} per {bottom}".strip() if bottom else top
+
+
+def as_asked(effect: Effect, view: View) -> tuple[Effect, bool]:
+    """Return a PDP with or without centring, and whether it was done here.
+
+    Raises
+    ------
+    UnsupportedError
+        For raw curves of an effect that was centred.
+    """
+    if view.ice == "raw" and effect.spec.center is not None:
+        raise UnsupportedError(
+            explained(
+                "plot(ice='raw')",
+                f"a {effect.spec.method} centred by its {effect.spec.center}",
+                "curves that were not centred",
+                "Explain with center=None, or use ice='centered'",
+            )
+        )
+    # Slopes have no level that could be taken off: their mean is the trend.
+    centring = view.ice == "centered" and effect.spec.center is None and not effect.spec.derivative
+    return (centred(effect) if centring else effect), centring
+
+
+def centred(effect: Effect) -> Effect:
+    """Return an effect, and its curves, minus their means over the grid.
+
+    The error of the centred average follows from the scatter of the centred curves, which is `heterogeneity`.
+    """
+    size = effect.freedom + 1
+    curves, point = effect.curves, effect.missing_point
+    share = share_of(effect)
+    with np.errstate(invalid="ignore"):  # what is infinite has no mean
+        level = share @ effect.value
+        value = effect.value - level
+    # A constant minus its mean is rounding error, which would fill the panel.
+    known = [effect.value] if curves is None else [effect.value, curves.value]
+    largest = float(np.abs(np.nan_to_num(extent(known))).max())
+    if curves is not None:
+        moved = curves.value - (curves.value @ share)[:, None]
+        curves = replace(curves, value=settled(moved, largest))
+    spread = settled(effect.heterogeneity, largest)
+    if point is not None:
+        point = replace(point, value=float(point.value - level))
+    return replace(
+        effect,
+        value=settled(value, largest),
+        heterogeneity=spread,
+        std_error=spread / np.sqrt(np.maximum(size, 1.0)),
+        curves=curves,
+        missing_point=point,
+    )
+
+
+def share_of(effect: Effect) -> Floats:
+    """Return what each point counts in the mean over the grid."""
+    if effect.provenance.get("grid") == EVERY_JUMP:
+        return widths_share(effect.points)
+    return np.full(len(effect.points), 1 / max(len(effect.points), 1))
+
+
+def anchored(effect: Effect, centring: bool, over: str) -> tuple[str, ...]:
+    """Say what zero is, where somebody may ask."""
+    if centring:
+        level = float(share_of(effect) @ effect.value)
+        return (f"0 is {level:.4g}, the mean over the {over}".replace("-", MINUS),)
+    if effect.spec.center != "anchor":
+        return ()
+    anchor, feature = effect.spec.parameters.get("anchor"), effect.about.feature
+    if isinstance(anchor, Mapping):
+        keys = (feature.name, str(feature.label), str(feature.position))
+        anchor = next((anchor[k] for k in keys if k in anchor), None)
+    if isinstance(anchor, (int, float)) and not isinstance(anchor, bool):
+        anchor = f"{anchor:.6g}".replace("-", MINUS)
+    return (f"0 at {shortened(feature.name, 24)} = {shortened(str(anchor), 24)}",)
+
+
+def bundled(
+    x: Floats, curves: Curves | None, view: View, effect: Effect, shift: float = 0.0
+) -> Bundle | None:
+    """Return the individual curves, as many as are wanted.
+
+    Parameters
+    ----------
+    x : ndarray of float, shape (m,)
+    curves : Curves, optional
+    view : View
+    effect : Effect
+    shift : float
+        Levels without an order: rows stand so far to either side of their levels, instead of being lines.
+    """
+    if curves is None or len(curves) == 0 or view.curves < 1:
+        return None
+    rows = np.arange(len(curves)) if curves.weight is None else np.flatnonzero(curves.weight > 0)
+    if len(rows) > view.curves:
+        # Rows may be sorted: neither the first ones nor every k-th would stand for all.
+        rows = np.sort(np.random.default_rng(SEED).choice(rows, view.curves, replace=False))
+    y, own = curves.value[rows], curves.x[rows]
+    there = np.flatnonzero((own >= x[0]) & (own <= x[-1])) if view.own else np.zeros(0, dtype=int)
+    own_y = np.array([np.interp(own[i], x, y[i]) for i in there])
+    beside = None if shift == 0 else shift * np.linspace(-1, 1, len(rows) + 2)[1:-1]
+    if beside is not None:
+        # Neighbouring rows may be alike: shuffled, they do not form a picture of their order.
+        beside = np.random.default_rng(SEED).permutation(beside)
+    own_x = own[there] if beside is None else own[there] + beside[there]
+    colours = None
+    if view.color is not None:
+        colours = tint(view.color, view.color_name, curves.row[rows], length_of(effect))
+    label = "individual rows (ICE)"
+    return Bundle(x, y, label, own_x, own_y, there, colours, beside, curves.row[rows])
+
+
+def _beyond(effect: Effect) -> tuple[str, ...]:
+    """Say how many rows lie beyond the grid: by default a tenth does."""
+    if effect.rows is None or len(effect.rows) == 0:
+        return ()
+    x, weight = effect.rows.x, effect.rows.weight
+    outside = (x < effect.points[0]) | (x > effect.points[-1])
+    share = np.average(outside, weights=weight)
+    about = "" if effect.rows.exact else "about "
+    return (f"{about}{100 * share:.2g} % of rows beyond the grid",) if share > 0 else ()

@@ -1,0 +1,326 @@
+"""From an `Importance` to a figure specification: bars, histograms before and after permutation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from skedasis._types import Floats, Ints
+from skedasis.errors import DataError, UnsupportedError, explained
+from skedasis.plots.figures import effect_parts
+from skedasis.plots.figures.effect_parts import counted
+from skedasis.plots.scales import Axis, clean, extent, shortened, told_apart
+from skedasis.plots.spec import BELOW
+from skedasis.results.importance import Importance, LocalImportance
+from skedasis.stats.resampling import t_interval
+
+LETTERS = 32
+"""Of a name beside its bar."""
+
+
+HEADED = 24
+"""Of a name above its panel."""
+
+
+TITLE = 50
+"""Of what importances are of."""
+
+
+SHOWN = 6
+"""Features whose rows are shown before and after."""
+
+
+MARKS = 100
+"""Single repeats that are marked: of more of them quantiles."""
+
+
+BARS = (8, 40)
+
+
+_MINUS = "\N{MINUS SIGN}"
+
+
+@dataclass(frozen=True, eq=False)
+class BarPanel:
+    """Importances as bars, one under the other.
+
+    Parameters
+    ----------
+    names : tuple of str
+        As they are written, most important first.
+    value : ndarray of float, shape (f,)
+    lower, upper : ndarray of float, shape (f,)
+        Ends of the analytic intervals; NaN where there is none.
+    repeats : ndarray of float, shape (f, r)
+        Single repeats, or quantiles of very many; no column where nothing was left to chance, or there is one only.
+    x : Axis
+    interval : str
+        What the whiskers are.
+    title : str
+    notes : tuple of str
+    """
+
+    names: tuple[str, ...]
+    value: Floats
+    lower: Floats
+    upper: Floats
+    repeats: Floats
+    x: Axis
+    interval: str
+    title: str
+    notes: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+
+@dataclass(frozen=True, eq=False)
+class Shift:
+    """What permuting one feature did to the rows' quantity (entropy_importance, Fig. 2, right).
+
+    Parameters
+    ----------
+    name : str
+    x, y : Axis
+        Shared by all features.
+    edges : ndarray of float, shape (b + 1,)
+    before, after : ndarray of float, shape (b,)
+        Percent of the rows, or of their weight, between two edges: as they are, and with the feature from other rows.
+    means : (float, float)
+        Of the rows before and after.
+    notes : tuple of str
+    """
+
+    name: str
+    x: Axis
+    y: Axis
+    edges: Floats
+    before: Floats
+    after: Floats
+    means: tuple[float, float]
+    notes: tuple[str, ...]
+
+
+def bars(
+    importance: Importance,
+    *,
+    features: Sequence[str] | None = None,
+    top: int | None = None,
+    level: float = 0.95,
+) -> BarPanel:
+    """Say what is to be seen of importances.
+
+    Parameters
+    ----------
+    importance : Importance
+    features : sequence of str, optional
+        Only these. By default all.
+    top : int, optional
+        Only so many, the most important ones.
+    level : float
+        Of the intervals.
+
+    Returns
+    -------
+    BarPanel
+
+    Raises
+    ------
+    DataError
+        For a feature that is not there, none at all, a `top` that is no whole number of at least 1, or a level outside
+        (0, 1).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> values, error = np.array([[1.0, 3.0], [5.0, 7.0]]), np.array([0.1, 0.2])
+    >>> two = Importance(("a", "b"), values, error, np.full(2, 9.0), 0.5, 90)
+    >>> panel = bars(two, top=1)
+    >>> panel.names, panel.value.tolist(), panel.notes
+    (('b',), [6.0], ('90 rows', '2 repeats', '1 of 2 features not shown'))
+    """
+    if isinstance(level, bool) or not 0 < level < 1:
+        raise DataError(
+            explained("plot(level)", repr(level), "a number between 0 and 1", "Use 0.95")
+        )
+    chosen = display_order(importance, features, top)
+    value = importance.mean[chosen]
+    lower, upper = t_interval(
+        value, importance.std_error[chosen], importance.freedom[chosen], level
+    )
+    repeats = _marks(importance, importance.values[chosen])
+    notes = [counted(importance.rows, "row"), repeated(importance)]
+    if np.isnan(lower).all():
+        notes.append("no interval: too few repeats or rows")
+    x = axis_of_values(importance, value, (lower, upper), repeats)
+    notes += cut(x, lower, upper)
+    hidden = len(importance) - len(chosen)
+    if hidden:
+        notes.append(f"{hidden:,} of {counted(len(importance), 'feature')} not shown")
+    return BarPanel(
+        told_apart([clean(importance.features[i]) for i in chosen], LETTERS),
+        value,
+        lower,
+        upper,
+        repeats,
+        x,
+        f"{100 * level:g} % interval",
+        titled(importance),
+        tuple(notes),
+    )
+
+
+def shifts(
+    importance: Importance, *, features: Sequence[str] | None = None, top: int | None = None
+) -> tuple[Shift, ...]:
+    """Say what is to be seen of single rows before and after permutation.
+
+    Parameters
+    ----------
+    importance : Importance
+        That kept rows.
+    features, top
+        As in `bars`; by default the six most important ones.
+
+    Returns
+    -------
+    tuple of Shift
+        On shared axes.
+
+    Raises
+    ------
+    UnsupportedError
+        Where no rows were kept.
+    DataError
+        As `bars` does.
+    """
+    local = importance.local
+    if local is None or len(local) == 0:
+        fix = "Use sd.PFI(local=1000)"
+        if importance.metric is not None:
+            fix = "A metric belongs to all rows at once; explain a loss instead"
+        raise UnsupportedError(explained("plot(kind='local')", "no rows", "rows", fix))
+    top = SHOWN if top is None and features is None else top
+    chosen = display_order(importance, features, top)
+    after = [local.after[local.features.index(importance.features[i])] for i in chosen]
+    weight = np.ones(len(local)) if local.weight is None else local.weight
+    edges, low, high = _edges(local.own, after)
+    x = Axis(shortened(importance.quantity, BELOW), importance.unit, low, high, 0.0)
+    names = told_apart([clean(importance.features[i]) for i in chosen], HEADED)
+    found = [
+        _shift(name, x, edges, local.own, moved, weight)
+        for name, moved in zip(names, after, strict=True)
+    ]
+    highest = max(float(max(s.before.max(), s.after.max())) for s in found)
+    said = "% of rows" if local.weight is None else "% of rows by weight"
+    y = Axis(said, None, 0.0, 1.08 * highest, 0.0)
+    return tuple(Shift(s.name, s.x, y, s.edges, s.before, s.after, s.means, s.notes) for s in found)
+
+
+def display_order(importance: Importance, features: Sequence[str] | None, top: int | None) -> Ints:
+    """Return the places of the features that are shown, most important first."""
+    if top is not None and (
+        isinstance(top, bool) or not isinstance(top, (int, np.integer)) or top < 1
+    ):
+        raise DataError(
+            explained("plot(top)", repr(top), "a whole number of at least 1", "Use 20, or None")
+        )
+    asked = [features] if isinstance(features, str) else features
+    known = importance.features
+    if asked is not None and any(f not in known for f in asked):
+        odd = next(f for f in asked if f not in known)
+        shown = ", ".join(repr(shortened(f, 40)) for f in known[:8])
+        expected = f"some of {shown}{', …' if len(known) > 8 else ''}"
+        raise DataError(explained("plot(features)", repr(odd), expected, "Use features' names"))
+    places = range(len(known)) if asked is None else [known.index(f) for f in dict.fromkeys(asked)]
+    places = np.array(sorted(places), dtype=np.int64)
+    if len(places) == 0:
+        raise DataError(explained("plot(features)", "none", "at least one", "Name some features"))
+    return places[np.argsort(-importance.mean[places], kind="stable")][:top]
+
+
+def titled(importance: Importance) -> str:
+    """Say what of, for figures of several quantities may lie side by side."""
+    what = shortened(importance.metric or importance.quantity, TITLE)
+    return f"{importance.method} of {what}" if what else importance.method
+
+
+def repeated(importance: Importance) -> str:
+    """Say how rows and other rows' values were put together."""
+    if importance.is_exact:
+        return "all pairs of rows"
+    return counted(importance.values.shape[1], "repeat")
+
+
+def kept(local: LocalImportance) -> str:
+    """Say which rows are shown."""
+    rows = counted(len(local), "row")
+    return rows if local.exact else f"a sample of {rows}"
+
+
+def axis_of_values(
+    importance: Importance, value: Floats, ends: tuple[Floats, Floats], more: Floats
+) -> Axis:
+    """Return the axis of importances: zero and all values are on it, and as much of intervals as leaves these readable.
+
+    Parameters
+    ----------
+    importance : Importance
+    value : ndarray of float, shape (f,)
+    ends : tuple of two ndarray, shape (f,)
+        Of intervals: that of three repeats may be many times as wide as all importances.
+    more : ndarray of float
+        What else must be seen.
+    """
+    low, high = extent([value, more, np.zeros(1)])
+    least, most = extent(ends)
+    span = high - low if high > low else np.inf
+    low, high = np.fmin(low, max(least, low - span)), np.fmax(high, min(most, high + span))
+    unit = None if importance.metric is not None else importance.unit
+    name = importance.axis if unit is None else importance.axis.removesuffix(f" [{unit}]")
+    return Axis(shortened(name, BELOW), unit, float(low), float(high), 0.04)
+
+
+def cut(axis: Axis, lower: Floats, upper: Floats) -> list[str]:
+    """Say where intervals reach beyond an axis."""
+    low, high = axis.limits
+    return ["intervals reach beyond the panel"] if np.any((lower < low) | (upper > high)) else []
+
+
+def _marks(importance: Importance, values: Floats) -> Floats:
+    r = values.shape[1]
+    if importance.is_exact or r < 2:
+        return values[:, :0]
+    if r <= MARKS:
+        return values
+    return np.quantile(values, np.linspace(0, 1, MARKS), axis=1).T.astype(np.float64)
+
+
+def _edges(own: Floats, after: Sequence[Floats]) -> tuple[Floats, float, float]:
+    """Return the edges of all histograms and the ends of the axis, which few far-off values do not stretch."""
+    everything = np.concatenate([own, *(a.ravel() for a in after)])
+    middles = [own, *(a.mean(axis=1) for a in after)]
+    means = np.array([m.mean() for m in middles])
+    low, high = effect_parts.visible(everything, *extent([means]))
+    low, high = Axis("", None, low, high, 0.02).range
+    least, most = BARS
+    b = int(np.clip(np.ceil(2 * len(own) ** (1 / 3)), least, most))
+    return np.linspace(low, high, b + 1, dtype=np.float64), float(low), float(high)
+
+
+def _shift(name: str, x: Axis, edges: Floats, own: Floats, after: Floats, weight: Floats) -> Shift:
+    share = 100 * weight / weight.sum()
+    repeats = after.shape[1]
+    before = np.histogram(own, edges, weights=share)[0]
+    # Each repeat counts as much as the rows themselves do once.
+    moved = np.histogram(
+        after, edges, weights=np.repeat(share / repeats, repeats).reshape(-1, repeats)
+    )[0]
+    means = float(share @ own) / 100, float(share @ after.mean(axis=1)) / 100
+    rise = f"mean {means[0]:.3g} → {means[1]:.3g}".replace("-", _MINUS)
+    beyond = 200 - float(before.sum() + moved.sum())
+    notes = (f"{beyond / 2:.1g} % beyond the panel",) if beyond > 0.02 else ()
+    y = Axis("", None, 0.0, 1.0)
+    return Shift(name, x, y, edges, before, moved, means, (rise, *notes))

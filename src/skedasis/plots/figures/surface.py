@@ -1,0 +1,934 @@
+"""From a `Surface` to a figure specification: heat map, contours, cells, marginal histograms."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skedasis._types import Bools, Floats, Ints
+from skedasis.data.features import Feature
+from skedasis.errors import DataError, UnsupportedError, explained
+from skedasis.plots.figures.categorical import Places
+from skedasis.plots.figures.effect_parts import counted
+from skedasis.plots.scales import Axis, clean, extent, number, padded, places, shortened, told_apart
+from skedasis.plots.scales import places as places_text
+from skedasis.plots.spec import ACROSS, BELOW, BESIDE, MOST_LEVELS, SEED
+from skedasis.results.build.pairs import HOME, corners_with_rows, homes_with_rows
+from skedasis.results.surface import PairRows, Side, Surface
+
+# ------------------------------------------------------------------------------------------
+# Contours: at which round values they run, and where they cross the bands of levels.
+
+
+APART = 0.08
+"""Share of a band that lies at least between two numbers written into it."""
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """Where the effect at a level takes a round value.
+
+    Parameters
+    ----------
+    x : float
+    band : int
+        Place of the level.
+    level : float
+        The value.
+    labelled : bool
+        Whether there is room to write it.
+    """
+
+    x: float
+    band: int
+    level: float
+    labelled: bool
+
+
+def round_levels(low: float, high: float, wanted: int) -> tuple[float, ...]:
+    """Return about `wanted` round values between two others, none of them at the ends.
+
+    Examples
+    --------
+    >>> round_levels(-1.0, 1.0, 7)
+    (-0.75, -0.5, -0.25, 0.0, 0.25, 0.5, 0.75)
+    >>> round_levels(0.0, 10.0, 0)
+    ()
+    """
+    if wanted < 1 or not 0 < high - low < math.inf:
+        return ()
+    least = (high - low) / (wanted + 1)
+    power = 10.0 ** math.floor(math.log10(least))
+    # A step a little too small gives a line more than was asked for, and saves many.
+    factor = next(f for f in (1, 2, 2.5, 5, 10) if f * power >= 0.95 * least)
+    step = factor * power
+    first, last = math.ceil(low / step + 1e-6), math.floor(high / step - 1e-6)
+    decimals = 12 - math.floor(math.log10(step))
+    levels = dict.fromkeys(round(k * step, decimals) for k in range(first, last + 1))
+    return tuple(v for v in levels if low < v < high)
+
+
+def crossings(
+    x: Floats, value: Floats, levels: tuple[float, ...], *, labelled: bool
+) -> tuple[Crossing, ...]:
+    """Return where each band takes round values.
+
+    Parameters
+    ----------
+    x : ndarray of float, shape (p,)
+    value : ndarray of float, shape (q, p)
+        One row a band.
+    levels : tuple of float
+    labelled : bool
+        Whether bands are high enough for numbers.
+    """
+    found: list[Crossing] = []
+    span = float(x[-1] - x[0]) if len(x) > 1 else 1.0
+    for band, row in enumerate(value):
+        at: list[tuple[float, float]] = []
+        for level in levels:
+            above = row >= level
+            known = np.isfinite(row[:-1]) & np.isfinite(row[1:])
+            for i in np.flatnonzero(known & (above[:-1] != above[1:])):
+                share = (level - row[i]) / (row[i + 1] - row[i])
+                at.append((float(x[i] + share * (x[i + 1] - x[i])), level))
+        last = -math.inf
+        for place, level in sorted(at):
+            roomy = min(place - x[0], x[-1] - place) > 0.03 * span
+            written = labelled and roomy and place - last > APART * span
+            last = place if written else last
+            found.append(Crossing(place, band, level, written))
+    return tuple(found)
+
+
+# ------------------------------------------------------------------------------------------
+# The sides of a heat map: where a surface is sampled, and where the rows lie on them.
+
+
+MOST_LETTERS = 24
+"""Of the text of one of two values."""
+
+
+FINE = 200
+"""Samples across an axis: what lies between is finer than a printer's dots."""
+
+
+DOTS = 1000
+"""Rows that are marked: more would hide the surface."""
+
+
+STREWN = (-0.4, 0.1)
+"""Where rows of one level or value lie in its band. Numbers stand above them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rim:
+    """One side of a heat map: its axis, and where the surface is sampled on it.
+
+    Parameters
+    ----------
+    axis : Axis
+    edges : ndarray of float, shape (p + 1,)
+        Of the patches, on the axis.
+    at : ndarray, shape (p,)
+        The values of the feature at which the surface is evaluated, one a patch: numbers, or levels.
+    home : ndarray of int, shape (p,)
+        Each patch's bin or level, or which of a feature's two values it is; -1 where the side has none of these.
+    places : Places or None
+        Of a categorical feature: which levels are shown.
+    strips : (float, float) or None
+        The values of a two-valued numeric feature, which are shown as two strips at 0 and 1.
+    """
+
+    axis: Axis
+    edges: Floats
+    at: NDArray[Any]
+    home: Ints
+    places: Places | None = None
+    strips: tuple[float, float] | None = None
+
+    @property
+    def discrete(self) -> bool:
+        """Return whether the patches are levels or values with nothing between them."""
+        return self.places is not None or self.strips is not None
+
+    @property
+    def centres(self) -> Floats:
+        """Return the patches' middles."""
+        return (self.edges[:-1] + self.edges[1:]) / 2
+
+
+def rim_of(side: Side, feature: Feature, *, step: bool, most: int, across: int | None) -> Rim:
+    """Return a side's axis, and where the surface is sampled."""
+    if side.levels is not None:
+        places = Places.of(feature, side.levels, most)
+        edges = np.arange(len(places) + 1, dtype=np.float64) - 0.5
+        axis = places.axis(feature, across, most)
+        return Rim(axis, edges, side.levels.array()[places.shown], places.shown, places)
+    nodes = np.asarray(side.nodes, dtype=float)
+    name = shortened(feature.name, BELOW)
+    if side.strips is not None:
+        # A gradient between two values would show values that no row has.
+        labels = told_apart(places_text(np.array(side.strips)), MOST_LETTERS)
+        axis = Axis(name, feature.unit, -0.5, 1.5, 0.0, (0.0, 1.0), labels)
+        edges = np.array([-0.5, 0.5, 1.5])
+        return Rim(axis, edges, np.array(side.strips), np.arange(2), strips=side.strips)
+    if len(nodes) == 1:
+        value = float(nodes[0])
+        low, high = padded(value, value, 0.0)
+        axis, edges = (
+            Axis(name, feature.unit, low, high, 0.0, (value,), time=feature.time),
+            np.array([low, high], dtype=np.float64),
+        )
+        return Rim(axis, edges, nodes, np.zeros(1, dtype=np.int64) - (side.bins is None))
+    axis = Axis(name, feature.unit, float(nodes[0]), float(nodes[-1]), 0.0, time=feature.time)
+    edges = nodes if step else np.linspace(nodes[0], nodes[-1], FINE + 1, dtype=np.float64)
+    at = (edges[:-1] + edges[1:]) / 2
+    home = np.full(len(at), -1) if side.bins is None else side.bins.locate(at)
+    return Rim(axis, edges, at, home)
+
+
+def located(rows: PairRows, order: tuple[int, int], rims: tuple[Rim, Rim]) -> tuple[Floats, Floats]:
+    """Return the rows that lie on both axes, (r, 2), and their weights."""
+    given = (rows.x0, rows.x1)
+    at = np.column_stack([_on_axis(given[i], rim) for i, rim in zip(order, rims, strict=True)])
+    weight = np.ones(len(rows)) if rows.weight is None else rows.weight
+    inside = np.isfinite(at).all(axis=1) & (weight > 0)
+    for k, rim in enumerate(rims):
+        inside &= (at[:, k] >= rim.edges[0]) & (at[:, k] <= rim.edges[-1])
+    return at[inside], weight[inside]
+
+
+def strewn(at: Floats, rims: tuple[Rim, Rim]) -> Floats:
+    """Return rows as they are marked: a sample of many; those of one level all over its band."""
+    rng, n = np.random.default_rng(SEED), len(at)
+    dots = at.copy() if n <= DOTS else at[np.sort(rng.choice(n, DOTS, replace=False))]
+    for k, rim in enumerate(rims):
+        if rim.discrete:
+            dots[:, k] += rng.uniform(*STREWN, len(dots))
+    return dots
+
+
+def _on_axis(values: Floats, rim: Rim) -> Floats:
+    """Return where rows lie on an axis, NaN for nowhere."""
+    if rim.strips is not None:
+        low, high = rim.strips
+        return np.where(values == low, 0.0, np.where(values == high, 1.0, np.nan))
+    if rim.places is None:
+        return values
+    out = np.full(len(values), np.nan)
+    known = np.isfinite(values)
+    out[known] = rim.places.place[values[known].astype(np.int64)]
+    return out
+
+
+def margin(at: Floats, weight: Floats, rim: Rim) -> Floats:
+    """Return the weight of the rows in each of the bars beside an axis."""
+    return np.histogram(at, bars_of(rim), weights=weight)[0].astype(float)
+
+
+def bars_of(rim: Rim) -> Floats:
+    """Return the edges of a margin's bars."""
+    if rim.discrete:
+        return rim.edges
+    return np.linspace(rim.edges[0], rim.edges[-1], 41)
+
+
+# ------------------------------------------------------------------------------------------
+# Lines along which a surface has one value, thinned and numbered: arrays in, points out.
+
+
+def isolines(x: Floats, y: Floats, value: Floats, level: float) -> list[Floats]:
+    """Return the lines along which a surface has one value.
+
+    Parameters
+    ----------
+    x : ndarray of float, shape (p,)
+    y : ndarray of float, shape (q,)
+    value : ndarray of float, shape (q, p)
+        At the points of the grid; NaN where there is none, and no line goes into a cell with such a corner.
+    level : float
+
+    Returns
+    -------
+    list of ndarray of float, shape (n, 2)
+        Each from end to end; closed ones end where they start. Between points of the grid the surface is taken to be
+        linear; where two lines meet in one cell the mean of its corners says which way they turn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.array([0.0, 1.0, 2.0])
+    >>> (line,) = isolines(x, x, np.add.outer(0 * x, x), 0.5)
+    >>> sorted(line.tolist())
+    [[0.5, 0.0], [0.5, 1.0], [0.5, 2.0]]
+    """
+    if min(value.shape) < 2:
+        return []
+    from contourpy import LineType, contour_generator
+
+    # A quarter of all: neither differences of huge numbers nor the sum of a cell's corners overflow.
+    found = contour_generator(x, y, value / 4, corner_mask=False, line_type=LineType.Separate)
+    return cast("list[Floats]", found.lines(level / 4))
+
+
+def thinned(points: Floats, tolerance: float) -> Floats:
+    """Return the fewest of a line's points that stay as near to it (Douglas & Peucker).
+
+    Parameters
+    ----------
+    points : ndarray of float, shape (n, 2)
+    tolerance : float
+        How far any point left out may lie from the line that is drawn.
+
+    Examples
+    --------
+    >>> thinned(np.array([[0.0, 0.0], [1.0, 0.01], [2.0, 0.0], [2.0, 5.0]]), 0.1).tolist()
+    [[0.0, 0.0], [2.0, 0.0], [2.0, 5.0]]
+    """
+    keep = np.zeros(len(points), dtype=bool)
+    keep[[0, -1]] = True
+    todo = [(0, len(points) - 1)]
+    while todo:
+        first, last = todo.pop()
+        if last - first < 2:
+            continue
+        a, way = points[first], points[last] - points[first]
+        off = points[first + 1 : last] - a
+        length = float(way @ way)
+        # Of a closed line both ends are one point.
+        share = np.clip(off @ way / length, 0.0, 1.0) if length > 0 else np.zeros(len(off))
+        far = np.hypot(*(off - share[:, None] * way).T)
+        worst = int(np.argmax(far))
+        if far[worst] > tolerance:
+            middle = first + 1 + worst
+            keep[middle] = True
+            todo += [(first, middle), (middle, last)]
+    return points[keep]
+
+
+@dataclass(frozen=True)
+class Number:
+    """Where the value of a line is written upon it.
+
+    Parameters
+    ----------
+    x, y : float
+        Its middle, in pixels.
+    turn : float
+        Degrees, clockwise, so that it is read from left to right.
+    """
+
+    x: float
+    y: float
+    turn: float
+
+
+def numbered(
+    line: Floats, width: float, room: tuple[float, float, float, float], taken: list[Floats]
+) -> Number | None:
+    """Return where a number stands on a line: where it is straightest, inside, and apart from others.
+
+    Parameters
+    ----------
+    line : ndarray of float, shape (n, 2)
+        In pixels.
+    width : float
+        Of the number.
+    room : tuple of four float
+        Left, upper, right and lower ends of where numbers may stand.
+    taken : list of ndarray of float, shape (2,)
+        Middles of numbers there are already; the new one is added.
+    """
+    steps = np.hypot(*np.diff(line, axis=0).T)
+    along = np.concatenate([[0.0], np.cumsum(steps)])
+    if along[-1] < 2.2 * width:
+        return None
+    centres = np.linspace(0.8 * width, along[-1] - 0.8 * width, 24)
+    ends = [
+        np.column_stack([np.interp(centres + s * width / 2, along, c) for c in line.T])
+        for s in (-1, 0, 1)
+    ]
+    chord = ends[2] - ends[0]
+    straight = np.hypot(*chord.T) / width
+    left, upper, right, lower = room
+    pad = width / 2 + 2
+    middle = ends[1]
+    inside = (middle[:, 0] > left + pad) & (middle[:, 0] < right - pad)
+    inside &= (middle[:, 1] > upper + pad) & (middle[:, 1] < lower - pad)
+    for other in taken:
+        inside &= np.hypot(*(middle - other).T) > 1.6 * width + 6
+    if not inside.any():
+        return None
+    # Of places that are about as straight, the one nearest to the middle.
+    off = np.abs(centres / along[-1] - 0.5)
+    best = int(np.argmin(np.where(inside, np.round(1 - straight, 2) + 0.05 * off, np.inf)))
+    if straight[best] < 0.8:
+        return None
+    taken.append(middle[best])
+    turn = float(np.degrees(np.arctan2(chord[best, 1], chord[best, 0])))
+    turn -= 180.0 * round(turn / 180.0)
+    return Number(float(middle[best, 0]), float(middle[best, 1]), turn)
+
+
+# ------------------------------------------------------------------------------------------
+# What is said of a surface's cells: both intervals, or levels, the value, and how many rows there are.
+
+
+MOST = 250
+"""Cells that are spoken of one by one, each as large as a fingertip; of more, neighbouring bins together."""
+
+
+LETTERS = 40
+"""Of a name in a tip."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A rectangle in units of the axes, and what is said of it.
+
+    Parameters
+    ----------
+    left, right, lower, upper : float
+    tip : str
+        One line a fact.
+    """
+
+    left: float
+    right: float
+    lower: float
+    upper: float
+    tip: str
+
+
+@dataclass(frozen=True, eq=False)
+class _Stretch:
+    """One side's stretches: where they lie, what they are called, where the surface is asked, and their homes.
+
+    Attributes
+    ----------
+    edges : ndarray of float, shape (k + 1,)
+    names : list of str
+    at : ndarray, shape (k,)
+    homes : list of ndarray of int
+        Of each stretch, where rows are counted; empty for points of a grid, which have none.
+    """
+
+    edges: Floats
+    names: list[str]
+    at: NDArray[Any]
+    homes: list[NDArray[Any]]
+
+
+def cells(surface: Surface, shown: Heat) -> list[Cell]:
+    """Return the cells of a surface, row by row from below.
+
+    Parameters
+    ----------
+    surface : Surface
+    shown : Heat
+        What is drawn of it.
+
+    Returns
+    -------
+    list of Cell
+        At most about 250 where features are numeric: beyond, neighbouring bins are one. The value is that in the
+        middle of a cell, or at a point of a grid.
+    """
+    order = order_of(surface)
+    x, y = _told(surface, shown, order)
+    asked = (x.at[None, :], y.at[:, None]) if order == (0, 1) else (y.at[:, None], x.at[None, :])
+    value = surface.at(*asked)
+    rows = counts(surface, order)
+    unit = f" {clean(surface.about.unit)}" if surface.about.unit else ""
+    what = "effect" if surface.includes_main_effects else "joint effect"
+    found: list[Cell] = []
+    for i, name_y in enumerate(y.names):
+        for j, name_x in enumerate(x.names):
+            v = float(value[i, j])
+            lines = [name_x, name_y, f"{what} {number(v)}{unit}" if np.isfinite(v) else "no value"]
+            if rows is not None and x.homes and y.homes:
+                n = int(rows[np.ix_(y.homes[i], x.homes[j])].sum())
+                if n == 0 and surface.cells is not None:
+                    # What stands there comes from other cells: it is not drawn, and not said.
+                    lines[2:] = ["no rows"]
+                else:
+                    lines.append(counted(n, "row"))
+            a, b, c, d = (float(e) for e in (*x.edges[j : j + 2], *y.edges[i : i + 2]))
+            found.append(Cell(a, b, c, d, "\n".join(lines)))
+    return found
+
+
+def _told(surface: Surface, shown: Heat, order: tuple[int, int]) -> tuple[_Stretch, _Stretch]:
+    """Return the stretches of both sides, so many neighbouring bins together that there are not too many cells."""
+    sides, rims, folds = [surface.sides[i] for i in order], (shown.x, shown.y), [1, 1]
+    while True:
+        x, y = (_stretches(s, r, f) for s, r, f in zip(sides, rims, folds, strict=True))
+        # Levels and two values are never told together. Cells are wider than high: upwards first.
+        most = [1 if shown.y.discrete else len(y.at), 1 if shown.x.discrete else len(x.at)]
+        if len(x.at) * len(y.at) <= MOST or max(most) == 1:
+            return x, y
+        folds[1 - most.index(max(most))] += 1
+
+
+def _short(nodes: Floats) -> Floats:
+    """Return places with two digits of their least step: there are hundreds of cells, and tables have the rest."""
+    steps = np.diff(nodes)
+    if len(steps) == 0 or not 0 < steps.min() < np.inf:
+        return nodes
+    return np.round(nodes, int(np.clip(1 - np.floor(np.log10(steps.min())), -300, 300)))
+
+
+def _stretches(side: Side, rim: Rim, fold: int) -> _Stretch:
+    """Return the stretches of one side, `fold` neighbouring bins together."""
+    name = shortened(rim.axis.name, LETTERS)
+    unit = f" {clean(rim.axis.unit)}" if rim.axis.unit else ""
+    if rim.places is not None:
+        shown = rim.places.shown
+        names = [
+            f"{name}: {shortened(side.levels.labels[k] if side.levels else '', LETTERS)}"
+            for k in shown
+        ]
+        return _Stretch(rim.edges, names, rim.at, [np.array([k]) for k in shown])
+    if rim.strips is not None:
+        names = [f"{name}: {text}{unit}" for text in rim.axis.labels]
+        return _Stretch(rim.edges, names, rim.at, [np.array([k]) for k in rim.home])
+    nodes = np.asarray(side.nodes, dtype=float)
+    time = rim.axis.time
+    texts = places(_short(nodes)) if time is None else time.texts(nodes)
+    if len(nodes) == 1:
+        homes = [] if side.bins is None else [np.array([0])]
+        return _Stretch(rim.edges, [f"{name}: {texts[0]}{unit}"], nodes, homes)
+    if side.bins is None:
+        kept = np.arange(0, len(nodes), fold)
+        at = nodes[kept]
+        between = at[:-1] / 2 + at[1:] / 2
+        edges = np.concatenate([nodes[:1], between, nodes[-1:]])
+        return _Stretch(edges, [f"{name}: {texts[k]}{unit}" for k in kept], at, [])
+    cut = np.unique([*range(0, len(nodes), fold), len(nodes) - 1])
+    pairs = list(itertools.pairwise(cut.tolist()))
+    return _Stretch(
+        nodes[cut],
+        [f"{name}: {texts[a]} – {texts[b]}{unit}" for a, b in pairs],
+        np.array([nodes[a] / 2 + nodes[b] / 2 for a, b in pairs]),
+        [np.arange(a, b) for a, b in pairs],
+    )
+
+
+# ------------------------------------------------------------------------------------------
+# From a surface to what is to be seen of it: a heat map, its contours, the data under it. Arrays in, arrays out.
+
+
+Empty = Literal["hatched", "filled", "blank"]
+
+
+ROUNDING = 1e-9
+"""Share of the main effects below which a joint effect is rounding."""
+
+
+@dataclass(frozen=True)
+class Tile:
+    """Words in the middle of a patch."""
+
+    x: float
+    y: float
+    text: str
+
+
+@dataclass(frozen=True, eq=False)
+class Heat:
+    """A heat map and all that stands in it.
+
+    Parameters
+    ----------
+    x, y : Rim
+    value : ndarray of float, shape (q, p)
+        From below to above, and from left to right. NaN where nothing is shown, as in cells without rows.
+    scale : Axis
+        Of the colours.
+    diverging : bool
+        Whether zero means "no joint effect", and is the middle of the colours.
+    title : str
+    notes : tuple of str
+    levels : tuple of float
+        Of contour lines; empty where there are none.
+    crossings : tuple of Crossing
+        What contours are on bands of levels and strips of values.
+    tiles : tuple of Tile
+    holes : ndarray of float, shape (h, 4)
+        Left, right, lower and upper ends of cells without rows that are to be marked.
+    dots : ndarray of float, shape (r, 2)
+        Rows.
+    dots_label : str
+    margins : tuple of two ndarray of float, shapes (p,) and (q,), or None
+        Rows in equal stretches of each axis, or at each level or value.
+    unsure : ndarray of float, shape (u, 4)
+        Left, right, lower and upper ends of where the interval of the joint effect holds zero.
+    """
+
+    x: Rim
+    y: Rim
+    value: Floats
+    scale: Axis
+    diverging: bool
+    title: str
+    notes: tuple[str, ...]
+    levels: tuple[float, ...]
+    crossings: tuple[Crossing, ...]
+    tiles: tuple[Tile, ...]
+    holes: Floats
+    dots: Floats
+    dots_label: str
+    margins: tuple[Floats, Floats] | None
+    unsure: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Sight:
+    """What of a surface is to be seen; see `draw_surface`."""
+
+    points: bool = True
+    density: bool = False
+    empty: Empty = "hatched"
+    step: bool = False
+    levels: int | Sequence[float] | None = None
+    sure: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.empty not in ("hatched", "filled", "blank"):
+            fix = "Name one"
+            expected = "'hatched', 'filled' or 'blank'"
+            raise DataError(explained("plot(empty)", repr(self.empty), expected, fix))
+        if isinstance(self.levels, str) or (isinstance(self.levels, int) and self.levels < 0):
+            expected = "a number of contours, their values, or None"
+            raise DataError(explained("plot(levels)", repr(self.levels), expected, "Use 7"))
+
+
+def heat(surface: Surface, sight: Sight | None = None) -> Heat:
+    """Say what is to be seen of a surface.
+
+    Parameters
+    ----------
+    surface : Surface
+    sight : Sight, optional
+
+    Returns
+    -------
+    Heat
+        A numeric feature is the horizontal axis where the other one is categorical or has two values; else the first
+        feature is. A numeric feature with two values has two strips.
+
+    Raises
+    ------
+    DataError
+        For choices that do not exist.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skedasis as sd
+    >>> X = np.random.default_rng(0).uniform(-1, 1, size=(400, 2))
+    >>> s = sd.explain(lambda X: X[:, 0] * X[:, 1], X, (0, 1), method=sd.ALE(bins=4))
+    >>> shown = heat(s, Sight(step=True))
+    >>> shown.value.shape, shown.scale.label
+    ((4, 4), 'joint effect on prediction')
+    """
+    sight = _fitting(surface, Sight() if sight is None else sight)
+    order = order_of(surface)
+    x, y = (
+        rim_of(
+            surface.sides[i], surface.abouts[i].feature, step=sight.step, most=most, across=across
+        )
+        for i, most, across in zip(order, (MOST_LEVELS, 30), (ACROSS - 12, None), strict=True)
+    )
+    asked = (y.at[:, None], x.at[None, :]) if order == (1, 0) else (x.at[None, :], y.at[:, None])
+    # The step function says nothing of two values: both lie in one cell and would be drawn alike.
+    steps = tuple(sight.step and s.strips is None for s in surface.sides)
+    value = surface.at(*asked, step=(steps[0], steps[1]))
+    count = counts(surface, order)
+    empty = _empty(surface, count, x, y, order)
+    if sight.empty != "filled":
+        value = np.where(_covered(empty, x, y), np.nan, value)
+    scale, diverging = _scale(surface, value)
+    # Tiles hold numbers instead, and the contours of rounding mean nothing.
+    plain = x.discrete or sight.step or flat(surface)
+    levels = () if plain else _contours(sight.levels, scale)
+    bands = y.discrete
+    tiles = _tiles(x, y, value, count, scale, sight)
+    hatched = sight.empty == "hatched"
+    return Heat(
+        x,
+        y,
+        value,
+        scale,
+        diverging,
+        surface.spec.method,
+        _notes(surface, empty, (x, y), sight),
+        () if bands else levels,
+        crossings(x.centres, value, levels, labelled=len(y.at) <= 15) if bands else (),
+        tiles,
+        _rectangles(empty, x, y, surface, order) if hatched else np.zeros((0, 4)),
+        # Where rows are counted in words, dots would only hide these.
+        *_data(surface, order, (x, y), sight, told=bool(tiles) and x.discrete and bands),
+        _unsure(surface, asked, steps, sight, (x, y), np.isfinite(value)),
+    )
+
+
+def order_of(surface: Surface) -> tuple[int, int]:
+    """Return which feature lies on the horizontal axis, and which on the vertical one."""
+    # Bands of levels and strips of two values lie on top of one another, where their names are read without turning the
+    # head.
+    bands = [s.levels is not None or s.strips is not None for s in surface.sides]
+    return (1, 0) if bands[0] and not bands[1] else (0, 1)
+
+
+def counts(surface: Surface, order: tuple[int, int]) -> Ints | None:
+    """Return the rows in each pair of homes, (h of y, h of x); None where that is not known.
+
+    Of a two-valued numeric feature the homes are its two values.
+    """
+    sides, rows = surface.sides, surface.rows
+    strips = any(s.strips is not None for s in sides)
+    located = all(s.points is None or s.strips is not None for s in sides)
+    if HOME in surface.moments and not strips:
+        count = surface.moments[HOME].count.astype(np.int64)
+    elif rows is not None and rows.exact and located:
+        homes = [_home(s, v) for s, v in zip(sides, (rows.x0, rows.x1), strict=True)]
+        there = (homes[0] >= 0) & (homes[1] >= 0)
+        size = [s.homes if s.strips is None else 2 for s in sides]
+        count = np.zeros((size[0], size[1]), dtype=np.int64)
+        np.add.at(count, (homes[0][there], homes[1][there]), 1)
+    else:
+        return None
+    return count.T if order == (0, 1) else count
+
+
+def _home(side: Side, x: Floats) -> Ints:
+    """Return each row's bin or level, or which of the two values it has; -1 for none."""
+    if side.strips is None:
+        return side.home(x)
+    low, high = side.strips
+    return np.where(x == low, 0, np.where(x == high, 1, -1)).astype(np.int64)
+
+
+def _empty(surface: Surface, count: Ints | None, x: Rim, y: Rim, order: tuple[int, int]) -> Bools:
+    """Return which pairs of homes have no row, (h of y, h of x), among those that are shown."""
+    if surface.cells is None:
+        return np.zeros((0, 0), dtype=bool)
+    if count is not None:
+        empty = count == 0
+    else:
+        # Where rows were not all kept it is known by bins only, of which both values of a feature may share one.
+        known = homes_with_rows(surface)
+        if known is None:
+            return np.zeros((0, 0), dtype=bool)
+        for axis, side in enumerate(surface.sides):
+            if side.strips is not None:
+                known = known.take(side.home(np.array(side.strips)), axis=axis)
+        empty = ~(known.T if order == (0, 1) else known)
+    if y.discrete:
+        empty = empty[y.home]
+    return empty[:, x.home] if x.discrete else empty
+
+
+def _covered(empty: Bools, x: Rim, y: Rim) -> Bools:
+    """Return which patches lie in homes without rows."""
+    if empty.size == 0:
+        return np.zeros((len(y.at), len(x.at)), dtype=bool)
+    i = np.arange(len(y.at)) if y.discrete else y.home
+    j = np.arange(len(x.at)) if x.discrete else x.home
+    return empty[np.ix_(i, j)]
+
+
+def _fitting(surface: Surface, sight: Sight) -> Sight:
+    """Return what is to be seen, as far as there is something: points of a grid have no cells to make steps of."""
+    return replace(sight, step=False) if surface.cells is None else sight
+
+
+def _rectangles(empty: Bools, x: Rim, y: Rim, surface: Surface, order: tuple[int, int]) -> Floats:
+    if empty.size == 0:
+        return np.zeros((0, 4))
+    ends: list[Floats] = []
+    for rim, place in zip((x, y), order, strict=True):
+        one = rim.discrete or surface.sides[place].m == 1
+        ends.append(rim.edges if one else np.asarray(surface.sides[place].nodes, dtype=float))
+    j, i = np.argwhere(empty).T
+    return np.column_stack([ends[0][i], ends[0][i + 1], ends[1][j], ends[1][j + 1]])
+
+
+def _unsure(
+    surface: Surface,
+    asked: tuple[Any, Any],
+    steps: tuple[bool, ...],
+    sight: Sight,
+    rims: tuple[Rim, Rim],
+    seen: Bools,
+) -> Floats:
+    """Return where the interval of a joint effect holds zero: rectangles, one for each stretch of a row of patches.
+
+    Patches without a value (not `seen`) are left out: of them nothing is claimed.
+    """
+    if sight.sure is None:
+        return np.zeros((0, 4))
+    if surface.includes_main_effects:
+        raise UnsupportedError(
+            explained(
+                f"plot(sure) of a {surface.spec.method}'s surface",
+                "values in which zero is nothing particular",
+                "a joint effect alone, as ALE and DALE have it",
+                "Leave sure= out",
+            )
+        )
+    ends = [replace(surface, value=v) for v in surface.interval(sight.sure)]
+    low, high = (e.at(*asked, step=(steps[0], steps[1])) for e in ends)
+    holds = seen & ~((low > 0) | (high < 0))
+    change = np.diff(np.pad(holds.astype(int), ((0, 0), (1, 1))), axis=1)
+    (i, start), (_, stop) = np.nonzero(change > 0), np.nonzero(change < 0)
+    x, y = (r.edges for r in rims)
+    return np.column_stack([x[start], x[stop], y[i], y[i + 1]])
+
+
+def _scale(surface: Surface, value: Floats) -> tuple[Axis, bool]:
+    """Return the axis of the colours, and whether zero is their middle."""
+    about, low, high = surface.about, *extent([value])
+    joint = not surface.includes_main_effects
+    centred = joint or surface.spec.center is not None or surface.cells is not None
+    before = "joint effect on " if joint else "effect on " if centred else ""
+    name = f"{before}{shortened(about.quantity, BESIDE - len(before))}"
+    # Corners that touch no row would pale all others.
+    near = extent([_near_rows(surface, value)])
+    if not joint:
+        if not math.isnan(near[0]):
+            low, high = max(low, near[0]), min(high, near[1])
+        least, most = padded(low, high, 0.0)
+        return Axis(name, about.unit, least, most, 0.0), False
+    size = 0.0 if math.isnan(low) else max(abs(low), abs(high))
+    size = size if math.isnan(near[0]) else min(size, max(abs(near[0]), abs(near[1])))
+    if flat(surface):  # what is mere rounding gets no colours
+        size = max(float(np.nanmax(np.abs(m), initial=0.0)) for m in surface.main or ())
+    return Axis(name, about.unit, -(size or 1.0), size or 1.0, 0.0), True
+
+
+def _near_rows(surface: Surface, value: Floats) -> Floats:
+    """Return the values at the corners of cells that hold rows, where these are known; else all."""
+    near = None if surface.cells is None else corners_with_rows(surface)
+    return value if near is None else surface.value[near]
+
+
+def flat(surface: Surface) -> bool:
+    """Return whether a joint effect is nothing but rounding, beside the main effects."""
+    if surface.includes_main_effects or surface.main is None:
+        return False
+    size = max(float(np.nanmax(np.abs(m), initial=0.0)) for m in surface.main)
+    near = _near_rows(surface, surface.value)
+    return float(np.nanmax(np.abs(near), initial=0.0)) < ROUNDING * size
+
+
+def _contours(wanted: int | Sequence[float] | None, scale: Axis) -> tuple[float, ...]:
+    low, high = scale.limits
+    if wanted is not None and not isinstance(wanted, (int, np.integer)):
+        return tuple(sorted(float(v) for v in wanted if low < v < high))
+    return round_levels(low, high, 7 if wanted is None else int(wanted))
+
+
+def _tiles(
+    x: Rim, y: Rim, value: Floats, count: Ints | None, scale: Axis, sight: Sight
+) -> tuple[Tile, ...]:
+    """Return what is written into patches that are large enough for words."""
+    both = x.discrete and y.discrete
+    if not (both or sight.step) or len(x.at) > 14 or len(y.at) > 20:
+        return ()
+    wide = np.diff(x.edges) / (x.edges[-1] - x.edges[0])
+    high = np.diff(y.edges) / (y.edges[-1] - y.edges[0])
+    known = np.isfinite(value)
+    found: list[Tile] = []
+    for i, j in np.argwhere(known):
+        text = _written(float(value[i, j]), scale)
+        if wide[j] < 0.065 or high[i] < 0.04:
+            continue
+        if both and count is not None:
+            n = f"n={count[y.home[i], x.home[j]]:,}"
+            text = f"{text}\n{n}" if high[i] >= 0.08 else f"{text}  {n}" if wide[j] > 0.15 else text
+        found.append(Tile(float(x.centres[j]), float(y.centres[i]), text))
+    return tuple(found)
+
+
+def _written(value: float, scale: Axis) -> str:
+    """Return a value in two or three digits of the colours' range, on their scale."""
+    power = 10.0**scale.scale.exponent
+    span = float(np.diff(scale.limits)[0]) / power
+    decimals = max(0, 1 - math.floor(math.log10(span / 2)))
+    text = f"{round((value - scale.scale.offset) / power, decimals) + 0.0:.{decimals}f}"
+    return text.replace("-", "\N{MINUS SIGN}")
+
+
+def _notes(surface: Surface, empty: Bools, rims: tuple[Rim, Rim], sight: Sight) -> tuple[str, ...]:
+    """Say what a reader must know beside what is drawn."""
+    known = surface.provenance
+    rows = known.get("rows", 0 if surface.rows is None else len(surface.rows))
+    outside = known.get("rows_outside", 0)
+    missing = rows - known.get("rows_in_cells", rows - outside) - outside
+    parts = [_parts(s) for s in surface.sides]
+    what = "cells" if surface.cells is not None else "points"
+    if any(s.levels is not None or s.strips is not None for s in surface.sides):
+        cells = " \N{MULTIPLICATION SIGN} ".join(f"{n} {name}" for n, name in parts)
+    else:
+        cells = f"{parts[0][0]} \N{MULTIPLICATION SIGN} {parts[1][0]} {what}"
+    notes = [counted(int(rows - outside - missing), "row"), cells]
+    if outside:
+        notes.append(f"{outside:,} rows outside")
+    if missing:
+        notes.append(f"{missing:,} rows missing a value")
+    if empty.any():
+        filled = sight.empty == "filled" and surface.provenance.get("empty_cells") == "nearest"
+        said = "cells without rows" + (", filled from the nearest" if filled else "")
+        notes.append(f"{int(empty.sum())} of {empty.size} {said}")
+    strength = surface.interaction_strength()
+    if np.isfinite(strength):
+        shown = 0.0 if flat(surface) else strength
+        what = "standard deviation" if surface.includes_main_effects else "interaction strength"
+        notes.append(f"{what} {shown:.3g} {surface.about.unit or ''}".strip())
+    if surface.includes_main_effects:
+        notes.append("with main effects")
+    else:
+        notes.append("second-order effect: main effects are zero")
+    for rim in rims:
+        if rim.places is not None and len(rim.places) < len(rim.places.levels):
+            shown, all_ = len(rim.places), len(rim.places.levels)
+            notes.append(
+                f"{shown} of {all_:,} levels of {shortened(rim.axis.name, 24)}, with most rows"
+            )
+    return tuple(notes)
+
+
+def _parts(side: Side) -> tuple[int, str]:
+    if side.levels is not None:
+        return side.m, "level" if side.m == 1 else "levels"
+    if side.strips is not None:
+        return 2, "values"
+    n = side.homes if side.bins is not None else side.m
+    return n, ("bin" if side.bins is not None else "point") + ("s" if n != 1 else "")
+
+
+def _data(
+    surface: Surface, order: tuple[int, int], rims: tuple[Rim, Rim], sight: Sight, *, told: bool
+) -> tuple[Floats, str, tuple[Floats, Floats] | None]:
+    """Return the rows that are marked, what they are called, and how many lie where on each axis."""
+    rows = surface.rows
+    if rows is None or len(rows) == 0:
+        return np.zeros((0, 2)), "", None
+    at, weight = located(rows, order, rims)
+    margins = None
+    if sight.density:
+        margins = (margin(at[:, 0], weight, rims[0]), margin(at[:, 1], weight, rims[1]))
+    if told or not sight.points:
+        return np.zeros((0, 2)), "", margins
+    all_, n = "rows" if rows.exact else "sampled rows", len(at)
+    label = all_ if n <= DOTS else f"{DOTS:,} of {n:,} {all_}"
+    return strewn(at, rims), label, margins

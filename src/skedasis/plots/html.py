@@ -1,0 +1,919 @@
+"""Self-contained HTML pages of results, notebook output, and HTML tables.
+
+| file | what it holds |
+|---|---|
+| `svg` | elements as text, and all escaping |
+| `text` | how much room words take |
+| `drawing` | a finished drawing, and the sheet that it lies on |
+| `frame` | from axes to pixels: grid, ticks, labels |
+| `marks`, `areas`, `strands`, `thin` | what marks look like: lines, bands, violins; hatched stretches; curves |
+| `legend`, `outline`, `tagged` | what explains marks; heads, and scales below frames; names beside points |
+| `panel`, `stack` | one pair of axes with all that stands in it; panels one above the other |
+| `tips`, `words`, `say` | what is said of bins, levels and points; of a figure to who does not see it; of a result |
+| `figure`, `many`, `over` | `effect`; `effects` and `small`; `compare` |
+| `heat`, `lattice`, `isolines`, `cells` | surfaces: patches of colour, contours, what is said of cells |
+| `bars`, `before` | importances; rows before and after permutation |
+| `diagnosis`, `places`, `calibration`, `ledger`, `fits` | diagnoses; the overviews of a report; several models |
+| `tables`, `behind` | the numbers behind pictures |
+| `page`, `explore`, `notebook` | pages of figures; interactive twins of `plot`; what notebooks show |
+| `assets` | how all of it looks, and the script |
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import math
+import re
+import secrets
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cache, singledispatch
+from importlib import resources
+from numbers import Integral
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from markupsafe import Markup, escape
+
+from skedasis.data.times import TimePoints
+from skedasis.errors import DataError, explained
+from skedasis.plots.descriptions import lead
+from skedasis.plots.figures.compare import ordered_effects
+from skedasis.plots.scales import count, number, number_or_zero, places
+from skedasis.plots.spec import View
+from skedasis.plots.svg import effect as effect_svg
+from skedasis.plots.svg import importance as importance_svg
+from skedasis.plots.svg import surface as surface_svg
+from skedasis.plots.svg.diagnosis import diagnosis as diagnosed
+from skedasis.plots.svg.elements import Drawing, joined, plain, tag
+from skedasis.plots.svg.importance import before
+from skedasis.results.ale_statistics import Statistics
+from skedasis.results.checks.check import Trust
+from skedasis.results.checks.variance_decomposition import Split
+from skedasis.results.diagnosis import Diagnosis
+from skedasis.results.display import Ranking
+from skedasis.results.effect import About, Effect
+from skedasis.results.effects import Effects
+from skedasis.results.frames import surface_table, table_of
+from skedasis.results.importance import Importance
+from skedasis.results.multi_model import (
+    EffectOfModels,
+    EffectsOfModels,
+    ImportanceOfModels,
+    Of,
+    SurfaceOfModels,
+)
+from skedasis.results.surface import Surface
+
+# ------------------------------------------------------------------------------------------
+# Tables as HTML: the numbers behind a picture, and results that are tables themselves.
+
+
+LINES = 100
+"""Lines of a table: what has more of them is read from a data frame, not from a page."""
+
+
+PLACES = ("x", "x0", "x1", "left", "right", "left0", "right0", "left1", "right1")
+"""Columns of places on an axis: they have as many digits as keep neighbours apart."""
+
+
+def table(caption: str, columns: Mapping[str, Sequence[Any]], *, lines: int = LINES) -> Markup:
+    """Return columns as a table whose first column says what a line is about.
+
+    Parameters
+    ----------
+    caption : str
+        What it holds.
+    columns : mapping of str to sequence
+        Numbers, truths or text. An underscore in a name stands for a space.
+    lines : int
+        Only so many; the caption says how many there are.
+
+    Returns
+    -------
+    Markup
+
+    Examples
+    --------
+    >>> shown = table("Two", {"name": ["<b>", "c"], "std_error": [0.25, float("nan")]})
+    >>> "&lt;b&gt;" in shown, "<td>0.250</td>" in shown, "<td>–</td>" in shown, "std error" in shown
+    (True, True, True, True)
+    """
+    size = len(next(iter(columns.values()), ()))
+    kept = {name: column[:lines] for name, column in columns.items()}
+    if size > lines:
+        caption = f"{caption}: the first {lines:,} of {size:,} lines"
+    written = {name: _cells(name, column) for name, column in kept.items()}
+    heads = [
+        tag("th", name.replace("_", " "), scope="col", class_="text" if textual else None)
+        for name, (_, textual) in written.items()
+    ]
+    rows = [
+        _row(cells, list(written.values()))
+        for cells in zip(*(c for c, _ in written.values()), strict=True)
+    ]
+    inner = tag(
+        "table",
+        tag("caption", caption),
+        tag("thead", tag("tr", *heads)),
+        tag("tbody", *rows),
+        class_="skd-table",
+    )
+    # Wide tables scroll within themselves: from a keyboard, too, so it is a stop with a name.
+    return tag("div", inner, class_="skd-scroll", role="region", aria_label=caption, tabindex="0")
+
+
+def _row(cells: Sequence[str], written: Sequence[tuple[list[str], bool]]) -> Markup:
+    first, *others = [
+        # A name may run from right to left, in a table that does not.
+        ("text" if textual else None, "auto" if textual else None, cell)
+        for cell, (_, textual) in zip(cells, written, strict=True)
+    ]
+    head = tag("th", first[2], scope="row", class_=first[0], dir=first[1])
+    return tag("tr", head, *(tag("td", text, class_=kind, dir=way) for kind, way, text in others))
+
+
+def _cells(name: str, column: Sequence[Any]) -> tuple[list[str], bool]:
+    """Return a column as text, and whether it was text."""
+    if isinstance(column, TimePoints):
+        return column.texts(), True
+    values = np.asarray(column)
+    if values.dtype.kind == "b":
+        return ["yes" if v else "no" for v in values.tolist()], True
+    if values.dtype.kind in "iu":
+        return [f"{v:,}".replace("-", "−") for v in values.tolist()], False
+    if values.dtype.kind == "f":
+        if name in PLACES:
+            return places(values), False
+        top = float(np.abs(values[np.isfinite(values)]).max(initial=0.0))
+        return [number_or_zero(float(v), top) for v in values.tolist()], False
+    return ["–" if v is None else str(v) for v in column], True
+
+
+def records(lines: Iterable[Any], *, leave: Sequence[str] = ()) -> dict[str, list[Any]]:
+    """Return the fields of dataclasses of one kind as columns.
+
+    Parameters
+    ----------
+    lines : iterable of dataclass
+    leave : sequence of str
+        Fields to leave out.
+
+    Examples
+    --------
+    >>> from skedasis.results.effects import Rank
+    >>> records([Rank("a", 1.0, 0.5, 0.1, 4, 0, 0)], leave=["bins", "missing"])
+    {'feature': ['a'], 'importance': [1.0], 'heterogeneity_score': [0.5], 'heterogeneity_score_error': [0.1],
+     'untrusted_rows': [0]}
+    """
+    rows = list(lines)
+    names = [f.name for f in fields(rows[0]) if f.name not in leave] if rows else []
+    return {name: [getattr(row, name) for row in rows] for name in names}
+
+
+def folded(summary: str, *content: Markup) -> Markup:
+    """Return what opens when its summary is asked for."""
+    return tag("details", tag("summary", summary), joined(content), class_="skd-more")
+
+
+# ------------------------------------------------------------------------------------------
+# Pages of figures: one file that fetches nothing, whose only script and style are those it was written with.
+
+
+@cache
+def asset(name: str) -> str:
+    """Return the text of a file in `assets`."""
+    return resources.files("skedasis.plots").joinpath("assets", name).read_text("utf-8")
+
+
+def style() -> str:
+    """Return how figures look: light, dark, in print and in forced colours."""
+    return asset("figure.css") + asset("more.css")
+
+
+def script() -> str:
+    """Return what makes figures live; its function `skedasis.enlive(root)` does so for what is added later."""
+    return asset("figure.js")
+
+
+def csp(styles: Iterable[str], scripts: Iterable[str]) -> str:
+    """Return the content security policy of a page with these styles and scripts, and nothing else.
+
+    Parameters
+    ----------
+    styles, scripts : iterable of str
+        The text between the tags of each ``<style>`` and ``<script>``, letter by letter.
+
+    Returns
+    -------
+    str
+        For ``<meta http-equiv="Content-Security-Policy" content="…">``: the page fetches nothing, sends nothing, runs
+        no other script, and no text becomes HTML.
+
+    Examples
+    --------
+    >>> print(csp(["b {}"], []))
+    default-src 'none'; script-src 'none'; style-src 'sha256-zy87ZYlZV4kMyp51wB+3ABJeEclAGRFupKDmlDS9DAw='; ...
+    """
+    return "; ".join(
+        [
+            "default-src 'none'",
+            f"script-src {_sources(scripts)}",
+            f"style-src {_sources(styles)}",
+            "img-src data:",
+            "base-uri 'none'",
+            "form-action 'none'",
+            "require-trusted-types-for 'script'",
+        ]
+    )
+
+
+def _sources(texts: Iterable[str]) -> str:
+    digests = [base64.b64encode(hashlib.sha256(t.encode()).digest()).decode() for t in texts]
+    return " ".join(f"'sha256-{d}'" for d in digests) or "'none'"
+
+
+def page(title: str, body: Markup, *, styles: Sequence[str], scripts: Sequence[str] = ()) -> str:
+    """Return a whole page.
+
+    Parameters
+    ----------
+    title : str
+    body : Markup
+        What stands between the tags of ``<body>``; the scripts come after it.
+    styles, scripts : sequence of str
+        They are part of the page, and the only ones that it lets a browser use.
+
+    Returns
+    -------
+    str
+    """
+    head = [
+        Markup('<meta charset="utf-8">'),
+        Markup('<meta http-equiv="Content-Security-Policy" content="{}">').format(
+            csp(styles, scripts)
+        ),
+        Markup('<meta name="viewport" content="width=device-width, initial-scale=1">'),
+        Markup('<meta name="color-scheme" content="light dark">'),
+        # Without an icon of its own a page makes a browser ask its server for one.
+        Markup('<link rel="icon" href="data:,">'),
+        tag("title", title),
+        *(Markup("<style>{}</style>").format(Markup(s)) for s in styles),  # noqa: S704 - our own
+    ]
+    code = [Markup("<script>{}</script>").format(Markup(s)) for s in scripts]  # noqa: S704 - our own
+    lines = [
+        Markup('<!doctype html>\n<html lang="en">\n<head>'),
+        *head,
+        Markup('</head>\n<body class="skd-page">'),
+        body,
+        *code,
+        Markup("</body>\n</html>\n"),
+    ]
+    return str(Markup("\n").join(lines))
+
+
+@dataclass(frozen=True, eq=False)
+class Explorable:
+    """An interactive page: notebooks show it, `save` writes it.
+
+    Parameters
+    ----------
+    html : str
+        The whole page, which fetches nothing.
+    title : str
+        What it shows.
+    height : int
+        Pixels that a notebook gives it; it scrolls if it needs more.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skedasis as sd
+    >>> X = np.random.default_rng(0).normal(size=(100, 2))
+    >>> shown = sd.explain(lambda X: X[:, 0] * X[:, 1], X, 0, method=sd.ALE(bins=5)).explore()
+    >>> shown
+    <Explorable: x0, ...>
+    """
+
+    html: str = field(repr=False)
+    title: str
+    height: int = 640
+
+    def __repr__(self) -> str:
+        return f"<Explorable: {self.title}, {len(self.html) / 1000:,.0f} kB; .save(path) writes it>"
+
+    def save(self, path: str | Path) -> Path:
+        """Write the page into a file; one that is there is replaced.
+
+        Parameters
+        ----------
+        path : str or Path
+            Its folder is made where there is none.
+
+        Returns
+        -------
+        Path
+
+        Raises
+        ------
+        DataError
+            For a folder.
+        """
+        path = Path(path)
+        if path.is_dir():
+            fix = f"Write {str(path / 'effects.html')!r}"
+            raise DataError(explained("save(path)", f"the folder {str(path)!r}", "a file", fix))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(self.html, encoding="utf-8", newline="\n")
+        return path
+
+    def _repr_html_(self) -> str:
+        """Return the page in a frame: it runs its own script, and reaches nothing of the notebook."""
+        # Escaped as text, although it is HTML: it is the value of an attribute.
+        srcdoc = escape(self.html)
+        return (
+            f'<iframe title="{plain(self.title)}" srcdoc="{srcdoc}" sandbox="allow-scripts" '
+            f'width="100%" height="{self.height}" loading="lazy" frameborder="0"></iframe>'
+        )
+
+
+# ------------------------------------------------------------------------------------------
+# The numbers behind pictures, and results that are nothing but numbers, as HTML tables.
+
+
+@singledispatch
+def numbers_of(result: Any) -> list[Markup]:
+    """Return a result's numbers as tables.
+
+    Parameters
+    ----------
+    result : Result
+
+    Returns
+    -------
+    list of Markup
+        Text from data or a model is escaped. Tables of more than `tables.LINES` lines say how many there are.
+    """
+    raise TypeError(f"no tables of a {type(result).__name__}")
+
+
+@numbers_of.register
+def _(effect: Effect) -> list[Markup]:
+    about = effect.about
+    parts = "level" if effect.levels is not None else "point"
+    found = [
+        table(f"The effect at each {parts}{_units(about)}", _without(table_of(effect, "effect")))
+    ]
+    if effect.bins is not None and len(effect.bins):
+        parts = "step between levels" if effect.levels is not None else "bin"
+        found.append(table(f"Each {parts}{_units(about)}", _telling(table_of(effect, "bins"))))
+    if effect.missing_point is not None:
+        found.append(table("Rows without a value", _without(table_of(effect, "missing"))))
+    return found
+
+
+def _units(about: About) -> str:
+    """Return the units of a table, where they are known."""
+    own, unit = about.feature.unit, about.unit
+    said = [f"{about.feature.name} in {own}"] if own else []
+    said += [f"{about.quantity} in {unit}"] if unit else []
+    return f" ({', '.join(said)})" if said else ""
+
+
+def _without(columns: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    """Return columns without those that are the same in each line."""
+    leave = (*names, "feature", "feature0", "feature1")
+    return {name: column for name, column in columns.items() if name not in leave}
+
+
+def _telling(columns: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the columns of bins or cells that tell something: often weights are counts, none is empty or bent."""
+    leave = [name for name in ("empty", "trend") if name in columns and not np.any(columns[name])]
+    leave += ["weight"] if np.array_equal(columns["weight"], columns["count"]) else []
+    leave += ["trusted"] if "trusted" in columns and np.all(columns["trusted"]) else []
+    return _without(columns, *leave)
+
+
+@numbers_of.register
+def _(effects: Effects) -> list[Markup]:
+    return numbers_of(effects.ranking())
+
+
+@numbers_of.register
+def _(effects: EffectsOfModels) -> list[Markup]:
+    return numbers_of(effects.ranking())
+
+
+@numbers_of.register(Ranking)
+def _(ranking: Ranking[Any]) -> list[Markup]:
+    return [table("Most important first", records(ranking))] if ranking else []
+
+
+@numbers_of.register
+def _(surface: Surface) -> list[Markup]:
+    of = "effect" if surface.cells is None else "cells"
+    a, b = surface.features
+    names = {"0": a, "1": b}
+    found = surface_table(surface, of)
+    columns = {
+        f"{name[:-1]} of {names[name[-1]]}" if name[-1] in names else name: column
+        for name, column in (_without(found) if of == "effect" else _telling(found)).items()
+    }
+    return [table("Each point" if of == "effect" else "Each cell", columns)]
+
+
+@numbers_of.register
+def _(importance: Importance) -> list[Markup]:
+    return numbers_of(importance.ranking())
+
+
+@numbers_of.register
+def _(diagnosis: Diagnosis) -> list[Markup]:
+    columns = diagnosis.table()
+    verdicts = {name: columns.pop(name) for name in ("verdict", "text", "next")}
+    return [
+        table("Verdicts", {"feature": diagnosis.features, **verdicts}),
+        table(f"Measures, with {100 * diagnosis.level:g} % intervals", columns),
+    ]
+
+
+@numbers_of.register
+def _(found: ImportanceOfModels) -> list[Markup]:
+    return numbers_of(found.ranking())
+
+
+@numbers_of.register
+def _(found: EffectOfModels | SurfaceOfModels) -> list[Markup]:
+    columns = found.table()
+    return [table("The mean over the models, with its interval", _without(columns))]
+
+
+@numbers_of.register
+def _(statistics: Statistics) -> list[Markup]:
+    lines = list(statistics)
+    columns: dict[str, Any] = {"feature": [s.feature for s in lines]}
+    columns["ALED"] = [s.aled for s in lines]
+    columns[f"{100 * statistics.level:g} % interval"] = [_ends(s.aled_interval) for s in lines]
+    columns["noise"] = [s.noise for s in lines]
+    columns["ALER"] = [_ends(s.aler) for s in lines]
+    if any(not np.isnan(s.naled) for s in lines):
+        columns |= {"NALED": [s.naled for s in lines], "NALER": [_ends(s.naler) for s in lines]}
+    if any(not np.isnan(s.p_value) for s in lines):
+        columns["p"] = [s.p_value for s in lines]
+    columns["beyond noise"] = [not s.is_noise for s in lines]
+    return [table(f"{statistics.method} statistics of {statistics.quantity}", columns)]
+
+
+def _ends(ends: tuple[float, float]) -> str:
+    return f"{number(ends[0])} to {number(ends[1])}"
+
+
+@numbers_of.register
+def _(trust: Trust) -> list[Markup]:
+    return [table("Objections", records(trust, leave=("where", "numbers")))] if trust else []
+
+
+@numbers_of.register
+def _(split: Split) -> list[Markup]:
+    names = ("left", "right", "count", "total", "within", "residual")
+    columns: dict[str, Any] = {name: getattr(split, name) for name in names}
+    columns |= {"share": split.share, "p": split.p_value, "p_adjusted": split.adjusted()}
+    return [table("The variance in each bin, and what it consists of", columns)]
+
+
+# ------------------------------------------------------------------------------------------
+# Pages of one result: the interactive twins of `plot`, with the numbers behind the picture.
+
+
+By = Literal["importance", "heterogeneity_score"]
+
+
+WIDE = 560
+"""Pixels that a figure is shown across, at most."""
+
+
+CURVES = "Up and down go through the curves."
+
+
+HINT = (
+    "Point at the picture, or tap it, for its numbers. From the keyboard: Tab to the picture, then the arrow keys; "
+    "Escape closes."
+)
+
+
+def of_effect(effect: Effect, view: View, *, title: str | None = None) -> Explorable:
+    """Return the page of one effect; see `ShownEffect.explore`."""
+    drawn = effect_svg.effect(effect, view, ident="effect")
+    hints = [HINT] if effect.curves is None or view.ice is None else [HINT, CURVES]
+    return _one(title or effect.feature, lead(effect), drawn, numbers_of(effect), hints)
+
+
+def of_effects(
+    effects: Mapping[str, Effect],
+    view: View,
+    *,
+    by: By,
+    top: int | None,
+    columns: int | None,
+    lower: bool,
+    title: str | None = None,
+) -> Explorable:
+    """Return the page of many effects; see `ShownEffects.explore`."""
+    _counted(top=top, columns=columns)
+    chosen = ordered_effects(effects, by, top)
+    drawn, legend = effect_svg.small(effects, ident="small", by=by, top=top, lower=lower, view=view)
+    sizes = [(e.feature, e.importance, e.heterogeneity_score) for e in chosen]
+    kinds = dict.fromkeys(f"{e.spec.method} of {e.about.quantity}" for e in chosen)
+    named = title or ", ".join(kinds)
+    tiles = Many(drawn, legend, sizes, list(effects), by, columns)
+    return of_many(named, tiles, numbers_of(effects))
+
+
+@dataclass(frozen=True)
+class Many:
+    """Figures of many features.
+
+    Parameters
+    ----------
+    drawn : sequence of Drawing
+    legend : Drawing
+    sizes : sequence of (str, float, float)
+        Of each figure the feature, its importance, and its heterogeneity score, NaN where there is none.
+    features : sequence of str
+        All of them, in X's order.
+    by : str
+        What they are sorted by.
+    columns : int, optional
+        So many side by side at most.
+    """
+
+    drawn: Sequence[Drawing]
+    legend: Drawing
+    sizes: Sequence[tuple[str, float, float]]
+    features: Sequence[str]
+    by: By
+    columns: int | None = None
+
+
+def of_many(title: str, many: Many, tables: Sequence[Markup]) -> Explorable:
+    """Return a page of many figures that can be filtered and sorted."""
+    shown, total = len(many.drawn), len(many.features)
+    places = {name: str(place) for place, name in enumerate(many.features)}
+    items = [
+        _item(one, size, places[size[0]]) for one, size in zip(many.drawn, many.sizes, strict=True)
+    ]
+    left = f", the {shown:,} first ones by {many.by.replace('_', ' ')}" if shown < total else ""
+    # What explains all figures comes before them: nobody looks below two hundred of them.
+    body = [
+        head(title, f"{count(total, 'feature')}{left}, on shared scales."),
+        tag("figure", many.legend.svg, class_="skd-figure"),
+        tag("p", HINT, class_="skd-hint"),
+        _controls(many.by, shown),
+        tag("ul", *items, class_="skd-gallery"),
+        folded("Ranking", *tables),
+    ]
+    tall = min(440.0 + 320.0 * -(-shown // (many.columns or 3)), 1200.0)
+    look = "" if many.columns is None else f".skd-gallery{{--skd-columns:{many.columns}}}"
+    return explorable(title, joined(body), tall, scripts=[asset("gallery.js")], look=look)
+
+
+def _item(one: Drawing, size: tuple[str, float, float], place: str) -> Markup:
+    """Return one of many figures with what it is filtered and sorted by."""
+    feature, importance, score = size
+    return tag(
+        "li",
+        one.svg,
+        class_="skd-item",
+        data_feature=feature,
+        data_importance=repr(float(importance)),
+        data_heterogeneity_score="" if math.isnan(score) else repr(float(score)),
+        data_place=place,
+    )
+
+
+def _counted(**given: int | None) -> None:
+    """Refuse what is no number of things.
+
+    Raises
+    ------
+    DataError
+    """
+    for name, value in given.items():
+        whole = isinstance(value, Integral) and not isinstance(value, bool)
+        if value is not None and (not whole or value < 1):
+            expected = "a whole number of at least 1"
+            raise DataError(explained(f"explore({name})", repr(value), expected, "Use 12"))
+
+
+def _controls(by: By, items: int) -> Markup:
+    """Return what filters and sorts; hidden until the script is there that answers it."""
+    orders = {
+        "importance": "importance",
+        "heterogeneity_score": "heterogeneity score",
+        "name": "name",
+        "columns": "columns of X",
+    }
+    options = [
+        tag("option", said, value=name, selected=name == by) for name, said in orders.items()
+    ]
+    field = Markup('<input type="search" placeholder="name (press /)" autocomplete="off">')
+    inner = [
+        tag("label", "Filter ", field),
+        tag("label", "Sort by ", tag("select", *options)),
+        tag("span", count(items, "feature"), role="status"),
+    ]
+    return tag("div", *inner, class_="skd-controls", role="search", hidden=True)
+
+
+def of_surface(surface: Surface, *, title: str | None = None) -> Explorable:
+    """Return the page of a surface; see `ShownSurface.explore`."""
+    a, b = surface.features
+    return _one(
+        title or f"{a} and {b}",
+        lead(surface),
+        surface_svg.surface(surface, ident="surface"),
+        numbers_of(surface),
+    )
+
+
+def of_importance(
+    importance: Importance,
+    *,
+    kind: Literal["bars", "local"] = "bars",
+    features: Sequence[str] | None,
+    top: int | None,
+    level: float,
+    title: str | None = None,
+) -> Explorable:
+    """Return the page of importances; see `ShownImportance.explore`."""
+    if kind not in ("bars", "local"):
+        raise DataError(explained("explore(kind)", repr(kind), "'bars' or 'local'", "Name one"))
+    if kind == "local":
+        drawn = before(importance, ident="rows", features=features, top=top)
+    else:
+        drawn = importance_svg.importance(
+            importance, ident="bars", features=features, top=top, level=level
+        )
+    named = title or f"Importance of {count(len(importance), 'feature')}"
+    return _one(named, f"{importance.method}: {importance.axis}.", drawn, numbers_of(importance))
+
+
+def of_diagnosis(
+    diagnosis: Diagnosis, *, level: float | None, title: str | None = None
+) -> Explorable:
+    """Return the page of a diagnosis; see `ShownDiagnosis.explore`."""
+    drawn = diagnosed(diagnosis, ident="where", level=level)
+    said = f"{count(len(diagnosis), 'feature')} by what permuting them does to the likelihood and to the entropy."
+    return _one(title or "Diagnosis", said, drawn, numbers_of(diagnosis))
+
+
+def _one(
+    title: str, said: str, drawn: Drawing, tables: Sequence[Markup], hints: Sequence[str] = (HINT,)
+) -> Explorable:
+    """Return the page of one picture."""
+    parts = [
+        head(title, said),
+        tag("figure", drawn.svg, class_="skd-figure"),
+        tag("p", " ".join(hints), class_="skd-hint"),
+        folded("The numbers", *tables) if tables else Markup(""),
+    ]
+    tall = drawn.height * min(WIDE / drawn.width, 1.2) + 190
+    return explorable(title, joined(parts), tall)
+
+
+def head(title: str, said: str) -> Markup:
+    """Return the heading of a page; a name in it may run from right to left."""
+    inner = tag("h1", title, dir="auto"), tag("p", said, class_="skd-lead", dir="auto")
+    return tag("header", *inner)
+
+
+def explorable(
+    title: str, body: Markup, height: float, *, scripts: Sequence[str] = (), look: str = ""
+) -> Explorable:
+    """Return a page of figures that are live.
+
+    Parameters
+    ----------
+    title : str
+    body : Markup
+    height : float
+        Pixels in a notebook.
+    scripts : sequence of str
+        Besides the one that makes figures live.
+    look : str
+        A style of its own.
+    """
+    styles = [style(), asset("explore.css"), *([look] if look else [])]
+    main = tag("main", body, class_="skd-explore")
+    html = page(title, main, styles=styles, scripts=[script(), *scripts])
+    return Explorable(html, title, round(height))
+
+
+def of_models(
+    found: EffectOfModels, *, level: float, of: Of | None, title: str | None = None
+) -> Explorable:
+    """Return the page of one feature's effect, of several models; see `ShownEffectOfModels.explore`."""
+    drawn = effect_svg.models(found, ident="models", level=level, of=of)
+    said = f"{found.spec.method} of {found.about.quantity}, of {count(len(found), 'model')}."
+    hints = [HINT, CURVES]
+    return _one(title or found.feature, said, drawn, numbers_of(found), hints)
+
+
+def of_many_models(
+    found: EffectsOfModels,
+    *,
+    by: By,
+    top: int | None,
+    columns: int | None,
+    level: float,
+    of: Of | None,
+    title: str | None = None,
+) -> Explorable:
+    """Return the page of many features' effects, of several models; see `ShownEffectsOfModels.explore`."""
+    _counted(top=top, columns=columns)
+    drawn, legend = effect_svg.small_models(
+        found, ident="small", by=by, top=top, level=level, of=of
+    )
+    ranks = found.ranking(by)[:top]
+    sizes = [(r.feature, r.importance, r.heterogeneity_score) for r in ranks]
+    many = Many(drawn, legend, sizes, list(found), by, columns)
+    first = found[ranks[0].feature]
+    named = f"{first.spec.method} of {first.about.quantity}, of {count(len(first), 'model')}"
+    return of_many(title or named, many, numbers_of(found))
+
+
+def of_importances(
+    found: ImportanceOfModels,
+    *,
+    features: Sequence[str] | None,
+    top: int | None,
+    level: float,
+    of: Of | None,
+    title: str | None = None,
+) -> Explorable:
+    """Return the page of importances, of several models; see `ShownImportanceOfModels.explore`."""
+    drawn = effect_svg.importances(
+        found, ident="bars", features=features, top=top, level=level, of=of
+    )
+    first = found.models[0]
+    said = f"{first.method}: {first.axis}, of {count(len(found), 'model')}."
+    named = title or f"Importance of {count(len(found.features), 'feature')}"
+    return _one(named, said, drawn, numbers_of(found))
+
+
+# ------------------------------------------------------------------------------------------
+# Results as notebooks show them: a picture or a table that needs no script, on a ground of its own.
+
+
+MOST = 12
+"""Features whose pictures are shown: more of them are a page, not a cell's output."""
+
+
+BARS = 30
+"""Bars that are shown."""
+
+
+_TIP = re.compile(r' data-tip="([^"]*)"([^>]*)>')
+
+
+def html_of(result: Any) -> str:
+    """Return a result as HTML that stands alone.
+
+    Parameters
+    ----------
+    result : Result
+
+    Returns
+    -------
+    str
+        One element with its style: no script, nothing from elsewhere. What marks stand for is told by the browser's
+        own tooltips. The same result is the same text, so that a notebook that is run again has not changed.
+    """
+    look = Markup(style() + asset("explore.css"))  # noqa: S704 - our own
+    body = tag("div", tag("style", look), *parts_of(result), class_="skd-figure skd-static")
+    return str(body)
+
+
+@singledispatch
+def parts_of(result: Any) -> list[Markup]:
+    """Return what is shown of a result, from above to below; of one without a picture its tables."""
+    return numbers_of(result)
+
+
+def still(draw: Callable[[str], Drawing]) -> Markup:
+    """Return a picture for a page without a script.
+
+    Parameters
+    ----------
+    draw : callable
+        From what is unique on the page to a drawing.
+
+    Returns
+    -------
+    Markup
+
+    Notes
+    -----
+    Names within a picture must be unique on a page that others fill, too, and the same when it is drawn again: they are
+    made from what the picture itself is. It is drawn with a name that no data can hold, and renamed when it is there.
+    """
+    name = f"skd-{secrets.token_hex(16)}"
+    return tag("figure", _still(draw(name).svg, name))
+
+
+def still_many(draw: Callable[[str], tuple[list[Drawing], Drawing]]) -> list[Markup]:
+    """Return small pictures side by side, and their legend, as `still` does."""
+    name = f"skd-{secrets.token_hex(16)}"
+    drawn, legend = draw(name)
+    items = [tag("li", _still(one.svg, name), class_="skd-item") for one in drawn]
+    return [tag("ul", *items, class_="skd-gallery"), tag("figure", _still(legend.svg, name))]
+
+
+def _still(drawn: Markup, name: str) -> Markup:
+    svg = str(drawn)
+    own = f"skd-{hashlib.sha256(svg.replace(name, '').encode()).hexdigest()[:12]}"
+    svg = svg.replace(name, own).replace(' tabindex="0"', "", 1)
+    # What is escaped for an attribute is escaped for text.
+    return Markup(_TIP.sub(r"\2><title>\1</title>", svg))  # noqa: S704 - escaped where it was drawn
+
+
+def _note(said: str) -> Markup:
+    return tag("p", said, class_="skd-hint", dir="auto")
+
+
+@parts_of.register
+def _(effect: Effect) -> list[Markup]:
+    drawn = still(lambda ident: effect_svg.effect(effect, ident=ident))
+    return [drawn, _note(f"{lead(effect)} explore() shows its numbers under the pointer.")]
+
+
+@parts_of.register
+def _(effects: Effects) -> list[Markup]:
+    if not effects:
+        return [_note("No effect.")]
+    drawn = still_many(lambda ident: effect_svg.small(effects, ident=ident, top=MOST))
+    return [*drawn, _note(_many(len(effects))), folded("Ranking", *numbers_of(effects))]
+
+
+def _many(features: int) -> str:
+    left = f", the {MOST} most important ones drawn" if features > MOST else ""
+    return f"Effects of {count(features, 'feature')}{left}. explore() filters and sorts them."
+
+
+@parts_of.register
+def _(surface: Surface) -> list[Markup]:
+    drawn = still(lambda ident: surface_svg.surface(surface, ident=ident))
+    return [drawn, _note(f"{lead(surface)} explore() shows its numbers under the pointer.")]
+
+
+@parts_of.register
+def _(importance: Importance) -> list[Markup]:
+    top = min(BARS, len(importance))
+    drawn = (
+        [still(lambda ident: importance_svg.importance(importance, ident=ident, top=top))]
+        if top
+        else []
+    )
+    return [*drawn, folded("The numbers", *numbers_of(importance))]
+
+
+@parts_of.register
+def _(found: ImportanceOfModels) -> list[Markup]:
+    top = min(BARS, len(found.features))
+    drawn = still(lambda ident: effect_svg.importances(found, ident=ident, top=top))
+    return [drawn, folded("The numbers", *numbers_of(found))]
+
+
+@parts_of.register
+def _(diagnosis: Diagnosis) -> list[Markup]:
+    drawn = still(lambda ident: diagnosed(diagnosis, ident=ident))
+    return [drawn, folded("Verdicts and numbers", *numbers_of(diagnosis))]
+
+
+@parts_of.register
+def _(found: EffectOfModels) -> list[Markup]:
+    drawn = still(lambda ident: effect_svg.models(found, ident=ident))
+    return [drawn, _note("explore() shows its numbers under the pointer.")]
+
+
+@parts_of.register
+def _(found: EffectsOfModels) -> list[Markup]:
+    if not found:
+        return [_note("No effect.")]
+    many = effect_svg.small_models
+    drawn = still_many(lambda ident: many(found, ident=ident, top=MOST))
+    return [*drawn, _note(_many(len(found))), folded("Ranking", *numbers_of(found))]
+
+
+@parts_of.register
+def _(found: SurfaceOfModels) -> list[Markup]:
+    return parts_of(found.mean())
+
+
+@parts_of.register
+def _(trust: Trust) -> list[Markup]:
+    if not trust:
+        return [_note("Nothing to object.")]
+    return numbers_of(trust)

@@ -1,0 +1,1 @@
+"""Figure specifications drawn by matplotlib."""

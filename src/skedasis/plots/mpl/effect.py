@@ -1,0 +1,430 @@
+"""Figures of effects, and of several effects of one feature, by matplotlib."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.gridspec import SubplotSpec
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.lines import Line2D
+
+from skedasis.plots.figures.compare import (
+    Overlay,
+    Strand,
+    Zero,
+    columns_for,
+    comparable,
+    gathered,
+    ordered_effects,
+    overlay,
+)
+from skedasis.plots.figures.effect import picture
+from skedasis.plots.mpl.marks import (
+    Legend,
+    as_it_is,
+    axis_of,
+    clear_frame,
+    draw_panel,
+    head,
+    headed,
+    label_below,
+    label_beside,
+    rug_of,
+    scaled,
+)
+from skedasis.plots.scales import Axis
+from skedasis.plots.spec import ACROSS, Ice, Picture, View
+from skedasis.plots.theme import FAINT, HUES, INK, MARKS, OFTEN, SMALL, STROKES
+from skedasis.results.effect import Effect
+
+# ------------------------------------------------------------------------------------------
+# Figures: an effect's panels, or many effects side by side. Nothing is global here: no pyplot, no rcParams.
+
+
+class Picturable(Figure):
+    """A figure that notebooks show although pyplot knows nothing of it."""
+
+    def _repr_png_(self) -> bytes:
+        """Return the picture: IPython asks for it where matplotlib's own inline mode was not set up."""
+        buffer = io.BytesIO()
+        self.savefig(buffer, format="png")
+        return buffer.getvalue()
+
+
+_WIDTH, _MARGINS = 6.8, 0.8
+"""Inches across the usual figure, and those of them beside its panels."""
+
+
+def draw(
+    effect: Effect,
+    ax: Axes | None = None,
+    *,
+    ice: Ice = "centered",
+    own: bool = False,
+    curves: int = 200,
+    level: float = 0.95,
+    color: Any = None,
+    color_name: str | None = None,
+    rises: bool | None = None,
+    histogram: bool = False,
+    values: Any = None,
+    simultaneous: bool = False,
+    legend: bool = True,
+    size: tuple[float, float] | None = None,
+) -> Figure:
+    """Draw an effect.
+
+    Parameters
+    ----------
+    effect : Effect
+    ax : matplotlib Axes, optional
+        Draw only the main panel, there. By default a figure with all panels is made.
+    ice : {"centered", "raw", None}
+        Individual curves of PDP and ICE: minus their own anchor (the left end for ``center="start"``, else their mean
+        over the grid), in which case the average is centred, too; as they are; or none.
+    own : bool
+        Whether each row's own value is marked on its curve.
+    curves : int
+        At most so many curves.
+    level : float
+        Of the intervals of the average.
+    color : array_like, shape (n,), optional
+        One value for each row of X, to colour its individual curve by. Numbers get a scale; text, booleans and whole
+        numbers of at most 8 different values get a colour and a line style each.
+    color_name : str, optional
+        What these values are; by default the name of the series.
+    rises : bool, optional
+        Whether stretches on which curves stand high are marked at the foot of the panel, and whether those of rows that
+        lie there do (`Effect.rises`). By default where an entropy, a variance or another uncertainty is explained.
+    histogram : bool
+        Whether the feature's distribution in each group of `color` is drawn under the curves, such as classes:
+        ``plot(color=y, histogram=True)``.
+    values : array_like, shape (n,), optional
+        The feature's value in each row of X, for these distributions. By default they are those of the rows whose
+        curves are kept, and the notes say how many these are.
+    simultaneous : bool
+        Whether the band of the average holds the whole curve at once, or each point on its own.
+    legend : bool
+    size : (float, float), optional
+        Width and height of the figure in inches.
+
+    Returns
+    -------
+    matplotlib Figure
+        Notebooks show it; ``savefig`` writes it.
+
+    Raises
+    ------
+    DataError
+        For an `ice` that does not exist, a level outside (0, 1), colours or values that are not one for each row, or a
+        histogram without colours.
+    UnsupportedError
+        For raw curves of an effect that was centred, for colours where there are no curves, for rises where there are
+        no curves over numbers, and for a histogram where colours are no groups.
+
+    Notes
+    -----
+    Levels of a categorical feature stand at places 0, 1, … in the order of the effect. Of more than 40 levels without
+    an order of their own (fewer in a narrow figure) those with most rows are shown, and the notes say so.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skedasis as sd
+    >>> X = np.random.default_rng(0).normal(size=(100, 2))
+    >>> figure = draw(sd.explain(lambda X: X[:, 0] * X[:, 1], X, 0, method=sd.ALE(bins=5)))
+    >>> [ax.get_ylabel() for ax in figure.axes]
+    ['effect on prediction', 'slope [prediction per x0]']
+    """
+    width = _WIDTH if size is None else size[0]
+    across = round(ACROSS * (width - _MARGINS) / (_WIDTH - _MARGINS))
+    wanted = View(ice, own, curves, level, across, color, color_name, rises, histogram, values)
+    wanted = replace(wanted, simultaneous=simultaneous)
+    shown = picture(effect, wanted)
+    if ax is not None:
+        entries = draw_panel(ax, shown.main)
+        head(ax, shown.main, 80)
+        label_below(ax, shown.main.x)
+        scaled(ax, shown.main)
+        if legend:
+            legend_in(ax, entries)
+        return ax.figure.canvas.figure
+    return _stacked(shown, (width, None if size is None else size[1]), legend=legend)
+
+
+def _stacked(shown: Picture, size: tuple[float, float | None], *, legend: bool) -> Figure:
+    """Draw an effect's panels one above the other."""
+    parts = (
+        (shown.main, 3.3),
+        (shown.slopes, 2.4),
+        (shown.counts, 0.6),
+        (shown.groups, 1.3),
+    )
+    there = [(panel, high) for panel, high in parts if panel is not None]
+    heights = [high for _, high in there]
+    figure = blank_figure((size[0], size[1] or 1.0 + sum(heights) + depth(shown.main.x)))
+    axes = figure.subplots(len(there), 1, squeeze=False, height_ratios=heights)[:, 0]
+    entries: Legend = {}
+    for place, (at, (panel, _)) in enumerate(zip(axes, there, strict=True)):
+        clear_frame(at)
+        entries = _merged(entries, draw_panel(at, panel))
+        at.tick_params(labelbottom=at is axes[-1])
+        if place == 0 or panel.notes:
+            head(at, panel, round(100 * size[0] / _WIDTH))
+    label_below(axes[-1], shown.main.x)
+    scaled(axes[0], shown.main)
+    if legend:
+        legend_below(figure, entries)
+    figure.align_ylabels(axes)
+    return figure
+
+
+def _merged(above: Legend, below: Legend) -> Legend:
+    """Join two legends; what the lower one says of a group, with its rows, takes the place of its name alone."""
+    entries: Legend = {}
+    for said, drawn in above.items():
+        more = next((k for k in below if k.startswith(f"{said} (")), said)
+        entries[more] = below.get(more, drawn)
+    return entries | below
+
+
+def depth(axis: Axis) -> float:
+    """Return how many inches names of levels reach down, beyond a line of numbers."""
+    longest = max((len(label) for label in axis.labels), default=0)
+    return 0.55 * SMALL / 72 * longest * {0: 0.0, 40: 0.64, 90: 1.0}[axis.turn]
+
+
+def draw_all(
+    effects: Mapping[str, Effect],
+    *,
+    by: Literal["importance", "heterogeneity_score"] = "importance",
+    top: int | None = None,
+    columns: int | None = None,
+    lower: bool = True,
+    ice: Ice = "centered",
+    curves: int = 60,
+    level: float = 0.95,
+    legend: bool = True,
+    size: tuple[float, float] | None = None,
+) -> Figure:
+    """Draw several effects beside each other on shared vertical scales.
+
+    Parameters
+    ----------
+    effects : Effects
+    by : {"importance", "heterogeneity_score"}
+        What to order by; the largest comes first.
+    top : int, optional
+        Only so many.
+    columns : int, optional
+        Of the grid.
+    lower : bool
+        Whether to draw the bins' slopes, too. They are given per standard deviation of the feature: slopes per unit of
+        different features do not compare.
+    ice, curves, level, legend
+        As in `draw`.
+    size : (float, float), optional
+        Width and height of the figure in inches.
+
+    Returns
+    -------
+    matplotlib Figure
+
+    Raises
+    ------
+    DataError
+        Where there is nothing to draw, for a `by` that does not exist, and as `draw` does.
+    """
+    chosen = ordered_effects(effects, by, top)
+    columns = columns or columns_for(len(chosen))
+    width = 2.75 if size is None else (size[0] - 0.5) / columns
+    # The letters are smaller here, and the numbers beside stand on the left only.
+    view = View(ice, False, curves, level, round(ACROSS * (width - 0.3) / (_WIDTH - _MARGINS)))
+    shown = comparable(chosen, view, lower)
+    rows = -(-len(shown) // columns)
+    deep = any(p.slopes is not None for p in shown)
+    high = (3.5 if deep else 2.2) * rows + 0.9
+    high += sum(
+        max(depth(p.main.x) for p in shown[first : first + columns])
+        for first in range(0, len(shown), columns)
+    )
+    figure = blank_figure(size or (2.75 * columns + 0.5, high))
+    parts = [3, 2] if deep else [1]
+    # One grid for all panels, so that all come out equally wide.
+    grid = figure.add_gridspec(rows * len(parts), columns, height_ratios=parts * rows)
+    entries: Legend = {}
+    for i, pic in enumerate(shown):
+        row, column = divmod(i, columns)
+        cells = [grid[row * len(parts) + k, column] for k in range(len(parts))]
+        entries |= _draw_small(figure, cells, pic)
+    if legend:
+        legend_below(figure, entries)
+    return figure
+
+
+def _draw_small(figure: Figure, cells: Sequence[SubplotSpec], shown: Picture) -> Legend:
+    """Draw one of many."""
+    panels = [p for p in (shown.main, shown.slopes) if p is not None]
+    axes = [figure.add_subplot(cell) for cell, _ in zip(cells, panels, strict=False)]
+    entries: Legend = {}
+    for ax, panel in zip(axes, panels, strict=True):
+        clear_frame(ax)
+        entries |= draw_panel(ax, replace(panel, words=()), small=True)
+        first = cells[0].is_first_col()
+        ax.tick_params(labelbottom=ax is axes[-1], labelleft=first)
+        if not first:
+            ax.set_ylabel("")
+    head(axes[0], shown.main, 44)
+    label_below(axes[-1], shown.main.x, SMALL)
+    return entries
+
+
+def blank_figure(size: tuple[float, float]) -> Picturable:
+    """Return a figure with nothing in it, which makes room for its own words."""
+    layout = ConstrainedLayoutEngine(w_pad=0.09, h_pad=0.07, hspace=0.02)
+    return Picturable(figsize=size, dpi=120, layout=layout, facecolor="white")
+
+
+def _legend(entries: Legend) -> dict[str, Any]:
+    look: dict[str, Any] = {"fontsize": SMALL - 0.5, "labelcolor": INK, "handlelength": 2.0}
+    return {"handles": list(entries.values()), "labels": list(entries), **look}
+
+
+def legend_below(figure: Any, entries: Legend) -> None:
+    """Explain what is drawn, below all axes."""
+    columns = max(1, int(figure.get_figwidth() / 2.2))
+    look: dict[str, Any] = {
+        "frameon": False,
+        "ncols": min(columns, len(entries)),
+        "columnspacing": 1.6,
+    }
+    made = figure.legend(loc="outside lower center", **look, **_legend(entries))
+    for text in made.get_texts():
+        as_it_is(text)
+
+
+def legend_in(ax: Axes, entries: Legend) -> None:
+    """Explain what is drawn, inside the axes."""
+    made = ax.legend(loc="best", framealpha=0.85, edgecolor="none", **_legend(entries))
+    for text in made.get_texts():
+        as_it_is(text)
+
+
+# ------------------------------------------------------------------------------------------
+# Several effects of one feature, laid over one another.
+
+
+def compare(
+    *effects: Effect | Sequence[Effect] | Mapping[str, Effect],
+    labels: Sequence[str] | None = None,
+    center: Zero = "mean",
+    ax: Axes | None = None,
+    level: float = 0.95,
+    legend: bool = True,
+    size: tuple[float, float] | None = None,
+) -> Figure:
+    """Lay several effects of the same feature over one another.
+
+    Parameters
+    ----------
+    *effects : Effect
+        Such as a PDP, an ALE and an M-plot; or a single list of them, or a mapping from labels to them. At most 8.
+    labels : sequence of str, optional
+        For the legend. By default the methods' names, and the quantity's where it is not the first one's.
+    center : {"mean", None}
+        "mean" subtracts from each effect its mean over the data, so that all have the same zero; None leaves them as
+        they are. Slopes are never centred.
+    ax : matplotlib Axes, optional
+        Draw there. By default a figure is made.
+    level : float
+        Of the intervals, which are drawn of up to 3 effects.
+    legend : bool
+    size : (float, float), optional
+        Width and height of the figure in inches.
+
+    Returns
+    -------
+    matplotlib Figure
+        Notebooks show it; ``savefig`` writes it.
+
+    Raises
+    ------
+    DataError
+        For no effect, more than 8, effects of different features, labels that are not one for each, a `center` that
+        does not exist, or a level outside (0, 1).
+    UnsupportedError
+        For surfaces, slopes beside values, levels beside numbers, and different units.
+
+    Notes
+    -----
+    Each effect has a line style, a mark and a colour of its own, so that none needs the colour. Intervals are those of
+    the effects by themselves, moved with them. Levels of a categorical feature stand in the first effect's order, the
+    effects side by side at each. No model row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skedasis as sd
+    >>> X = np.random.default_rng(0).normal(size=(300, 2))
+    >>> methods = [sd.PDP(), sd.ALE(), sd.MPlot()]
+    >>> found = [sd.explain(lambda X: X[:, 0] * X[:, 1], X, 0, method=m) for m in methods]
+    >>> figure = compare(found)
+    >>> [text.get_text() for text in figure.legends[0].get_texts()]
+    ['PDP', 'ALE', 'MPlot', 'rows']
+    """
+    given, named = gathered(effects)
+    shown = overlay(given, named if labels is None else labels, center, level)
+    own = ax is None
+    if ax is None:
+        width, height = size or (6.8, 4.4 + depth(shown.x))
+        ax = blank_figure((width, height)).subplots()
+        clear_frame(ax)
+    entries = _draw_overlay(ax, shown)
+    label_below(ax, shown.x)
+    wide = 100 if size is None else round(100 * size[0] / 6.8)
+    headed(ax, "Comparison" if len(given) > 1 else shown.strands[0].label, shown.notes, wide)
+    if legend:
+        if own:
+            legend_below(ax.figure, entries)
+        else:
+            legend_in(ax, entries)
+    return ax.figure.canvas.figure
+
+
+def _draw_overlay(ax: Axes, shown: Overlay) -> Legend:
+    axis_of(ax, "x", shown.x, 7)
+    axis_of(ax, "y", shown.y, 6)
+    label_beside(ax, shown.y)
+    if shown.zero:
+        ax.axhline(0, color=FAINT, lw=0.7, zorder=1.4)
+    entries: Legend = {}
+    for place, strand in enumerate(shown.strands):
+        entries[strand.label] = _strand(ax, strand, place, bands=shown.bands)
+    if shown.rug is not None:
+        entries[shown.rug.label] = rug_of(ax, shown.rug)
+    return entries
+
+
+def _strand(ax: Axes, strand: Strand, place: int, *, bands: bool) -> Line2D:
+    """Draw one effect, in its own style, and return what explains it."""
+    hue, mark, stroke = HUES[place], MARKS[place], STROKES[place]
+    lined = strand.joined is not None and len(strand.x) > 1
+    area = strand.joined == "line" and len(strand.x) > 1
+    look: dict[str, Any] = {"color": hue, "marker": mark, "mfc": "white", "mew": 1.2}
+    width = 1.0 if strand.joined == "thin" else 1.8
+    look |= {"ms": 4.5, "lw": width, "ls": stroke if lined else "none"}
+    if bands and area:
+        ax.fill_between(strand.x, strand.lower, strand.upper, color=hue, alpha=0.16, lw=0, zorder=2)
+    elif bands:
+        ax.vlines(strand.x, strand.lower, strand.upper, color=hue, lw=1.2, zorder=2.5)
+    # Marks of different lines are staggered, or they would lie upon each other; levels are all marked.
+    every = max(1, -(-len(strand.x) // OFTEN)) if area else 1
+    marked = np.arange((place * every) // 3 % every, len(strand.x), every).tolist()
+    ax.plot(strand.x, strand.y, markevery=marked, zorder=3, **look)
+    return Line2D([], [], **look)

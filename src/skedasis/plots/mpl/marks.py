@@ -1,0 +1,563 @@
+"""Marks drawn by matplotlib, without pyplot and without changing rcParams."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from matplotlib import colormaps, font_manager, rcParams
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.colors import Normalize, to_rgba
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.patheffects import withStroke
+from matplotlib.text import Text
+from matplotlib.ticker import FixedLocator, Formatter, MaxNLocator
+
+from skedasis._types import Floats, Ints
+from skedasis.data import times
+from skedasis.plots.figures.ice import ends, group_name
+from skedasis.plots.scales import Axis, flowed, shortened, wrapped
+from skedasis.plots.spec import (
+    Apart,
+    Band,
+    Bundle,
+    Hatch,
+    Line,
+    Outline,
+    Panel,
+    Rug,
+    Steps,
+    Strip,
+    Tint,
+    Violin,
+)
+from skedasis.plots.theme import (
+    ASIDE,
+    AVERAGE,
+    BODY,
+    BODY_EDGE,
+    BOTTOM,
+    DOUBTS,
+    ERROR,
+    FAINT,
+    GRID,
+    HATCHES,
+    HUES,
+    INK,
+    OWN,
+    PATTERNS,
+    RISES,
+    SIZE,
+    SMALL,
+    SPREAD,
+    SPREAD_EDGE,
+    STROKES,
+    TOP,
+)
+
+# ------------------------------------------------------------------------------------------
+# Colours, line styles and sizes. Whatever a colour says is also said by a style, a mark or a word.
+
+
+Legend: TypeAlias = dict[str, Artist | tuple[Artist, ...]]
+
+
+EASTERN = (
+    "Noto Sans CJK SC",
+    "Noto Sans CJK JP",
+    "Noto Sans CJK KR",
+    "Source Han Sans SC",
+    "WenQuanYi Micro Hei",
+    "WenQuanYi Zen Hei",
+    "PingFang SC",
+    "Hiragino Sans",
+    "Hiragino Sans GB",
+    "Apple SD Gothic Neo",
+    "Microsoft YaHei",
+    "SimHei",
+    "Yu Gothic",
+    "Meiryo",
+    "Malgun Gothic",
+    "Droid Sans Fallback",
+    "Arial Unicode MS",
+)
+"""Fonts with Chinese, Japanese or Korean letters, one of which most computers have. Matplotlib's own has none."""
+
+
+@cache
+def installed() -> tuple[str, ...]:
+    """Return which of these fonts there are."""
+    there = set(font_manager.get_font_names())
+    return tuple(name for name in EASTERN if name in there)
+
+
+def as_it_is(text: Text) -> None:
+    """Take a text as it is, and no dollar in it for a formula; find a font for its letters."""
+    text.set(parse_math=False, usetex=False)
+    if any(ord(c) >= 0x2E80 for c in text.get_text()) and installed():
+        text.set_fontfamily([*rcParams["font.family"], *installed()])
+
+
+# ------------------------------------------------------------------------------------------
+# What marks look like: it draws them on matplotlib's axes. Nothing is global here: no pyplot, no rcParams.
+
+
+def draw_panel(ax: Axes, panel: Panel, *, small: bool = False) -> Legend:
+    """Draw all that stands in a panel, and return what explains it."""
+    axis_of(ax, "x", panel.x, 4 if small else 7)
+    axis_of(ax, "y", panel.y, 2 if panel.bars or panel.outlines else 4 if small else 6)
+    label_beside(ax, panel.y, SMALL if small else SIZE)
+    if panel.zero:
+        ax.axhline(0, color=FAINT, lw=0.7, zorder=1.4)
+    entries: Legend = {}
+    coloured = panel.bundle is not None and panel.bundle.tint is not None
+    for line in panel.lines:
+        entries[line.label] = _line(ax, line, INK if coloured else AVERAGE, small=small)
+    for band in panel.bands:
+        entries[band.label] = _band(ax, band)
+    if panel.bundle is not None:
+        entries |= bundle(ax, panel.bundle)
+    if panel.steps is not None:
+        entries |= _steps(ax, panel.steps, fine=small or len(panel.steps.y) > 20)
+        if panel.violins or panel.dashes is not None:
+            entries[panel.steps.bodies] = _violins(ax, panel)
+    if panel.bars is not None:
+        b = panel.bars
+        ax.bar(b.left, b.height, b.right - b.left, align="edge", fc="#9a9a9a", ec="white", lw=0.5)
+    entries |= outlines(ax, panel.outlines)
+    for word in panel.words:
+        _annotate(ax, word.text, word.x, 1.0, (0, 3), ha="center")
+    return entries | strips(ax, panel.strips) | _aside(ax, panel, small=small)
+
+
+def _aside(ax: Axes, panel: Panel, *, small: bool) -> Legend:
+    """Draw what lies at the edges, beside the axis, or under all else."""
+    entries: Legend = {}
+    if panel.rug is not None:
+        entries[panel.rug.label] = rug_of(ax, panel.rug)
+    if panel.x.apart:
+        ax.axvspan(*panel.x.gap, fc=ASIDE, ec="none", zorder=0.5)
+    if panel.apart is not None:
+        entries[panel.apart.label] = _apart(ax, panel.apart, panel.x.beside, small=small)
+    return entries | _doubts(ax, panel.hatches, SMALL - 1 if small else SMALL)
+
+
+def _line(ax: Axes, line: Line, color: str, *, small: bool) -> Artist:
+    """Draw a curve; of levels the points, and a thin line where one leads to the next."""
+    points = len(line.x) if line.marked is None else len(line.marked)
+    few, width = points <= 30, 1.5 if small else 2.0
+    joined = "none" if line.joined is None else "-"
+    boxes = line.joined != "line" and points <= 60
+    size = ((2.5 if small else 4.0) if few else 1.5) + (1.0 if boxes else 0.0)
+    (drawn,) = ax.plot(
+        line.x,
+        line.y,
+        color=color,
+        ls=joined,
+        lw=0.8 if line.joined == "thin" else width,
+        marker="o" if line.vertices else None,
+        markevery=None if line.marked is None else line.marked.tolist(),
+        ms=size,
+        mfc="white" if few or boxes else color,
+        mew=1.0 if small else 1.3,
+        zorder=3,
+    )
+    if color == INK:  # it crosses curves of all colours
+        drawn.set_path_effects([withStroke(linewidth=width + 2, foreground="white")])
+    return drawn
+
+
+def _apart(ax: Axes, point: Apart, x: float, *, small: bool) -> Artist:
+    """Draw a point that lies nowhere on the axis, with its interval."""
+    size = 4.0 if small else 6.0
+    ax.vlines(x, point.lower, point.upper, color=ERROR, lw=size - 1, zorder=2)
+    (drawn,) = ax.plot(
+        [x], [point.y], "D", ms=size, mfc="white", mec=AVERAGE, mew=1.3, ls="none", zorder=3
+    )
+    return drawn
+
+
+def _band(ax: Axes, band: Band) -> Artist:
+    error = band.role == "error"
+    fill, edge, style, z = (
+        (ERROR, AVERAGE, "-", 2.0) if error else (SPREAD, SPREAD_EDGE, (0, (4, 2)), 1.0)
+    )
+    if band.reach is not None:
+        boxes = [
+            [(x - band.reach, a), (x + band.reach, a), (x + band.reach, b), (x - band.reach, b)]
+            for x, a, b in zip(band.x, band.lower, band.upper, strict=True)
+            if np.isfinite(a) and np.isfinite(b)
+        ]
+        look: dict[str, Any] = {"facecolor": fill, "edgecolor": edge, "linewidth": 0.6}
+        ax.add_collection(
+            PolyCollection(boxes, ls=style, zorder=z if error else 1.35, **look), autolim=False
+        )
+    elif len(band.x) == 1:  # no area above one point: a bar instead
+        ax.vlines(band.x, band.lower, band.upper, color=fill, lw=7 if error else 16, zorder=z)
+    else:
+        ax.fill_between(band.x, band.lower, band.upper, color=fill, lw=0, zorder=z)
+        for side in (band.lower, band.upper):
+            ax.plot(band.x, side, color=edge, lw=0.6, ls=style, zorder=z + 0.1)
+    return Patch(fc=fill, ec=edge, lw=0.6, ls=style)
+
+
+def _steps(ax: Axes, steps: Steps, *, fine: bool) -> Legend:
+    """Draw each bin's mean across it, and a whisker in its middle."""
+    tilt = np.zeros(len(steps.y)) if steps.rise is None else steps.rise / 2
+    ends = zip(steps.left, steps.right, steps.y - tilt, steps.y + tilt, strict=True)
+    level = [[(a, low), (b, high)] for a, b, low, high in ends]
+    means = LineCollection(level, colors=AVERAGE, lw=1.6 if fine else 2.4, zorder=3)
+    ax.add_collection(means, autolim=False)
+    thin = 0.7 if fine else 1.0
+    ax.vlines(steps.middle, steps.lower, steps.upper, color=INK, lw=thin, zorder=2.5)
+    caps: dict[str, Any] = {"marker": "_", "color": INK, "mew": thin, "ls": "none", "zorder": 2.5}
+    for side in (steps.lower, steps.upper):
+        ax.plot(steps.middle, side, ms=3 if fine else 7, **caps)
+    line = Line2D([], [], color=AVERAGE, lw=2.4)
+    return {steps.label: line, steps.whiskers: Line2D([], [], color=INK, lw=1, marker="|", ms=5)}
+
+
+def _violins(ax: Axes, panel: Panel) -> Artist:
+    look: dict[str, Any] = {"facecolor": BODY, "edgecolor": BODY_EDGE, "linewidth": 0.6}
+    if panel.violins:
+        bodies = [_outline(v) for v in panel.violins]
+        ax.add_collection(PolyCollection(bodies, zorder=2, **look), autolim=False)
+    if panel.dashes is not None:
+        d = panel.dashes
+        ax.hlines(d.y, d.x - d.reach, d.x + d.reach, color=BODY_EDGE, lw=0.9, zorder=2)
+    return Patch(**look)
+
+
+def _outline(violin: Violin) -> Any:
+    right = np.column_stack([violin.middle + violin.half_width, violin.y])
+    left = np.column_stack([violin.middle - violin.half_width, violin.y])
+    return np.concatenate([right, left[::-1]])
+
+
+def rug_of(ax: Axes, rug: Rug) -> Artist:
+    """Draw ticks where rows lie."""
+    alpha = 0.7 if len(rug.x) <= 150 else 0.4
+    where = ax.get_xaxis_transform()
+    ax.vlines(rug.x, 0, 0.03, color=INK, lw=0.6, alpha=alpha, transform=where, zorder=4)
+    return Line2D([], [], color=INK, marker="|", ms=6, mew=0.8, ls="none")
+
+
+def _doubts(ax: Axes, hatches: Sequence[Hatch], size: float) -> Legend:
+    entries: Legend = {}
+    for h in hatches:
+        pattern, grey = HATCHES[h.doubt]
+        look: dict[str, Any] = {"facecolor": "none", "edgecolor": grey, "linewidth": 0}
+        ax.axvspan(h.left, h.right, hatch=pattern, zorder=1.3, **look)
+        entries[DOUBTS[h.doubt]] = Patch(hatch=pattern, **look)
+        if h.text:
+            turn = 90 if h.upright else 0
+            at = ax.text((h.left + h.right) / 2, 0.5, "", transform=ax.get_xaxis_transform())
+            write(at, h.text, size, FAINT, ha="center", va="center", rotation=turn)
+            at.set_bbox({"fc": "white", "ec": "none", "pad": 1.5})
+    return entries
+
+
+# ------------------------------------------------------------------------------- axes and words
+class Ticks(Formatter):
+    """Numbers at ticks, less what the axis label says of all of them; or names."""
+
+    def __init__(self, axis: Axis) -> None:
+        self.scale, self.time = axis.scale, axis.time
+        self.names = dict(zip(axis.ticks, axis.labels, strict=False))
+        if axis.apart:
+            self.names[axis.beside] = axis.apart
+
+    def __call__(self, x: float, pos: int | None = None) -> str:
+        """Write one number: a cursor's."""
+        return f"{x:.6g}" if self.time is None else self.time.text(x)
+
+    def format_ticks(self, values: Sequence[float]) -> list[str]:
+        """Write those of all ticks with the same number of decimals."""
+        numbers = [v for v in values if v not in self.names]
+        texts = iter(self.scale.texts(numbers))
+        return [self.names[v] if v in self.names else next(texts) for v in values]
+
+
+def axis_of(ax: Axes, which: Literal["x", "y"], axis: Axis, most: int) -> None:
+    """Give axes their range, and ticks that can be read."""
+    (ax.set_xlim if which == "x" else ax.set_ylim)(*axis.limits)
+    it = ax.xaxis if which == "x" else ax.yaxis
+    chosen = MaxNLocator(most, steps=[1, 2, 2.5, 5, 10], min_n_ticks=2)
+    ticks = axis.ticks
+    if axis.time is not None and not ticks:
+        ticks = times.ticks(axis.time, *axis.range, most)
+    if axis.apart:
+        low, high = axis.range
+        ticks = ticks or tuple(float(t) for t in chosen.tick_values(low, high))
+        # Its name must not touch that of the last number.
+        points = ax.bbox.width * 72 / ax.figure.dpi
+        room = 0.0 if axis.labels else 29 / points * (axis.limits[1] - low)
+        ticks = (*(t for t in ticks if low <= t <= min(high, axis.beside - room)), axis.beside)
+    it.set_major_locator(FixedLocator(ticks) if ticks else chosen)
+    it.set_major_formatter(Ticks(axis))
+    if axis.labels:
+        turned(ax, which, axis.turn)
+
+
+def turned(ax: Axes, which: Literal["x", "y"], turn: int) -> None:
+    """Turn names at ticks, and take them as they are: they are no formulas."""
+    ax.tick_params(axis=which, labelrotation=turn)
+    for text in ax.get_xticklabels() if which == "x" else ax.get_yticklabels():
+        as_it_is(text)
+        if turn == 40:
+            text.set(ha="right", va="top", rotation_mode="anchor")
+
+
+def clear_frame(ax: Axes) -> None:
+    """Leave of the frame only what carries ticks. Done to our own axes, not to a user's."""
+    ax.set_facecolor("white")
+    ax.set_axisbelow(True)
+    ax.grid(visible=True, axis="y", color=GRID, lw=0.6)
+    ax.grid(visible=False, axis="x")
+    ax.tick_params(labelsize=SMALL, colors=INK, color=FAINT, width=0.7, length=3)
+    for side, spine in ax.spines.items():
+        spine.set(visible=side in ("left", "bottom"), color=FAINT, linewidth=0.7)
+
+
+def write(text: Text, words: str, size: float, color: str, **look: Any) -> None:
+    """Set a text as it is: names hold dollars and underscores, and are no formulas."""
+    text.set(text=words, fontsize=size, color=color, **look)
+    as_it_is(text)
+
+
+def _annotate(
+    ax: Axes, words: str, x: float, y: float, shift: tuple[int, int], **look: Any
+) -> None:
+    where = ax.get_xaxis_transform()
+    at = ax.annotate("", (x, y), xytext=shift, xycoords=where, textcoords="offset points")
+    write(at, words, SMALL - 0.5, FAINT, **look)
+
+
+def head(ax: Axes, panel: Panel, width: int) -> None:
+    """Write title and notes above a panel, flush left; above its words, if it has any."""
+    headed(ax, panel.title, panel.notes, width, 14 if panel.words else 4)
+
+
+def headed(ax: Axes, words: str, remarks: Sequence[str], width: int, low: float = 4) -> None:
+    """Write a title and remarks above axes, flush left, `low` points above them."""
+    notes = flowed(remarks, width)
+    at = ax.annotate(
+        "", (0, 1), xytext=(0, low), xycoords="axes fraction", textcoords="offset points"
+    )
+    write(at, notes, SMALL - 0.5, FAINT, va="bottom")
+    # A title makes room for it, too; without one it must do so itself, though its length may push axes apart.
+    at.set_in_layout(not words)
+    lines = notes.count("\n") + 1 if notes else 0
+    title = ax.set_title("", loc="left", pad=low + 1 + 10.5 * lines)
+    write(title, words, SIZE + 0.5, INK, weight="bold")
+
+
+def scaled(ax: Axes, panel: Panel) -> None:
+    """Put the scale of coloured curves beside the panel."""
+    tint = None if panel.bundle is None else panel.bundle.tint
+    if tint is None or tint.groups or not np.isfinite(tint.value).any():
+        return
+    scale = mappable(tint)
+    bar = ax.figure.colorbar(scale, ax=ax, pad=0.02, fraction=0.05, aspect=30)
+    beside(bar.ax, Axis(shortened(tint.name, 40), None, *scale.get_clim(), 0.0))
+
+
+def beside(ax: Axes, axis: Axis) -> None:
+    """Write the scale of colours: its axis has numbers as all others have."""
+    ax.yaxis.set_major_formatter(Ticks(axis))
+    ax.tick_params(labelsize=SMALL, colors=INK, color=FAINT, width=0.7, length=3)
+    for spine in ax.spines.values():
+        spine.set(linewidth=0.5, color=FAINT)
+    label_beside(ax, axis)
+
+
+def label_beside(ax: Axes, axis: Axis, size: float = SIZE) -> None:
+    """Write the label of the vertical axis."""
+    write(ax.yaxis.label, wrapped(axis.label, _room(ax.bbox.height, ax, size)), size, INK)
+
+
+def label_below(ax: Axes, axis: Axis, size: float = SIZE, share: float = 1.0) -> None:
+    """Write the label of the horizontal axis, which will have this share of the width that it has now."""
+    write(ax.xaxis.label, wrapped(axis.label, _room(share * ax.bbox.width, ax, size)), size, INK)
+
+
+def _room(pixels: float, ax: Axes, size: float) -> int:
+    """Return how many letters go beside so many pixels; the layout, which is made later, adds a little."""
+    points = 1.15 * pixels * 72 / ax.figure.dpi
+    return max(12, int(points / (0.6 * size)))
+
+
+# ------------------------------------------------------------------------------------------
+# Individual curves: all alike, or coloured by what the rows have besides.
+
+
+MAP = "viridis"
+
+
+PLAIN, UNKNOWN = "#555555", "#bcbcbc"
+
+
+def bundle(ax: Axes, strands: Bundle) -> Legend:
+    """Draw individual curves, and return what explains them."""
+    alpha = float(np.clip(30 / max(len(strands.y), 1), 0.15, 0.5))
+    if strands.tint is None:
+        everyone = np.arange(len(strands.y))
+        _draw(ax, strands, everyone, color=PLAIN, alpha=alpha, lw=0.6)
+        entries: Legend = {strands.label: Line2D([], [], color=PLAIN, lw=0.6)}
+        return entries | _own(ax, strands, [INK] * len(strands.y))
+    entries = {}
+    for name, rows, look in _parts(strands.tint):
+        strong = float(np.clip(60 / max(len(strands.y), 1), 0.35, 0.9))
+        _draw(ax, strands, rows, alpha=strong, **look)
+        if name:
+            key: dict[str, Any] = {**look, "lw": 1.6}
+            entries[name] = Line2D([], [], **key)
+    if not strands.tint.groups:
+        entries[f"{strands.label}, by {shortened(strands.tint.name, 16)}"] = Line2D(
+            [], [], color=PLAIN, lw=0.9
+        )
+    return entries | _own(ax, strands, hues(strands.tint))
+
+
+def _parts(tint: Tint) -> list[tuple[str, Ints, dict[str, Any]]]:
+    """Return which curves are drawn alike, what they are called, and how they look."""
+    missing = np.flatnonzero(np.isnan(tint.value))
+    parts: list[tuple[str, Ints, dict[str, Any]]] = []
+    if len(missing):
+        parts.append((group_name(tint, -1), missing, {**look_of(-1), "lw": 0.7}))
+    if not tint.groups:
+        there = np.flatnonzero(~np.isnan(tint.value))
+        parts.append(("", there, {"color": [hues(tint)[i] for i in there], "lw": 0.8}))
+        return parts
+    for place in range(len(tint.groups)):
+        rows = np.flatnonzero(tint.value == place)
+        parts.append((group_name(tint, place), rows, {**look_of(place), "lw": 0.9}))
+    return parts
+
+
+def look_of(place: int) -> dict[str, Any]:
+    """Return a group's colour and stroke; at -1 those of rows without a group."""
+    if place < 0:
+        return {"color": UNKNOWN, "ls": "-"}
+    return {"color": HUES[place], "ls": STROKES[place]}
+
+
+def hues(tint: Tint) -> list[Any]:
+    """Return each curve's colour."""
+    if tint.groups:
+        return [UNKNOWN if np.isnan(v) else HUES[int(v)] for v in tint.value]
+    scale = mappable(tint)
+    return [UNKNOWN if np.isnan(v) else scale.to_rgba(v) for v in tint.value]
+
+
+def mappable(tint: Tint) -> ScalarMappable:
+    """Return the scale of numbers."""
+    return ScalarMappable(Normalize(*ends(tint), clip=True), colormaps[MAP])
+
+
+def _draw(ax: Axes, strands: Bundle, rows: Ints, **look: Any) -> None:
+    """Draw some rows' curves; dashes at levels between which there is nothing."""
+    if len(rows) == 0:
+        return
+    y = strands.y[rows]
+    style: dict[str, Any] = {**look, "zorder": 1.6, "ls": look.get("ls", "-")}
+    if strands.shift is not None:
+        ends = _dashes(strands.x, y, strands.shift[rows])
+        if isinstance(style["color"], list):
+            style["color"] = np.repeat(np.asarray(style["color"]), len(strands.x), axis=0)
+        style |= {"ls": "-", "lw": 1.1}
+        ax.add_collection(LineCollection(list(ends), **style), autolim=False)
+        return
+    x = strands.x
+    if len(x) == 1:  # no line through one point: a dash
+        x, y = x + np.array([-0.01, 0.01]), np.repeat(y, 2, axis=1)
+    paths = np.stack([np.broadcast_to(x, y.shape), y], axis=-1)
+    ax.add_collection(LineCollection(list(paths), **style), autolim=False)
+
+
+def _dashes(x: Floats, y: Floats, shift: Floats) -> Floats:
+    """Return the ends of a short dash for each row at each level, shape (r m, 2, 2)."""
+    middle = x[None, :] + shift[:, None]
+    reach = 0.035
+    ends = np.stack(
+        [np.stack([middle - reach, y], axis=-1), np.stack([middle + reach, y], axis=-1)], axis=2
+    )
+    return ends.reshape(-1, 2, 2)
+
+
+def _own(ax: Axes, strands: Bundle, colours: list[Any]) -> Legend:
+    if len(strands.own_x) == 0:
+        return {}
+    plain = strands.tint is None
+    points = ax.scatter(
+        strands.own_x,
+        strands.own_y,
+        s=5 if plain else 15,
+        c=[colours[i] for i in strands.own],
+        edgecolors="none" if plain else "white",
+        linewidths=0.5,
+        alpha=0.6 if plain else 1.0,
+        zorder=3.2 if not plain else 1.8,
+    )
+    points.set_in_layout(False)
+    dot = Line2D([], [], marker="o", ms=2.4 if plain else 4, color=INK, mew=0, ls="none")
+    return {OWN: dot}
+
+
+# ------------------------------------------------------------------------------------------
+# What stands under curves: strips where they rise, and how the feature is distributed in groups.
+
+
+LIGHT = 0.16
+"""Of the areas under outlines."""
+
+
+def strips(ax: Axes, found: Sequence[Strip]) -> Legend:
+    """Draw strips at the foot of a panel, with their words above them, and return what explains them."""
+    entries: Legend = {}
+    for strip in found:
+        pattern, ground = RISES[strip.rising]
+        look: dict[str, Any] = {"fc": ground, "ec": INK, "lw": 0.7, "hatch": pattern}
+        ax.axvspan(strip.left, strip.right, BOTTOM, TOP, zorder=3.5, **look)
+        entries[strip.label] = Patch(**look)
+        if strip.text:
+            where = ax.get_xaxis_transform()
+            at = ax.text(strip.middle, TOP + 0.012, "", transform=where, zorder=3.6)
+            at.set(text=strip.text, fontsize=SMALL - 0.5, color=INK, ha="center", va="bottom")
+            # A grid line may pass under it.
+            at.set_path_effects([withStroke(linewidth=2.5, foreground="white")])
+            at.set_in_layout(False)
+    return entries
+
+
+def outlines(ax: Axes, groups: Sequence[Outline]) -> Legend:
+    """Draw distributions, each with its group's colour, stroke and pattern, and return what explains them."""
+    entries: Legend = {}
+    for group in groups:
+        look = look_of(group.place)
+        outline: dict[str, Any] = {"ec": look["color"], "ls": look["ls"], "lw": 1.4}
+        if group.place >= 0:
+            outline["hatch"] = PATTERNS[group.place]
+        base = 0.0 if group.base is None else group.base
+        if group.base is not None:  # edges that touch would hide one another's strokes
+            outline |= {"ls": "-", "lw": 0.8}
+        ax.stairs(
+            base + group.height, group.edges, baseline=base, fill=False, zorder=2.5, **outline
+        )
+        _area(ax, group, look["color"])
+        entries[group.label] = Patch(fc=to_rgba(look["color"], LIGHT), **outline)
+    return entries
+
+
+def _area(ax: Axes, group: Outline, color: str) -> None:
+    """Fill a distribution, lightly, for others may lie over it."""
+    base = np.zeros(len(group.height)) if group.base is None else group.base
+    x = np.repeat(group.edges, 2)[1:-1]
+    low, high = np.repeat(base, 2), np.repeat(base + group.height, 2)
+    ax.fill_between(x, low, high, color=color, alpha=LIGHT, lw=0, zorder=2)

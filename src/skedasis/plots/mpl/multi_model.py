@@ -1,0 +1,209 @@
+"""Figures of several models by matplotlib."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from skedasis.errors import DataError, explained
+from skedasis.plots.figures.compare import (
+    EACH,
+    MEAN,
+    Drawn,
+    columns_for,
+    importance_panel,
+    models_panel,
+)
+from skedasis.plots.figures.effect import on_shared_scales
+from skedasis.plots.mpl.effect import blank_figure, depth, legend_below, legend_in
+from skedasis.plots.mpl.importance import bare, draw_bars, line_height
+from skedasis.plots.mpl.marks import Legend, clear_frame, draw_panel, head, headed, label_below
+from skedasis.plots.scales import shortened
+from skedasis.plots.spec import Panel
+from skedasis.plots.theme import INK, SMALL
+from skedasis.results.multi_model import EffectOfModels, EffectsOfModels, ImportanceOfModels, Of
+
+DASH = 0.035
+"""How far a dash reaches to either side."""
+
+
+def draw_models(
+    found: EffectOfModels,
+    ax: Axes | None = None,
+    *,
+    level: float = 0.95,
+    of: Of | None = None,
+    legend: bool = True,
+    size: tuple[float, float] | None = None,
+) -> Figure:
+    """Draw one feature's effect, of several models.
+
+    Parameters
+    ----------
+    found : EffectOfModels
+    ax : matplotlib Axes, optional
+        Draw there. By default a figure is made.
+    level, of
+        Of the interval: see `EffectOfModels.interval`.
+    legend : bool
+    size : (float, float), optional
+        Width and height of the figure in inches.
+
+    Returns
+    -------
+    matplotlib Figure
+
+    Raises
+    ------
+    DataError, UnsupportedError
+        As `EffectOfModels.interval`.
+    """
+    shown, own = models_panel(found, level, of), ax is None
+    panel = shown.panel
+    if ax is None:
+        width, height = size or (6.8, 4.2 + depth(panel.x))
+        ax = blank_figure((width, height)).subplots()
+        clear_frame(ax)
+    entries = _draw_models(ax, shown, panel)
+    head(ax, panel, 100 if size is None else round(100 * size[0] / 6.8))
+    label_below(ax, panel.x)
+    _explain(ax, entries, own=own, legend=legend)
+    return ax.figure.canvas.figure
+
+
+def _draw_models(ax: Axes, shown: Drawn, panel: Panel, *, small: bool = False) -> Legend:
+    """Draw a panel, and over its band, which would hide them, the models' own curves."""
+    entries = draw_panel(ax, panel, small=small)
+    look: dict[str, Any] = {"color": INK, "lw": 0.7, "alpha": 0.6}
+    x, ends = shown.x, shown.each
+    if shown.shift is not None:
+        middle = np.add.outer(shown.shift, x).ravel()
+        y = np.repeat(shown.each.reshape(-1, 1), 2, axis=1)
+        paths = np.stack([np.stack([middle - DASH, middle + DASH], axis=1), y], axis=-1)
+        look["lw"] = 1.2
+    else:
+        if len(x) == 1:  # no line through one point: a dash
+            x, ends = x + np.array([-0.01, 0.01]), np.repeat(ends, 2, axis=1)
+        paths = np.stack([np.broadcast_to(x, ends.shape), ends], axis=-1)
+    ax.add_collection(LineCollection(list(paths), zorder=2.6, **look), autolim=False)
+    return {**entries, EACH: Line2D([], [], **look)}
+
+
+def _explain(ax: Axes, entries: Legend, *, own: bool, legend: bool) -> None:
+    if legend and own:
+        legend_below(ax.figure, entries)
+    elif legend:
+        legend_in(ax, entries)
+
+
+def draw_all_models(
+    found: EffectsOfModels,
+    *,
+    by: Literal["importance", "heterogeneity_score"] = "importance",
+    top: int | None = None,
+    columns: int | None = None,
+    level: float = 0.95,
+    of: Of | None = None,
+    legend: bool = True,
+    size: tuple[float, float] | None = None,
+) -> Figure:
+    """Draw several features' effects beside each other on shared vertical scales, most important first.
+
+    Parameters
+    ----------
+    found : EffectsOfModels
+    by : {"importance", "heterogeneity_score"}
+    top, columns : int, optional
+        Only so many; of the grid.
+    level, of, legend, size
+        As in `draw_models`.
+
+    Returns
+    -------
+    matplotlib Figure
+    """
+    ranks = found.ranking(by)[:top]
+    if not ranks:
+        raise DataError(explained("plot", "no effect", "at least one", "Explain some features"))
+    each = [models_panel(found[r.feature], level, of) for r in ranks]
+    panels = on_shared_scales([own.panel for own in each])
+    columns = columns or columns_for(len(panels))
+    rows = -(-len(panels) // columns)
+    deep = sum(
+        max(depth(p.x) for p in panels[i : i + columns]) for i in range(0, len(panels), columns)
+    )
+    figure = blank_figure(size or (2.75 * columns + 0.5, 2.3 * rows + 0.9 + deep))
+    entries: Legend = {}
+    for i, (panel, own, rank) in enumerate(zip(panels, each, ranks, strict=True)):
+        ax = figure.add_subplot(rows, columns, i + 1)
+        clear_frame(ax)
+        shown = _with_rank(panel, rank, i, len(own.each))
+        entries |= _draw_models(ax, own, shown, small=True)
+        if i % columns:
+            ax.set_ylabel("")
+        ax.tick_params(labelleft=i % columns == 0)
+        head(ax, shown, 44)
+        label_below(ax, shown.x, SMALL)
+    if legend:
+        legend_below(figure, entries)
+    return figure
+
+
+def _with_rank(panel: Panel, rank: Any, place: int, models: int) -> Panel:
+    """Return a panel headed by its feature, and how sure its rank is."""
+    note = (
+        f"importance {rank.importance:.3g} ± {rank.between:.2g}, first in {rank.first} of {models}"
+    )
+    rug = None if panel.rug is None else replace(panel.rug, label="rows, or their quantiles")
+    y = replace(panel.y, name=shortened(panel.y.name, 36))
+    return replace(
+        panel, title=f"{place + 1}. {shortened(rank.feature, 24)}", notes=(note,), rug=rug, y=y
+    )
+
+
+def draw_importances(
+    found: ImportanceOfModels,
+    ax: Axes | None = None,
+    *,
+    features: Sequence[str] | None = None,
+    top: int | None = None,
+    level: float = 0.95,
+    of: Of | None = None,
+    legend: bool = True,
+    size: tuple[float, float] | None = None,
+) -> Figure:
+    """Draw importances of several models: their means as bars, each model as a mark, most important first.
+
+    Parameters
+    ----------
+    found : ImportanceOfModels
+    ax : matplotlib Axes, optional
+    features, top
+        Only these; only so many.
+    level, of, legend, size
+        As in `draw_models`.
+
+    Returns
+    -------
+    matplotlib Figure
+    """
+    panel = importance_panel(found, features=features, top=top, level=level, of=of)
+    own = ax is None
+    if ax is None:
+        n = len(panel)
+        ax = blank_figure(size or (6.8, 1.35 + line_height(n) * n)).subplots()
+        bare(ax)
+    drawn = draw_bars(ax, panel)
+    renamed = {"mean over the repeats": MEAN, "single repeats": EACH}
+    entries = {renamed.get(label, label): artist for label, artist in drawn.items()}
+    label_below(ax, panel.x)
+    headed(ax, panel.title, panel.notes, 90 if size is None else round(90 * size[0] / 6.8))
+    _explain(ax, entries, own=own, legend=legend)
+    return ax.figure.canvas.figure

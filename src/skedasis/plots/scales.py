@@ -1,0 +1,760 @@
+"""Axes, ticks, numbers as text, placement of labels, and simplification of lines."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+
+from skedasis._types import Bools, Floats
+from skedasis.data import times
+from skedasis.data.times import TimeAxis
+
+# ------------------------------------------------------------------------------------------
+# How much room words take: estimates, for there is no browser to ask. They err on the side of too much.
+
+
+SIZE, SMALL = 13.0, 12.0
+"""Pixels of titles and labels; of ticks, notes and legends."""
+
+
+LEADING = 1.3
+"""From line to line, in sizes."""
+
+
+_NARROW, _WIDE = frozenset("iljtfrI.,:;|!'()[]{}/\\ `°·"), frozenset("mwMW@%&—…→←")
+
+
+@lru_cache(maxsize=4096)
+def width_of(text: str, size: float = SMALL) -> float:
+    """Return about how many pixels a line takes, as wide as common fonts make it.
+
+    Examples
+    --------
+    >>> width_of("", 10.0), width_of("n=67", 10.0) < width_of("n=1067", 10.0)
+    (0.0, True)
+    """
+    return size * sum(_share(c) for c in text)
+
+
+def _share(c: str) -> float:
+    """Return a letter's width as a share of its height."""
+    if c in _NARROW:
+        return 0.38
+    if c in _WIDE:
+        return 0.95
+    if c.isascii():
+        return 0.68 if c.isupper() else 0.61
+    if unicodedata.combining(c) or unicodedata.category(c) in ("Mn", "Cf"):
+        return 0.0
+    # East Asian letters and most pictures fill a square.
+    wide = unicodedata.east_asian_width(c) in ("W", "F") or ord(c) >= 0x1F000
+    return 1.15 if wide else 0.66
+
+
+def lines_of(text: str, room: float, size: float = SMALL, most: int = 3) -> list[str]:
+    """Break text into lines of at most `room` pixels; what does not fit on `most` lines ends in an ellipsis.
+
+    Examples
+    --------
+    >>> lines_of("effect on the price of a house", 110.0, 10.0)
+    ['effect on the price of', 'a house']
+    """
+    lines = [""]
+    for word in clean(text).split(" "):
+        joined = f"{lines[-1]} {word}" if lines[-1] else word
+        if width_of(joined, size) <= room:
+            lines[-1] = joined
+            continue
+        if lines[-1]:
+            lines.append("")
+        *full, rest = _cut(word, room, size)
+        lines[-1:] = [*full, rest]
+    if len(lines) > most:
+        lines = [*lines[: most - 1], fitting(" ".join(lines[most - 1 :]), room, size)]
+    return lines
+
+
+def _cut(word: str, room: float, size: float) -> list[str]:
+    """Cut a word that has no place to break it where the line ends."""
+    parts = [""]
+    used = 0.0
+    for c in word:
+        wide = size * _share(c)
+        if used + wide > room and parts[-1]:
+            parts.append("")
+            used = 0.0
+        parts[-1] += c
+        used += wide
+    return parts
+
+
+def fitting(text: str, room: float, size: float = SMALL) -> str:
+    """Return text on one line of at most `room` pixels: its beginning and its end, which tell names apart.
+
+    Examples
+    --------
+    >>> fitting("visits", 100.0), fitting("visits of the year 2019", 80.0)
+    ('visits', 'visits…2019')
+    """
+    text = clean(text)
+    if width_of(text, size) <= room:
+        return text
+    low, high = 0, len(text)
+    while low < high:
+        kept = (low + high + 1) // 2
+        low, high = (kept, high) if width_of(_ends(text, kept), size) <= room else (low, kept - 1)
+    return _ends(text, low)
+
+
+def _ends(text: str, kept: int) -> str:
+    """Return some of a text's first and last letters."""
+    end = kept // 2
+    return f"{text[: kept - end].rstrip()}…{text[len(text) - end :].lstrip()}"
+
+
+def flowed_in(remarks: tuple[str, ...], room: float, size: float = SMALL) -> list[str]:
+    """Set short remarks one after the other, and break lines between them; within one only where it is too long.
+
+    Examples
+    --------
+    >>> flowed_in(("500 rows", "6 bins"), 300.0)
+    ['500 rows · 6 bins']
+    """
+    lines: list[str] = []
+    for remark in remarks:
+        joined = f"{lines[-1]} · {remark}" if lines else ""
+        if lines and width_of(joined, size) <= room:
+            lines[-1] = joined
+        else:
+            lines += lines_of(remark, room, size)
+    return lines
+
+
+# ------------------------------------------------------------------------------------------
+# Numbers and places as people write them.
+
+
+NOISE = 1e-9
+"""What is smaller, as a share of the largest number beside it, is what rounding has left of zero."""
+
+
+def number(value: float, digits: int = 3) -> str:
+    """Return a number with some significant digits, as people write it.
+
+    Examples
+    --------
+    >>> number(31.01284), number(1234567.0), number(-0.00123), number(3.2e-9), number(0.0)
+    ('31.0', '1,234,567', '−0.00123', '3.20e−9', '0')
+    """
+    if not math.isfinite(value):
+        return "–"
+    if value == 0:
+        return "0"
+    size = math.floor(math.log10(abs(value)))
+    if -4 <= size < 9:
+        text = f"{value:,.{max(digits - 1 - size, 0)}f}"
+    else:
+        mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
+        text = f"{mantissa}e{int(exponent)}"
+    return text.replace("-", "−")
+
+
+def number_or_zero(value: float, largest: float) -> str:
+    """Return a number; what only rounding has left of a zero, beside a larger one, is called that.
+
+    Examples
+    --------
+    >>> beside(1.2e-16, 3.0), beside(0.0, 3.0), beside(0.01, 3.0)
+    ('≈ 0', '0', '0.0100')
+    """
+    return "≈ 0" if 0 < abs(value) < NOISE * largest else number(value)
+
+
+def with_error(value: float, error: float, largest: float = 0.0) -> str:
+    r"""Return a number with its standard error.
+
+    Parameters
+    ----------
+    value, error : float
+        An error that is zero or not finite is left out.
+    largest : float
+        What the number stands beside; see `beside`.
+
+    Examples
+    --------
+    >>> with_error(2.4137, 0.1234), with_error(31.3, 2.46), with_error(0.0, 0.0)
+    ('2.41 ±\u202f0.12', '31.3 ±\u202f2.5', '0')
+    """
+    if not 0 < error < math.inf or abs(value) < NOISE * largest:
+        return number_or_zero(value, largest)
+    return f"{number_or_zero(value, largest)} ±\u202f{number(error, 2)}"
+
+
+def places(values: Floats, time: TimeAxis | None = None) -> list[str]:
+    """Return places on an axis, with as many digits as keep neighbours apart; those on a time axis as times.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> places(np.array([19.0, 24.5, 79.0])), places(np.array([1.7e9, 1.7e9 + 0.25]))
+    (['19.0', '24.5', '79.0'], ['1,700,000,000.00', '1,700,000,000.25'])
+    """
+    if time is not None:
+        return time.texts(values)
+    steps = np.diff(np.unique(values[np.isfinite(values)]))
+    if len(steps) == 0:
+        return [number(float(v), 4) for v in values]
+    finest = math.floor(math.log10(steps.min()))
+    if finest < -5 or np.abs(values[np.isfinite(values)]).max() >= 1e15:
+        return [number(float(v), 6) for v in values]
+    decimals = max(2 - finest, 0)
+    while decimals and np.array_equal(np.round(values, decimals), np.round(values, decimals - 1)):
+        decimals -= 1
+    return [f"{v:,.{decimals}f}".replace("-", "−") for v in values]
+
+
+def count(n: float, thing: str) -> str:
+    """Return a number of things.
+
+    Examples
+    --------
+    >>> count(1, "row"), count(12345, "row")
+    ('1 row', '12,345 rows')
+    """
+    return f"{n:,.0f} {thing}{'' if n == 1 else 's'}"
+
+
+# ------------------------------------------------------------------------------------------
+# Axes: ranges with margins, ticks that can be read at any scale and offset, and labels of any name.
+
+
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+ASIDE = 0.12
+"""Share of an axis that a place beside it takes."""
+
+
+ROUNDING = 1e-13
+"""Share of a number below which another one is its rounding error: sums and means lose a few hundred epsilons."""
+
+
+LEAST = 1e-300
+"""Below it numbers lose digits, and the steps between ticks are zero: what is so small is drawn as zero."""
+
+
+_EPOCH = TimeAxis("datetime", "s")
+
+
+_MINUS, _TIMES = "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}"
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What the numbers at the ticks are multiplied by, and what is added: ``value = offset + tick * 10**exponent``.
+
+    Parameters
+    ----------
+    offset : float
+    exponent : int
+    """
+
+    offset: float = 0.0
+    exponent: int = 0
+
+    @classmethod
+    def of(cls, low: float, high: float) -> Scale:
+        """Choose the scale on which ticks between `low` and `high` have few digits.
+
+        Examples
+        --------
+        >>> Scale.of(0.0, 42.0)
+        Scale(offset=0.0, exponent=0)
+        >>> Scale.of(1.7e9, 1.7e9 + 86_400)
+        Scale(offset=1700000000.0, exponent=0)
+        >>> Scale.of(-3e-9, 2e-9)
+        Scale(offset=0.0, exponent=-9)
+        """
+        size, span = max(abs(low), abs(high)), high - low
+        if not 0 < size < math.inf:
+            return cls()
+        offset = 0.0
+        # Ticks need about one digit more than size / span has: beyond five nobody compares them.
+        if size > (1e4 if size < 1e5 else 1e3) * span > 0:
+            offset = _round_below(low + 0.1 * span, span)
+            size = max(abs(low - offset), abs(high - offset))
+        exponent = math.floor(math.log10(size))
+        return cls(offset, 0 if -3 <= exponent < 5 else 3 * math.floor(exponent / 3))
+
+    def texts(self, ticks: Sequence[float]) -> list[str]:
+        """Write the ticks with as many decimals as tell them apart.
+
+        Parameters
+        ----------
+        ticks : sequence of float
+
+        Returns
+        -------
+        list of str
+
+        Examples
+        --------
+        >>> Scale(exponent=-9).texts([0.0, 2.5e-10, 5e-10])
+        ['0.00', '0.25', '0.50']
+        """
+        values = (np.asarray(ticks, dtype=float) - self.offset) / 10.0**self.exponent
+        decimals = _decimals(values)
+        # A zero that rounding made negative is zero.
+        written = [f"{round(float(v), decimals) + 0.0:.{decimals}f}" for v in values]
+        return [w.replace("-", _MINUS) for w in written]
+
+    def label(self, name: str, unit: str | None) -> str:
+        """Return a label that says what the ticks leave out.
+
+        Examples
+        --------
+        >>> Scale(exponent=-9).label("delay", "s")
+        'delay [10⁻⁹ s]'
+        >>> Scale(offset=-1.7e9).label("time", "s")
+        'time + 1700000000 [s]'
+        """
+        if self.offset:
+            name = f"{name} {'+' if self.offset < 0 else _MINUS} {abs(self.offset):.15g}"
+        if self.exponent:
+            power = f"10{str(self.exponent).translate(_SUPERSCRIPTS)}"
+            unit = f"{power} {unit}" if unit else f"{_TIMES}{power}"
+        return f"{name} [{unit}]" if unit else name
+
+
+@dataclass(frozen=True)
+class Clock(Scale):
+    """The scale of a time axis: the day that all ticks share stands in the label.
+
+    Parameters
+    ----------
+    time : TimeAxis
+    shared : str
+        Empty where ticks say all.
+    """
+
+    time: TimeAxis = _EPOCH
+    shared: str = ""
+
+    @classmethod
+    def on(cls, time: TimeAxis, low: float, high: float) -> Clock:
+        """Return the scale between two places of an axis.
+
+        Examples
+        --------
+        >>> scale = Clock.on(TimeAxis("datetime", "s"), 0.25, 0.75)
+        >>> scale.texts([0.25, 0.5]), scale.label("sent", None)
+        (['06:00', '12:00'], 'sent, 1970-01-01')
+        """
+        if time.kind not in ("date", "datetime") or not (math.isfinite(low) and low < high):
+            return cls(time=time)
+        first, last = times.written(time, np.array([low, high]), 1 / 86_400)
+        return cls(time=time, shared=first[:10] if first[:10] == last[:10] else "")
+
+    def texts(self, ticks: Sequence[float]) -> list[str]:
+        """Write the ticks, less what they share."""
+        texts = times.written(self.time, np.asarray(ticks, dtype=float), None, short=True)
+        if not self.shared or any(len(t) <= 10 or t[:10] != self.shared for t in texts):
+            return texts
+        return [t[11:] for t in texts]
+
+    def label(self, name: str, unit: str | None) -> str:
+        """Return a label that says what the ticks leave out, and the time zone."""
+        name = f"{name}, {self.shared}" if self.shared else name
+        unit = unit or self.time.zone
+        return f"{name} [{unit}]" if unit else name
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A range, and what it is a range of.
+
+    Parameters
+    ----------
+    name : str
+    unit : str or None
+    least, most : float
+        What must be seen; NaN where there is nothing.
+    margin : float
+        Share of the range that is added on either side.
+    ticks : tuple of float
+        Where ticks stand; empty leaves the choice to who draws.
+    labels : tuple of str
+        Of levels, one a tick; empty where ticks are numbers.
+    turn : {0, 40, 90}
+        Degrees by which these labels are turned, so that they do not touch.
+    apart : str
+        What stands at the tick of a place beside the axis, at `beside`; empty where there is none.
+    time : TimeAxis, optional
+        Of dates, times and durations: what the days on the axis are.
+    """
+
+    name: str
+    unit: str | None
+    least: float
+    most: float
+    margin: float = 0.03
+    ticks: tuple[float, ...] = ()
+    labels: tuple[str, ...] = ()
+    turn: int = 0
+    apart: str = ""
+    time: TimeAxis | None = None
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """Return the ends of what is on the axis, the first less than the second."""
+        return padded(self.least, self.most, self.margin)
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """Return the ends of the axis, with the place beside it if there is one."""
+        low, high = self.range
+        return low, high + (ASIDE * (high - low) if self.apart else 0.0)
+
+    @property
+    def beside(self) -> float:
+        """Return where what lies nowhere on the axis stands."""
+        low, high = self.range
+        return high + 0.6 * ASIDE * (high - low)
+
+    @property
+    def gap(self) -> tuple[float, float]:
+        """Return the ends of the place beside the axis."""
+        low, high = self.range
+        return high + 0.2 * ASIDE * (high - low), self.limits[1]
+
+    @property
+    def scale(self) -> Scale:
+        """Return the scale of its ticks; names have none."""
+        if self.time is not None:
+            return Clock.on(self.time, self.least, self.most)
+        return Scale() if self.labels else Scale.of(*self.range)
+
+    @property
+    def label(self) -> str:
+        """Return its name, unit and scale."""
+        return self.scale.label(clean(self.name), clean(self.unit) if self.unit else None)
+
+    def spanning(self, axes: Sequence[Axis]) -> Axis:
+        """Return this axis with a range that shows all that `axes` must show."""
+        low, high = extent(np.array([a.least, a.most]) for a in axes)
+        return replace(self, least=low, most=high)
+
+
+def extent(values: Iterable[Floats]) -> tuple[float, float]:
+    """Return the least and greatest finite value; (nan, nan) where there is none."""
+    finite = [a[np.isfinite(a)] for a in (np.asarray(v, dtype=float).ravel() for v in values)]
+    some = [(float(a.min()), float(a.max())) for a in finite if a.size]
+    if not some:
+        return math.nan, math.nan
+    return min(s[0] for s in some), max(s[1] for s in some)
+
+
+def padded(low: float, high: float, margin: float) -> tuple[float, float]:
+    """Widen a range; make one of a single value, or of none."""
+    if math.isnan(low) or max(abs(low), abs(high)) < LEAST:
+        return -1.0, 1.0
+    # A span within rounding of its own values is no span: a constant would be drawn as noise.
+    if high - low > ROUNDING * max(abs(low), abs(high)):
+        pad = margin * (high - low)
+        return low - pad, high + pad
+    pad = 0.05 * abs(low) or 1.0
+    return low - pad, high + pad
+
+
+def settled(values: Floats, size: float) -> Floats:
+    """Return values of which those are zero that differ from it by the rounding of larger numbers alone.
+
+    Parameters
+    ----------
+    values : ndarray of float
+        Differences, such as a curve minus its mean.
+    size : float
+        The largest of the numbers that were subtracted.
+
+    Examples
+    --------
+    >>> settled(np.array([7.1e-15, -0.5, np.nan]), 51.6).tolist()
+    [0.0, -0.5, nan]
+    """
+    return np.where(np.abs(values) <= ROUNDING * size, 0.0, values)
+
+
+def clean(text: str) -> str:
+    r"""Return text on one line, without what cannot be printed.
+
+    Examples
+    --------
+    >>> clean(" a\tname\n")
+    'a name'
+    """
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split()) or "(no name)"
+
+
+def shortened(text: str, room: int) -> str:
+    """Return text of at most `room` characters; its beginning and end, which tell names apart, stay.
+
+    Examples
+    --------
+    >>> shortened("number_of_visits_in_the_year_2019", 20)
+    'number_of_…year_2019'
+    """
+    text = clean(text)
+    if len(text) <= room:
+        return text
+    end = (room - 1) // 2
+    return f"{text[: room - 1 - end]}…{text[-end:]}"
+
+
+def told_apart(names: Sequence[str], room: int) -> tuple[str, ...]:
+    """Return shortened names; those that have become equal are numbered.
+
+    Examples
+    --------
+    >>> told_apart(["visits in 2019", "visits of 2019", "age"], 10)
+    ('vis…19 (1)', 'vis…19 (2)', 'age')
+    """
+    short = [shortened(n, room) for n in names]
+    seen: dict[str, int] = {}
+    out: list[str] = []
+    for name, cut in zip(names, short, strict=True):
+        seen[cut] = seen.get(cut, 0) + 1
+        out.append(cut if short.count(cut) == 1 else f"{shortened(name, room - 4)} ({seen[cut]})")
+    return tuple(out)
+
+
+def wrapped(text: str, width: int) -> str:
+    """Break text into lines."""
+    return "\n".join(textwrap.wrap(text, width)) or text
+
+
+def flowed(remarks: Sequence[str], width: int) -> str:
+    """Set short remarks one after the other, and break lines only between them.
+
+    Examples
+    --------
+    >>> flowed(["500 rows", "6 bins"], 80)
+    '500 rows · 6 bins'
+    """
+    lines: list[str] = []
+    for remark in remarks:
+        if lines and len(lines[-1]) + len(remark) + 3 <= width:
+            lines[-1] += f" · {remark}"
+        else:
+            lines.append(remark)
+    return "\n".join(lines)
+
+
+def _round_below(low: float, span: float) -> float:
+    """Return the roundest number below `low` that leaves numbers not much longer than the span itself."""
+    unit = 10.0 ** math.floor(math.log10(abs(low)))
+    while low - math.floor(low / unit) * unit > 4 * span:
+        unit /= 10
+    return math.floor(low / unit) * unit
+
+
+def _decimals(values: Floats) -> int:
+    """Return how many decimals show every value to a hundredth of the least step."""
+    steps = np.diff(np.unique(values))
+    step = float(steps.min()) if len(steps) else abs(float(values[0])) if len(values) else 1.0
+    if not 0 < step < math.inf:
+        return 0
+    first = max(0, -math.floor(math.log10(step) + 1e-9))
+    for decimals in range(first, first + 3):
+        if np.all(np.abs(values - np.round(values, decimals)) <= 0.01 * step):
+            return decimals
+    return first + 1
+
+
+# ------------------------------------------------------------------------------------------
+# Names beside points, so that none lies upon another: where there is no room, none is written.
+
+
+DISTANCES = (5.0, 13.0, 24.0, 38.0, 56.0)
+"""How far names may stand from their points, in typographical points; further away they are led to by a line."""
+
+
+MARK = 4.0
+"""Half the size of a mark."""
+
+
+CROSSED = 1.5
+"""How many steps further away a name may stand for each line that it does not cross then."""
+
+
+_DIRECTIONS = 16
+
+
+@dataclass(frozen=True)
+class Tag:
+    """Where a name stands.
+
+    Parameters
+    ----------
+    x, y : float
+        The lower left corner of the name.
+    led : bool
+        Whether a line leads to it from the point.
+    """
+
+    x: float
+    y: float
+    led: bool
+
+
+def placed(
+    points: Floats, sizes: Floats, room: tuple[float, float], taken: Floats, lines: Floats
+) -> tuple[Tag | None, ...]:
+    """Return where names stand, None for those that would lie upon something.
+
+    Parameters
+    ----------
+    points : ndarray of float, shape (n, 2)
+        In typographical points from the panel's lower left corner. The first ones are served first.
+    sizes : ndarray of float, shape (n, 2)
+        Widths and heights of the names.
+    room : (float, float)
+        Of the panel.
+    taken : ndarray of float, shape (k, 4)
+        Boxes (left, bottom, right, top) that must stay free.
+    lines : ndarray of float, shape (m, 4)
+        Boxes of lines, which a name may cross if it must.
+
+    Returns
+    -------
+    tuple of Tag or None
+
+    Notes
+    -----
+    Greedy: of some 100 places each name takes one that touches no mark, no name and no box that is taken, as near as
+    can be without crossing lines.
+
+    Examples
+    --------
+    >>> none = np.zeros((0, 4))
+    >>> placed(np.array([[50.0, 50.0]]), np.array([[20.0, 8.0]]), (100.0, 100.0), none, none)
+    (Tag(x=55.0, y=51.5, led=False),)
+    """
+    marks = np.column_stack([points - MARK, points + MARK])
+    blocked = np.concatenate([marks, taken])
+    found: list[Tag | None] = []
+    for point, size in zip(points, sizes, strict=True):
+        tag = _nearest(point, size, room, blocked, lines)
+        found.append(tag)
+        if tag is not None:
+            box = np.array([tag.x, tag.y, tag.x + size[0], tag.y + size[1]])
+            blocked = np.concatenate([blocked, box[None]])
+    return tuple(found)
+
+
+def touches(box: Floats, others: Sequence[Floats]) -> bool:
+    """Return whether a box (left, bottom, right, top) touches any of the others."""
+    return bool(_touching(box[None], np.array(others).reshape(-1, 4)).any())
+
+
+def _nearest(
+    point: Floats, size: Floats, room: tuple[float, float], blocked: Floats, lines: Floats
+) -> Tag | None:
+    """Return the best place for one name."""
+    around = [_around(point, size, far) for far in DISTANCES]
+    corners = np.concatenate(around)
+    step = np.repeat(np.arange(len(DISTANCES)), len(around[0]))
+    boxes = np.column_stack([corners, corners + size])
+    inside = (corners >= 0).all(axis=1) & (boxes[:, 2:] <= np.array(room)).all(axis=1)
+    free = np.flatnonzero(inside & (_touching(boxes, blocked) == 0))
+    if len(free) == 0:
+        return None
+    cost = step[free] + CROSSED * _touching(boxes[free], lines)
+    best = free[int(np.argmin(cost))]
+    return Tag(float(corners[best, 0]), float(corners[best, 1]), bool(step[best] > 0))
+
+
+def _around(point: Floats, size: Floats, far: float) -> Floats:
+    """Return the lower left corners of boxes around a point, those on its right first."""
+    # In the four corners of a cross a name touches neither of its lines.
+    side = np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]])
+    corners = point + side * np.array([far, 0.3 * far]) - np.where(side < 0, size, 0.0)
+    steps = np.arange(_DIRECTIONS)
+    turn = np.where(steps % 2, steps + 1, -steps) * np.pi / _DIRECTIONS
+    way = np.column_stack([np.cos(turn), np.sin(turn)])
+    # A box beside the point hangs on its middle, one above on its lower edge: it moves with the direction.
+    return np.concatenate([corners, point + far * way - size * (1 - way) / 2])
+
+
+def _touching(boxes: Floats, others: Floats) -> Floats:
+    """Return how many of the others each box touches."""
+    a, b = boxes[:, None], others[None]
+    apart = (a[..., 2] <= b[..., 0]) | (b[..., 2] <= a[..., 0])
+    apart |= (a[..., 3] <= b[..., 1]) | (b[..., 3] <= a[..., 1])
+    return (~apart).sum(axis=1)
+
+
+# ------------------------------------------------------------------------------------------
+# Curves with fewer points, that nobody can tell from the curves themselves.
+
+
+def thinned(x: Floats, y: Floats, tolerance: float) -> Bools:
+    """Return which points of curves suffice for straight lines between them to miss none of the others.
+
+    Parameters
+    ----------
+    x : ndarray of float, shape (m,) or (r, m)
+    y : ndarray of float, shape (r, m)
+    tolerance : float
+        How far the lines may pass above or below a point that is left out.
+
+    Returns
+    -------
+    ndarray of bool, shape (r, m)
+
+    Notes
+    -----
+    Neighbouring stretches of 1, 2, 4, … steps are joined as long as all points between keep to the tolerance: no
+    error adds up, and all curves are treated at once. The cost is O(r m log m).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> y = np.array([[0.0, 1.0, 2.0, 3.0, 9.0]])
+    >>> thinned(np.arange(5.0), y, 0.1).tolist()
+    [[True, False, True, True, True]]
+    """
+    x = np.broadcast_to(x, y.shape)
+    rows, m = y.shape
+    kept = np.ones((rows, m), dtype=bool)
+    whole = np.ones((rows, m - 1), dtype=bool)
+    k = 1
+    while 2 * k < m:
+        pairs = (m - 1) // (2 * k)
+        whole = whole[:, : 2 * pairs : 2] & whole[:, 1 : 2 * pairs : 2]
+        whole &= _straight(x, y, pairs, 2 * k, tolerance)
+        row, pair = np.nonzero(whole)
+        kept[row, 2 * k * pair + k] = False
+        k *= 2
+    return kept
+
+
+def _straight(x: Floats, y: Floats, pairs: int, k: int, tolerance: float) -> Bools:
+    """Return which stretches of k steps are straight."""
+    rows = len(y)
+    inner_x = x[:, : pairs * k].reshape(rows, pairs, k)
+    inner_y = y[:, : pairs * k].reshape(rows, pairs, k)
+    first_x, first_y = inner_x[..., :1], inner_y[..., :1]
+    end_x = x[:, k : pairs * k + 1 : k, None]
+    end_y = y[:, k : pairs * k + 1 : k, None]
+    span = end_x - first_x
+    share = (inner_x - first_x) / np.where(span == 0, 1.0, span)
+    # What is not finite is never straight.
+    with np.errstate(invalid="ignore"):
+        off = np.abs(inner_y - first_y - share * (end_y - first_y))
+    return np.all(off <= tolerance, axis=2)

@@ -1,0 +1,1 @@
+"""Figure specifications drawn as SVG."""

@@ -1,0 +1,295 @@
+"""SVG and HTML elements as text, escaped; `Drawing`, a finished figure."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Literal
+
+import numpy as np
+from markupsafe import Markup, escape
+
+from skedasis._types import Floats
+
+# ------------------------------------------------------------------------------------------
+# SVG and HTML elements as text. Whatever comes from data or a model is escaped here, and nowhere else.
+
+
+_UNPRINTABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What neither XML nor HTML may hold: control characters and halves of letters."""
+
+
+_CLOSED = frozenset({"path", "rect"})
+"""Elements that may end as they begin: in pages, too, where they are SVG's."""
+
+
+FAR = 20_000.0
+"""Pixels beyond which nobody sees where a line ends."""
+
+
+def plain(value: object) -> Markup:
+    r"""Return text that can stand between tags and within quotes.
+
+    Text that is marked as escaped already stays as it is.
+
+    Examples
+    --------
+    >>> print(plain('<script>"a" & \x00b'))
+    &lt;script&gt;&#34;a&#34; &amp; b
+    """
+    return value if isinstance(value, Markup) else escape(_UNPRINTABLE.sub("", str(value)))
+
+
+def tag(name: str, *children: object, **attributes: Any) -> Markup:
+    """Return an element with its children.
+
+    Parameters
+    ----------
+    name : str
+    *children : Markup or str
+        Text that is not `Markup` is escaped.
+    **attributes : str, float, bool or None
+        An underscore stands for a hyphen, one at the end is dropped; None and False leave an attribute out, True gives
+        one without a value. Numbers are pixels, and are written as `px` does.
+
+    Examples
+    --------
+    >>> print(tag("text", "<b>", x=1.25, class_="tick", data_tip='"'))
+    <text x="1.3" class="tick" data-tip="&#34;">&lt;b&gt;</text>
+    """
+    written = "".join(_attribute(k, v) for k, v in attributes.items())
+    inner = "".join(plain(c) for c in children)
+    if not inner and name in _CLOSED:
+        return Markup(f"<{name}{written}/>")  # noqa: S704 - all parts are escaped
+    return Markup(f"<{name}{written}>{inner}</{name}>")  # noqa: S704 - all parts are escaped
+
+
+def _attribute(name: str, value: Any) -> str:
+    if value is None or value is False:
+        return ""
+    name = name.rstrip("_").replace("_", "-")
+    if value is True:
+        return f" {name}"
+    if isinstance(value, (float, np.floating)):
+        value = px(float(value))
+    # A parser of XML takes the end of a line in an attribute for a space, unless it is written like this.
+    return f' {name}="{plain(value)}"'.replace("\n", "&#10;")
+
+
+def px(value: float) -> str:
+    """Return a length in pixels with one decimal: finer than a screen shows.
+
+    Examples
+    --------
+    >>> px(1.25), px(3.0), px(-0.01)
+    ('1.3', '3', '0')
+    """
+    # Half a pixel is rounded up, as people expect: 1.25 is not 1.2.
+    tenths = math.floor(10 * value + 0.5)
+    whole, rest = divmod(abs(tenths), 10)
+    return f"{'-' if tenths < 0 else ''}{whole}{f'.{rest}' if rest else ''}"
+
+
+def joined(parts: Iterable[Markup]) -> Markup:
+    """Return elements one after the other."""
+    return Markup("").join(parts)
+
+
+def path(x: Floats, y: Floats, *, closed: bool = False) -> str:
+    """Return the way along points, as the attribute `d`; a point that is not finite interrupts it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> path(np.array([0.0, 1.0, 2.0, 3.0]), np.array([5.0, np.nan, 6.0, 7.5]))
+    'M0 5M2 6L3 7.5'
+    """
+    there = np.isfinite(x) & np.isfinite(y)
+    parts: list[str] = []
+    pen = "M"
+    for a, b, drawn in zip(texts(x), texts(y), there.tolist(), strict=True):
+        if drawn:
+            parts.append(f"{pen}{a} {b}")
+        pen = "L" if drawn else "M"
+    return "".join(parts) + ("Z" if closed and parts else "")
+
+
+def way(x: Floats, y: Floats) -> str:
+    """Return the way along points that are all finite, each as the step from the one before: shorter than `path`.
+
+    Steps lead from one rounded point to the next, so that no error adds up.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> way(np.array([100.0, 108.24, 116.48]), np.array([50.0, 49.5, 60.0]))
+    'M100 50l8.2-.5 8.3 10.5'
+    """
+    at = np.floor(10 * np.clip(np.stack([x, y]), -FAR, FAR) + 0.5).astype(np.int64)
+    parts = [f"M{px(at[0, 0] / 10)} {px(at[1, 0] / 10)}"]
+    known, middle = _steps(), len(_steps()) // 2
+    # A minus parts two numbers as well as a space does.
+    for a, b in np.diff(at, axis=1).T.tolist():
+        if -middle <= a < middle and -middle <= b < middle:
+            second = known[b + middle]
+            parts.append(
+                f"{known[a + middle]}{second}" if b < 0 else f"{known[a + middle]} {second}"
+            )
+        else:
+            parts.append(f"{px(a / 10)} {px(b / 10)}")
+    return parts[0] + ("l" + _tight(parts[1:]) if len(parts) > 1 else "")
+
+
+def dashes(x: Floats, y: Floats, wide: float) -> str:
+    """Return level dashes that begin at some points, as one path.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> dashes(np.array([10.0, 12.0]), np.array([5.0, 4.5]), 2.0)
+    'M10 5h2m0-.5h2'
+    """
+    there = np.isfinite(x) & np.isfinite(y)
+    at = np.floor(10 * np.clip(np.stack([x[there], y[there]]), -FAR, FAR) + 0.5).astype(np.int64)
+    if at.shape[1] == 0:
+        return ""
+    dash = f"h{_bare(px(wide))}"
+    gaps = np.diff(at, axis=1) - np.array([[round(10 * wide)], [0]])
+    steps = [_bare(px(a / 10)) + _after(_bare(px(b / 10))) for a, b in gaps.T.tolist()]
+    first = f"M{px(at[0, 0] / 10)} {px(at[1, 0] / 10)}{dash}"
+    return first + "".join(f"m{step}{dash}" for step in steps)
+
+
+def _after(number: str) -> str:
+    """Return a number as it stands after another one."""
+    return number if number.startswith("-") else f" {number}"
+
+
+def _tight(pairs: list[str]) -> str:
+    """Join pairs of numbers, with nothing between them where the next one begins with a minus."""
+    return " ".join(pairs).replace(" -", "-")
+
+
+@cache
+def _steps() -> list[str]:
+    """Return all steps between points that are near each other, without a zero before the point."""
+    return [_bare(px(t / 10)) for t in range(-3000, 3000)]
+
+
+def _bare(text: str) -> str:
+    return text.replace("0.", ".", 1) if text.lstrip("-").startswith("0.") else text
+
+
+def texts(values: Floats) -> list[str]:
+    """Return many lengths as `px` writes them; what lies far beyond any sheet is drawn back to its surroundings.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> texts(np.array([1.25, -3.0, 1e300]))
+    ['1.3', '-3', '20000']
+    """
+    shown = np.clip(np.where(np.isfinite(values), values, 0.0), -FAR, FAR)
+    tenths = np.floor(10 * shown + 0.5).astype(np.int64)
+    known = _table()
+    return [known[t] if 0 <= t < len(known) else px(t / 10) for t in tenths.tolist()]
+
+
+@cache
+def _table() -> list[str]:
+    """Return all lengths on a usual sheet: to look one up is ten times as quick as to write it."""
+    return [px(t / 10) for t in range(12_000)]
+
+
+# ------------------------------------------------------------------------------------------
+# `Drawing`: a finished SVG with what it shows in words, and the element that holds it.
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """One picture of a page.
+
+    Parameters
+    ----------
+    svg : Markup
+        One ``<svg>`` element.
+    width, height : float
+        Its native size in pixels.
+    title : str
+        A short name, also the element's ``<title>``.
+    alt : str
+        What is to be seen, in words; the element's ``<desc>``.
+    """
+
+    svg: Markup
+    width: float
+    height: float
+    title: str
+    alt: str
+
+    def __html__(self) -> str:
+        """Return the SVG: so templates take it as it is."""
+        return str(self.svg)
+
+
+def sheet(
+    parts: Iterable[Markup],
+    size: tuple[float, float],
+    *,
+    ident: str,
+    title: str,
+    alt: str,
+    role: Literal["img", "group"] = "img",
+) -> Drawing:
+    """Put what is drawn on a sheet that says what it is.
+
+    Parameters
+    ----------
+    parts : iterable of Markup
+        From below to above.
+    size : (float, float)
+        Width and height in pixels.
+    ident : str
+        Unique on the page.
+    title, alt : str
+    role : {"img", "group"}
+        A picture is one stop of the keyboard; a group has links, which are themselves stops.
+
+    Returns
+    -------
+    Drawing
+
+    Examples
+    --------
+    >>> made = sheet([], (20.0, 10.0), ident="f1", title="age", alt="nothing")
+    >>> print(made.svg)  # doctest: +ELLIPSIS
+    <svg xmlns="http://www.w3.org/2000/svg" class="skd narrow" viewBox="0 0 20 10" width="20" height="10" role="img" ...
+    """
+    width, height = size
+    names = f"{ident}-title", f"{ident}-desc"
+    svg = tag(
+        "svg",
+        tag("title", title, id=names[0]),
+        tag("desc", alt, id=names[1]),
+        joined(parts),
+        xmlns="http://www.w3.org/2000/svg",
+        class_=f"skd{_wide(width)}",
+        viewBox=f"0 0 {px(width)} {px(height)}",
+        width=px(width),
+        height=px(height),
+        role=role,
+        # Some browsers stop at whatever listens to the focus of what lies in it, unless it says no.
+        tabindex="0" if role == "img" else "-1",
+        aria_labelledby=" ".join(names),
+    )
+    return Drawing(svg, width, height, title, alt)
+
+
+def _wide(width: float) -> str:
+    """Return the class of a sheet that is much narrower or wider than others: its letters shall be as large."""
+    if width > 600:
+        return " wide"
+    return " narrow" if width < 300 else " slim" if width < 400 else ""

@@ -1,0 +1,439 @@
+"""Figures of importances as SVG: bars, histograms before and after permutation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from markupsafe import Markup
+
+from skedasis._types import Floats
+from skedasis.plots.descriptions import Hit, placed
+from skedasis.plots.figures.effect_parts import counted
+from skedasis.plots.figures.importance import (
+    BarPanel,
+    Shift,
+    bars,
+    display_order,
+    kept,
+    repeated,
+    shifts,
+    titled,
+)
+from skedasis.plots.scales import (
+    SMALL,
+    Axis,
+    clean,
+    count,
+    fitting,
+    number,
+    places,
+    shortened,
+    width_of,
+)
+from skedasis.plots.svg.elements import Drawing, joined, path, px, sheet, tag
+from skedasis.plots.svg.frame import (
+    GAP,
+    Frame,
+    Keys,
+    above,
+    area_key,
+    below,
+    beside,
+    legend,
+    line_key,
+)
+from skedasis.plots.svg.marks import Defs, rectangles
+from skedasis.plots.svg.panels import foot, headed
+from skedasis.results.importance import Importance
+
+# ------------------------------------------------------------------------------------------
+# Figures of importances: bars with their intervals and single repeats, as `plots.bars` says it.
+
+
+BARS_WIDTH = 480.0
+
+
+NAMES = 0.4
+"""Share of the width that names may take."""
+
+
+LINE, TIGHT, MANY = 26.0, 18.0, 40
+"""Height of a line, that of each of many, and how many these are."""
+
+
+THICK = 0.6
+"""Of a bar, as a share of its line."""
+
+
+_DOT = "m-2.2 0a2.2 2.2 0 1 0 4.4 0a2.2 2.2 0 1 0-4.4 0"
+
+
+@dataclass(frozen=True, eq=False)
+class Lines:
+    """A line for each name, the first on top, with a horizontal axis below.
+
+    Parameters
+    ----------
+    names : tuple of str
+        As they are written.
+    frame : Frame
+        What is drawn of line i lies about ``frame.y(n - 1 - i)``.
+    """
+
+    names: tuple[str, ...]
+    frame: Frame
+
+    @classmethod
+    def below(
+        cls,
+        names: Sequence[str],
+        axis: Axis,
+        top: float,
+        *,
+        left: float = 0.0,
+        width: float = BARS_WIDTH,
+    ) -> Lines:
+        """Return lines that start at `top`."""
+        n, end = len(names), width - 12
+        short = tuple(fitting(name, NAMES * width) for name in names)
+        start = left + max(width_of(name) for name in short) + 2 * GAP
+        high = n * (LINE if n <= MANY else TIGHT)
+        up = Axis("", None, -0.5, n - 0.5, 0.0)
+        return cls(short, Frame(axis, up, start, top, left + end - start, high))
+
+    @property
+    def y(self) -> Floats:
+        """Return the lines' middles in pixels, shape (n,)."""
+        n = len(self.names)
+        return self.frame.y(np.arange(n - 1.0, -1.0, -1.0))
+
+    @property
+    def height(self) -> float:
+        """Return a line's height in pixels."""
+        return self.frame.height / len(self.names)
+
+    def ground(self) -> Markup:
+        """Return the grid, and the names."""
+        frame = self.frame
+        at = frame.x(np.array(frame.under.at)).tolist()
+        d = "".join(f"M{px(x)} {px(frame.top)}V{px(frame.bottom)}" for x in at)
+        places = zip(self.names, self.y.tolist(), strict=True)
+        names = [
+            tag("text", name, x=frame.left - 2 * GAP, y=y + 0.35 * SMALL) for name, y in places
+        ]
+        return joined([tag("path", class_="grid", d=d), tag("g", *names, class_="ticks end")])
+
+    def zero(self) -> Markup:
+        """Return the line at zero."""
+        x = px(float(self.frame.x(0.0)))
+        return tag("path", class_="zero", d=f"M{x} {px(self.frame.top)}V{px(self.frame.bottom)}")
+
+    def bar(self, i: int, value: float, *, shift: float = 0.0, thick: float = THICK) -> Markup:
+        """Return a bar from zero to a value; `shift` and `thick` are shares of the line's height."""
+        a, b = sorted(self.frame.x(np.array([0.0, value])).tolist())
+        high = thick * self.height
+        y = float(self.y[i]) + shift * self.height - high / 2
+        return tag("rect", x=a, y=y, width=b - a, height=high)
+
+    def hit(self, i: int, tip: str) -> Markup:
+        """Return what is pointed at: the line with its name."""
+        y = float(self.y[i]) - self.height / 2
+        right = self.frame.right
+        return tag(
+            "rect", class_="hit", x=2.0, y=y, width=right - 2, height=self.height, data_tip=tip
+        )
+
+
+def importance(
+    importance: Importance,
+    *,
+    ident: str,
+    title: str = "",
+    alt: str = "",
+    features: Sequence[str] | None = None,
+    top: int | None = None,
+    level: float = 0.95,
+) -> Drawing:
+    """Draw the importances of features as bars, most important first.
+
+    Parameters
+    ----------
+    importance : Importance
+    ident : str
+        Unique on the page.
+    title, alt : str
+        By default what the importances are of, and what is to be seen in words.
+    features, top, level
+        As in `plots.bars.bars`.
+
+    Returns
+    -------
+    Drawing
+        Each line says its importance, its interval, and between which values single repeats lie.
+
+    Raises
+    ------
+    DataError
+        As `plots.bars.bars` does.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> values = np.array([[0.1, 0.2, 0.3], [0.0, -0.01, 0.01]])
+    >>> pf = Importance(("age", "noise"), values, np.full(2, 0.05), np.full(2, 9.0), 0.5, 500)
+    >>> importance(pf, ident="pfi").alt.startswith("Bars, most important first: age 0.200")
+    True
+    """
+    panel = bars(importance, features=features, top=top, level=level)
+    full = [clean(importance.features[i]) for i in display_order(importance, features, top)]
+    return chart(panel, full, ident=ident, title=title, alt=alt)
+
+
+def chart(
+    panel: BarPanel,
+    full: Sequence[str],
+    *,
+    ident: str,
+    title: str = "",
+    alt: str = "",
+    dots: str = "single repeats",
+    mean: str = "mean over the repeats",
+) -> Drawing:
+    """Draw bars as a panel says it.
+
+    Parameters
+    ----------
+    panel : BarPanel
+    full : sequence of str
+        The names of its lines, as long as they are.
+    ident, title, alt : str
+        As in `importance`.
+    dots, mean : str
+        What the dots are, and what the bars are of them.
+
+    Returns
+    -------
+    Drawing
+    """
+    unit = f" {clean(panel.x.unit)}" if panel.x.unit else ""
+    head, y = headed(panel.title, panel.notes, BARS_WIDTH)
+    lines, defs = Lines.below(panel.names, panel.x, y), Defs(ident)
+    marks, keys = _marks(lines, panel, dots, mean)
+    tips = [lines.hit(i, _tip(panel, i, name, unit, dots)) for i, name in enumerate(full)]
+    body = lines.frame.panel(
+        lines.ground(), tag("g", *marks, clip_path=defs.clip(lines.frame)), *tips
+    )
+    below, y = foot(panel.x, lines.frame.left, lines.frame.width, lines.frame.bottom)
+    explained, high = legend(keys, 2.0, y, BARS_WIDTH - 4)
+    return sheet(
+        [defs.written(), head, body, below, explained],
+        (BARS_WIDTH, y + high + 2),
+        ident=ident,
+        title=title or panel.title,
+        alt=alt or _bars_alt_text(panel, full, unit),
+    )
+
+
+def _marks(lines: Lines, panel: BarPanel, dots: str, mean: str) -> tuple[list[Markup], Keys]:
+    """Return bars, whiskers and repeats, and what explains them."""
+    bodies = [lines.bar(i, v) for i, v in enumerate(panel.value.tolist())]
+    parts = [tag("g", *bodies, class_="amount"), lines.zero()]
+    swatch = tag("g", tag("rect", x=1.0, y=-5.0, width=24.0, height=10.0), class_="amount")
+    keys: Keys = {mean if panel.repeats.size else "mean": swatch}
+    if panel.repeats.size:
+        # Below the whisker, strewn as little as keeps equal ones apart.
+        r = panel.repeats.shape[1]
+        shift = lines.height * THICK * (0.27 + 0.08 * (np.arange(r) % 3 - 1))
+        x, y = lines.frame.x(panel.repeats).ravel(), np.add.outer(lines.y, shift).ravel()
+        at = zip(x.tolist(), y.tolist(), strict=True)
+        parts.append(
+            tag("path", class_="repeat", d="".join(f"M{px(a)} {px(b)}{_DOT}" for a, b in at))
+        )
+        keys[dots] = tag("path", class_="repeat", d=f"M13 0{_DOT}")
+    d = "".join(
+        f"M{px(a)} {px(y)}H{px(b)}M{px(a)} {px(y - 4)}v8M{px(b)} {px(y - 4)}v8"
+        for a, b, y in zip(
+            *(lines.frame.x(e) for e in (panel.lower, panel.upper)), lines.y, strict=True
+        )
+        if np.isfinite(a) and np.isfinite(b)
+    )
+    if d:
+        parts.append(tag("path", class_="whisker", d=d))
+        keys[panel.interval] = tag("path", class_="whisker", d="M3 0H23M3-4v8M23-4v8")
+    return parts, keys
+
+
+def _tip(panel: BarPanel, i: int, name: str, unit: str, dots: str) -> str:
+    """Say what one line shows."""
+    lines = [shortened(name, 60), f"importance {number(float(panel.value[i]))}{unit}"]
+    if np.isfinite(panel.lower[i]):
+        ends = [number(float(e[i])) for e in (panel.lower, panel.upper)]
+        lines.append(f"{panel.interval} {ends[0]} to {ends[1]}")
+    if panel.repeats.size:
+        ends = [number(float(f(panel.repeats[i]))) for f in (np.min, np.max)]
+        lines.append(f"{dots} {ends[0]} to {ends[1]}")
+    return "\n".join(lines)
+
+
+def _bars_alt_text(panel: BarPanel, full: Sequence[str], unit: str) -> str:
+    """Say what is to be seen."""
+    shown = zip(full[:5], panel.value.tolist(), strict=False)
+    first = "; ".join(f"{shortened(name, 60)} {number(v)}{unit}" for name, v in shown)
+    more = f"; and {len(full) - 5:,} more" if len(full) > 5 else ""
+    return f"Bars, most important first: {first}{more}. {'; '.join(panel.notes)}."
+
+
+# ------------------------------------------------------------------------------------------
+# Rows before and after permutation, one panel a feature, as `plots.bars` says it.
+
+
+SHIFTS_WIDTH, SHIFTS_HEIGHT = 480.0, 120.0
+
+
+LONG = 60
+"""Letters of a name."""
+
+
+_RIGHT, _MARK = 12.0, 5.0
+
+
+def before(
+    importance: Importance,
+    *,
+    ident: str,
+    title: str = "",
+    alt: str = "",
+    features: Sequence[str] | None = None,
+    top: int | None = None,
+) -> Drawing:
+    """Draw how the kept rows' quantity is distributed, and how with each feature from other rows.
+
+    Parameters
+    ----------
+    importance : Importance
+        That kept rows.
+    ident : str
+        Unique on the page.
+    title, alt : str
+        By default what is explained, and what is to be seen in words.
+    features, top
+        As in `plots.bars.shifts`: by default the six most important ones.
+
+    Returns
+    -------
+    Drawing
+        Each bar says its ends and its shares; no single row is to be seen.
+
+    Raises
+    ------
+    UnsupportedError
+        Where no rows were kept.
+    DataError
+        As `plots.bars.shifts` does.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skedasis as sd
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> pf = sd.explain(lambda X: X[:, 0], X, method=sd.PFI(local=200))
+    >>> before(pf, ident="rows", top=1).title
+    'PFI of prediction: rows before and after'
+    """
+    found, local = shifts(importance, features=features, top=top), importance.local
+    if local is None:
+        raise TypeError("`shifts` refuses this")
+    names = [clean(importance.features[i]) for i in display_order(importance, features, top)]
+    names = names[: len(found)]
+    said = f"as they are: {kept(local)}", f"with values of other rows: {repeated(importance)}"
+    named = title or f"{titled(importance)}: rows before and after"
+    hidden = len(importance) - len(found)
+    notes = (f"{len(found):,} of {counted(len(importance), 'feature')}",) if hidden else ()
+    head, y = headed(named, notes, SHIFTS_WIDTH)
+    parts, keys, y = [head], Keys(), y + 4 * bool(notes)
+    for place, (shift, name) in enumerate(zip(found, names, strict=True)):
+        drawn, more, y = _panel(shift, name, y, said, last=place == len(found) - 1)
+        parts.append(drawn)
+        keys |= more
+    explained, high = legend(keys, 2.0, y + 4, SHIFTS_WIDTH - 4)
+    size = (SHIFTS_WIDTH, y + high + 8)
+    words = alt or _shifts_alt_text(found, names)
+    return sheet([*parts, explained], size, ident=ident, title=named, alt=words)
+
+
+def _panel(
+    shift: Shift, name: str, start: float, said: tuple[str, str], *, last: bool
+) -> tuple[Markup, Keys, float]:
+    """Return one feature's histograms below its name, what explains them, and where they end."""
+    head, y = headed(shift.name, shift.notes, SHIFTS_WIDTH, start)
+    top = y + above(shift.y, SHIFTS_WIDTH) + 2 * _MARK - 12
+    left = 2 + beside(shift.y, SHIFTS_HEIGHT)
+    frame = Frame(shift.x, shift.y, left, top, SHIFTS_WIDTH - left - _RIGHT, SHIFTS_HEIGHT)
+    drawn, keys = _histograms(frame, shift, said)
+    body = frame.panel(frame.ground(), drawn, frame.axes(names=last))
+    # The scale is the same for all: the vertical one is named with each, the horizontal one below the last.
+    label = Markup("") if last else _label(frame)
+    hits = placed(_hits(shift, name), frame, frame.top, frame.bottom)
+    end = frame.bottom + below(shift.x, frame.width, names=last) + (4 if last else 8)
+    return joined([head, label, body, hits]), keys, end
+
+
+def _label(frame: Frame) -> Markup:
+    """Return the vertical axis' label, flush left above it."""
+    text = tag("text", frame.up.label, x=frame.edge, y=frame.top - 7)
+    return tag("g", text, class_="label")
+
+
+def _histograms(frame: Frame, shift: Shift, said: tuple[str, str]) -> tuple[Markup, Keys]:
+    """Return the rows as areas, and as an outline what became of them; the means of both as lines."""
+    x = frame.x(shift.edges)
+    foot = np.full(len(shift.before), frame.bottom)
+    there = shift.before > 0
+    bodies = rectangles(x[:-1][there], x[1:][there], foot[there], frame.y(shift.before)[there])
+    heights = np.concatenate([[0.0], np.repeat(shift.after, 2), [0.0]])
+    outline = path(np.repeat(x, 2), frame.y(heights))
+    parts = [tag("path", class_="was", d=bodies), tag("path", class_="becomes", d=outline)]
+    keys: Keys = {said[0]: area_key("was"), said[1]: area_key(None, "becomes")}
+    for mean, look, text in zip(
+        shift.means,
+        ("was", "becomes"),
+        ("mean as they are", "mean with values of other rows"),
+        strict=True,
+    ):
+        at = float(frame.x(mean))
+        parts.append(
+            tag("path", class_=f"mean {look}", d=f"M{px(at)} {px(frame.bottom)}V{px(frame.top)}")
+        )
+        parts.append(_arrow(at, frame.top, look))
+        keys[text] = line_key("mean", look) + _arrow(13.0, 3.0, look)
+    return joined(parts), keys
+
+
+def _arrow(x: float, y: float, look: str) -> Markup:
+    """Return a mark that stands on the upper end of a line."""
+    d = f"M{px(x)} {px(y)}l{px(-_MARK)} {px(-1.6 * _MARK)}h{px(2 * _MARK)}z"
+    return tag("path", class_=f"arrow {look}", d=d)
+
+
+def _hits(shift: Shift, name: str) -> list[Hit]:
+    """Say of each bar how many of the rows there are, before and after."""
+    edges = places(shift.edges)
+    unit = f" {shortened(shift.x.unit, 30)}" if shift.x.unit else ""
+    return [
+        Hit(
+            float(shift.edges[k]),
+            float(shift.edges[k + 1]),
+            f"{edges[k]} – {edges[k + 1]}{unit}\nas they are {number(float(shift.before[k]))} %\n"
+            f"{shortened(name, LONG)} of other rows {number(float(shift.after[k]))} %",
+        )
+        for k in range(len(shift.before))
+    ]
+
+
+def _shifts_alt_text(found: Sequence[Shift], names: Sequence[str]) -> str:
+    """Say what is to be seen."""
+    shown = [f"{shortened(name, LONG)}: {s.notes[0]}" for s, name in zip(found, names, strict=True)]
+    first = f"Histograms of rows as they are, and with values of other rows, of {count(len(found), 'feature')}."
+    return f"{first} {'; '.join(shown)}."

@@ -1,0 +1,707 @@
+"""Overview figures as SVG: importance against heterogeneity, variance explained, calibration."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from markupsafe import Markup
+
+from skedasis._types import Bools, Floats, Ints
+from skedasis.plots.figures.effect_parts import counted
+from skedasis.plots.scales import (
+    LEADING,
+    SMALL,
+    Axis,
+    clean,
+    number,
+    shortened,
+    told_apart,
+    width_of,
+)
+from skedasis.plots.spec import BELOW
+from skedasis.plots.svg.elements import Drawing, px, sheet, tag
+from skedasis.plots.svg.frame import GAP, TICK, Frame, Keys, above, below, beside, legend
+from skedasis.plots.svg.marks import SHAPES, Defs, box_of, crosses, label_points
+from skedasis.plots.svg.panels import headed
+
+# ------------------------------------------------------------------------------------------
+# Where to look first: the importance of each feature against its heterogeneity score.
+
+
+SCATTER_WIDTH, SCATTER_HEIGHT = 480.0, 330.0
+"""Of the figure and of the panel."""
+
+
+SHORT = 22
+"""Letters of a name beside its point."""
+
+
+NAMED = 14
+"""Points that have their names beside them; those of others are told when they are pointed at."""
+
+
+REACH = 2.0
+"""How many times as far as its points a panel reaches for the sake of their intervals."""
+
+
+KINDS = {"ordinal": ("triangle", "ordinal"), "nominal": ("square", "nominal")}
+
+
+NUMERIC = ("circle", "numeric")
+
+
+EQUAL = "score = importance"
+
+
+_OVER = ("rows differ more than", "the average effect moves")
+
+
+_UNDER = ("the average effect moves", "more than rows differ")
+
+
+@dataclass(frozen=True)
+class Place:
+    """A feature's importance and its heterogeneity score.
+
+    Parameters
+    ----------
+    feature : str
+    kind : str
+        "continuous", "ordinal" or "nominal".
+    importance, heterogeneity_score : float
+        In units of the quantity.
+    importance_ends, heterogeneity_score_ends : (float, float) or None
+        Ends of their intervals.
+    """
+
+    feature: str
+    kind: str
+    importance: float
+    heterogeneity_score: float
+    importance_ends: tuple[float, float] | None = None
+    heterogeneity_score_ends: tuple[float, float] | None = None
+
+
+def places(
+    places: Sequence[Place],
+    *,
+    ident: str,
+    links: Mapping[str, str],
+    x_label: str,
+    y_label: str,
+    unit: str | None = None,
+    level: float = 0.95,
+    title: str = "Where to look",
+    alt: str = "",
+) -> Drawing:
+    """Draw the importance of features against their heterogeneity scores, on axes of the same range.
+
+    Parameters
+    ----------
+    places : sequence of Place
+    ident : str
+        Unique on the page.
+    links : mapping of str to str
+        Where each feature's point leads, such as "#feature-3".
+    x_label, y_label : str
+        Of importance and of the heterogeneity score.
+    unit : str, optional
+    level : float
+        Of the intervals.
+    title, alt : str
+
+    Returns
+    -------
+    Drawing
+        Each point is a link, and the most important ones come first. A feature without one of the numbers is not
+        drawn, but counted.
+
+    Examples
+    --------
+    >>> one = [Place("age", "continuous", 2.0, 1.0, (1.8, 2.2), (0.9, 1.1))]
+    >>> labels = {"x_label": "importance", "y_label": "heterogeneity score"}
+    >>> 'href="#f0"' in places(one, ident="w", links={"age": "#f0"}, **labels).svg
+    True
+    """
+    order = sorted(places, key=lambda p: -p.importance if math.isfinite(p.importance) else math.inf)
+    known = [p for p in order if math.isfinite(p.importance + p.heterogeneity_score)]
+    labels = (shortened(x_label, BELOW), shortened(y_label, BELOW))
+    parts: list[Markup] = []
+    keys: Keys = {}
+    y, hidden = 2.0, 0
+    if known:
+        scatter = _Scatter.of(known, labels, unit, y, level)
+        drawn, keys, hidden = scatter.drawn(links)
+        parts.append(drawn)
+        y = scatter.frame.bottom + below(scatter.frame.across, scatter.frame.width) + 6
+    explained, high = legend(keys, 2.0, y, SCATTER_WIDTH - 4)
+    notes = _scatter_notes(places, known, hidden)
+    foot, end = headed("", notes, SCATTER_WIDTH, y + high)
+    said = alt or _said(known, labels, notes)
+    size = (SCATTER_WIDTH, end)
+    return sheet([*parts, explained, foot], size, ident=ident, title=title, alt=said, role="group")
+
+
+def _scatter_notes(places: Sequence[Place], known: Sequence[Place], hidden: int) -> tuple[str, ...]:
+    """Say what is not to be seen."""
+    notes: list[str] = []
+    if not places:
+        notes.append("no features")
+    if len(known) < len(places):
+        notes.append(f"{counted(len(places) - len(known), 'feature')} without a score")
+    if hidden:
+        notes.append(f"{counted(hidden, 'name')} shown when pointed at")
+    return tuple(notes)
+
+
+@dataclass(frozen=True, eq=False)
+class _Scatter:
+    """One panel of points."""
+
+    places: Sequence[Place]
+    names: tuple[str, ...]
+    frame: Frame
+    at: Floats
+    lower: Floats
+    upper: Floats
+    level: float
+
+    @classmethod
+    def of(
+        cls,
+        places: Sequence[Place],
+        labels: tuple[str, str],
+        unit: str | None,
+        top: float,
+        level: float,
+    ) -> _Scatter:
+        at = np.array([(p.importance, p.heterogeneity_score) for p in places], dtype=float)
+        ends = [[_ends(e) for e in (p.importance_ends, p.heterogeneity_score_ends)] for p in places]
+        lower, upper = np.moveaxis(np.array(ends, dtype=float), 2, 0)
+        most = _most(at, upper)
+        x, y = (Axis(label, unit, 0.0, most, 0.04) for label in labels)
+        top += above(y, SCATTER_WIDTH)
+        left = beside(y, SCATTER_HEIGHT)
+        frame = Frame(x, y, left, top, SCATTER_WIDTH - left - 20, SCATTER_HEIGHT)
+        names = told_apart([clean(p.feature) for p in places], SHORT)
+        return cls(places, names, frame, at, lower, upper, level)
+
+    def drawn(self, links: Mapping[str, str]) -> tuple[Markup, Keys, int]:
+        """Return the panel, what explains it, and how many points have no name beside them."""
+        frame = self.frame
+        x, y = frame.x(self.at[:, 0]), frame.y(self.at[:, 1])
+        d, boxes = crosses(frame, self.at, self.lower, self.upper)
+        words = self._words(x, y)
+        taken = [box for _, box in words]
+        # The first points are served first: those that stand out in either way.
+        stands_out = (self.at / np.maximum(np.abs(self.at).max(axis=0), 1e-300)).max(axis=1)
+        first = np.argsort(-stands_out, kind="stable")
+        shown = [self.names[i] for i in first[:NAMED]]
+        found = label_points(frame, x[first], y[first], shown, taken=taken, lines=boxes)
+        texts = dict(zip(first.tolist(), found.texts, strict=False))
+        points = [
+            self._point(i, float(x[i]), float(y[i]), texts.get(i), links) for i in range(len(x))
+        ]
+        hidden = len(x) - sum(t is not None for t in texts.values())
+        parts = [
+            frame.ground(),
+            self._diagonal(),
+            *(text for text, _ in words),
+            tag("path", class_="cross", d=d) if d else Markup(),
+            frame.axes(),
+            *points,
+        ]
+        return frame.panel(*parts), self._keys(bool(d)), hidden
+
+    def _point(
+        self, i: int, x: float, y: float, name: Markup | None, links: Mapping[str, str]
+    ) -> Markup:
+        place = self.places[i]
+        shape, kind = KINDS.get(place.kind, NUMERIC)
+        mark = tag("path", class_=f"mark {kind}", d=f"M{px(x)} {px(y)}{SHAPES[shape]}")
+        around = tag("circle", class_="hit", cx=x, cy=y, r=11.0)
+        tip = _tip(place, kind)
+        look = {
+            "class_": "place",
+            "data_tip": tip,
+            "data_feature": place.feature,
+            "aria_label": tip.replace("\n", ", "),
+        }
+        inner = [around, mark, *([name] if name is not None else [])]
+        link = links.get(place.feature)
+        if link is None:
+            return tag("g", *inner, role="img", tabindex="0", **look)
+        return tag("a", *inner, href=link, **look)
+
+    def _diagonal(self) -> Markup:
+        """Return where rows differ as much as the average effect moves."""
+        ends = np.array(self.frame.across.limits)
+        (x0, x1), (y0, y1) = self.frame.x(ends).tolist(), self.frame.y(ends).tolist()
+        return tag("path", class_="diagonal", d=f"M{px(x0)} {px(y0)}L{px(x1)} {px(y1)}")
+
+    def _words(
+        self, x: Floats, y: Floats
+    ) -> list[tuple[Markup, tuple[float, float, float, float]]]:
+        """Return what lies on either side of the diagonal, as far as words there lie upon no point."""
+        frame, found = self.frame, []
+        step = 1.25 * SMALL
+        for lines, left, first, anchor in (
+            (_OVER, frame.left + 8, frame.top + 16, "start"),
+            (_UNDER, frame.right - 6, frame.bottom - 10 - step, "end"),
+        ):
+            box = box_of(lines, left, first, anchor)
+            inside = (x > box[0] - 6) & (x < box[2] + 6) & (y > box[1] - 6) & (y < box[3] + 6)
+            if inside.any():
+                continue
+            texts = [tag("text", t, x=left, y=first + k * step) for k, t in enumerate(lines)]
+            look = "part end" if anchor == "end" else "part"
+            found.append((tag("g", *texts, class_=look), box))
+        return found
+
+    def _keys(self, intervals: bool) -> Keys:
+        there = {KINDS.get(p.kind, NUMERIC) for p in self.places}
+        keys: Keys = {
+            kind: tag("path", class_=f"mark {kind}", d=f"M13 0{SHAPES[shape]}")
+            for shape, kind in (NUMERIC, *KINDS.values())
+            if (shape, kind) in there
+        }
+        if intervals:
+            said = f"{100 * self.level:g} % intervals"
+            keys[said] = tag("path", class_="cross", d="M3 0H23M13-6V6")
+        return keys | {EQUAL: tag("path", class_="diagonal", d="M1 5L25-5")}
+
+
+def _ends(ends: tuple[float, float] | None) -> tuple[float, float]:
+    """Return an interval's ends; NaN where there is none."""
+    return (math.nan, math.nan) if ends is None else ends
+
+
+def _most(value: Floats, upper: Floats) -> float:
+    """Return where both axes end: upper ends of intervals stretch them to twice their length at most."""
+    high = float(value.max(initial=0.0)) or 1.0
+    return min(float(upper[np.isfinite(upper)].max(initial=high)), REACH * high)
+
+
+def _tip(place: Place, kind: str) -> str:
+    """Say what one point shows."""
+    return "\n".join(
+        [
+            shortened(place.feature, 60),
+            f"importance {number(place.importance)}{_written(place.importance_ends)}",
+            f"heterogeneity score {number(place.heterogeneity_score)}{_written(place.heterogeneity_score_ends)}",
+            kind,
+        ]
+    )
+
+
+def _written(ends: tuple[float, float] | None) -> str:
+    if ends is None or not all(map(math.isfinite, ends)):
+        return ""
+    return f" ({number(ends[0])} to {number(ends[1])})"
+
+
+def _said(known: Sequence[Place], labels: tuple[str, str], notes: Sequence[str]) -> str:
+    """Say what is to be seen."""
+    parts = [f"{counted(len(known), 'feature')}: {labels[0]} across, {labels[1]} upwards."]
+    if known:
+        first = "; ".join(
+            f"{shortened(p.feature, 60)} {number(p.importance)} and {number(p.heterogeneity_score)}"
+            for p in known[:5]
+        )
+        parts.append(f"The most important: {first}.")
+    return " ".join([*parts, *(f"{n}." for n in notes)])
+
+
+# ------------------------------------------------------------------------------------------
+# A ledger: of what a whole consists, as one bar.
+
+
+LEDGER_WIDTH, BAR = 480.0, 34.0
+"""Of the figure, and the bar's height."""
+
+
+PATTERNS = ("", "p1", "p2", "p3", "p4", "p5")
+"""Of the parts, one after the other: the first is plain."""
+
+
+LETTERS = 60
+
+
+@dataclass(frozen=True)
+class _Part:
+    """One part: from where to where it reaches, as shares of the whole; which of the looks it has."""
+
+    name: str
+    share: float
+    start: float
+    end: float
+    look: int
+
+
+def ledger(
+    shares: Mapping[str, float],
+    *,
+    ident: str,
+    title: str = "",
+    alt: str = "",
+    whole: str = "the output's variance",
+) -> Drawing:
+    """Draw of what a whole consists as one bar, with a pattern and a number for each part.
+
+    Parameters
+    ----------
+    shares : mapping of str to float
+        Shares of the whole, in the order in which they are drawn. A part below zero takes no room: it is told in
+        words, and the others reach beyond the whole. NaN is not known.
+    ident : str
+        Unique on the page.
+    title, alt : str
+        By default what the whole is, and the parts in words.
+    whole : str
+
+    Returns
+    -------
+    Drawing
+        Each part says its share.
+
+    Examples
+    --------
+    >>> drawn = ledger(
+    ...     {"additive effects": 0.75, "pairs shown": 0.3, "rest": -0.05}, ident="ledger"
+    ... )
+    >>> drawn.alt.split(". ")[0]
+    "Parts of the output's variance: additive effects 75 %; pairs shown 30 %; rest −5 %"
+    """
+    parts = _stacked(shares)
+    defs = Defs(ident)
+    head, top = headed(title, (), LEDGER_WIDTH)
+    end = max(1.0, max((p.end for p in parts), default=1.0))
+    wide = LEDGER_WIDTH - 24
+
+    def x(share: float) -> float:
+        return 12 + wide * share / end
+
+    frame = {"data_x": f"{px(x(0.0))} {px(x(end))} 0.0 {end!r}"}
+    bars = [_bar(p, x(p.start), x(p.end), top, defs) for p in parts if p.end > p.start]
+    notes = _ledger_notes(shares, end, whole)
+    y = top + BAR
+    axis = _axis(x(0.0), x(1.0), x(end), y, whole)
+    y += TICK + GAP + LEADING * SMALL + 8
+    keys: Keys = {f"{p.name} {_percent(p.share)}": _key(p, defs) for p in parts}
+    explained, high = legend(keys, 2.0, y, LEDGER_WIDTH - 4)
+    foot, y = headed("", notes, LEDGER_WIDTH, y + high)
+    said = "; ".join(f"{p.name} {_percent(p.share)}" for p in parts)
+    words = [f"Parts of {whole}: {said}.", *(f"{n[:1].upper()}{n[1:]}." for n in notes)]
+    return sheet(
+        [defs.written(), head, axis, tag("g", *bars, class_="panel", **frame), explained, foot],
+        (LEDGER_WIDTH, y),
+        ident=ident,
+        title=title or f"Parts of {whole}",
+        alt=alt or " ".join(words),
+    )
+
+
+def _stacked(shares: Mapping[str, float]) -> list[_Part]:
+    """Return the parts, those above zero one after the other."""
+    parts: list[_Part] = []
+    at = 0.0
+    for k, (name, share) in enumerate(shares.items()):
+        step = share if math.isfinite(share) and share > 0 else 0.0
+        look = k % len(PATTERNS)
+        parts.append(_Part(shortened(name, LETTERS), share, at, at + step, look))
+        at += step
+    return parts
+
+
+def _bar(part: _Part, a: float, b: float, top: float, defs: Defs) -> Markup:
+    """Return one part of the bar, with its number where there is room."""
+    text = _percent(part.share)
+    box = {"x": a, "y": top, "width": b - a, "height": BAR}
+    inner = [tag("rect", class_=f"entry e{part.look}", **box)]
+    if PATTERNS[part.look]:
+        inner.append(tag("rect", fill=defs.pattern(PATTERNS[part.look]), **box))
+    if width_of(text) + 8 < b - a:
+        middle = {"x": (a + b) / 2, "y": top + BAR / 2 + 0.35 * SMALL}
+        inner.append(tag("text", text, class_="middle haloed", **middle))
+    inner.append(tag("rect", class_="hit", data_tip=f"{part.name}\n{text}", **box))
+    return tag("g", *inner)
+
+
+def _key(part: _Part, defs: Defs) -> Markup:
+    """Return how a part looks; one that takes no room has no look."""
+    if part.end <= part.start:
+        return Markup()
+    box = {"x": 1.0, "y": -6.0, "width": 24.0, "height": 12.0}
+    inner = [tag("rect", class_=f"entry e{part.look}", **box)]
+    if PATTERNS[part.look]:
+        inner.append(tag("rect", fill=defs.pattern(PATTERNS[part.look]), **box))
+    return tag("g", *inner)
+
+
+def _axis(zero: float, one: float, end: float, y: float, whole: str) -> Markup:
+    """Return where nothing is, and where the whole."""
+    d = f"M{px(zero)} {px(y)}H{px(end)}M{px(zero)} {px(y)}v{px(TICK)}M{px(one)} {px(y)}v{px(TICK)}"
+    if one < end - 0.5:
+        d += f"M{px(one)} {px(y)}v{px(-BAR - 5)}"
+    foot = y + TICK + GAP + 0.8 * SMALL
+    texts = tag("text", "0", x=zero, y=foot)
+    last = f"100 % of {shortened(whole, 40)}"
+    # Flush with the whole's end, where it has room.
+    start = max(one, width_of(last) + 24)
+    return tag(
+        "g",
+        tag("path", class_="axis", d=d),
+        tag("g", texts, class_="ticks middle"),
+        tag("g", tag("text", last, x=start, y=foot), class_="ticks end"),
+    )
+
+
+def _ledger_notes(shares: Mapping[str, float], end: float, whole: str) -> list[str]:
+    """Say what a bar cannot show."""
+    notes = [
+        f"{shortened(name, LETTERS)} is {_percent(share)}: the parts before it hold more than {whole}, "
+        "for they overlap or are estimates"
+        for name, share in shares.items()
+        if share < 0
+    ]
+    if end > 1.005 and not notes:
+        notes.append(
+            f"together the parts are {_percent(end)} of {whole}: they overlap or are estimates"
+        )
+    unknown = [shortened(n, LETTERS) for n, s in shares.items() if not math.isfinite(s)]
+    if unknown:
+        notes.append(f"not known: {', '.join(unknown)}")
+    return notes
+
+
+def _percent(share: float) -> str:
+    """Return a share in percent; what is little is not called nothing."""
+    if not math.isfinite(share):
+        return "not known"
+    if 0 < abs(share) < 0.005:
+        return "less than 1 %" if share > 0 else "almost 0 %"
+    return f"{100 * share:.0f} %".replace("-", "\N{MINUS SIGN}")
+
+
+# ------------------------------------------------------------------------------------------
+# Predicted probabilities beside the shares that were observed.
+
+
+CALIBRATION_WIDTH, CALIBRATION_HEIGHT, LOW = 480.0, 330.0, 60.0
+"""Of the figure, of the panel, and of the bars below it."""
+
+
+WHOLE = 0.5
+"""Probabilities that take more than this share of the axis are shown on all of it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Reliability:
+    """Bins of the predicted probability of a class, and how often the class was observed in each.
+
+    Parameters
+    ----------
+    left, right : ndarray of float, shape (K,)
+        The smallest and the largest probability predicted in the bin.
+    predicted, observed : ndarray of float, shape (K,)
+        The mean probability predicted, and the share of rows of the class.
+    lower, upper : ndarray of float, shape (K,)
+        Ends of the observed shares' 95 % intervals (Wilson).
+    count : ndarray of int, shape (K,)
+        Rows.
+    """
+
+    left: Floats
+    right: Floats
+    predicted: Floats
+    observed: Floats
+    lower: Floats
+    upper: Floats
+    count: Ints
+
+
+def calibration(
+    bins: Reliability,
+    *,
+    ident: str,
+    title: str = "Calibration",
+    alt: str = "",
+    event: str = "the class",
+) -> Drawing:
+    """Draw predicted probabilities beside the shares that were observed, and how many rows there are of each.
+
+    Parameters
+    ----------
+    bins : Reliability
+        Bins without rows are not drawn.
+    ident : str
+        Unique on the page.
+    title, alt : str
+    event : str
+        What is predicted, in words.
+
+    Returns
+    -------
+    Drawing
+        Each bin says its probabilities, its observed share with its interval, and its number of rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ends = np.array([0.0, 0.5]), np.array([0.5, 1.0])
+    >>> shares = np.array([0.2, 0.7]), np.array([0.25, 0.6])
+    >>> two = Reliability(
+    ...     *ends, *shares, np.array([0.1, 0.4]), np.array([0.5, 0.8]), np.array([20, 10])
+    ... )
+    >>> print(calibration(two, ident="c").alt)  # doctest: +ELLIPSIS
+    Observed shares of the class beside predicted probabilities, 2 bins: predicted 0.200 observed 0.250; ...0.600.
+    """
+    there = np.isfinite(bins.predicted) & np.isfinite(bins.observed) & (bins.count > 0)
+    drawn = _Drawn(bins, there, _range(bins, there))
+    n = int(bins.count[there].sum())
+    notes = (counted(n, "row"), counted(int(there.sum()), "bin")) if n else ("no rows",)
+    head, y = headed(title, notes, CALIBRATION_WIDTH)
+    upper, lower = drawn.frames(y, event)
+    defs = Defs(ident)
+    marks, keys = drawn.marks(upper, defs)
+    y = lower.bottom + below(lower.across, lower.width) + 4
+    explained, high = legend(keys, 2.0, y, CALIBRATION_WIDTH - 4)
+    body = [
+        upper.panel(upper.ground(), *marks, upper.axes(below=False)),
+        lower.panel(lower.ground(), drawn.counts(lower), lower.axes()),
+        *drawn.hits(upper, lower),
+    ]
+    return sheet(
+        [defs.written(), head, *body, explained],
+        (CALIBRATION_WIDTH, y + high + 2),
+        ident=ident,
+        title=title,
+        alt=alt or drawn.said(event),
+    )
+
+
+def _range(bins: Reliability, there: Bools) -> tuple[float, float]:
+    """Return the ends of both axes: all probabilities, or, of rare or almost certain events, theirs."""
+    ends = [bins.left, bins.right, bins.predicted, bins.observed, bins.lower, bins.upper]
+    known = np.concatenate([e[there & np.isfinite(e)] for e in ends])
+    if len(known) == 0:
+        return 0.0, 1.0
+    low, high = float(known.min()), float(known.max())
+    if high - low > WHOLE or high <= low:
+        return 0.0, 1.0
+    # From a corner of the unit square that is near, for zero and one mean something.
+    low, high = (0.0 if low < high - low else low), (1.0 if 1 - high < high - low else high)
+    return low, high
+
+
+@dataclass(frozen=True, eq=False)
+class _Drawn:
+    """What is drawn of the bins that have rows."""
+
+    bins: Reliability
+    there: Bools
+    ends: tuple[float, float]
+
+    def frames(self, top: float, event: str) -> tuple[Frame, Frame]:
+        """Return the rectangle of the shares, and that of the counts below it."""
+        across = Axis("predicted probability", None, *self.ends, 0.02)
+        up = Axis(f"observed share of {event}", None, *self.ends, 0.02)
+        most = float(self.bins.count[self.there].max(initial=1))
+        rows = Axis("rows", None, 0.0, 1.08 * most, 0.0)
+        left = max(beside(up, CALIBRATION_HEIGHT), beside(rows, LOW, dense=True))
+        top += above(up, CALIBRATION_WIDTH)
+        wide = CALIBRATION_WIDTH - left - 12
+        second = top + CALIBRATION_HEIGHT + above(rows, CALIBRATION_WIDTH) + 6
+        upper = Frame(across, up, left, top, wide, CALIBRATION_HEIGHT)
+        return upper, Frame(across, rows, left, second, wide, LOW, dense=True)
+
+    def marks(self, frame: Frame, defs: Defs) -> tuple[list[Markup], Keys]:
+        """Return the shares with their intervals, and what explains them."""
+        x, y, lower, upper = (
+            values[self.there]
+            for values in (
+                self.bins.predicted,
+                self.bins.observed,
+                self.bins.lower,
+                self.bins.upper,
+            )
+        )
+        a, b = frame.x(x), frame.y(y)
+        ends = np.array(frame.across.limits)
+        (x0, x1), (y0, y1) = frame.x(ends).tolist(), frame.y(ends).tolist()
+        bars = zip(a.tolist(), frame.y(lower).tolist(), frame.y(upper).tolist(), strict=True)
+        d = "".join(
+            f"M{px(i)} {px(j)}V{px(k)}M{px(i - 4)} {px(j)}h8M{px(i - 4)} {px(k)}h8"
+            for i, j, k in bars
+            if np.isfinite([j, k]).all()
+        )
+        points = "".join(
+            f"M{px(i)} {px(j)}{SHAPES['circle']}"
+            for i, j in zip(a.tolist(), b.tolist(), strict=True)
+        )
+        parts = [
+            tag("path", class_="ideal", d=f"M{px(x0)} {px(y0)}L{px(x1)} {px(y1)}"),
+            tag("path", class_="whisker", d=d),
+            tag("path", class_="mark numeric", d=points),
+        ]
+        keys: Keys = {
+            "observed share": tag("path", class_="mark numeric", d=f"M13 0{SHAPES['circle']}"),
+            "95 % interval": tag("path", class_="whisker", d="M13-7V7M9-7h8M9 7h8"),
+            "as predicted": tag("path", class_="ideal", d="M1 5L25-5"),
+        }
+        return [tag("g", *parts, clip_path=defs.clip(frame))], keys
+
+    def counts(self, frame: Frame) -> Markup:
+        """Return the rows of each bin as bars."""
+        left, right = (frame.x(e[self.there]) for e in (self.bins.left, self.bins.right))
+        high = frame.y(self.bins.count[self.there].astype(float))
+        # A bin of one value is seen, too.
+        wide = np.maximum(right - left, 2.0)
+        middle = (left + right) / 2
+        d = "".join(
+            f"M{px(m - w / 2)} {px(frame.bottom)}V{px(h)}h{px(w)}V{px(frame.bottom)}z"
+            for m, w, h in zip(middle.tolist(), wide.tolist(), high.tolist(), strict=True)
+        )
+        return tag("path", class_="margin", d=d) if d else Markup()
+
+    def hits(self, upper: Frame, lower: Frame) -> list[Markup]:
+        """Return the column of each bin, which says what it holds."""
+        k = np.flatnonzero(self.there)
+        k = k[np.argsort(self.bins.predicted[k], kind="stable")]
+        x = upper.x(self.bins.predicted[k])
+        cuts = [upper.left, *((x[:-1] + x[1:]) / 2).tolist(), upper.right]
+        box = {"y": upper.top, "height": lower.bottom - upper.top}
+        return [
+            tag("rect", class_="hit", x=a, width=b - a, data_tip=self._tip(i), **box)
+            for i, (a, b) in zip(k.tolist(), itertools.pairwise(cuts), strict=False)
+        ]
+
+    def _tip(self, k: int) -> str:
+        b = self.bins
+        ends = [number(float(e[k])) for e in (b.left, b.right)]
+        interval = [number(float(e[k])) for e in (b.lower, b.upper)]
+        return "\n".join(
+            [
+                f"predicted {ends[0]} – {ends[1]}, mean {number(float(b.predicted[k]))}",
+                f"observed {number(float(b.observed[k]))} ({interval[0]} to {interval[1]})",
+                counted(int(b.count[k]), "row"),
+            ]
+        )
+
+    def said(self, event: str) -> str:
+        """Say what is to be seen."""
+        k = np.flatnonzero(self.there)
+        first = (
+            f"Observed shares of {event} beside predicted probabilities, {counted(len(k), 'bin')}"
+        )
+        if len(k) == 0:
+            return f"{first}."
+        pairs = [
+            f"predicted {number(float(self.bins.predicted[i]))} observed {number(float(self.bins.observed[i]))}"
+            for i in k
+        ]
+        return f"{first}: {'; '.join(pairs)}."
