@@ -169,7 +169,7 @@ def _printed(block: Block, names: dict[str, Any], path: Path) -> str:
 def _shell(line: str) -> None:
     from typer.testing import CliRunner
 
-    from skedasis.cli.commands import app
+    from skedasis.cli.app import app
 
     done = CliRunner().invoke(app, shlex.split(line, comments=True)[1:])
     print(done.stdout, end="")

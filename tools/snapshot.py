@@ -31,9 +31,9 @@ from unittest import mock
 import numpy as np
 
 import skedasis as sd
-from skedasis.report.story.ledger import Ledger
-from skedasis.report.story.quality import Quality
-from skedasis.report.story.told import Story, Told
+from skedasis.report.content import Story, Told
+from skedasis.report.interactions import Ledger
+from skedasis.report.quality import Quality
 from skedasis.results.checks.check import Flag
 from skedasis.results.checks.elevated_regions import Rise
 from skedasis.results.effects import Rank

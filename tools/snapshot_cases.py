@@ -731,7 +731,7 @@ def saved() -> Pairs:
 @case("report")
 def report() -> Pairs:
     """Gather the values that a report tells."""
-    from skedasis.report.story.gathering import gather
+    from skedasis.report.content import gather
 
     given: dict[str, Any] = {"progress": False, "pairs": 3}
     yield "regression", gather(forest(), numbers(), target(), **given)

@@ -40,7 +40,7 @@ from skedasis.quantities.uncertainty import entropy as entropy
 from skedasis.quantities.uncertainty import nll as nll
 from skedasis.quantities.uncertainty import predictive_quantile as predictive_quantile
 from skedasis.quantities.uncertainty import predictive_variance as predictive_variance
-from skedasis.report.build import report as report
+from skedasis.report.report import report as report
 from skedasis.results.ale_statistics import Chance as Chance
 from skedasis.results.ale_statistics import Statistic as Statistic
 from skedasis.results.ale_statistics import Statistics as Statistics

@@ -12,7 +12,7 @@ from skedasis.plots.figures.effect import picture
 from skedasis.plots.mpl.effect import draw
 from skedasis.plots.spec import View
 from skedasis.plots.svg import effect as effect_svg
-from skedasis.report import words
+from skedasis.report import text as report_text
 
 CELLS, BINS = 32, 3
 
@@ -65,17 +65,17 @@ def test_what_is_said_of_a_bin_is_the_curve_at_its_edges(effect):
 
 
 def test_words_and_tables_have_a_line_for_each_bin(effect):
-    assert len(words.bins_table(effect)) == BINS
-    assert words.course(effect, "").startswith("Between ")
-    assert 0 <= words.against(effect) <= 1
-    assert "Where it is least certain" in words.certainty(effect, effect)
+    assert len(report_text.bins_table(effect)) == BINS
+    assert report_text.course(effect, "").startswith("Between ")
+    assert 0 <= report_text.against(effect) <= 1
+    assert "Where it is least certain" in report_text.certainty(effect, effect)
 
 
 def test_two_steps_a_row_are_no_slopes(effect):
     both = np.column_stack([effect.rows.effect, effect.rows.effect])
     few = replace(effect, rows=replace(effect.rows, effect=both))
     assert effect_parts.local_effects(few.rows) is None
-    assert words.against(few) is None
+    assert report_text.against(few) is None
     assert picture(few).slopes.violins == ()
 
 

@@ -5,9 +5,11 @@ import pandas as pd
 import pytest
 
 import skedasis as sd
-from skedasis.report import levels, origins, words
-from skedasis.report.pictures import of_pdp, of_rhale
-from skedasis.report.story.gathering import gather
+from skedasis.report import categorical_text
+from skedasis.report import html as report_html
+from skedasis.report import text as report_text
+from skedasis.report.content import gather
+from skedasis.report.figures import of_pdp, of_rhale
 from tests.report.test_report import Page
 
 LONG = "a level whose name has eighty letters and goes on until there is no more room.."
@@ -33,7 +35,7 @@ def effect(f, X, feature="town", **options):
 
 def test_course_names_the_ends_and_how_far_they_are(tmp_path):
     # 20 rows at 0, 20 at 1, 10 at 6: their mean is 1.6.
-    text = words.course(effect(town, rows(20, 20, 10)), "")
+    text = report_text.course(effect(town, rows(20, 20, 10)), "")
     assert text == (
         "Of its 3 levels “c” raises the prediction most, by 4.40, and “a” lowers it most, by 1.60, "
         "compared with the mean over the rows."
@@ -42,7 +44,7 @@ def test_course_names_the_ends_and_how_far_they_are(tmp_path):
 
 def test_course_weighs_rows_and_names_few_of_them():
     X = rows(20, 20, 5)
-    text = words.course(effect(town, X, weights=np.where(X["town"] == "c", 4.0, 1.0)), "")
+    text = report_text.course(effect(town, X, weights=np.where(X["town"] == "c", 4.0, 1.0)), "")
     assert "“c” (5 rows) raises the prediction most, by 3.67" in text  # the mean is 140 / 60
     assert "“a” lowers it most, by 2.33" in text
 
@@ -50,7 +52,7 @@ def test_course_weighs_rows_and_names_few_of_them():
 def test_levels_that_stand_together_are_counted():
     X = rows(20, 20, 20, 20, names="abcd")
     value = {"a": 0.1 + 0.2, "b": 0.3, "c": 1.0, "d": 0.3}
-    text = words.course(effect(lambda X: X["town"].map(value), X), "")
+    text = report_text.course(effect(lambda X: X["town"].map(value), X), "")
     assert "“c” raises the prediction most, by 0.525" in text
     assert "and 2 others with it lower it most, by 0.175" in text
 
@@ -59,21 +61,26 @@ def test_course_of_dependence_is_about_the_same_mean():
     X = rows(20, 20, 10)
     for center in ("start", "mean", None):
         pdp = sd.explain(town, X, "town", method=sd.PDP(center=center))
-        assert words.course(pdp, "") == words.course(effect(town, X), "")
+        assert report_text.course(pdp, "") == report_text.course(effect(town, X), "")
 
 
 def test_levels_that_do_not_differ():
     flat = effect(lambda X: 0.1 * X["z"], rows(20, 20, 20))
-    assert words.course(flat, "") == "Its 3 levels do not differ: the average effect is flat."
-    assert words.scatter(flat) == "The prediction of no row changes with it."
+    assert report_text.course(flat, "") == "Its 3 levels do not differ: the average effect is flat."
+    assert report_text.scatter(flat) == "The prediction of no row changes with it."
 
 
 def test_one_level_has_nothing_to_show():
     one = effect(town, rows(30, names="a"))
-    assert "single value" in words.course(one, "")
-    assert words.scatter(one) == words.certainty(one, one) == words.missing(one) == ""
-    assert words.order(one) == ""
-    assert words.numbers(one, "q", "") == []
+    assert "single value" in report_text.course(one, "")
+    assert (
+        report_text.scatter(one)
+        == report_text.certainty(one, one)
+        == report_text.missing(one)
+        == ""
+    )
+    assert report_text.order(one) == ""
+    assert report_text.numbers(one, "q", "") == []
 
 
 def test_steps_against_their_average_are_counted():
@@ -84,16 +91,16 @@ def test_steps_against_their_average_are_counted():
         return np.where(X["town"] == "b", np.where(X["z"] < 3, -1.0, 2.0), 0.0)
 
     found = effect(f, X)
-    assert words.against(found) == pytest.approx(0.3)
+    assert report_text.against(found) == pytest.approx(0.3)
     assert "Of the steps of rows to neighbouring levels 30\u202f% go the other way" in (
-        words.scatter(found)
+        report_text.scatter(found)
     )
     weights = np.where(X["z"] < 3, 2.0, 1.0)
-    assert words.against(effect(f, X, weights=weights)) == pytest.approx(60 / 130)
-    assert words.against(sd.explain(f, X, "town", method="pdp")) is None
-    assert words.against(effect(f, X, keep=0)) is None
-    assert "No row’s step" in words.scatter(effect(town, rows(20, 20, 20)))
-    assert "the averages of the levels describe few rows" in words.scatter(
+    assert report_text.against(effect(f, X, weights=weights)) == pytest.approx(60 / 130)
+    assert report_text.against(sd.explain(f, X, "town", method="pdp")) is None
+    assert report_text.against(effect(f, X, keep=0)) is None
+    assert "No row’s step" in report_text.scatter(effect(town, rows(20, 20, 20)))
+    assert "the averages of the levels describe few rows" in report_text.scatter(
         effect(lambda X: np.where(X["town"] == "b", X["z"], 0.0), rows(40, 40, names="ab"))
     )
 
@@ -104,9 +111,13 @@ def test_nothing_speaks_of_slopes_or_curves():
         effect(town, rows(20, 20, 5)),
         sd.explain(town, rows(20, 20, 5), "town", schema=schema),
     ):
-        said = [words.course(found, ""), words.scatter(found), words.certainty(found, found)]
-        said += [words.order(found), words.missing(found), *words.doubts(found)]
-        said += [t.caption for t in words.numbers(found, "q", "unit")]
+        said = [
+            report_text.course(found, ""),
+            report_text.scatter(found),
+            report_text.certainty(found, found),
+        ]
+        said += [report_text.order(found), report_text.missing(found), *report_text.doubts(found)]
+        said += [t.caption for t in report_text.numbers(found, "q", "unit")]
         text = " ".join(said)
         for word in ("slope", "curve", "bin", "per unit", "Between"):
             assert word not in text, text
@@ -115,23 +126,23 @@ def test_nothing_speaks_of_slopes_or_curves():
 
 def test_order_is_mentioned_as_what_it_is():
     X = rows(20, 20, 20)
-    assert "no order of their own" in words.order(effect(town, X))
+    assert "no order of their own" in report_text.order(effect(town, X))
     given = sd.explain(town, X, "town", method=sd.ALE(order=["c", "a", "b"]))
-    assert "as it was given; it has no distances" in words.order(given)
+    assert "as it was given; it has no distances" in report_text.order(given)
     ordinal = effect(town, X, schema={"town": "ordinal"})
-    assert "in their order, ascending" in words.order(ordinal)
+    assert "in their order, ascending" in report_text.order(ordinal)
     declared = sd.Feature("town", kind="ordinal", levels=("c", "b", "a"))
-    assert "as it was declared" in words.order(effect(town, X, schema={"town": declared}))
-    assert words.order(effect(town, rows(20, 20, names="ab"))) == ""
+    assert "as it was declared" in report_text.order(effect(town, X, schema={"town": declared}))
+    assert report_text.order(effect(town, rows(20, 20, names="ab"))) == ""
 
 
 def test_doubts_name_levels_with_few_rows():
-    (text,) = words.doubts(effect(town, rows(20, 3, 4)))
+    (text,) = report_text.doubts(effect(town, rows(20, 3, 4)))
     assert text.startswith("7 rows at 2 levels of fewer than 10: not to be trusted there")
     assert "“b”" in text
     assert "“c”" in text
     assert "“a”" not in text
-    assert words.doubts(effect(town, rows(20, 20, 20))) == []
+    assert report_text.doubts(effect(town, rows(20, 20, 20))) == []
 
 
 # ---------------------------------------------------------------------------------- missing values
@@ -140,15 +151,15 @@ def test_doubts_name_levels_with_few_rows():
 def test_missing_a_number_is_one_sentence():
     X = pd.DataFrame({"x": [np.nan] * 5 + [1.0, 3.0] * 20})
     up = sd.explain(lambda X: X["x"].fillna(7.0), X, "x")
-    assert words.missing(up) == (
+    assert report_text.missing(up) == (
         "In the 5 rows without a value, missing it raises the prediction by 5.00 on average, compared with "
         "its observed values in its place."
     )
     down = sd.explain(lambda X: X["x"].fillna(-1.0), X, "x")
-    assert "missing it lowers the prediction by 3.00" in words.missing(down)
+    assert "missing it lowers the prediction by 3.00" in report_text.missing(down)
     idle = sd.explain(lambda X: np.ones(len(X)), X, "x")
-    assert "missing it changes nothing" in words.missing(idle)
-    assert words.missing(sd.explain(lambda X: X["x"], X.dropna(), "x")) == ""
+    assert "missing it changes nothing" in report_text.missing(idle)
+    assert report_text.missing(sd.explain(lambda X: X["x"], X.dropna(), "x")) == ""
 
 
 def test_missing_a_number_may_differ_from_row_to_row():
@@ -157,20 +168,20 @@ def test_missing_a_number_may_differ_from_row_to_row():
     X = pd.DataFrame({"x": x, "z": z})
     found = sd.explain(lambda X: np.where(X["x"].isna(), 5 * X["z"], 0.0), X, "x")
     error = np.std(5 * z[:40], ddof=1) / np.sqrt(40)
-    assert f"(standard error {error:.2f})" in words.missing(found)
-    assert "by 2.50" in words.missing(found)
+    assert f"(standard error {error:.2f})" in report_text.missing(found)
+    assert "by 2.50" in report_text.missing(found)
 
 
 def test_a_nominal_feature_has_a_level_for_missing_values():
     X = rows(20, 20, 10)
     X.loc[:9, "town"] = None  # ten at 0, twenty at 1, ten at 6, ten at 2: the mean is 2
     found = effect(town, X)
-    assert words.missing(found) == (
+    assert report_text.missing(found) == (
         "A missing value is a level like others, “missing” (10 rows): at the mean."
     )
-    assert words.doubts(found) == []
+    assert report_text.doubts(found) == []
     moved = effect(lambda X: town(X) - 3.0 * X["town"].isna(), X)  # −1 beside a mean of 1.4
-    assert "“missing” (10 rows): 2.40 below the mean" in words.missing(moved)
+    assert "“missing” (10 rows): 2.40 below the mean" in report_text.missing(moved)
 
 
 def test_an_ordinal_feature_has_a_point_for_missing_values():
@@ -178,8 +189,8 @@ def test_an_ordinal_feature_has_a_point_for_missing_values():
     X.loc[:9, "town"] = None
     found = effect(town, X, schema={"town": "ordinal"})
     # 2 for the missing; the others would say 0 (10 rows), 1 (20 rows) and 6 (10 rows): 2.
-    assert "In the 10 rows without a value, missing it" in words.missing(found)
-    assert words.doubts(found) == ["10 rows without a value: left out of the levels."]
+    assert "In the 10 rows without a value, missing it" in report_text.missing(found)
+    assert report_text.doubts(found) == ["10 rows without a value: left out of the levels."]
 
 
 # ----------------------------------------------------------------------------------------- tables
@@ -187,7 +198,7 @@ def test_an_ordinal_feature_has_a_point_for_missing_values():
 
 def test_tables_hold_the_numbers_of_levels_and_steps():
     found = effect(town, rows(20, 20, 5), schema={"town": "ordinal"})
-    by_level, by_step = words.numbers(found, "q", "unit of town")
+    by_level, by_step = report_text.numbers(found, "q", "unit of town")
     assert [head for head, _ in by_level.heads][:4] == ["Level", "Rows", "Share", "Effect"]
     mean = (20 * 0 + 20 * 1 + 5 * 6) / 45
     effects = [f"{v - mean:.3g}".replace("-", "−") for v in (0.0, 1.0, 6.0)]
@@ -205,8 +216,8 @@ def test_long_tables_are_cut_to_the_levels_with_most_rows():
     names = [f"k{i:03}" for i in range(150)]
     X = pd.DataFrame({"town": names + names[::2] + names[:1] * 3, "z": 0.0})
     found = effect(lambda X: X["town"].str[1:].astype(float), X)
-    by_level, by_step = words.numbers(found, "q", "")
-    assert len(by_level.rows) == len(by_step.rows) == levels.LINES
+    by_level, by_step = report_text.numbers(found, "q", "")
+    assert len(by_level.rows) == len(by_step.rows) == categorical_text.LINES
     assert "The 100 of 150 with most rows." in by_level.caption
     assert set(names[::2]) <= {row[0] for row in by_level.rows}
 
@@ -267,7 +278,7 @@ def test_each_kind_has_its_method(told):
         "PDP": 2,
         "MPlot": 1,
     }
-    assert [line[0] for line in origins.origins(told)] == methods
+    assert [line[0] for line in report_html.origins(told)] == methods
     assert {n: e.spec.center for n, e in told.pdp.items()}["firm"] == "mean"
 
 
@@ -297,15 +308,15 @@ def test_scores_of_numbers_and_levels_are_compared():
     told = gather(
         lambda X: np.floor(3 * X["x"]) * (X["town"] == "a") + np.floor(X["y"]), X, progress=False
     ).told[0]
-    text = " ".join(words.gist(told))
+    text = " ".join(report_text.gist(told))
     assert "The average effect is most misleading for town: rows differ" in text
 
 
 def test_what_rounding_leaves_is_not_called_heterogeneity():
     told = gather(lambda X: 0.1 * town(X) + 0.7 * X["z"], rows(30, 30, 40), progress=False).told[0]
-    line = next(line for line in words.ranking(told) if line.feature == "town")
+    line = next(line for line in report_text.ranking(told) if line.feature == "town")
     assert line.heterogeneity_score in ("≈ 0", "0")
-    assert "The effect of every feature is the same for all rows." in words.gist(told)
+    assert "The effect of every feature is the same for all rows." in report_text.gist(told)
 
 
 # --------------------------------------------------------------------------------------- the page

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 import skedasis as sd
-from skedasis.report import words
-from skedasis.report.numbers import ends, listed, named
-from skedasis.report.story.gathering import gather
+from skedasis.report import text as report_text
+from skedasis.report.content import gather
+from skedasis.report.format import ends, listed, named
 
 QUICK = {"pairs": 0, "uncertainty": False, "progress": False}
 
@@ -179,7 +179,9 @@ def test_long_names_are_short_in_sentences_and_whole_in_headings(tmp_path, X):
     assert long in heading
     labels = re.findall(r"aria-label=\"([^\"]*)\"", page)
     assert max(map(len, labels)) < 150
-    for sentence in words.gist(gather(lambda X: np.asarray(X)[:, 0], data, progress=False).told[0]):
+    for sentence in report_text.gist(
+        gather(lambda X: np.asarray(X)[:, 0], data, progress=False).told[0]
+    ):
         assert len(sentence) < 300
 
 

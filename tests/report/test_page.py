@@ -9,11 +9,12 @@ import pandas as pd
 import pytest
 
 import skedasis as sd
-from skedasis.report import features, sections, words
-from skedasis.report.build import write
-from skedasis.report.features import FIRST, anchored
-from skedasis.report.numbers import ends
-from skedasis.report.story.gathering import gather
+from skedasis.report import html as report_html
+from skedasis.report import text as report_text
+from skedasis.report.content import gather
+from skedasis.report.format import ends
+from skedasis.report.html import FIRST, anchored
+from skedasis.report.report import write
 from tests.report.test_report import Page
 
 D = 12
@@ -149,7 +150,7 @@ def test_what_makes_it_unsure_is_diagnosed(coin):
 
 def test_bars_are_as_long_as_their_numbers(story):
     told = story.told[0]
-    table = sections.ranking(told, anchored(story))
+    table = report_html.ranking(told, anchored(story))
     places = {p.feature: p for p in told.places}
     top = max(
         v
@@ -162,9 +163,11 @@ def test_bars_are_as_long_as_their_numbers(story):
         effect, place = told.rhale[line["name"]], places[line["name"]]
         cell = line["importance"]
         assert cell["value"] == effect.importance
-        assert cell["share"] == pytest.approx(sections.LENGTH * effect.importance / top, abs=0.06)
+        assert cell["share"] == pytest.approx(
+            report_html.LENGTH * effect.importance / top, abs=0.06
+        )
         left, right = place.importance_ends
-        assert cell["ends"][0] == pytest.approx(sections.LENGTH * max(left, 0) / top, abs=0.06)
+        assert cell["ends"][0] == pytest.approx(report_html.LENGTH * max(left, 0) / top, abs=0.06)
         assert cell["interval"] == ends(left, right, top)
         assert line["heterogeneity_score"]["value"] == effect.heterogeneity_score
 
@@ -179,13 +182,13 @@ def test_heterogeneity_scores_of_all_kinds_have_one_scale():
         progress=False,
     )
     told = steps.told[0]
-    table = sections.ranking(told, anchored(steps))
+    table = report_html.ranking(told, anchored(steps))
     top = max(v for p in told.places for v in (*p.importance_ends, *p.heterogeneity_score_ends))
     for line in table["lines"]:
         score = told.rhale[line["name"]].heterogeneity_score
-        length = sections.LENGTH * score / top
+        length = report_html.LENGTH * score / top
         assert line["heterogeneity_score"]["share"] == pytest.approx(length, abs=0.06)
-    ranks = {f["name"]: f["ranks"] for f in features.features(steps, progress=False)}
+    ranks = {f["name"]: f["ranks"] for f in report_html.features(steps, progress=False)}
     order = sorted(ranks, key=lambda f: ranks[f]["heterogeneity_score"])
     assert order == [r.feature for r in told.rhale.ranking("heterogeneity_score")]
     assert ranks["t"]["column"] == 2
@@ -204,7 +207,7 @@ def test_a_page_without_scores_says_so(tmp_path):
 
 @pytest.mark.parametrize("value", [0.0, float("nan")])
 def test_cells_of_nothing(value):
-    cell = sections._cell(value, "–", (float("nan"), 1.0), 2.0)
+    cell = report_html._cell(value, "–", (float("nan"), 1.0), 2.0)
     assert cell["ends"] is None
     assert cell["interval"] == ""
     assert cell["share"] in (0.0, None)
@@ -299,5 +302,5 @@ def test_what_the_rest_is_stands_once(tmp_path, X):
     ledger = told.told[0].ledger
     assert ledger.rest
     assert page.words.count("The rest, ") == 1
-    assert "The rest, " not in " ".join(words.gist(told.told[0]))
+    assert "The rest, " not in " ".join(report_text.gist(told.told[0]))
     assert " ".join(ledger.said[-1].split()) in " ".join(page.words.split())

@@ -5,17 +5,17 @@ import numpy as np
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 import skedasis as sd
-from skedasis.report import pictures
-from skedasis.report.pictures import of_rhale
-from skedasis.report.story.gathering import gather
+from skedasis.report import figures as report_figures
+from skedasis.report.content import gather
+from skedasis.report.figures import of_rhale
 
 
 def test_the_ale_that_is_drawn_over_rhale_is_in_a_legend(monkeypatch):
     X = np.random.default_rng(0).uniform(-1, 1, size=(200, 2))
     told = gather({"m": lambda X: X[:, 0] ** 2 + X[:, 1]}, X, progress=False).told[0]
     seen = []
-    drawn = pictures._drawn
-    monkeypatch.setattr(pictures, "_drawn", lambda f, said: seen.append(f) or drawn(f, said))
+    drawn = report_figures._drawn
+    monkeypatch.setattr(report_figures, "_drawn", lambda f, said: seen.append(f) or drawn(f, said))
     of_rhale(told, "x0")
     (axes, *_) = seen[0].axes
     (text,) = axes.get_legend().get_texts()

@@ -15,9 +15,9 @@ import pandas as pd
 import pytest
 
 import skedasis as sd
-from skedasis.report.build import write
-from skedasis.report.pictures import file_name
-from skedasis.report.story.gathering import gather
+from skedasis.report.content import gather
+from skedasis.report.figures import file_name
+from skedasis.report.report import write
 from tests.helpers import refused
 
 EVIL = '<script>alert("1")</script>'
@@ -231,7 +231,7 @@ def test_complaints_of_binning_are_on_the_page(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "first", ["", "import skedasis.report; ", "from skedasis.report.build import report; "]
+    "first", ["", "import skedasis.report; ", "from skedasis.report.report import report; "]
 )
 def test_the_verb_can_be_called_whatever_was_imported(first):
     code = f"{first}import skedasis as sd, numpy as np; sd.report({{}}, np.ones((3, 1)))"

@@ -8,9 +8,10 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import skedasis as sd
-from skedasis.report import origins, words
-from skedasis.report.story import together
-from skedasis.report.story.gathering import gather
+from skedasis.report import html as report_html
+from skedasis.report import interactions
+from skedasis.report import text as report_text
+from skedasis.report.content import gather
 from tests.helpers import refused
 
 
@@ -168,7 +169,7 @@ def test_cells_without_rows_do_not_rank_pairs():
     assert np.abs(corners.value).max() > 2 * np.abs(real.value).max()
     assert found["x0", "x1"] < 0.2 * found["x2", "x3"]
     assert found["x2", "x3"] == real.interaction_strength()
-    assert "x2 and x3 interact most strongly" in " ".join(words.gist(told))
+    assert "x2 and x3 interact most strongly" in " ".join(report_text.gist(told))
 
 
 def test_pairs_of_levels_and_numbers(frame):
@@ -190,12 +191,12 @@ def test_candidates_cost_no_more_than_they_may(X, monkeypatch):
     def f(X):
         return X[:, 0] * X[:, 1] + X[:, 2] * X[:, 3]
 
-    monkeypatch.setattr(together, "MODEL_ROWS", 3 * 4 * len(X))
+    monkeypatch.setattr(interactions, "MODEL_ROWS", 3 * 4 * len(X))
     told = told_of(f, X)
     assert len(told.together.strengths) == 3
     assert "each pair costs 2,400 model rows" in told.together.note
     assert told.passes[-1].provenance["model_rows"] == 3 * 4 * len(X)
-    monkeypatch.setattr(together, "MODEL_ROWS", 0)
+    monkeypatch.setattr(interactions, "MODEL_ROWS", 0)
     assert len(told_of(f, X).together.strengths) == 1
 
 
@@ -250,8 +251,10 @@ def test_without_scores_there_is_no_word_of_them(X):
     assert "importance" in bare.together.note
     assert "heterogeneity_rows=0" in bare.code["main", "x0"]
     assert "heterogeneity_rows" not in scored.code["main", "x0"]
-    assert not any("rows" in s for s in words.gist(bare) if "effect" in s)
-    assert words.scatter(bare.rhale["x0"]).startswith("The heterogeneity score was not computed.")
+    assert not any("rows" in s for s in report_text.gist(bare) if "effect" in s)
+    assert report_text.scatter(bare.rhale["x0"]).startswith(
+        "The heterogeneity score was not computed."
+    )
 
 
 def test_a_feature_of_one_value_has_no_interval(X):
@@ -285,17 +288,17 @@ def test_mplots_are_of_all_features(frame):
 
 def test_each_sentence_has_its_cause(X, coin):
     told = told_of(lambda X: X[:, 0] * X[:, 1], X, X[:, 0] * X[:, 1] + 0.01 * X[:, 2])
-    said = " ".join(words.gist(told))
+    said = " ".join(report_text.gist(told))
     assert "it explains more than 99\u202f% of the labels’ variance" in said
     assert "x0 and x1 interact most strongly" in said
     assert "added up, explain" in said
-    plain = " ".join(words.gist(told_of(lambda X: X[:, 0], X)))
+    plain = " ".join(report_text.gist(told_of(lambda X: X[:, 0], X)))
     assert "labels’ variance" not in plain
     assert "interact" not in plain
     assert "Check the" not in plain
     assert "How unsure" not in plain
     assert "Predictive uncertainty depends most on x0" in " ".join(
-        words.gist(told_of(coin[0], X, coin[1]))
+        report_text.gist(told_of(coin[0], X, coin[1]))
     )
 
 
@@ -304,22 +307,22 @@ def test_bad_probabilities_and_warnings_are_spoken_of(X, coin):
     good = told_of(model, X, y, uncertainty=False)
     bad = told_of(sd.probability(lambda X: np.clip(0.5 + 5 * X[:, 0], 0.01, 0.99)), X, y == "yes")
     assert good.quality.calibration_error < 0.05 < bad.quality.calibration_error
-    assert "and the shares observed are" not in " ".join(words.gist(good))
-    assert "and the shares observed are" in " ".join(words.gist(bad))
+    assert "and the shares observed are" not in " ".join(report_text.gist(good))
+    assert "and the shares observed are" in " ".join(report_text.gist(bad))
     x = X[:, 0]
     twin = np.column_stack([x, x + 0.01 * X[:, 1]])
     odd = told_of(lambda X: np.floor(3 * X[:, 0]) * np.floor(3 * X[:, 1]), twin)
     warned = [n for n, flags in odd.trust.items() if flags.warnings]
     assert warned
-    assert "Check the" in " ".join(words.gist(odd))
+    assert "Check the" in " ".join(report_text.gist(odd))
     little = told_of(lambda X: X[:, 0] + 0.01 * X[:, 1] * X[:, 2], X)
     assert little.pairs[0].features == ("x1", "x2")
-    assert "interact" not in " ".join(words.gist(little))
+    assert "interact" not in " ".join(report_text.gist(little))
 
 
 def test_passes_say_what_they_are_of(X, coin):
     told = told_of(coin[0], X, coin[1])
-    methods = [line[0] for line in origins.origins(told)]
+    methods = [line[0] for line in report_html.origins(told)]
     assert methods[:5] == ["RHALE", "ALE", "PDP", "MPlot", "predictions"]
     assert methods[-3] == "RHALE of entropy(LogisticRegression)"
     assert methods[-1] == "diagnose"
@@ -335,7 +338,7 @@ def test_costs_count_the_predictions_once(X):
         return X[:, 0] * X[:, 1]
 
     story = gather(f, X, X[:, 0], progress=False, uncertainty=False)
-    cost = origins.cost(story)
+    cost = report_html.cost_table(story)
     assert cost.model_rows + cost.check_rows + cost.score_rows == sum(calls)
     predictions = [p for p in story.told[0].passes if p.provenance["method"] == "predictions"]
     assert [p.provenance["model_rows"] for p in predictions] == [len(X)]

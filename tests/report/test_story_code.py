@@ -7,10 +7,9 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import LogisticRegression
 
 import skedasis as sd
-from skedasis.report.story import unsure
-from skedasis.report.story.codes import written
-from skedasis.report.story.gathering import gather
-from skedasis.report.story.rowless import without_rows
+from skedasis.report import uncertainty
+from skedasis.report.code import written
+from skedasis.report.content import gather, without_rows
 
 KINDS = {"main": "rhale", "ale": "ale", "pdp": "pdp", "mplot": "mplot"}
 
@@ -119,8 +118,8 @@ def test_trees_that_are_walked():
 
 @pytest.mark.parametrize("most", [pytest.param(2000, marks=pytest.mark.slow), 100])
 def test_uncertainty(most, monkeypatch):
-    monkeypatch.setattr(unsure, "ROWS", most)
-    monkeypatch.setattr("skedasis.report.story.unsure.ROWS", most)
+    monkeypatch.setattr(uncertainty, "ROWS", most)
+    monkeypatch.setattr("skedasis.report.uncertainty.ROWS", most)
     X = np.random.default_rng(0).normal(size=(300, 3))
     y = np.where(X[:, 0] + np.random.default_rng(1).normal(size=300) > 0, "yes", "no")
     clf = LogisticRegression().fit(X, y)

@@ -7,10 +7,9 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import skedasis as sd
-from skedasis.report import origins
-from skedasis.report.story import unsure
-from skedasis.report.story.gathering import gather
-from skedasis.report.story.rowless import without_rows
+from skedasis.report import html as report_html
+from skedasis.report import uncertainty
+from skedasis.report.content import gather, without_rows
 from tests.helpers import refused
 
 
@@ -50,7 +49,7 @@ def test_every_class_is_told_of(X, flowers):
     story = gather({"m": q}, X, y, progress=False, uncertainty=False)
     assert [t.name for t in story.told] == ["m: 0", "m: 1", "m: 2"]
     assert [t.quantity for t in story.told] == ["P(y = 0)", "P(y = 1)", "P(y = 2)"]
-    cost = origins.cost(story)
+    cost = report_html.cost_table(story)
     assert cost.model_rows + cost.check_rows + cost.score_rows == sum(calls)
     for k, told in enumerate(story.told):
         direct = sd.explain(sd.probability(model, class_=k), X, "x1", method=sd.ALE())
@@ -122,7 +121,7 @@ def test_labels_may_be_missing(X, coin):
 
 @pytest.mark.parametrize("weighted", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_a_dear_model_is_asked_of_a_sample(X, coin, monkeypatch, weighted):
-    monkeypatch.setattr(unsure, "ROWS", 200)
+    monkeypatch.setattr(uncertainty, "ROWS", 200)
     weights = np.full(len(X), 2.0) if weighted else None
     told = told_of(coin[0], X, coin[1], seed=4, weights=weights)
     some = np.random.default_rng(4).choice(len(X), 200, replace=False)

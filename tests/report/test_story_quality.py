@@ -6,9 +6,9 @@ from sklearn import metrics
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import skedasis as sd
-from skedasis.report.story import scores
-from skedasis.report.story.gathering import gather
-from skedasis.report.story.quality import reliability
+from skedasis.report import quality
+from skedasis.report.content import gather
+from skedasis.report.quality import reliability
 
 
 @pytest.fixture(scope="module")
@@ -147,10 +147,10 @@ def test_few_probabilities_have_few_bins():
 def test_wilson_holds_the_shares_that_are_not_refuted():
     # The ends are the shares from which the observed one is exactly z standard errors away.
     share, n = np.array([0.0, 0.13, 0.5, 1.0]), np.array([7.0, 100.0, 31.0, 3.0])
-    for end in scores.wilson(share, n):
+    for end in quality.wilson(share, n):
         inner = (end > 0) & (end < 1)
         away = np.abs(end - share)[inner] / np.sqrt(end * (1 - end) / n)[inner]
-        np.testing.assert_allclose(away, scores.Z95)
+        np.testing.assert_allclose(away, quality.Z95)
 
 
 def test_auc_counts_ties_by_halves():
@@ -158,8 +158,8 @@ def test_auc_counts_ties_by_halves():
     w = np.array([1.0, 2.0, 1.0, 3.0, 1.0])
     pairs = [(i, j) for i in range(5) for j in range(5) if one[i] > one[j]]
     won = sum(w[i] * w[j] * ((score[i] > score[j]) + (score[i] == score[j]) / 2) for i, j in pairs)
-    assert scores.auc(one, score, w) == pytest.approx(won / sum(w[i] * w[j] for i, j in pairs))
-    assert np.isnan(scores.auc(np.ones(3), np.arange(3.0), np.ones(3)))
+    assert quality.auc(one, score, w) == pytest.approx(won / sum(w[i] * w[j] for i, j in pairs))
+    assert np.isnan(quality.auc(np.ones(3), np.arange(3.0), np.ones(3)))
 
 
 def test_rows_without_a_label_do_not_count(X):

@@ -5,9 +5,9 @@ import pytest
 
 import skedasis as sd
 from skedasis.plots.scales import number, places
-from skedasis.report import words
-from skedasis.report.numbers import listed, percent
-from skedasis.report.story.gathering import gather
+from skedasis.report import text as report_text
+from skedasis.report.content import gather
+from skedasis.report.format import listed, percent
 
 
 @pytest.fixture
@@ -49,61 +49,65 @@ def test_course_says_which_way(X):
     down = sd.explain(lambda X: -3 * X[:, 0], X, 0)
     both = sd.explain(lambda X: X[:, 0] ** 2, X, 0, method=sd.ALE(bins=20))
     flat = sd.explain(lambda X: X[:, 1], X, 0)
-    assert "rises by 5.9" in words.course(up, "")
-    assert "falls by 5.9" in words.course(down, "kg")
-    assert " kg the average" in words.course(down, "kg")
-    assert "lowest at" in words.course(both, "")
-    assert "flat" in words.course(flat, "")
+    assert "rises by 5.9" in report_text.course(up, "")
+    assert "falls by 5.9" in report_text.course(down, "kg")
+    assert " kg the average" in report_text.course(down, "kg")
+    assert "lowest at" in report_text.course(both, "")
+    assert "flat" in report_text.course(flat, "")
     one = sd.explain(lambda X: X[:, 0], np.ones((30, 1)), 0)
-    assert "single value" in words.course(one, "")
-    assert words.scatter(one) == ""
-    assert words.certainty(one, one) == ""
+    assert "single value" in report_text.course(one, "")
+    assert report_text.scatter(one) == ""
+    assert report_text.certainty(one, one) == ""
 
 
 def test_what_rounding_left_is_neither_an_error_nor_a_difference(X):
     rhale, ale = (
         sd.explain(lambda X: 3e6 * X[:, 0] + 1e9, X, 0, method=m) for m in ("rhale", "ale")
     )
-    said = words.certainty(rhale, ale)
+    said = report_text.certainty(rhale, ale)
     assert "e−" not in said
     assert "±\u202f0 " in said
     assert said.endswith("ALE gives the same curve.")
     bent = (sd.explain(lambda X: X[:, 0] ** 2, X, 0, method=m) for m in ("rhale", sd.ALE(bins=3)))
-    assert "ALE differs from it by at most 0." in words.certainty(*bent)
+    assert "ALE differs from it by at most 0." in report_text.certainty(*bent)
 
 
 def test_scatter_counts_rows_against_their_average(X):
     half = sd.explain(lambda X: X[:, 0] * (X[:, 1] > 0.5) - X[:, 0] * (X[:, 1] < 0.5) / 10, X, 0)
-    share = words.against(half)
+    share = report_text.against(half)
     assert share == pytest.approx(np.mean(X[:, 1] < 0.5), abs=0.01)
-    assert "describes few rows" in words.scatter(half)
+    assert "describes few rows" in report_text.scatter(half)
     little = sd.explain(lambda X: X[:, 0] + 0.01 * X[:, 0] * X[:, 1], X, 0)
-    assert "nearly every row" in words.scatter(little)
+    assert "nearly every row" in report_text.scatter(little)
     weighted = sd.explain(
         lambda X: X[:, 0] * np.where(X[:, 1] > 0, 3.0, -1.0), X, 0, weights=1.0 + (X[:, 1] > 0)
     )
     below = np.mean(X[:, 1] < 0)
-    assert words.against(weighted) == pytest.approx(below / (below + 2 * (1 - below)), abs=1e-9)
+    assert report_text.against(weighted) == pytest.approx(
+        below / (below + 2 * (1 - below)), abs=1e-9
+    )
 
 
 def test_against_needs_rows_and_bins(X):
-    assert words.against(sd.explain(lambda X: X[:, 0], X, 0, method="pdp")) is None
-    assert words.against(sd.explain(lambda X: X[:, 0], X, 0, keep=0)) is None
+    assert report_text.against(sd.explain(lambda X: X[:, 0], X, 0, method="pdp")) is None
+    assert report_text.against(sd.explain(lambda X: X[:, 0], X, 0, keep=0)) is None
 
 
 def test_the_score_is_compared_with_the_importance_of_every_kind_of_model(X):
     steps = sd.explain(lambda X: np.floor(4 * X[:, 0]) * (X[:, 1] > 0), X, 0)
     score, importance = steps.heterogeneity_score, steps.importance
     wanted = f"Heterogeneity score {score:.3g} ±\u202f{steps.heterogeneity_score_error:.2g}"
-    assert words.scatter(steps).startswith(f"{wanted}, importance {importance:.3g}: rows differ")
+    assert report_text.scatter(steps).startswith(
+        f"{wanted}, importance {importance:.3g}: rows differ"
+    )
 
 
 def test_a_score_that_is_zero_or_unknown_is_said(X):
     additive = sd.explain(lambda X: X[:, 0] ** 2 + X[:, 1], X, 0)
-    assert "Heterogeneity score 0, importance" in words.scatter(additive)
-    assert "the effect is the same for all rows" in words.scatter(additive)
+    assert "Heterogeneity score 0, importance" in report_text.scatter(additive)
+    assert "the effect is the same for all rows" in report_text.scatter(additive)
     unknown = sd.explain(lambda X: X[:, 0], X, 0, heterogeneity_rows=0)
-    assert words.scatter(unknown).startswith("The heterogeneity score was not computed.")
+    assert report_text.scatter(unknown).startswith("The heterogeneity score was not computed.")
 
 
 def test_aligned_ale_has_the_rows_mean_of_rhale(X):
@@ -111,7 +115,7 @@ def test_aligned_ale_has_the_rows_mean_of_rhale(X):
         return np.exp(2 * X[:, 0])
 
     rhale, ale = sd.explain(f, X, 0), sd.explain(f, X, 0, method="ale")
-    moved = np.interp(X[:, 0], ale.x, words.aligned(ale, rhale))
+    moved = np.interp(X[:, 0], ale.x, report_text.aligned(ale, rhale))
     assert moved.mean() == pytest.approx(rhale(X[:, 0]).mean())
 
 
@@ -121,20 +125,20 @@ def test_doubts_name_what_to_mind(X):
     effect = sd.explain(
         lambda X: np.nan_to_num(X[:, 0]), X, 0, method=sd.RHALE(bins=sd.Uniform(100))
     )
-    text = " ".join(words.doubts(effect))
+    text = " ".join(report_text.doubts(effect))
     assert "not to be trusted" in text
     assert "7 rows without a value" in text
-    assert words.doubts(sd.explain(lambda X: X[:, 1], X, 1)) == []
+    assert report_text.doubts(sd.explain(lambda X: X[:, 1], X, 1)) == []
 
 
 def test_gist_names_what_is_not_used(X):
     told = gather(lambda X: X[:, 0] + X[:, 1] * X[:, 0], X, progress=False).told[0]
-    text = " ".join(words.gist(told))
+    text = " ".join(report_text.gist(told))
     assert "On average, the prediction depends most on x0" in text
     assert "Without any effect: x2." in text
     assert "most misleading for x1" in text
     none = gather(lambda X: 0 * X[:, 0], X, progress=False).told[0]
-    assert words.gist(none) == ["No feature changes the prediction on average."]
+    assert report_text.gist(none) == ["No feature changes the prediction on average."]
 
 
 def test_story_orders_features_by_their_largest_share(X):

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import skedasis as sd
-from skedasis.cli.commands import app
+from skedasis.cli.app import app
 from tests.unit.shop import headings
 
 MODULE = """
@@ -171,7 +171,7 @@ def test_demo_passes_its_options_on(monkeypatch, tmp_path):
         seen.update(kwargs, args=args)
         return SimpleNamespace(path=tmp_path / "report.html", figures=(tmp_path / "a.png",))
 
-    monkeypatch.setattr("skedasis.demo.run.demo", demo)
+    monkeypatch.setattr("skedasis.demo.demo.demo", demo)
     done = call(
         *(
             "demo",

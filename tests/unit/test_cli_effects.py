@@ -10,10 +10,10 @@ import pytest
 from typer.testing import CliRunner
 
 import skedasis as sd
-from skedasis.cli.commands import app
-from skedasis.cli.tell import paths_of
+from skedasis.cli.app import app
+from skedasis.cli.output import paths_of
 from skedasis.data import readers
-from skedasis.demo import problem
+from skedasis.demo import demo
 from tests.unit.shop import headings
 
 HOSTILE = "<script>[red]x[/red] " + "y" * 60
@@ -305,5 +305,5 @@ def test_a_report_takes_groups_and_codes(folder):
 
 
 def test_the_demonstration_learns_from_text(folder):
-    found = problem.own("shop.csv", "kind", "a b")
+    found = demo.own("shop.csv", "kind", "a b")
     assert found.nominal == ("town",)

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 import skedasis as sd
-from skedasis.cli.commands import app
+from skedasis.cli.app import app
 
 HOSTILE = "[red]x[/red] <b>"
 MODULE = """

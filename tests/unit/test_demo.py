@@ -15,11 +15,8 @@ from rich.console import Console
 
 import skedasis as sd
 from skedasis.data import readers
-from skedasis.demo.findings import ranking, sentences
-from skedasis.demo.models import fit
-from skedasis.demo.problem import own, rentals, usual
-from skedasis.demo.run import demo
-from skedasis.report.story.gathering import gather
+from skedasis.demo.demo import demo, fit, own, ranking, rentals, sentences, usual
+from skedasis.report.content import gather
 
 
 @pytest.fixture

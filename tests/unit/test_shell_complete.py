@@ -6,8 +6,8 @@ from sklearn.linear_model import BayesianRidge, LogisticRegression
 from typer.testing import CliRunner
 
 import skedasis as sd
-from skedasis.cli import ask, complete
-from skedasis.cli.commands import app
+from skedasis.cli import completion, inputs
+from skedasis.cli.app import app
 from skedasis.quantities.base import Quantity
 
 
@@ -72,13 +72,13 @@ def test_names(folder, line, known):
 def test_what_is_offered_is_taken():
     clf = LogisticRegression().fit([[0.0], [1.0]], [0, 1])
     ridge = BayesianRidge().fit([[0.0], [1.0], [2.0]], [0, 1, 3])
-    for name in complete.METHODS:
-        assert ask.method_of(name, 5) is not None
-    for name in complete.LOSSES:
+    for name in completion.METHODS:
+        assert inputs.method_of(name, 5) is not None
+    for name in completion.LOSSES:
         assert isinstance(sd.loss(ridge, name), Quantity)
-    for name in complete.QUANTITIES:
+    for name in completion.QUANTITIES:
         model = ridge if name in ("variance", "prediction") else clf
-        assert isinstance(ask.quantity_of(model, None, name), Quantity), name
+        assert isinstance(inputs.quantity_of(model, None, name), Quantity), name
 
 
 def test_datasets(folder):

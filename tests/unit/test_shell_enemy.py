@@ -16,9 +16,9 @@ from rich.text import Text
 from typer.testing import CliRunner
 
 import skedasis as sd
-from skedasis.cli.commands import app
-from skedasis.cli.models import load_model
-from skedasis.cli.screen import visible
+from skedasis.cli.app import app
+from skedasis.cli.inputs import load_model
+from skedasis.cli.output import visible
 from skedasis.engine.run import Progress
 from tests.unit import shop
 

@@ -16,20 +16,21 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from typer.testing import CliRunner
 
 import skedasis as sd
-from skedasis.cli import about, demo, effect, importance, report
-from skedasis.cli.commands import app
-from skedasis.cli.machine import jsonable
+from skedasis.cli import app as cli_app
+from skedasis.cli import explain
+from skedasis.cli.app import app
+from skedasis.cli.output import jsonable
 from skedasis.quantities.base import Quantity
 from tests.unit import shop
 
 DOCS = Path(__file__).parents[2] / "docs" / "guides" / "shell.md"
 HELP = {
-    "report": report.EXAMPLES,
-    "effect": effect.EXAMPLES,
-    "importance": importance.IMPORTANCE_EXAMPLES,
-    "datasets": about.DATASETS_EXAMPLES,
-    "info": about.INFO_EXAMPLES,
-    "demo": demo.EXAMPLES,
+    "report": explain.REPORT_EXAMPLES,
+    "effect": explain.EFFECT_EXAMPLES,
+    "importance": explain.IMPORTANCE_EXAMPLES,
+    "datasets": cli_app.DATASETS_EXAMPLES,
+    "info": cli_app.INFO_EXAMPLES,
+    "demo": cli_app.EXAMPLES,
 }
 LINES = [
     (c, line)
@@ -123,13 +124,13 @@ def test_the_docs_tell_all_there_is():
     assert len(TOLD) > 12
     for command in HELP:
         assert f"`skedasis {command}" in text
-    from skedasis.cli import shell
+    from skedasis.cli import runtime
     from skedasis.data.readers import ENDINGS
     from skedasis.models.files import SUFFIXES
 
     for ending in (*SUFFIXES, *ENDINGS):
         assert ending in text, ending
-    for code in (0, shell.FAILED, shell.REFUSED, shell.INTERRUPTED, shell.CLOSED):
+    for code in (0, runtime.FAILED, runtime.REFUSED, runtime.INTERRUPTED, runtime.CLOSED):
         assert f"| {code} |" in text
 
 
@@ -454,7 +455,7 @@ def test_a_report_gets_what_was_asked_for(folder, monkeypatch):
         return SimpleNamespace(path=path, effects={})
 
     # By its module: `skedasis.report` is the function once somebody has asked for it.
-    monkeypatch.setattr(importlib.import_module("skedasis.report.build"), "report", build)
+    monkeypatch.setattr(importlib.import_module("skedasis.report.report"), "report", build)
     line = "skedasis report my:clf houses.csv age --features size,heat --group heat=gas,oil,wood"
     asked = (
         "--target sold --weights visits --no-rows --pairs 2 --no-uncertainty --threads 2 --seed 5 "

@@ -104,7 +104,7 @@ def test_any_number_of_rows(torch, module, file, rows):
 
 
 def test_from_the_shell(file):
-    from skedasis.cli.commands import app
+    from skedasis.cli.app import app
 
     np.savetxt("rows.csv", X, delimiter=",", header="a,b,c", comments="")
     done = CliRunner().invoke(app, ["effect", "model.pt2", "rows.csv", "a", "--json"])

@@ -18,7 +18,7 @@ from sklearn.linear_model import LinearRegression
 from typer.testing import CliRunner
 
 import skedasis as sd
-from skedasis.cli.commands import app
+from skedasis.cli.app import app
 from skedasis.models.files import SUFFIXES, opened
 from tests.helpers import PATTERN, refused
 

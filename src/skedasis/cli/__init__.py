@@ -25,7 +25,7 @@ import signal
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from skedasis.cli.commands import app
+    from skedasis.cli.app import app
 
 __all__ = ["app", "main"]
 
@@ -35,16 +35,17 @@ def main() -> None:
     waits = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if waits:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from skedasis.cli import commands, shell
+    from skedasis.cli import app as cli_app
+    from skedasis.cli import runtime
 
     if waits:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    shell.run(commands.app)
+    runtime.run(cli_app.app)
 
 
 def __getattr__(name: str) -> Any:
     if name != "app":
         raise AttributeError(name)
-    from skedasis.cli.commands import app
+    from skedasis.cli.app import app
 
     return app

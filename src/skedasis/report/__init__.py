@@ -22,8 +22,8 @@ class _Report(ModuleType):
     """The verb and its room have one name. Whoever imports the room first can still call the verb."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call `skedasis.report.build.report`."""
-        from skedasis.report.build import report
+        """Call `skedasis.report.report.report`."""
+        from skedasis.report.report import report
 
         return report(*args, **kwargs)
 

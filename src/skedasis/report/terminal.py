@@ -10,8 +10,9 @@ from rich.table import Table as Lines
 
 from skedasis.plots.figures.compare import heterogeneity
 from skedasis.plots.scales import count, number, places
-from skedasis.report import levels, words
-from skedasis.report.story.told import Told
+from skedasis.report import categorical_text
+from skedasis.report import text as report_text
+from skedasis.report.content import Told
 from skedasis.results.effect import Effect
 from skedasis.results.surface import Surface
 
@@ -31,7 +32,7 @@ def ranking(told: Told) -> Lines:
     parts = "bins or levels" if some else "bins"
     for heading in ("importance", "heterogeneity score", parts, "rows not to be trusted"):
         table.add_column(heading, justify="right")
-    for line in words.ranking(told):
+    for line in report_text.ranking(told):
         feature = escape(line.feature)
         table.add_row(feature, line.importance, line.heterogeneity_score, line.bins, line.untrusted)
     return table
@@ -42,15 +43,15 @@ def numbers(effect: Effect) -> Lines:
     title = f"{effect.spec.method} of {effect.about.feature.axis} on {effect.about.axis}"
     caption = f"importance {number(effect.importance)}, {heterogeneity(effect)}"
     if effect.levels is not None:
-        some = levels.most_rows(effect.levels.count, LINES)
-        rows = levels.level_rows(effect, effect.levels, some)
+        some = categorical_text.most_rows(effect.levels.count, LINES)
+        rows = categorical_text.level_rows(effect, effect.levels, some)
         if len(some) < len(effect.levels):
             caption += f"; {LINES} of {len(effect.levels):,} levels, those with most rows"
         # A terminal is narrow, and the rows say what their share does.
-        heads = [h for h in levels.level_heads(effect) if h[0] != "Share"]
+        heads = [h for h in categorical_text.level_heads(effect) if h[0] != "Share"]
         rows = [(*row[:2], *row[3:]) for row in rows]
         return _table(title, _ended(caption, effect), heads, rows)
-    rows = words.bins_table(effect)
+    rows = report_text.bins_table(effect)
     middle = "mean" if effect.spec.local == "values" else "mean slope"
     if effect.time is not None and middle == "mean slope":
         middle = "mean slope per day"

@@ -1,4 +1,4 @@
-"""`report`: one self-contained page about one or several models."""
+"""`report`: a self-contained page about one or several models."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ from skedasis.errors import DataError, explained
 from skedasis.plots.scales import count
 from skedasis.plots.svg.elements import tag
 from skedasis.quantities.tree_evaluator import Wish
-from skedasis.report.numbers import listed
-from skedasis.report.story.gathering import gather
-from skedasis.report.story.told import Story
+from skedasis.report.content import Story, gather
+from skedasis.report.format import listed
 from skedasis.results.effects import Effects
 
 _USUAL = "Use path='report.html'"
@@ -166,8 +165,7 @@ def write(
     progress : bool, optional
         A bar when drawing takes longer than two seconds.
     """
-    from skedasis.report.page import written
-    from skedasis.report.sections import sections
+    from skedasis.report.html import sections, written
 
     path = _writable(path)
     page = written(sections(story, title, progress))
@@ -203,13 +201,13 @@ def _writable(path: str | Path) -> Path:
 
 def _save(story: Story, folder: Path, progress: bool | None) -> list[Path]:
     """Write the figures as files."""
-    from skedasis.report import pictures
+    from skedasis.report import figures as report_figures
 
     folder.mkdir(parents=True, exist_ok=True)
     written: dict[Path, None] = {}
 
-    def save(model: str, picture: pictures.Picture) -> None:
-        name = pictures.file_name(model, picture.name)
+    def save(model: str, picture: report_figures.Picture) -> None:
+        name = report_figures.file_name(model, picture.name)
         path = folder / f"{name}.png"
         if path in written:  # names that differ only in what a file system cannot hold
             path = folder / f"{name}-{len(written)}.png"
@@ -218,12 +216,12 @@ def _save(story: Story, folder: Path, progress: bool | None) -> list[Path]:
 
     with Progress(len(story.told) * (len(story.features) + 1), "Figures", progress) as bar:
         for told in story.told:
-            save(told.name, pictures.of_all(told))
+            save(told.name, report_figures.overview_png(told))
             bar.advance()
             for feature in story.features:
                 # A feature that takes one value has nothing to show.
                 if len(told.rhale[feature].points) > 1:
-                    save(told.name, pictures.of_rhale(told, feature))
-                    save(told.name, pictures.of_pdp(told, feature))
+                    save(told.name, report_figures.of_rhale(told, feature))
+                    save(told.name, report_figures.of_pdp(told, feature))
                 bar.advance()
     return list(written)

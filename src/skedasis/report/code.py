@@ -1,4 +1,4 @@
-"""The code that makes each figure of a report again: short, with the settings as they were."""
+"""Code that reproduces each figure of a report."""
 
 from __future__ import annotations
 
@@ -10,16 +10,20 @@ from skedasis.methods.ale import ALE, RHALE
 from skedasis.methods.base import Parameters
 from skedasis.methods.mplot import MPlot
 from skedasis.methods.pdp import PDP
-from skedasis.report.story import together
-from skedasis.report.story.unsure import ROWS, Unsure
+from skedasis.report import interactions
+from skedasis.report.uncertainty import ROWS, Unsure
 from skedasis.results.effects import Effects
 
 CURVES = 100
 """Individual curves that a figure shows: more of them are a smear."""
+
+
 DEFAULTS: Mapping[str, Any] = {
     "seed": 0, "memory": "1GB", "keep": "256MB", "threads": 1, "tree": "auto", "heterogeneity_rows": 10_000,
 }  # fmt: skip
 """Of `skedasis.explain`: what is not said."""
+
+
 GIVEN = ("y", "weights", "schema", "groups")
 """Keywords whose values are too large to be written: they are called by their names."""
 
@@ -130,7 +134,7 @@ def codes(
         found["all",] = f"{every}.plot()"
         found["places",] = f"{every}.ranking()"
     for pair in pairs:
-        found["pair", *pair] = f"{call.explain(repr(pair), written(together.METHOD))}.plot()"
+        found["pair", *pair] = f"{call.explain(repr(pair), written(interactions.METHOD))}.plot()"
     if unsure is not None:
         found |= _of_unsure(call, unsure)
     return found

@@ -1,53 +1,172 @@
-"""What a command is given: a model, a file, and what its columns are. The options that say so, and what they give."""
+"""Options of the commands, from dataclasses to typer."""
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Sequence
+import dataclasses
+import inspect
+import json
+import sys
+import time
+from collections.abc import Callable
+from contextlib import nullcontext, redirect_stdout
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar, get_type_hints
 
 import typer
 
-from skedasis.cli import ask, complete, models
+from skedasis.cli import completion
+from skedasis.cli.output import Talk
+from skedasis.cli.runtime import Command
 from skedasis.errors import DataError, explained
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from skedasis.cli.ask import Columns
-    from skedasis.cli.talk import Talk
     from skedasis.data.readers import Table
 
+
+# ------------------------------------------------------------------------------------------
+# From a dataclass to a command: what may stand on a command line is its fields.
+
+
+HOW = "How it is told"
+
+
+Order = TypeVar("Order", bound="Told")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Told:
+    """How a command tells what it has done: the options of all commands."""
+
+    json: Annotated[
+        bool,
+        typer.Option(
+            "--json", help="Print one JSON document and nothing else.", rich_help_panel=HOW
+        ),
+    ] = False
+    quiet: Annotated[
+        bool,
+        typer.Option("--quiet", "-q", help="Print results and errors only.", rich_help_panel=HOW),
+    ] = False
+    progress: Annotated[
+        bool,
+        typer.Option(
+            "--progress/--no-progress",
+            help="Bars on standard error where that is a terminal.",
+            rich_help_panel=HOW,
+        ),
+    ] = True
+
+    @property
+    def bars(self) -> bool | None:
+        """Return what the library takes as `progress`: None shows bars in a terminal."""
+        return None if self.progress and not self.quiet else False
+
+
+@dataclass(frozen=True)
+class Work(Generic[Order]):
+    """What a command does.
+
+    Parameters
+    ----------
+    kind : type
+        The dataclass of its options.
+    do : callable
+        Takes an order and who talks, and returns what the JSON document holds.
+    """
+
+    kind: type[Order]
+    do: Callable[[Order, Talk], dict[str, Any]]
+
+
+def add(app: typer.Typer, name: str, work: Work[Any], examples: str = "") -> None:
+    """Make a command of a function that takes an order."""
+
+    def command(**given: Any) -> None:
+        order = work.kind(**given)
+        talk = Talk(json=order.json, quiet=order.quiet)
+        began = time.perf_counter()
+        # A model may print; with --json standard output belongs to the document.
+        with redirect_stdout(sys.stderr) if order.json else nullcontext(), talk.hears_warnings():
+            found = work.do(order, talk)
+        if order.json:
+            typer.echo(_document(name, found, talk, time.perf_counter() - began))
+
+    command.__doc__ = work.do.__doc__
+    command.__signature__ = inspect.Signature(_parameters(work.kind))
+    command.__annotations__ = {p.name: p.annotation for p in _parameters(work.kind)}
+    app.command(name, cls=Command, epilog=examples or None)(command)
+
+
+def _parameters(kind: type[Any]) -> list[inspect.Parameter]:
+    """Return a dataclass's fields as parameters: its own first, then those of its bases in their order."""
+    hints = get_type_hints(kind, include_extras=True)
+    fields = {f.name: f for f in dataclasses.fields(kind)}
+    order = dict.fromkeys(name for base in kind.__mro__ for name in inspect.get_annotations(base))
+    found: list[inspect.Parameter] = []
+    for name in order:
+        if name not in fields:
+            continue
+        default = fields[name].default
+        if default is dataclasses.MISSING:
+            default = inspect.Parameter.empty
+        found.append(
+            inspect.Parameter(
+                name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hints[name]
+            )
+        )
+    return found
+
+
+def _document(name: str, found: dict[str, Any], talk: Talk, seconds: float) -> str:
+    from skedasis import __version__
+    from skedasis.cli.output import jsonable
+
+    said = {"skedasis": __version__, "command": name, **found}
+    said |= {"notes": talk.notes, "seconds": round(seconds, 3)}
+    return json.dumps(jsonable(said), indent=1, allow_nan=False)
+
+
+# ------------------------------------------------------------------------------------------
+# What a command is given: a model, a file, and what its columns are. The options that say so, and what they give.
+
+
 MODEL, DATA = "The model", "The data"
+
+
 ModelArgument = Annotated[
     str | None,
     typer.Argument(
         metavar="MODEL",
         show_default=False,
         help="A model's file (.txt of LightGBM, .json or .ubj of XGBoost, .onnx, .skops, .pt2), or MODULE:OBJECT.",
-        autocompletion=complete.features,
+        autocompletion=completion.features,
     ),
 ]
+
+
 DataArgument = Annotated[
     str | None,
     typer.Argument(
         metavar="DATA",
         show_default=False,
         help="A file of rows: CSV (.csv, .tsv, .csv.gz), Parquet (.parquet) or Feather (.feather, .arrow).",
-        autocompletion=complete.features,
+        autocompletion=completion.features,
     ),
 ]
+
+
 FeatureArguments = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="FEATURE",
         show_default=False,
         help="Columns to explain, or groups of them.",
-        autocompletion=complete.features,
+        autocompletion=completion.features,
     ),
 ]
+
 
 HeterogeneityRows = Annotated[
     int,
@@ -57,6 +176,8 @@ HeterogeneityRows = Annotated[
         min=0,
     ),
 ]
+
+
 HETEROGENEITY_ROWS = 10_000
 
 
@@ -120,7 +241,7 @@ class Data:
         typer.Option(
             help="The column of the labels; it is no feature.",
             metavar="COLUMN",
-            autocompletion=complete.columns,
+            autocompletion=completion.columns,
             rich_help_panel=DATA,
         ),
     ] = None
@@ -129,7 +250,7 @@ class Data:
         typer.Option(
             help="The column that says how often a row counts; it is no feature.",
             metavar="COLUMN",
-            autocompletion=complete.columns,
+            autocompletion=completion.columns,
             rich_help_panel=DATA,
         ),
     ] = None
@@ -139,7 +260,7 @@ class Data:
             help="A column that is no feature, an identifier, say; may be repeated. Of a model that knows its columns "
             "by name the others are ignored anyway.",
             metavar="COLUMN",
-            autocompletion=complete.columns,
+            autocompletion=completion.columns,
             rich_help_panel=DATA,
         ),
     ] = None
@@ -148,7 +269,7 @@ class Data:
         typer.Option(
             help="A column whose numbers are codes without an order; may be repeated.",
             metavar="COLUMN",
-            autocompletion=complete.columns,
+            autocompletion=completion.columns,
             rich_help_panel=DATA,
         ),
     ] = None
@@ -157,7 +278,7 @@ class Data:
         typer.Option(
             help="Columns that move together, such as a one-hot block; may be repeated.",
             metavar="NAME=COLUMN,COLUMN",
-            autocompletion=complete.grouped_columns,
+            autocompletion=completion.grouped_columns,
             rich_help_panel=DATA,
         ),
     ] = None
@@ -184,7 +305,7 @@ class Features:
         typer.Option(
             help="The same as FEATURE; may be repeated.",
             metavar="COLUMN",
-            autocompletion=complete.columns,
+            autocompletion=completion.columns,
         ),
     ] = None
     features: Annotated[
@@ -192,52 +313,9 @@ class Features:
         typer.Option(
             help="Several at once, with commas between them.",
             metavar="COLUMN,COLUMN",
-            autocompletion=complete.listed_columns,
+            autocompletion=completion.listed_columns,
         ),
     ] = None
-
-
-def placed(
-    model: Sequence[str] | str | None,
-    data: str | None,
-    first: str | None,
-    second: str | None,
-    rest: Sequence[str] | None,
-) -> tuple[list[str], str | None, list[str]]:
-    """Return models, file and features: options by their names, then arguments in the order of what is still missing.
-
-    Examples
-    --------
-    >>> placed(None, None, "m.txt", "d.csv", ["age"])
-    (['m.txt'], 'd.csv', ['age'])
-    >>> placed("m.txt", None, "d.csv", "age", [])
-    (['m.txt'], 'd.csv', ['age'])
-    """
-    specs = [model] if isinstance(model, str) else list(model or ())
-    waiting = [a for a in (first, second, *(rest or ())) if a is not None]
-    if not specs and waiting:
-        specs = [waiting.pop(0)]
-    if data is None and waiting:
-        data = waiting.pop(0)
-    return specs, data, waiting
-
-
-def listed(names: str | None, option: str) -> list[str]:
-    """Return names with commas between them; those that contain one stand in quotation marks.
-
-    Raises
-    ------
-    DataError
-        For a list with nothing in it, or nothing between two commas.
-    """
-    if names is None:
-        return []
-    found = [n.strip() for n in next(csv.reader([names], skipinitialspace=True), [])]
-    if not found or not all(found):
-        raise DataError(
-            explained(option, repr(names), "COLUMN,COLUMN", f"Write it as {option} age,town")
-        )
-    return found
 
 
 def needed(specs: list[str], data: str | None, command: str) -> str:
@@ -281,67 +359,3 @@ class Rows:
     def counts(self) -> dict[str, int]:
         """Return what a document says of them."""
         return {"read": self.read, "without_label": self.unlabelled, "used": len(self.table)}
-
-
-def read(order: Data, path: str, talk: Talk, bars: bool | None) -> Table:
-    """Read the file, and look whether it has the columns that are named beside the features.
-
-    Raises
-    ------
-    DataError
-    """
-    from skedasis.data.readers import read_table
-
-    with talk.at_work(f"Reading {path}", bars):
-        table = read_table(Path(path))
-    beside = [(order.target, "--target"), (order.weights, "--weights")]
-    for name, option in (*beside, *((n, "--ignore") for n in order.ignore or ())):
-        if name is not None:
-            table.place(name, option)
-    if order.target is not None and order.target == order.weights:
-        got, fix = f"{order.weights!r}, which is --target too", "Name another column"
-        raise DataError(explained("--weights", got, "a column of its own", fix))
-    return table
-
-
-def rows_of(order: Data, table: Table, talk: Talk, *, labelled: bool) -> Rows:
-    """Return the rows to explain on: those with a label where one is needed, and a sample of them where one is wanted.
-
-    Parameters
-    ----------
-    order : Data
-    table : Table
-    talk : Talk
-    labelled : bool
-        Whether rows without a label are left out.
-    """
-    import numpy as np
-
-    everything, left = len(table), 0
-    if labelled and order.target is not None:
-        table, left = ask.labelled(table, order.target)
-        if left:
-            talk.say(f"left out  {left:,} rows without a {order.target}")
-    if order.sample is not None and order.sample < len(table):
-        some = np.random.default_rng(order.seed).choice(len(table), order.sample, replace=False)
-        talk.say(f"sample    {order.sample:,} of {len(table):,} rows, seed {order.seed}")
-        table = table.take(np.sort(some))
-    return Rows(
-        table,
-        None if order.target is None else table.column(order.target),
-        None if order.weights is None else table.column(order.weights),
-        everything,
-        left,
-    )
-
-
-def columns_of(order: Data, table: Table, model: Any) -> Columns:
-    """Return the columns that a model takes, and what was said of them."""
-    beside = [n for n in (order.target, order.weights, *(order.ignore or ())) if n is not None]
-    return ask.columns_of(models.features_of(table, model, beside), order.categorical, order.group)
-
-
-def load(order: Trust, spec: str, talk: Talk, bars: bool | None) -> Any:
-    """Load a model."""
-    with talk.at_work(f"Loading {spec}", bars):
-        return models.load_model(spec, tuple(order.trust or ()), pickle=order.trust_pickle)

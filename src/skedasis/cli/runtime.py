@@ -1,4 +1,4 @@
-"""What every command has in common with other programs of a shell: exit codes, streams, errors without a traceback.
+"""Exit codes, streams, and errors without a traceback.
 
 | exit code | meaning |
 |---|---|
@@ -25,11 +25,15 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from skedasis.cli.screen import say, visible
+from skedasis.cli.output import say, visible
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 
 DEBUG, JSON = "--debug", "--json"
+
+
 FAILED, REFUSED, INTERRUPTED, CLOSED = 1, 2, 130, 141
+
+
 _PLAIN = {
     "\u202f": " ",
     "\u2009": " ",
@@ -41,7 +45,10 @@ _PLAIN = {
     "…": "...",
     "’": "'",
 }
+
+
 _SIGNS = {"│": "|", "─": "-", "²": "^2", "≥": ">=", "≤": "<=", "±": "+-"}
+
 
 _HINTS = (
     ("sd.prediction(model, output=0)", "In a shell: --class 0, or --class all."),

@@ -1,4 +1,4 @@
-"""A report's words and numbers: what a picture shows, said so that it can be read aloud.
+"""Sentences of a report: descriptions of effects, captions, and what to look at first.
 
 Every sentence is computed from a result and says no more than it does.
 """
@@ -6,6 +6,7 @@ Every sentence is computed from a result and says no more than it does.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,28 +14,33 @@ import numpy as np
 from skedasis._types import Floats
 from skedasis.plots.figures.effect_parts import local_effects
 from skedasis.plots.scales import NOISE, count, number, number_or_zero, places, with_error
-from skedasis.report import glance, levels
-from skedasis.report.numbers import Numbers, listed, named, percent
-from skedasis.report.story.told import Told
+from skedasis.report import categorical_text
+from skedasis.report.categorical_text import quoted
+from skedasis.report.content import Told
+from skedasis.report.format import Numbers, listed, named, percent
 from skedasis.results.build.linear_form import drawn
 from skedasis.results.effect import BinStats, Effect
 
+# ------------------------------------------------------------------------------------------
+# A report's words and numbers: what a picture shows, said so that it can be read aloud.
+
+
 LEVEL = 0.95
 """Of the intervals that are spoken of."""
+
+
 _ALIKE = 0.25
 """Heterogeneity score as a share of the importance, below which the average holds for nearly every row."""
 
 
 # ------------------------------------------------------------------------------------ one effect
-
-
 def against(effect: Effect) -> float | None:
     """Return the share of rows whose local effect has the sign opposite to their bin's mean; of levels, of their steps.
 
     None where no rows are kept, or there are no bins.
     """
     if effect.levels is not None:
-        return levels.against(effect)
+        return categorical_text.against(effect)
     rows, bins, local = effect.rows, effect.bins, local_effects(effect.rows)
     if rows is None or local is None or bins is None or len(bins) == 0:
         return None
@@ -49,7 +55,7 @@ def against(effect: Effect) -> float | None:
 def course(effect: Effect, unit: str) -> str:
     """Say how the curve goes: up, down, or both; or which levels stand highest and lowest."""
     if effect.levels is not None:
-        return levels.course(effect, effect.levels)
+        return categorical_text.course(effect, effect.levels)
     x, value = drawn(effect.bins, effect.points, effect.value)
     x, value = x[np.isfinite(value)], value[np.isfinite(value)]
     if len(x) < 2:
@@ -78,7 +84,7 @@ def scatter(effect: Effect) -> str:
         return "The prediction of no row changes with it."
     kept = "rows" if effect.rows is None or effect.rows.exact else "kept rows"
     if effect.levels is not None:
-        return _compared(effect) + levels.opposite(effect, kept)
+        return _compared(effect) + categorical_text.opposite(effect, kept)
     share = against(effect)
     opposite = (
         ""
@@ -161,7 +167,7 @@ def aligned(ale: Effect, rhale: Effect) -> Floats:
 def missing(effect: Effect) -> str:
     """Say what it does to miss the feature; nothing where no row misses it, or that is not known."""
     if effect.levels is not None and effect.missing_point is None:
-        return levels.missing(effect.levels, effect)
+        return categorical_text.missing(effect.levels, effect)
     point = effect.missing_point
     if point is None:
         return ""
@@ -183,7 +189,7 @@ def missing(effect: Effect) -> str:
 
 def order(effect: Effect) -> str:
     """Say what the order of a categorical feature's levels is."""
-    return "" if effect.levels is None else levels.order(effect, effect.levels)
+    return "" if effect.levels is None else categorical_text.order(effect, effect.levels)
 
 
 def doubts(effect: Effect, *, objected: bool = False) -> list[str]:
@@ -191,7 +197,7 @@ def doubts(effect: Effect, *, objected: bool = False) -> list[str]:
     found = (
         _of_bins(effect, objected=objected)
         if effect.levels is None
-        else levels.doubts(effect, effect.levels, objected=objected)
+        else categorical_text.doubts(effect, effect.levels, objected=objected)
     )
     if effect.provenance.get("missing"):
         said = str(effect.provenance["missing"]).splitlines()[0].strip()
@@ -227,8 +233,6 @@ def _of_bins(effect: Effect, *, objected: bool) -> list[str]:
 
 
 # ------------------------------------------------------------------------------------- one model
-
-
 def gist(told: Told) -> list[str]:
     """Return the few sentences that a reader with one minute should take away about a model.
 
@@ -238,22 +242,22 @@ def gist(told: Told) -> list[str]:
     ranks = told.rhale.ranking()
     moving = [r for r in ranks if r.importance > 0]
     if not moving:
-        return [*glance.quality(told), f"No feature changes {_of(told)} on average."]
+        return [*quality(told), f"No feature changes {_quantity_phrase(told)} on average."]
     first = [r.feature for r in moving[:3]]
     said = [
-        *glance.quality(told),
-        f"On average, {_of(told)} depends most on {listed(first)}.",
+        *quality(told),
+        f"On average, {_quantity_phrase(told)} depends most on {listed(first)}.",
     ]
     said += _gist_of_rows(told)
-    said += [*glance.ledger(told), *glance.together(told)]
-    said += [*glance.trust(told), *glance.unsure(told)]
+    said += [*ledger(told), *together(told)]
+    said += [*trust(told), *unsure(told)]
     idle = [r.feature for r in ranks if r.importance == 0 and r.heterogeneity_score == 0]
     if idle:
         said.append(f"Without any effect: {listed(idle)}.")
     return said
 
 
-def _of(told: Told) -> str:
+def _quantity_phrase(told: Told) -> str:
     """Return what is explained, within a sentence."""
     # "prediction" is no name that a user has given.
     return "the prediction" if told.quantity == "prediction" else named(told.quantity)
@@ -327,7 +331,9 @@ def numbers(effect: Effect, axis: str, per: str) -> list[Numbers]:
         The quantity with its unit, and what slopes are given per.
     """
     if effect.levels is not None:
-        return levels.tables(effect, effect.levels, axis) if len(effect.points) > 1 else []
+        return (
+            categorical_text.tables(effect, effect.levels, axis) if len(effect.points) > 1 else []
+        )
     rows = bins_table(effect)
     heads = (
         *(("From", False), ("To", False), ("Rows", False), ("Mean slope", False)),
@@ -367,3 +373,214 @@ def _slope(bins: BinStats, k: int) -> str:
         return number(float(bins.effect[k]))
     first, last = (number(float(end[k])) for end in bins.ends)
     return f"{first} … {last}"
+
+
+# ------------------------------------------------------------------------------------------
+# What a report's figures show, said in words: names for files, captions, and texts for those who do not see them.
+
+
+@dataclass(frozen=True)
+class Caption:
+    """A figure in words.
+
+    Parameters
+    ----------
+    name : str
+        For a file, without its ending.
+    alt, text : str
+        What it shows, for those who do not see it; and what it is.
+    title : str
+        What `alt` begins with, short.
+    """
+
+    name: str
+    alt: str
+    text: str
+    title: str = ""
+
+    @property
+    def rest(self) -> str:
+        """Return `alt` for those who have been told the title."""
+        rest = self.alt.removeprefix(self.title).lstrip(" ,")
+        return rest[:1].upper() + rest[1:]
+
+
+def of_rhale(told: Told, feature: str) -> Caption:
+    """Return the words of a feature's RHALE; of a nominal feature's ALE."""
+    effect = told.rhale[feature]
+    method = effect.spec.method
+    if effect.levels is not None:
+        said = (course(effect, ""), scatter(effect), missing(effect))
+        at = count(len(effect.points), "level")
+        text = (
+            f"{method} at each level: the average effect and how rows differ from it; "
+            "below, the steps from level to level."
+        )
+        alt = f"{method} of {_effect_of(told, feature)}, at {at}. {_joined(said)}"
+        return Caption(f"{feature} {method}", alt, text, f"{method} of {named(feature)}")
+    bins = 0 if effect.bins is None else len(effect.bins)
+    said = (course(effect, unit_of(effect)), scatter(effect), missing(effect))
+    alt = f"RHALE of {_effect_of(told, feature)}, in {count(bins, 'bin')}. {_joined(said)}"
+    text = "RHALE: the average effect and how rows differ from it; below, the slopes in each bin."
+    return Caption(f"{feature} RHALE", alt, text, f"RHALE of {named(feature)}")
+
+
+def of_compared(told: Told, feature: str, methods: Sequence[str]) -> Caption:
+    """Return the words of several methods' curves laid over one another."""
+    names = listed(list(methods))
+    alt = f"{names} of {_effect_of(told, feature)}, each minus its mean over the data."
+    rise = {m: _range(e) for m, e in of_methods(told, feature).items() if m in methods}
+    sizes = [f"{m} moves by {number(size)}" for m, size in rise.items() if np.isfinite(size)]
+    if sizes:
+        alt += f" {listed(sizes)}."
+    text = f"{names}: where they diverge, features depend on each other."
+    return Caption(f"{feature} methods", alt, text, f"{names} of {named(feature)}")
+
+
+def of_methods(told: Told, feature: str) -> dict[str, Effect]:
+    """Return what there is of a feature to lay over one another, by the method's name."""
+    found = {"ALE": told.ale[feature], "PDP": told.pdp[feature]}
+    return found | ({"M-plot": told.mplot[feature]} if feature in told.mplot else {})
+
+
+def _range(effect: Effect) -> float:
+    there = effect.value[np.isfinite(effect.value)]
+    return float(np.ptp(there)) if len(there) else float("nan")
+
+
+def of_pdp(told: Told, feature: str) -> Caption:
+    """Return the words of a feature's PDP with its individual curves."""
+    effect = told.pdp[feature]
+    curves = 0 if effect.curves is None else len(effect.curves)
+    centred = effect.spec.center == "mean"
+    spread = number(float(np.nanmax(effect.heterogeneity)))
+    start = "around zero" if centred else "from a common start"
+    drawn = f", with {count(curves, 'individual curve')} {start}" if curves else ""
+    alt = (
+        f"PDP of {_effect_of(told, feature)}{drawn}. "
+        f"{course(effect, unit_of(effect))} Where they have parted most, the rows’ curves have a standard "
+        f"deviation of {spread}."
+    )
+    text = (
+        f"PDP with c-ICE: the average of all rows and {count(curves, 'row')} one by one."
+        if curves
+        else "PDP: the average of all rows."
+    )
+    if centred and curves:
+        text += " Each row’s mean over the levels is zero."
+    elif effect.levels is not None and curves:
+        text += f" All are zero at {quoted(effect.levels.labels[0])}."
+    return Caption(f"{feature} PDP", alt, text, f"PDP of {named(feature)}")
+
+
+def of_all(told: Told, most: int | None = None) -> Caption:
+    """Return the words of all features' RHALE on shared scales; of at most so many, the most important ones."""
+    ranks = [r.feature for r in told.rhale.ranking()][:most]
+    methods = {told.rhale[f].spec.method for f in ranks}
+    what = "ALE" if methods == {"ALE"} else "RHALE"
+    besides = " (of features without an order: ALE)" if len(methods) > 1 else ""
+    alt = (
+        f"{what}{besides} of {count(len(ranks), 'feature')} on {told.axis}, {named(told.name)}, on shared scales, "
+        f"the most important first: {listed(ranks)}."
+    )
+    which = (
+        "every feature"
+        if len(ranks) == len(told.rhale)
+        else f"the {len(ranks)} most important features"
+    )
+    return Caption("all features", alt, f"{what} of {which}{besides}, {named(told.name)}.")
+
+
+def unit_of(effect: Effect) -> str:
+    """Return the feature's unit, or nothing."""
+    return effect.about.feature.unit or ""
+
+
+def _effect_of(told: Told, feature: str) -> str:
+    """Say whose effect is shown, on what, and of which model."""
+    return f"{named(feature)} on {told.axis}, {named(told.name)}"
+
+
+def _joined(sentences: Sequence[str]) -> str:
+    return " ".join(s for s in sentences if s)
+
+
+# ------------------------------------------------------------------------------------------
+# What to look at first, in sentences: each one stands there only for its cause.
+
+
+CALIBRATED = 0.05
+"""Probabilities that are farther off than that, on average, are spoken of."""
+
+
+WORTH = 0.01
+"""Of the variance: pairs that explain less are not."""
+
+
+def quality(told: Told) -> list[str]:
+    """Say how well the model predicts, where labels are given."""
+    found = told.quality
+    if found is None:
+        return []
+    off = found.calibration_error > CALIBRATED
+    return [found.said[0], *found.said[1:2]] if off else [found.said[0]]
+
+
+def ledger(told: Told) -> list[str]:
+    """Say how much the effects add up to, without and with pairs."""
+    found = told.ledger
+    if found is None:
+        return []
+    return [
+        " ".join(found.said[:-1] if found.rest else found.said)
+    ]  # the rest stands below the figure
+
+
+def together(told: Told) -> list[str]:
+    """Name the pair that interacts most strongly, if that is worth a sentence."""
+    shares = {} if told.ledger is None else told.ledger.pairs
+    known = [s for s in told.together.strengths if shares.get(s.features, 0.0) >= WORTH]
+    if not known:
+        return []
+    (a, b), strength = known[0].features, known[0].strength
+    top = max(e.importance for e in told.rhale.values())
+    text = f"Of the computed pairs, {named(a)} and {named(b)} interact most strongly"
+    return [
+        f"{text}: interaction strength {number(strength)}, where the largest importance is {number(top)}."
+    ]
+
+
+def trust(told: Told) -> list[str]:
+    """Name the features that have warnings."""
+    warned = {name: len(flags.warnings) for name, flags in told.trust.items() if flags.warnings}
+    if not warned:
+        return []
+    total, most = sum(warned.values()), sorted(warned, key=lambda name: -warned[name])
+    warnings = "warning" if total == 1 else count(total, "warning")
+    return [f"Check the {warnings} on {listed(most, 5)}."]
+
+
+def unsure(told: Told) -> list[str]:
+    """Say what the predictive uncertainty depends on, and whose importance understates or misleads."""
+    found = told.unsure
+    if found is None:
+        return []
+    moving = [r.feature for r in found.rhale.ranking() if r.importance > 0]
+    said = [f"Predictive uncertainty depends most on {listed(moving[:3])}."] if moving else []
+    if found.diagnosis is not None:
+        for kind, text in (
+            (
+                "shared",
+                "These features share information with others, so they matter more than their importance says",
+            ),
+            ("misleading", "The model would predict better without the values of"),
+        ):
+            names = [v.feature for v in found.diagnosis.verdicts if v.kind == kind]
+            said += _named(text, names, kind)
+    return said
+
+
+def _named(text: str, names: Sequence[str], kind: str) -> list[str]:
+    if not names:
+        return []
+    return [f"{text}: {listed(names, 5)}." if kind == "shared" else f"{text} {listed(names, 5)}."]

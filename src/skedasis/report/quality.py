@@ -1,4 +1,4 @@
-"""How well a model predicts the labels that were given: figures, calibration, and sentences that say what they are."""
+"""Quality of a model: scores and calibration on the labels given."""
 
 from __future__ import annotations
 
@@ -16,11 +16,112 @@ from skedasis.plots.scales import count, number
 from skedasis.plots.svg.overview import Reliability
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import Logit, Prediction, Probability
-from skedasis.report.numbers import named, percent
-from skedasis.report.story import scores
+from skedasis.report.format import named, percent
+
+# ------------------------------------------------------------------------------------------
+# How well predictions fit labels: the usual figures, with weights, on arrays. No library but NumPy.
+
+
+Z95 = 1.959963984540054
+"""The normal quantile of a two-sided 95 % interval."""
+
+
+def squared(y: Floats, predicted: Floats, weight: Floats) -> tuple[float, float]:
+    """Return the mean squared error, and the variance of the labels about their mean."""
+    mean = float(np.average(y, weights=weight))
+    error = float(np.average((y - predicted) ** 2, weights=weight))
+    return error, float(np.average((y - mean) ** 2, weights=weight))
+
+
+def absolute(y: Floats, predicted: Floats, weight: Floats) -> float:
+    """Return the mean absolute error."""
+    return float(np.average(np.abs(y - predicted), weights=weight))
+
+
+def log_loss(place: Ints, probability: Floats, weight: Floats) -> float:
+    """Return the mean negative log probability of the labels, in nats.
+
+    Parameters
+    ----------
+    place : ndarray of int, shape (n,)
+        Each row's class, as a column of `probability`.
+    probability : ndarray of float, shape (n, classes)
+        Raised to the unit round-off of its type where it is smaller, as `skedasis.nll` does.
+    weight : ndarray of float, shape (n,)
+    """
+    kind = probability.dtype.name if probability.dtype.kind == "f" else "float64"
+    eps = float(np.finfo(kind).eps)
+    own = np.clip(probability[np.arange(len(place)), place].astype(float), eps, 1.0)
+    return float(np.average(-np.log(own), weights=weight))
+
+
+def auc(positive: Floats, score: Floats, weight: Floats) -> float:
+    """Return the chance that a row of the class has a higher score than one of the other; equal ones count half.
+
+    Parameters
+    ----------
+    positive : ndarray of float, shape (n,)
+        1 where the row is of the class, else 0.
+    score, weight : ndarray of float, shape (n,)
+
+    Returns
+    -------
+    float
+        NaN where there is but one class.
+    """
+    _, place = np.unique(score, return_inverse=True)
+    yes = np.bincount(place, weight * positive)
+    no = np.bincount(place, weight * (1 - positive))
+    pairs = float(yes.sum() * no.sum())
+    below = np.cumsum(no) - no
+    return float(yes @ (below + no / 2)) / pairs if pairs > 0 else math.nan
+
+
+def wilson(share: Floats, n: Floats, z: float = Z95) -> tuple[Floats, Floats]:
+    """Return the ends of Wilson's interval of shares of n rows each; n need not be whole.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> low, high = wilson(np.array([0.0, 0.5]), np.array([10.0, 100.0]))
+    >>> low.round(3).tolist(), high.round(3).tolist()
+    ([0.0, 0.404], [0.278, 0.596])
+    """
+    centre = (share + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z / (1 + z**2 / n) * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
+    # At 0 and 1 rounding would put the end beside the share itself.
+    low = np.where(share == 0, 0.0, np.maximum(centre - half, 0.0))
+    high = np.where(share == 1, 1.0, np.minimum(centre + half, 1.0))
+    return low, high
+
+
+def equal_counts(score: Floats, weight: Floats, bins: int) -> Ints:
+    """Return each row's bin, of about equal weight; rows of the same score are never parted.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> equal_counts(np.array([0.1, 0.9, 0.2, 0.2]), np.ones(4), 2).tolist()
+    [0, 1, 1, 1]
+    """
+    values, place = np.unique(score, return_inverse=True)
+    mass = np.bincount(place, weight)
+    before = np.cumsum(mass) - mass
+    # A value belongs where the middle of its rows lies.
+    middle = (before + mass / 2) / mass.sum()
+    part = np.minimum((bins * middle).astype(np.int64), bins - 1)
+    _, part = np.unique(part, return_inverse=True)
+    return part[place] if len(values) else place
+
+
+# ------------------------------------------------------------------------------------------
+# How well a model predicts the labels that were given: figures, calibration, and sentences that say what they are.
+
 
 BINS = 10
 """Of a calibration plot: bins of equal weight, fewer where few probabilities differ."""
+
+
 LEAST = 2
 """Labels without which no figure means anything."""
 
@@ -124,8 +225,6 @@ def quality(
 
 
 # ---------------------------------------------------------------------------------------- numbers
-
-
 def _numbers(
     quantity: Quantity, predicted: Floats, labels: NDArray[Any], weight: Floats, left: int
 ) -> tuple[Quality | None, str]:
@@ -135,8 +234,8 @@ def _numbers(
         return None, "The labels are no numbers, and what is explained is one."
     if y.ndim != 1 or not np.isfinite(y).all():
         return None, "Some of the labels are no finite numbers."
-    error, spread = scores.squared(y, predicted, weight)
-    mean = scores.absolute(y, predicted, weight)
+    error, spread = squared(y, predicted, weight)
+    mean = absolute(y, predicted, weight)
     unit = f" {quantity.unit}" if quantity.unit else ""
     root, found = math.sqrt(error), [] if spread == 0 else [1 - error / spread]
     measures = [
@@ -171,8 +270,6 @@ def _caution(left: int) -> list[str]:
 
 
 # ---------------------------------------------------------------------------------------- classes
-
-
 def _classes(
     quantity: Probability,
     values: Floats,
@@ -214,9 +311,9 @@ def _class_measures(
     place: Ints, probability: Floats, column: int, weight: Floats, name: str
 ) -> tuple[Measure, ...]:
     one, p = (place == column).astype(float), probability[:, column].astype(float)
-    loss = scores.log_loss(place, probability, weight)
+    loss = log_loss(place, probability, weight)
     right = float(np.average(probability.argmax(axis=1) == place, weights=weight))
-    brier = scores.squared(one, p, weight)[0]
+    brier = squared(one, p, weight)[0]
     found = [
         Measure("log-loss", loss, f"{number(loss)} nats", "mean surprise at the label"),
         Measure("accuracy", right, percent(right), "share of rows whose likeliest class is right"),
@@ -228,7 +325,7 @@ def _class_measures(
         ),
     ]
     if probability.shape[1] == 2:
-        area = scores.auc(one, p, weight)
+        area = auc(one, p, weight)
         if math.isfinite(area):
             meaning = (
                 "chance that a row of the class is given a higher probability than one of the other"
@@ -284,12 +381,12 @@ def reliability(p: Floats, one: Floats, weight: Floats) -> tuple[Reliability, fl
     >>> bins.observed.tolist(), round(error, 3)
     ([0.0, 1.0], 0.2)
     """
-    part = scores.equal_counts(p, weight, BINS)
+    part = equal_counts(p, weight, BINS)
     bins = int(part.max()) + 1
     mass: Floats = np.bincount(part, weight, bins).astype(float)
     predicted = np.bincount(part, weight * p, bins) / mass
     observed = np.clip(np.bincount(part, weight * one, bins) / mass, 0.0, 1.0)
-    low, high = scores.wilson(observed, mass)
+    low, high = wilson(observed, mass)
     order = np.argsort(p, kind="stable")
     first = np.searchsorted(part[order], np.arange(bins))
     last = np.append(first[1:], len(p)) - 1

@@ -1,4 +1,4 @@
-"""One model asked by several methods: what they gave by output, what they complained of, and what it cost."""
+"""The calls of `explain` for one model of a report, their warnings and cost."""
 
 from __future__ import annotations
 

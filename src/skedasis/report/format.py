@@ -1,4 +1,4 @@
-"""Numbers, places, shares and lists as people write them."""
+"""Numbers, percentages and lists as text."""
 
 from __future__ import annotations
 
@@ -8,24 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from skedasis.plots.scales import NOISE, count, number, number_or_zero, places, shortened
-
-__all__ = [
-    "NOISE",
-    "Numbers",
-    "count",
-    "ends",
-    "listed",
-    "named",
-    "number",
-    "number_or_zero",
-    "percent",
-    "places",
-    "settings",
-]
+from skedasis.plots.scales import NOISE, number, number_or_zero, shortened
 
 ROOM = 60
 """Letters of a name within a sentence; headings have it whole."""
+
+
 _ISOLATED = {"R", "AL", "AN", "RLE", "RLO", "RLI", "LRE", "LRO", "LRI", "FSI", "PDF", "PDI"}
 
 

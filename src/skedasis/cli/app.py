@@ -1,4 +1,4 @@
-"""`skedasis info` and `skedasis datasets`: what is installed, and which data there are."""
+"""The shell's application: its commands, `info`, `datasets` and `demo`."""
 
 from __future__ import annotations
 
@@ -16,13 +16,18 @@ import typer
 from rich.markup import escape
 from rich.table import Table as Lines
 
-from skedasis.cli import complete
-from skedasis.cli.order import Told
-from skedasis.cli.tell import check_out
+from skedasis.cli import completion, explain, options, runtime
+from skedasis.cli.options import Told, Work
+from skedasis.cli.output import Screen, check_out
 from skedasis.errors import DataError, explained
 
 if TYPE_CHECKING:
-    from skedasis.cli.talk import Talk
+    from skedasis.cli.output import Talk
+
+
+# ------------------------------------------------------------------------------------------
+# `skedasis info` and `skedasis datasets`: what is installed, and which data there are.
+
 
 INFO_EXAMPLES = """Examples
 
@@ -32,6 +37,8 @@ skedasis info
 skedasis info --json
     the same for machines
 """
+
+
 DATASETS_EXAMPLES = """Examples
 
 \b
@@ -44,8 +51,12 @@ skedasis datasets diabetes -o diabetes.csv
 skedasis datasets running_example --sample 500 --seed 1 -o example.csv
     rows of a synthetic one, with what its function says of them
 """
+
+
 DRAWN = 1000
 """Rows of a synthetic data set where no other number is asked for."""
+
+
 _BESIDE = (
     "pandas",
     "polars",
@@ -78,9 +89,9 @@ def info(_: InfoOrder, talk: Talk) -> dict[str, Any]:
     lines.add_row("python", system)
     versions: dict[str, str | None] = {}
     for name in dict.fromkeys((*needed, *(p for ps in extras.values() for p in ps), *_BESIDE)):
-        versions[name] = _version(name)
+        versions[name] = _package_version(name)
         lines.add_row(name, versions[name] or "[dim]not installed[/]")
-    have = {extra: all(_version(p) for p in packages) for extra, packages in extras.items()}
+    have = {extra: all(_package_version(p) for p in packages) for extra, packages in extras.items()}
     missing = [extra for extra, there in have.items() if not there]
     lines.add_row("extras", ", ".join(e for e, there in have.items() if there) or "none")
     if missing:
@@ -114,7 +125,7 @@ def _requirements() -> tuple[list[str], dict[str, list[str]]]:
     return needed, extras
 
 
-def _version(name: str) -> str | None:
+def _package_version(name: str) -> str | None:
     """Return the version of a package. One that is there but cannot be imported counts as absent."""
     module = {"scikit-learn": "sklearn"}.get(name, name)
     try:
@@ -130,8 +141,6 @@ def _version(name: str) -> str | None:
 
 
 # ------------------------------------------------------------------------------------------- data sets
-
-
 @dataclass(frozen=True, kw_only=True)
 class DatasetsOrder(Told):
     """The options of `skedasis datasets`."""
@@ -142,7 +151,7 @@ class DatasetsOrder(Told):
             metavar="NAME",
             show_default=False,
             help="One of them; by default all are listed.",
-            autocompletion=complete.datasets,
+            autocompletion=completion.datasets,
         ),
     ] = None
     out: Annotated[
@@ -284,3 +293,128 @@ def _where(name: str) -> str:
 
     paths = (folder / f"{name}.csv" for folder in folders())
     return str(next((p for p in paths if p.is_file()), ""))
+
+
+# ------------------------------------------------------------------------------------------
+# `skedasis demo`: two models of real data, explained.
+
+
+EXAMPLES = """Examples
+
+\b
+skedasis demo
+    two models of bicycle rentals, if that file is at hand, else of scikit-learn's breast cancer data
+skedasis demo --data houses.csv --target price --sample 150 --out houses-demo
+    of your own data
+skedasis demo --data houses.csv --target sold --class yes --seed 1
+    the probability of a class
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DemoOrder(Told):
+    """The options of `skedasis demo`."""
+
+    data: Annotated[
+        str | None,
+        typer.Option(help="A file of your own: CSV, Parquet or Feather.", metavar="FILE"),
+    ] = None
+    target: Annotated[
+        str | None,
+        typer.Option(
+            help="The column to learn.", metavar="COLUMN", autocompletion=completion.columns
+        ),
+    ] = None
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="The folder to write into.", metavar="FOLDER")
+    ] = Path("skedasis-demo")
+    class_: Annotated[
+        str | None,
+        typer.Option("--class", help="The class whose probability is explained.", metavar="CLASS"),
+    ] = None
+    sample: Annotated[
+        int | None,
+        typer.Option(
+            "--sample",
+            "--rows",
+            help="Explain on a sample of so many rows; by default on all.",
+            metavar="N",
+            min=1,
+        ),
+    ] = None
+    seed: Annotated[
+        int, typer.Option(help="Of the split, the models and samples.", metavar="N", min=0)
+    ] = 0
+
+
+def demo(order: DemoOrder, talk: Talk) -> dict[str, Any]:
+    """Fit two models of real data, explain them, and write a page and its figures."""
+    from skedasis.demo.demo import demo as show
+
+    done = show(
+        None if order.data is None else Path(order.data),
+        order.target,
+        order.out,
+        class_=order.class_,
+        rows=order.sample,
+        seed=order.seed,
+        progress=order.bars,
+        console=Screen(quiet=talk.quiet or talk.json),
+    )
+    return {"written": [done.path, *done.figures]}
+
+
+# ------------------------------------------------------------------------------------------
+# The commands, by name.
+
+
+app = typer.Typer(
+    cls=runtime.Commands,
+    name="skedasis",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=True,
+    help="Explain a fitted model: what each feature does, for whom that is not true, and how sure one can be.",
+    epilog="""Exit codes: 0 done; 1 the model or a library failed; 2 it cannot be done as asked; 130 interrupted.
+
+\b
+skedasis demo
+skedasis report model.txt houses.csv --target price
+skedasis COMMAND --help    shows examples of each""",
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from skedasis import __version__
+
+        typer.echo(f"skedasis {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def skedasis(
+    debug: Annotated[
+        bool, typer.Option(runtime.DEBUG, help="Show where an error came from; of every command.")
+    ] = False,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Print the version.", callback=_print_version, is_eager=True
+        ),
+    ] = False,
+) -> None:
+    """Take the options of all commands."""
+
+
+options.add(app, "demo", Work(DemoOrder, demo), EXAMPLES)
+options.add(app, "report", Work(explain.ReportOrder, explain.report), explain.REPORT_EXAMPLES)
+options.add(app, "effect", Work(explain.EffectOrder, explain.effect), explain.EFFECT_EXAMPLES)
+options.add(
+    app,
+    "importance",
+    Work(explain.ImportanceOrder, explain.importance),
+    explain.IMPORTANCE_EXAMPLES,
+)
+options.add(app, "datasets", Work(DatasetsOrder, datasets), DATASETS_EXAMPLES)
+options.add(app, "info", Work(InfoOrder, info), INFO_EXAMPLES)

@@ -1,4 +1,4 @@
-"""What makes a model unsure, where it says how sure it is: its entropy explained, and a diagnosis."""
+"""What makes a model uncertain: its entropy explained, and a diagnosis."""
 
 from __future__ import annotations
 
@@ -18,14 +18,18 @@ from skedasis.methods.pdp import PDP
 from skedasis.plots.scales import count
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import Several
-from skedasis.report.story.asked import UNSCORED, Asked, Pass, with_scores
+from skedasis.report.passes import UNSCORED, Asked, Pass, with_scores
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.effects import Effects
 
 ROWS = 2_000
 """A seeded sample of so many rows, but where trees are walked."""
+
+
 FEATURES = 8
 """Entropy-PDPs are drawn of so many features: those that move the entropy most."""
+
+
 REPEATS, FOREST_ROWS, FOREST_FEATURES = 5, 200, 12
 """Of the diagnosis: permutations, and what forests are fitted on, where there are no more features than these."""
 

@@ -1,4 +1,4 @@
-"""What may stand behind a Tab: methods, quantities, losses, data sets, and the columns of the file already named.
+"""Shell completion: methods, quantities, losses, data sets, and columns of a file.
 
 Nothing is loaded but the beginning of that file, and nothing that fails is told: a shell waits for an answer.
 """
@@ -20,6 +20,8 @@ METHODS = {
     "ice": "one curve a row",
     "mplot": "means of the rows nearby",
 }
+
+
 QUANTITIES = {
     "prediction": "what the model predicts",
     "probability": "of a class",
@@ -29,11 +31,17 @@ QUANTITIES = {
     "likelihood": "how surprised it is by the labels (negative log-likelihood)",
     "loss": "how wrong it is",
 }
+
+
 IMPORTANCES = {
     "both": "likelihood and entropy, with a verdict",
     **{k: QUANTITIES[k] for k in ("likelihood", "entropy", "variance", "loss", "prediction")},
 }
+
+
 LOSSES = ("squared_error", "absolute_error", "pinball", "log_loss", "zero_one")
+
+
 _PLAIN = re.compile(r"[\w .,+@%=-]+\Z")
 """Names that mean nothing to a shell: others in a stranger's file are not offered to one."""
 
@@ -93,7 +101,7 @@ def grouped_columns(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def _columns(ctx: typer.Context) -> list[str]:
-    from skedasis.cli.given import placed
+    from skedasis.cli.inputs import placed
     from skedasis.data.readers import header
 
     said: dict[str, Any] = ctx.params

@@ -1,4 +1,4 @@
-"""A report's words and numbers about categorical features: levels, and the steps between them.
+"""Sentences about categorical features.
 
 Levels have no distances: nothing here speaks of slopes or of what lies between two of them.
 """
@@ -11,7 +11,7 @@ import numpy as np
 
 from skedasis._types import Floats, Ints
 from skedasis.plots.scales import NOISE, count, number
-from skedasis.report.numbers import Numbers, listed, named, percent
+from skedasis.report.format import Numbers, listed, named, percent
 from skedasis.results.effect import TRUSTED_ROWS, Effect, LevelStats
 
 LINES = 100
@@ -151,8 +151,6 @@ def doubts(effect: Effect, levels: LevelStats, *, objected: bool) -> list[str]:
 
 
 # ---------------------------------------------------------------------------------------- tables
-
-
 def tables(effect: Effect, levels: LevelStats, axis: str) -> list[Numbers]:
     """Return a categorical feature's numbers: its levels, and the steps between them."""
     some = most_rows(levels.count, LINES)

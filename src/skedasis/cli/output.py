@@ -1,0 +1,534 @@
+"""Output of the commands: messages, tables, JSON, figures."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import json
+import math
+import os
+import re
+import warnings
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+
+import typer
+from rich.box import HEAVY_HEAD, SIMPLE_HEAD, Box
+from rich.console import Console
+from rich.markup import escape
+from rich.measure import Measurement
+from rich.table import Table as Lines
+from rich.text import Text
+
+from skedasis.errors import DataError, explained
+from skedasis.plots.scales import count, number, number_or_zero
+from skedasis.results.diagnosis import Diagnosis
+from skedasis.results.importance import Importance, ImportanceRank
+
+if TYPE_CHECKING:
+    from skedasis.results.effect import Effect
+    from skedasis.results.surface import Surface
+
+
+# ------------------------------------------------------------------------------------------
+# Texts of strangers on a terminal: a name in a file may hold orders to it, and a message of a model, too.
+
+
+_ORDERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Control characters but tab and line feed, what turns the direction of a line, and what is no character at all."""
+
+
+_WIDEST = 10_000
+
+
+def visible(text: str) -> str:
+    r"""Return a text whose control characters are written as Python writes them.
+
+    Raw ones clear a screen, retitle a window, hide a link's address, or turn a line around.
+
+    Examples
+    --------
+    >>> print(visible("a\x1b[2Jb\u202ec"))
+    a\x1b[2Jb\u202ec
+    """
+    return _ORDERS.sub(_written, text)
+
+
+def _written(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+class Screen(Console):
+    """A terminal that takes orders from styles alone: control characters in texts are shown, `:names:` of emoji stay.
+
+    Parameters
+    ----------
+    **options
+        As `rich.console.Console` takes them.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(emoji=False, **options)
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """Return a text to show: tables come through here with each of their cells."""
+        return super().render_str(visible(text), **options)
+
+    def on_broken_pipe(self) -> None:
+        """Leave it to whoever prints: rich itself would end the program with another exit code."""
+        raise BrokenPipeError
+
+    def fits(self, renderable: Any) -> bool:
+        """Return whether the terminal is wide enough for a table without broken lines."""
+        options = self.options.update(max_width=_WIDEST)
+        return Measurement.get(self, options, renderable).maximum <= self.width
+
+
+def say(text: str, style: str = "", *, error: bool = False) -> None:
+    """Print a line as it is: a path or a column's name may look like markup, and is not to be broken.
+
+    Parameters
+    ----------
+    text : str
+    style : str
+    error : bool
+        Whether it goes to standard error.
+    """
+    Screen(stderr=error).print(text, style=style, markup=False, highlight=False, soft_wrap=True)
+
+
+# ------------------------------------------------------------------------------------------
+# Who talks in a shell: remarks and warnings, to where they belong.
+
+
+@dataclass(frozen=True)
+class Talk:
+    """What a command says beside its errors.
+
+    Parameters
+    ----------
+    json : bool
+        Results go into a document: nothing else is printed to standard output.
+    quiet : bool
+        No remarks, and no warnings.
+    notes : list of str
+        What was remarked and warned of, for the document.
+    """
+
+    json: bool = False
+    quiet: bool = False
+    notes: list[str] = field(default_factory=list)
+
+    def say(self, text: str) -> None:
+        """Make a remark: where a file is, what was left out."""
+        self.notes.append(" ".join(text.split()))
+        if not (self.json or self.quiet):
+            say(text)
+
+    def written(self, path: Any) -> None:
+        """Say where a file is."""
+        if not (self.json or self.quiet):
+            say(f"written  {path}")
+
+    def show(self, *forms: Any) -> None:
+        """Print a result: of several forms, the first that the terminal is wide enough for, else the last."""
+        if self.json:
+            return
+        screen = Screen()
+        screen.print(next((f for f in forms if screen.fits(f)), forms[-1]))
+
+    def lines(self, texts: Any) -> None:
+        """Print sentences of a result."""
+        if not self.json:
+            for text in texts:
+                say(text)
+
+    @contextlib.contextmanager
+    def at_work(self, what: str, bars: bool | None) -> Generator[None]:
+        """Say what is going on while something without a bar of its own takes its time."""
+        screen = Screen(stderr=True)
+        if bars is False or not screen.is_terminal:
+            yield
+            return
+        from rich.markup import escape
+
+        with screen.status(escape(visible(what))):
+            yield
+
+    @contextlib.contextmanager
+    def hears_warnings(self) -> Generator[None]:
+        """Tell warnings in a line each, without the place in the code that nobody in a shell asked for."""
+
+        def tell(message: Warning | str, *_: Any) -> None:
+            text = " ".join(str(message).split())
+            if text in self.notes:
+                return
+            self.notes.append(text)
+            if not self.quiet:
+                say(f"note: {text}", "yellow", error=True)
+
+        with warnings.catch_warnings():
+            warnings.showwarning = tell
+            yield
+
+
+# ------------------------------------------------------------------------------------------
+# Importances and diagnoses as tables for a terminal.
+
+
+def importance(found: Importance) -> Lines:
+    """Return importances for a terminal, most important first: mean, interval, spread over the repeats."""
+    title = f"{found.method}: {found.axis}"
+    what = found.metric or found.quantity
+    repeats = "all pairs of rows" if found.is_exact else count(found.values.shape[1], "repeat")
+    rows = f"{count(found.rows, 'row')}, {repeats}"
+    caption = f"{what} at the rows {number(found.baseline)}; {rows}"
+    heads = ("feature", "mean", "95\u202f% interval", "std over repeats")
+    ranks = found.ranking()
+    largest = max(abs(found.baseline), *(abs(r.mean) for r in ranks))
+    lines = [
+        (
+            r.feature,
+            number_or_zero(r.mean, largest),
+            _interval(r, largest),
+            number_or_zero(r.std, largest),
+        )
+        for r in ranks
+    ]
+    return _table(title, caption, heads, lines)
+
+
+def diagnosis(found: Diagnosis, *, lines: int = 1, r2: bool = True) -> Lines:
+    """Return a diagnosis for a terminal, by Likelihood-PFI.
+
+    Parameters
+    ----------
+    found : Diagnosis
+    lines : {1, 2}
+        2 puts intervals below their means, and nothing between columns.
+    r2 : bool
+        False leaves out what forests found.
+    """
+    heads, *rows = found.lines()
+    if lines > 1:
+        heads = [h.replace("R² ", "R²\n") for h in heads]
+        rows = [(r[0], *(_on_two_lines(c) for c in r[1:3]), *r[3:]) for r in rows]
+    if not r2:
+        heads, *rows = [(*r[:3], *r[5:]) for r in (heads, *rows)]
+    repeats = count(found.likelihood.values.shape[1], "repeat")
+    of = found.provenance.get("quantity", "likelihood and entropy")
+    caption = (
+        f"{count(found.likelihood.rows, 'row')}, {repeats}; {100 * found.level:g}\u202f% intervals"
+    )
+    return _table(
+        f"PFI of {of}, in nats",
+        caption if r2 else f"{caption}; R² of each: in a wider terminal",
+        heads,
+        rows,
+        SIMPLE_HEAD if lines > 1 else HEAVY_HEAD,
+    )
+
+
+def _on_two_lines(measured: str) -> str:
+    """Return a mean with its interval below it."""
+    mean, _, ends = measured.partition(" (")
+    return f"{mean}\n{ends.removesuffix(')')}"
+
+
+def sentences(found: Diagnosis) -> Iterator[str]:
+    """Give what is to be said of each feature, and of all of them."""
+    yield ""
+    for line in found.ranking():
+        yield f"{line.feature}: {line.verdict.text} {line.verdict.next}"
+    if found.notes:
+        yield ""
+    yield from found.notes
+
+
+def _interval(rank: ImportanceRank, largest: float) -> str:
+    if math.isnan(rank.lower):
+        return "–"
+    return f"{number_or_zero(rank.lower, largest)} to {number_or_zero(rank.upper, largest)}"
+
+
+def _table(
+    title: str,
+    caption: str,
+    heads: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    box: Box = HEAVY_HEAD,
+) -> Lines:
+    """Return a table. What comes from a user is no markup."""
+    table = Lines(
+        title=escape(title),
+        caption=escape(caption),
+        title_justify="left",
+        caption_justify="left",
+        box=box,
+        pad_edge=box is HEAVY_HEAD,
+        padding=(0, 1) if box is HEAVY_HEAD else (0, 1, 0, 0),
+    )
+    for head in heads:
+        side = "left" if head in ("feature", "verdict") else "right"
+        table.add_column(head, justify=side, overflow="fold", no_wrap=head == "verdict")
+    for row in rows:
+        table.add_row(*map(escape, row))
+    return table
+
+
+# ------------------------------------------------------------------------------------------
+# Results for machines: what JSON can hold.
+
+
+def jsonable(value: Any) -> Any:
+    """Return a value as JSON knows it: what is no number is null, what JSON does not know is text.
+
+    Parameters
+    ----------
+    value : any
+        Mappings, sequences and arrays are gone through; scalars of NumPy become Python's.
+
+    Examples
+    --------
+    >>> jsonable({"x": (1.5, float("nan")), 2: float("inf"), "p": PurePath("a")})
+    {'x': [1.5, None], '2': None, 'p': 'a'}
+    """
+    if hasattr(value, "tolist"):  # arrays and scalars of NumPy
+        value = value.tolist()
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(k): jsonable(v) for k, v in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [jsonable(v) for v in value]
+    if isinstance(value, PurePath):
+        return str(value)
+    return value.isoformat() if hasattr(value, "isoformat") else str(value)
+
+
+def json_result(found: Any, **besides: Any) -> dict[str, Any]:
+    """Return a result's numbers and its provenance.
+
+    Parameters
+    ----------
+    found : Effect, Surface, Importance or Diagnosis
+    **besides
+        What else is known of it, such as its class.
+    """
+    from skedasis.results.surface import Surface
+
+    names = getattr(found, "features", None) or (getattr(found, "feature", ""),)
+    said: dict[str, Any] = {
+        "kind": type(found).__name__.lower(),
+        "features": list(map(str, names)),
+        **besides,
+    }
+    for name in ("importance", "heterogeneity_score", "heterogeneity_score_error"):
+        number = getattr(found, name, None)
+        if isinstance(number, float):
+            said[name] = number
+    if isinstance(found, Surface) and not found.includes_main_effects:
+        strength = found.interaction_strength()
+        said["interaction_strength"] = strength if math.isfinite(strength) else None
+    return {**said, "tables": tables_of(found), "provenance": found.provenance}
+
+
+# ------------------------------------------------------------------------------------------
+# From results to a terminal, and into files: figures, tables, and what `skedasis.load` reads.
+
+
+Result: TypeAlias = "Effect | Surface | Importance | Diagnosis"
+
+
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        "-o",
+        help="A figure (.png, .svg, .pdf), an interactive page (.html) or the numbers (.csv, .json, .npz).",
+        metavar="FILE",
+    ),
+]
+
+
+NUMBERS = (".csv", ".json", ".npz")
+
+
+FIGURES = (".png", ".svg", ".pdf")
+
+
+PAGES = (".html",)
+
+
+def show(result: Result, talk: Talk) -> None:
+    """Print a result's numbers, and what is to be said of them."""
+    from skedasis.report.terminal import numbers, surface
+    from skedasis.results.diagnosis import Diagnosis
+    from skedasis.results.importance import Importance
+    from skedasis.results.surface import Surface
+
+    if isinstance(result, Importance):
+        talk.show(importance(result))
+    elif isinstance(result, Diagnosis):
+        narrower = [diagnosis(result, lines=2, r2=r2) for r2 in (True, False)]
+        talk.show(diagnosis(result), *narrower)
+        talk.lines(sentences(result))
+    else:
+        talk.show(surface(result) if isinstance(result, Surface) else numbers(result))
+
+
+def tell(
+    found: Sequence[tuple[dict[str, Any], Result]],
+    out: Path | None,
+    talk: Talk,
+    inputs: Sequence[str] = (),
+) -> dict[str, Any]:
+    """Print results, and write them if a file is named.
+
+    Parameters
+    ----------
+    found : list of dict and Effect, Surface, Importance or Diagnosis
+        What tells a result apart from the others, such as its class, and the result. If there are several, each has a
+        file of its own with that in its name.
+    out : Path, optional
+    talk : Talk
+    inputs : sequence of str
+        Models and data, which are not written over.
+
+    Returns
+    -------
+    dict
+        What a document says of it.
+    """
+    for _, result in found:
+        show(result, talk)
+    written: list[Path] = []
+    if out is not None:
+        labels = [tuple(apart.values()) for apart, _ in found]
+        written = paths_of(out, labels) if labels != [()] else [out]
+        for path in written:
+            _spare(path, inputs)
+        for (_, result), path in zip(found, written, strict=True):
+            write(result, path)
+            talk.written(path)
+    results = [json_result(result, **apart) for apart, result in found] if talk.json else []
+    return {"results": results, "written": written}
+
+
+def check_out(
+    out: Path | None, inputs: Sequence[str], endings: Sequence[str] = (*FIGURES, *PAGES, *NUMBERS)
+) -> None:
+    """Refuse a file that cannot be written, or is not to be, before the work begins.
+
+    Parameters
+    ----------
+    out : Path, optional
+    inputs : sequence of str
+        Models and data: they are not written over.
+    endings : sequence of str
+        What its name may end with.
+
+    Raises
+    ------
+    DataError
+    """
+    if out is None:
+        return
+    if out.suffix.lower() not in endings:
+        known = ", ".join(endings)
+        got, expected = repr(str(out)), f"a name that ends in {known}"
+        raise DataError(explained("--out", got, expected, "Rename it"))
+    if out.is_dir():
+        got = f"the folder {str(out)!r}"
+        raise DataError(explained("--out", got, "a file", "Name a file in it"))
+    there = next((p for p in out.parents if p.exists()), Path())
+    if not there.is_dir():
+        got = f"{str(out)!r}, but {str(there)!r} is a file"
+        raise DataError(explained("--out", got, "a file in a folder", "Name another folder"))
+    if not os.access(there, os.W_OK):
+        got = f"{str(out)!r}, where nothing may be written"
+        raise DataError(explained("--out", got, "a folder of yours", "Name another folder"))
+    _spare(out, inputs)
+
+
+def _spare(out: Path, inputs: Sequence[str]) -> None:
+    """Refuse to write over what was read, under whatever name.
+
+    Raises
+    ------
+    DataError
+    """
+    for name in inputs:
+        if out.exists() and Path(name).exists() and out.samefile(name):
+            got = f"{str(out)!r}, which is read here"
+            raise DataError(explained("--out", got, "a file of its own", "Name another"))
+
+
+def paths_of(out: Path, labels: list[Any]) -> list[Path]:
+    """Return a file for each class, with names that every file system takes and tells apart.
+
+    Examples
+    --------
+    >>> [p.name for p in paths_of(Path("age.png"), ["a/b", "a b", "A_B", "c"])]
+    ['age-a_b.png', 'age-a_b-2.png', 'age-A_B-3.png', 'age-c.png']
+    """
+    from skedasis.report.figures import file_name
+
+    seen: dict[str, int] = {}
+    paths: list[Path] = []
+    for label in labels:
+        parts = label if isinstance(label, tuple) else (label,)
+        name = "-".join(file_name(str(part)) for part in parts)
+        key, more = name.casefold(), ""
+        # A number behind one name may be what another one is called.
+        while f"{key}{more}" in seen:
+            seen[key] = seen.get(key, 1) + 1
+            more = f"-{seen[key]}"
+        seen[f"{key}{more}"] = 1
+        paths.append(out.with_name(f"{out.stem}-{name}{more}{out.suffix}"))
+    return paths
+
+
+def write(result: Result, out: Path) -> None:
+    """Write a figure of a result, or its numbers, as the file's ending says."""
+    out.parent.mkdir(parents=True, exist_ok=True)
+    ending = out.suffix.lower()
+    if ending in FIGURES:
+        result.plot().savefig(out, dpi=160)
+    elif ending in PAGES:
+        result.explore().save(out)
+    elif ending == ".npz":
+        result.save(out)
+    elif ending == ".json":
+        content = jsonable({**tables_of(result), "provenance": result.provenance})
+        out.write_text(json.dumps(content, indent=1, allow_nan=False), encoding="utf-8")
+    else:
+        columns = next(iter(tables_of(result).values()))
+        with out.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(columns)
+            writer.writerows(zip(*columns.values(), strict=True))
+
+
+def tables_of(result: Result) -> dict[str, dict[str, list[Any]]]:
+    """Return all tables that a result has, by name, the most important one first."""
+    from skedasis.results.diagnosis import Diagnosis
+    from skedasis.results.frames import surface_table, table_of
+    from skedasis.results.importance import Importance
+    from skedasis.results.surface import Surface
+
+    if isinstance(result, Diagnosis):
+        return {"diagnosis": jsonable(result.table())}
+    if isinstance(result, Importance):
+        return {what: jsonable(result.table(what)) for what in ("importance", "values")}
+    if isinstance(result, Surface):
+        of = ["effect"] + ["cells"] * (result.cells is not None)
+        return {what: jsonable(surface_table(result, what)) for what in of}
+    of = ["effect"] + ["bins"] * (result.bins is not None)
+    of += ["missing"] * (result.missing_point is not None)
+    return {what: jsonable(table_of(result, what)) for what in of}

@@ -1,0 +1,750 @@
+"""`skedasis demo`: two models of bundled or own data, fitted, explained, and put on a page."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import importlib.util
+import math
+import re
+import time
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich import box
+from rich.markup import escape
+from rich.table import Table as Lines
+
+from skedasis._types import Bools
+from skedasis.data.features import Feature
+from skedasis.data.readers import Table, read_table
+from skedasis.datasets.real import load
+from skedasis.errors import DataError, explained
+from skedasis.plots.scales import NOISE, count, number, number_or_zero
+from skedasis.quantities.base import Quantity
+from skedasis.quantities.outputs import prediction, probability
+from skedasis.report.content import Story, Told, gather
+from skedasis.report.format import listed
+from skedasis.report.report import Report, write
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from skedasis.results.effect import Effect
+
+
+# ------------------------------------------------------------------------------------------
+# The data of the demonstration: rented bicycles, bundled data, or a user's file.
+
+
+LEAST = 20
+"""Rows without which neither a model nor a test of it means anything."""
+
+
+MOST_CLASSES, MOST_LEVELS = 20, 50
+
+
+_DATE = re.compile(r"^\s*(\d{4}-\d{1,2}-\d{1,2}|\d{1,2}[./-]\d{1,2}[./-]\d{2,4})(\D|$)")
+
+
+_ROW_NAME = re.compile(
+    r"^$|^unnamed|(^|[_ .-])(id|idx|index|row|rownum|nr|key|uuid)$", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What is to be learnt: features and a target, fit for scikit-learn.
+
+    Parameters
+    ----------
+    table : Table
+        Of features alone.
+    y : ndarray
+        Numbers, or the classes as text.
+    target : str
+    nominal : tuple of str
+        Features without numeric values.
+    class_ : str, optional
+        The class whose probability is explained; None for a target of numbers.
+    units : mapping of str to str
+    said : tuple of str
+        What was done to the data, to be told.
+    source : str
+        What the data are, for a line of text.
+    """
+
+    table: Table
+    y: NDArray[Any]
+    target: str
+    nominal: tuple[str, ...] = ()
+    class_: str | None = None
+    units: Mapping[str, str] | None = None
+    said: tuple[str, ...] = ()
+    source: str = ""
+
+    @property
+    def schema(self) -> dict[Any, Feature]:
+        """Return names and units, as `skedasis.explain` takes them."""
+        units = self.units or {}
+        names = [n for n in self.table.names if n in units or not self.table.is_frame]
+        key = (lambda n: n) if self.table.is_frame else self.table.place
+        return {key(n): Feature(n, "continuous", units.get(n)) for n in names}
+
+
+def usual() -> Problem:
+    """Return the data of the demonstration: rented bicycles where they are at hand, else bundled data.
+
+    Nothing is downloaded.
+    """
+    try:
+        return rentals()
+    except DataError:
+        return tumours()
+
+
+def rentals() -> Problem:
+    """Return the bicycles that were rented in each hour of two years.
+
+    Raises
+    ------
+    DataError
+        Where `skedasis.datasets` finds no such file.
+    """
+    found = load("bike_sharing_hour", download=False)
+    table = Table(found.X, found.feature_names)
+    table = table.select([n for n in table.names if n != "atemp"])
+    said = (
+        "Chosen because models predict it well, and the effect of the hour differs between working days and others.",
+        "Column atemp was left out: it is nearly a copy of temp.",
+    )
+    units = {"hr": "h", "rentals": "bicycles/h"}
+    source = "Bicycle rentals by the hour in Washington (UCI data set 275)"
+    y = np.asarray(found.y, float)
+    return Problem(table, y, "rentals", units=units, said=said, source=source)
+
+
+def tumours() -> Problem:
+    """Return scikit-learn's breast cancer data: the nuclei's largest values, without copies of the radius."""
+    from sklearn.datasets import load_breast_cancer
+
+    raw: Any = load_breast_cancer()
+    places = {
+        str(name).removeprefix("worst "): j
+        for j, name in enumerate(raw.feature_names)
+        if str(name).startswith("worst ") and str(name) not in ("worst perimeter", "worst area")
+    }
+    values = np.asarray(raw.data, float)[:, list(places.values())]
+    y = np.asarray(raw.target_names)[raw.target].astype(str)
+    said = (
+        "Chosen because models predict them well; those of scikit-learn's diabetes data have an R² below 0.5.",
+        "Features are the largest values among a tumour's cell nuclei, but for two near copies of the radius.",
+        "With bike_sharing_hour.csv in the folder that SKEDASIS_DATA names, rented bicycles are explained instead.",
+    )
+    source = "scikit-learn's breast cancer data"
+    table = Table(_framed(values, tuple(places)), tuple(places))
+    return Problem(table, y, "diagnosis", class_="malignant", said=said, source=source)
+
+
+def _framed(values: NDArray[Any], names: tuple[str, ...]) -> Any:
+    """Return a data frame where pandas is installed, else the array."""
+    if importlib.util.find_spec("pandas") is None:
+        return values
+    import pandas as pd
+
+    return pd.DataFrame(values, columns=pd.Index(names))
+
+
+def own(path: str | Path, target: str | None, class_: str | None) -> Problem:
+    """Make a problem of a user's file."""
+    table = read_table(path)
+    if target is None:
+        listed = ", ".join(map(repr, table.names[:12])) + (", …" if len(table.names) > 12 else "")
+        raise DataError(
+            explained("--target", "no target", f"one of {listed}", "Name the column to learn")
+        )
+    table.place(target, "--target")
+    values = table.column(target)
+    there = np.flatnonzero(~missing(values))
+    said: list[str] = []
+    if len(there) < len(values):
+        table, values = table.take(there), values[there]
+        left = f"{len(there):,} remain" if len(there) != 1 else "1 remains"
+        said.append(f"Rows without a {target} were left out: {left}.")
+    if len(there) < LEAST:
+        got = f"rows with a value of {target!r}: {len(there)}"
+        raise DataError(explained(str(path), got, f"at least {LEAST}", "Bring more rows"))
+    y, explained_class = _learnable(values, target, class_)
+    kept, nominal, reasons = _usable(table, target)
+    if not kept:
+        raise DataError(
+            explained(
+                str(path),
+                f"no usable feature ({'; '.join(reasons) or 'the target is the only column'})",
+                f"at least one column of numbers or of at most {MOST_LEVELS} texts beside the target",
+                "Check that the file's columns were told apart",
+            )
+        )
+    return Problem(
+        table.select(kept),
+        y,
+        target,
+        tuple(nominal),
+        explained_class,
+        said=(*said, *reasons),
+        source=str(path),
+    )
+
+
+def missing(values: NDArray[Any]) -> Bools:
+    """Return which values are not there."""
+    if values.dtype.kind == "f":
+        return np.isnan(values)
+    if values.dtype.kind != "O":
+        return np.zeros(len(values), dtype=bool)
+    # None, NaN and pandas' NA are the values that do not simply equal themselves.
+    return np.array([v is None or repr(v) in ("nan", "<NA>", "NaT") for v in values], dtype=bool)
+
+
+def _learnable(
+    values: NDArray[Any], target: str, class_: str | None
+) -> tuple[NDArray[Any], str | None]:
+    """Return the target as numbers, or as classes with the one that is to be explained."""
+    what = f"target {target!r}"
+    numeric = values.dtype.kind in "iuf"
+    labels = np.unique(values if numeric else values.astype(str))
+    if len(labels) < 2:
+        raise DataError(
+            explained(what, "the same value in every row", "values that differ", "Name another")
+        )
+    if numeric and not np.isfinite(values.astype(float)).all():
+        raise DataError(explained(what, "infinite values", "finite numbers", "Repair these rows"))
+    if numeric and len(labels) > 2 and class_ is None:
+        return values.astype(float), None
+    if len(labels) > MOST_CLASSES:
+        kind = "numbers" if numeric else "texts"
+        fix = "Leave --class out" if numeric else "If they are numbers, write them with a point"
+        raise DataError(
+            explained(
+                what,
+                f"{len(labels):,} different {kind}",
+                f"numbers, or at most {MOST_CLASSES} classes",
+                fix,
+            )
+        )
+    y = np.array([f"{v:g}" for v in values.astype(float)] if numeric else values.astype(str))
+    classes = [str(c) for c in np.unique(y)]
+    if class_ is None and len(classes) == 2:
+        return y, classes[1]
+    if class_ not in classes:
+        got = f"{len(classes)} classes and none named" if class_ is None else f"--class {class_}"
+        fix = f"Choose one whose probability is explained: --class {classes[-1]!r}"
+        raise DataError(explained(what, got, f"one of {classes}", fix))
+    return y, class_
+
+
+def _usable(table: Table, target: str) -> tuple[list[str], list[str], list[str]]:
+    """Return the columns to learn from, those of them that are nominal, and why others are left out."""
+    kept: list[str] = []
+    nominal: list[str] = []
+    reasons: list[str] = []
+    for name in table.names:
+        if name == target:
+            continue
+        values = table.column(name)
+        present = values[~missing(values)]
+        numeric = values.dtype.kind in "iuf"
+        reason = _numeric_trouble(name, present) if numeric else _text_trouble(present)
+        if reason:
+            reasons.append(f"Column {name or '(no name)'} was left out: {reason}.")
+            continue
+        kept.append(name)
+        if not numeric:
+            nominal.append(name)
+    return kept, nominal, reasons
+
+
+def _numeric_trouble(name: str, present: NDArray[Any]) -> str:
+    """Say why a column of numbers is not one to learn from, or nothing."""
+    if len(present) == 0 or present.min() == present.max():
+        return "all its values are the same" if len(present) else "it has no values"
+    if not np.isfinite(present.astype(float)).all():
+        raise DataError(
+            explained(f"column {name!r}", "infinite values", "finite numbers", "Repair these rows")
+        )
+    whole = present.dtype.kind in "iu" or bool(np.all(present == np.round(present)))
+    if whole and np.abs(present.astype(float)).max() > 2**53:
+        return "whole numbers so large are names, not measurements"
+    distinct = whole and len(np.unique(present)) == len(present)
+    counted = distinct and float(present.max()) - float(present.min()) + 1 == len(present)
+    if counted or (distinct and _ROW_NAME.search(name)):
+        return "its numbers only tell the rows apart"
+    return ""
+
+
+def _text_trouble(present: NDArray[Any]) -> str:
+    """Say why a column without numbers is not one to learn from, or nothing."""
+    if len(present) == 0:
+        return "it has no values"
+    if present.dtype.kind in "mM" or not isinstance(present[0], (str, bool, np.bool_)):
+        return "dates and the like are no numbers; give the year, month or age instead"
+    if all(_DATE.match(str(v)) for v in present[:100]):
+        return "dates are no numbers; give the year, month or age instead"
+    levels = len(np.unique(present.astype(str)))
+    if levels == 1:
+        return "all its values are the same"
+    return f"it has {levels:,} different texts" if levels > MOST_LEVELS else ""
+
+
+# ------------------------------------------------------------------------------------------
+# The demonstration's two models: one piecewise constant, one smooth.
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A model, what is explained of it, and how well it does.
+
+    Parameters
+    ----------
+    name : str
+    quantity : Quantity
+    quality : str
+        On rows that were held out, and on those that it was fitted on.
+    """
+
+    name: str
+    quantity: Quantity
+    quality: str
+
+
+def fit(problem: Problem, seed: int) -> Iterator[Fitted]:
+    """Fit both models on three quarters of the rows, one after the other."""
+    from sklearn.model_selection import train_test_split
+
+    y, places = problem.y, np.arange(len(problem.y))
+    several = problem.class_ is not None and np.unique(y, return_counts=True)[1].min() >= 2
+    train, test = map(
+        np.asarray,
+        train_test_split(
+            places, test_size=0.25, random_state=seed, stratify=y if several else None
+        ),
+    )
+    for name, model in _models(problem, len(train), seed).items():
+        with warnings.catch_warnings():
+            _quieten()
+            _fit_in_units(model, problem.table.take(train).data, y[train])
+        yield Fitted(name, _quantity(model, problem), _quality(model, problem, train, test))
+
+
+def _quieten() -> None:
+    from sklearn.exceptions import ConvergenceWarning
+
+    # The network's iterations are few on purpose; what it is worth, the held-out rows say.
+    warnings.simplefilter("ignore", ConvergenceWarning)
+
+
+def _quantity(model: Any, problem: Problem) -> Quantity:
+    if problem.class_ is not None:
+        name = f"P({problem.target} = {problem.class_})"
+        return probability(model, class_=problem.class_, name=name)
+    unit = (problem.units or {}).get(problem.target)
+    return prediction(model, name=f"predicted {problem.target}", unit=unit)
+
+
+def _models(problem: Problem, rows: int, seed: int) -> dict[str, Any]:
+    """Return a piecewise constant and a smooth model, unfitted."""
+    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+    from sklearn.neural_network import MLPClassifier, MLPRegressor
+    from sklearn.pipeline import make_pipeline
+
+    classes = problem.class_ is not None
+    boosting: Any = HistGradientBoostingClassifier if classes else HistGradientBoostingRegressor
+    network: Any = MLPClassifier if classes else MLPRegressor
+    many = rows >= 2000
+    size = (
+        {"max_leaf_nodes": 16, "max_iter": 250} if many else {"max_leaf_nodes": 8, "max_iter": 150}
+    )
+    trees = boosting(
+        learning_rate=0.15 if many else 0.08, early_stopping=True, random_state=seed, **size
+    )
+    neural = network(
+        hidden_layer_sizes=(32, 32),
+        activation="tanh",
+        alpha=2.0 * min(1.0, 500 / rows),
+        learning_rate_init=0.005,
+        max_iter=40 if many else 100,
+        early_stopping=many,
+        random_state=seed,
+    )
+    coded, scaled = _encoders(problem)
+    return {
+        "gradient boosting": trees if coded is None else make_pipeline(coded, trees),
+        "neural network": make_pipeline(*scaled, neural),
+    }
+
+
+def _encoders(problem: Problem) -> tuple[Any, list[Any]]:
+    """Return what codes text for the trees, and what scales, fills in and codes for the network."""
+    from sklearn.compose import make_column_transformer
+    from sklearn.impute import SimpleImputer
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
+
+    table, nominal = problem.table, list(problem.nominal)
+    numeric = [n for n in table.names if n not in nominal]
+    holes = any(missing(table.column(n)).any() for n in numeric)
+    # Scalers alone keep the network's derivatives in closed form.
+    scale: list[Any] = [SimpleImputer()] * holes + [StandardScaler()]
+    if not nominal:
+        return None, scale
+    codes = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=np.nan)
+    levels = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+    coded = make_column_transformer((codes, nominal), remainder="passthrough")
+    parts = [(make_pipeline(*scale), numeric), (levels, nominal)]
+    return coded, [make_column_transformer(*parts[not numeric :])]
+
+
+def _fit_in_units(model: Any, X: Any, y: NDArray[Any]) -> None:
+    """Fit; a network's target is scaled, and the scale then put into its last layer.
+
+    So a price in the hundred thousands is learnt as well as a share, and the model still answers in the target's units.
+    """
+    steps = getattr(model, "steps", None)
+    last = steps[-1][1] if steps else model
+    if type(last).__name__ != "MLPRegressor":
+        model.fit(X, y)
+        return
+    mean, sd = float(y.mean()), float(y.std())
+    model.fit(X, (y - mean) / sd)
+    last.coefs_[-1] = last.coefs_[-1] * sd
+    last.intercepts_[-1] = last.intercepts_[-1] * sd + mean
+
+
+def _quality(model: Any, problem: Problem, train: NDArray[Any], test: NDArray[Any]) -> str:
+    y = problem.y
+    fitted = model.score(problem.table.take(train).data, y[train])
+    held = model.score(problem.table.take(test).data, y[test])
+    if problem.class_ is None:
+        return f"R² {held:.2f} on {len(test):,} held-out rows ({fitted:.2f} on the rows that it was fitted on)."
+    usual = np.unique(y[test], return_counts=True)[1].max() / len(test)
+    return (
+        f"accuracy {held:.2f} on {len(test):,} held-out rows ({fitted:.2f} on the rows that it was fitted on; "
+        f"{usual:.2f} by always saying the most frequent class)."
+    )
+
+
+# ------------------------------------------------------------------------------------------
+# The results that the demonstration prints: a table of both models, and a few sentences.
+
+
+MOST = 8
+"""Largest number of features in the table; the page has all."""
+
+
+_ALIKE = 0.25
+"""Below this ratio of score and importance the average effect holds for nearly every row."""
+
+
+_HIDDEN = 0.2
+"""The smallest score of a feature that is called misleading, as a fraction of the largest importance."""
+
+
+def ranking(told: Sequence[Told]) -> Lines:
+    """Return a table of the importance and the heterogeneity score of each feature, for all models.
+
+    Parameters
+    ----------
+    told : sequence of Told
+        The table is sorted by the larger of importance and score of the first one.
+    """
+    first = told[0]
+    order = sorted(first.rhale, key=lambda name: -_size(first.rhale[name]))
+    table = Lines(
+        title=escape(f"Effects on {first.axis}"),
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+        pad_edge=False,
+        caption=None if len(order) <= MOST else f"and {len(order) - MOST} more on the page",
+        caption_justify="left",
+    )
+    table.add_column("feature", overflow="fold")
+    for one in told:
+        table.add_column(escape(f"{one.name}\nimportance"), justify="right")
+        table.add_column("\nheterogeneity", justify="right")
+    for name in order[:MOST]:
+        cells: list[str] = []
+        for one in told:
+            effect = one.rhale[name]
+            score, importance = effect.heterogeneity_score, effect.importance
+            cells += [number_or_zero(importance, score), number_or_zero(score, importance)]
+        table.add_row(escape(name), *cells)
+    return table
+
+
+def sentences(told: Sequence[Told]) -> list[str]:
+    """Return sentences on the most important and the most misleading effect, and whether the models agree on them."""
+    first = told[0]
+    top, hidden = most_important(first), most_hidden(first)
+    if top is None:
+        return [f"No feature changes {first.quantity} on average."]
+    text = f"{top} has the largest average effect: {_numbers(first, top)}. {_compared(first, top)}"
+    said = [text + _partner(first, top)]
+    if hidden is not None and hidden != top:
+        text = f"{hidden} has the most misleading average effect: {_numbers(first, hidden)}. "
+        said.append(text + "Its effect depends on the other features." + _partner(first, hidden))
+    same = [one for one in told[1:] if most_important(one) == top and most_hidden(one) == hidden]
+    if same:
+        names = listed([one.name for one in same])
+        about = top if hidden in (None, top) else f"{top} and {hidden}"
+        said.append(
+            f"The {names} {'agrees' if len(same) == 1 else 'agree'} on {about}. Models of different kinds agree, so "
+            "this is likely a property of the data."
+        )
+    return said
+
+
+def shown(told: Told) -> list[str]:
+    """Return the features that `sentences` speaks of, each once."""
+    return [n for n in dict.fromkeys([most_important(told), most_hidden(told)]) if n is not None]
+
+
+def most_important(told: Told) -> str | None:
+    """Return the feature with the largest importance; None if none is above 0."""
+    name = max(told.rhale, key=lambda n: told.rhale[n].importance)
+    return name if told.rhale[name].importance > 0 else None
+
+
+def most_hidden(told: Told) -> str | None:
+    """Return the feature with the largest score among those whose score is above their importance.
+
+    None where no such score is a fifth of the largest importance.
+    """
+    least = _HIDDEN * max(e.importance for e in told.rhale.values())
+    some = [n for n, e in told.rhale.items() if e.heterogeneity_score > max(e.importance, least)]
+    return max(some, key=lambda n: told.rhale[n].heterogeneity_score, default=None)
+
+
+def _size(effect: Effect) -> float:
+    score = effect.heterogeneity_score
+    return effect.importance if math.isnan(score) else max(effect.importance, score)
+
+
+def _numbers(told: Told, name: str) -> str:
+    effect = told.rhale[name]
+    unit = _unit(told)
+    score, importance = effect.heterogeneity_score, effect.importance
+    return (
+        f"importance {number_or_zero(importance, score)}, heterogeneity {number_or_zero(score, importance)}"
+        f"{' ' + unit if unit else ''}"
+    )
+
+
+def _compared(told: Told, name: str) -> str:
+    """Return a sentence on the heterogeneity score of a feature relative to its importance."""
+    effect = told.rhale[name]
+    ratio = effect.heterogeneity_score / effect.importance
+    if not ratio > NOISE:
+        return "It is the same for all rows."
+    if ratio < _ALIKE:
+        return "It holds for nearly every row."
+    if ratio < 1:
+        return f"It differs between rows: the heterogeneity score is {ratio:.0%} of the importance."
+    return "It describes few rows: the heterogeneity score is larger than the importance."
+
+
+def _partner(told: Told, name: str) -> str:
+    """Return a sentence on the feature's strongest interaction; empty if none of its pairs was computed."""
+    for one in told.together.strengths:
+        if name in one.features and one.strength > 0:
+            other = one.features[one.features[0] == name]
+            return f" It interacts most with {other} (interaction strength {number(one.strength)})."
+    return ""
+
+
+def _unit(told: Told) -> str:
+    effect = next(iter(told.rhale.values()))
+    return effect.about.unit or ""
+
+
+# ------------------------------------------------------------------------------------------
+# The demonstration from end to end, and what it prints.
+
+
+SMALL = 50_000
+"""Rows below which a second thread costs more than it brings."""
+
+
+PATIENCE = 100_000
+"""Rows above which a sample to explain on is suggested."""
+
+
+def demo(
+    data: str | Path | None = None,
+    target: str | None = None,
+    out: str | Path = "skedasis-demo",
+    *,
+    class_: str | None = None,
+    rows: int | None = None,
+    seed: int = 0,
+    progress: bool | None = None,
+    console: Console | None = None,
+) -> Report:
+    """Fit two models, explain them, and write a page and its figures.
+
+    Parameters
+    ----------
+    data : str or Path, optional
+        A CSV or Parquet file; by default bicycle rentals, if ``bike_sharing_hour.csv`` is at hand (see
+        `skedasis.datasets.real.load`), else scikit-learn's breast cancer data.
+    target : str, optional
+        The column to learn, where `data` is given.
+    out : str or Path
+        The folder to write into.
+    class_ : str, optional
+        The class whose probability is explained; needed where there are more than two.
+    rows : int, optional
+        Explain on a seeded sample of so many rows; by default on all.
+    seed : int
+    progress : bool, optional
+        Whether bars show how far it is; None shows them in a terminal.
+    console : rich Console, optional
+        Where to tell what is done.
+
+    Returns
+    -------
+    Report
+
+    Raises
+    ------
+    DataError
+        For a missing scikit-learn, and for a file or target that nothing can be learnt from.
+    """
+    from rich.console import Console
+
+    started = time.perf_counter()
+    _check(data, target, out, rows)
+    console = console or Console()
+    problem = usual() if data is None else own(data, target, class_)
+    _introduce(console, problem)
+    with _threads(len(problem.table)):
+        models: list[Fitted] = []
+        for fitted in fit(problem, seed):
+            _say(console, f"{fitted.name}: {fitted.quality}")
+            models.append(fitted)
+        story = _explain(problem, models, rows, seed, progress)
+        _results(console, story)
+        folder = Path(out)
+        report = write(story, folder / "report.html", progress=progress)
+        report = replace(report, figures=tuple(_drawn(story, folder / "figures")))
+    _conclude(console, report, time.perf_counter() - started)
+    return report
+
+
+def _check(data: Any, target: str | None, out: str | Path, rows: int | None) -> None:
+    if importlib.util.find_spec("sklearn") is None:
+        fix = "Install it: pip install 'skedasis[sklearn]'"
+        raise DataError(explained("demo", "no scikit-learn", "scikit-learn", fix))
+    if data is None and target is not None:
+        got, fix = f"{target!r} without a file", "Name the file: --data my.csv"
+        raise DataError(explained("--target", got, "a column of a file", fix))
+    if rows is not None and rows < 1:
+        raise DataError(explained("--rows", str(rows), "at least 1", "Leave it out for all rows"))
+    if Path(out).is_file():
+        raise DataError(explained("--out", f"the file {str(out)!r}", "a folder", "Name another"))
+
+
+def _threads(rows: int) -> contextlib.AbstractContextManager[Any]:
+    """Keep small work to one thread: many that wait for each other can be a hundred times slower."""
+    if rows >= SMALL:
+        return contextlib.nullcontext()
+    # Both come with scikit-learn; only libraries that are already loaded can be kept to one thread.
+    for library in ("sklearn.ensemble", "sklearn.neural_network"):
+        importlib.import_module(library)
+    from threadpoolctl import threadpool_limits
+
+    return threadpool_limits(1)
+
+
+def _explain(
+    problem: Problem,
+    models: Sequence[Fitted],
+    rows: int | None,
+    seed: int,
+    progress: bool | None,
+) -> Story:
+    table, said = problem.table, problem.said
+    if rows is not None and rows < len(table):
+        some = np.sort(np.random.default_rng(seed).choice(len(table), rows, replace=False))
+        said = (*said, f"Explained on a seeded sample of {rows:,} of {len(table):,} rows.")
+        table = table.take(some)
+    quantities = {m.name: m.quantity for m in models}
+    notes = {m.name: m.quality for m in models}
+    # A first look is no place to speak of compilers: without one the models are called, which takes no longer here.
+    tree: Any = "auto" if importlib.util.find_spec("numba") else "off"
+    story = gather(
+        quantities,
+        table.data,
+        schema=problem.schema,
+        notes=notes,
+        seed=seed,
+        progress=progress,
+        tree=tree,
+    )
+    return replace(story, data=said)
+
+
+def _drawn(story: Story, folder: Path) -> Iterator[Path]:
+    """Draw all features of the first model in a figure, and those that `sentences` is about.
+
+    The page has all others: a file takes half a second.
+    """
+    from skedasis.report import figures as report_figures
+
+    folder.mkdir(parents=True, exist_ok=True)
+    first = story.told[0]
+    drawn = [
+        report_figures.overview_png(first),
+        *(report_figures.of_rhale(first, name) for name in shown(first)),
+    ]
+    for picture in drawn:
+        path = folder / f"{report_figures.file_name(first.name, picture.name)}.png"
+        path.write_bytes(picture.png)
+        yield path
+
+
+# -------------------------------------------------------------------------------------- the shell
+def _introduce(console: Console, problem: Problem) -> None:
+    aim = problem.target if problem.class_ is None else f"{problem.target} = {problem.class_}"
+    size = f"{len(problem.table):,} rows, {count(len(problem.table.names), 'feature')}"
+    _say(console, f"{problem.source}: {size}, to predict {aim}")
+    for sentence in problem.said:
+        _say(console, f"  {sentence}", "dim")
+    if len(problem.table) > PATIENCE:
+        _say(console, "  This takes a while; --rows 20000 explains on a sample.", "dim")
+
+
+def _results(console: Console, story: Story) -> None:
+    console.print()
+    console.print(ranking(story.told))
+    for sentence in sentences(story.told):
+        console.print(sentence, markup=False, highlight=False)
+
+
+def _conclude(console: Console, report: Report, seconds: float) -> None:
+    console.print()
+    _say(console, f"All features, with curves, bins and warnings: {report.path}")
+    if report.figures:
+        _say(console, f"{len(report.figures)} figures: {report.figures[0].parent}")
+    _say(console, f"This took {seconds:.0f} s.", "dim")
+
+
+def _say(console: Console, text: str, style: str = "") -> None:
+    """Print a line as it is: a path or a column's name may look like markup, and is not to be broken."""
+    console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)
