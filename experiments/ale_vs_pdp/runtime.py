@@ -1,4 +1,4 @@
-"""How long ALE and PDP take (6.3, figures 6.13 to 6.18), for three implementations.
+"""The runtime of ALE and PDP (6.3, figures 6.13 to 6.18), for three implementations.
 
 The chapter measures R's iml, ten runs a setting, and concludes that the ALE is by far faster, that the number of
 features hardly matters, that the PDP's time grows with the grid and faster with the rows, and that for categorical
@@ -153,12 +153,12 @@ def run(quick: bool) -> Outcome:
                 "runtime",
                 drawn(times, design),
                 "Figures 6.13 to 6.18 as curves: median processor time of ten runs, lower to upper quartile; "
-                "stars are what the model alone would take where a run was left out. Above an SVM, below a forest, "
-                "whose trees ours walks",
+                "stars are the time of the model alone where a run was left out. Above an SVM, below a forest, whose "
+                "trees ours evaluates from their structure",
             )
         ],
-        settings="Ten runs a setting (the tables give the median, and the quartiles), processor time of one thread. "
-        f"{len(left)} of {len(WAYS) * len(design.settings())} cells are left out, for the model alone would take "
+        settings="Ten runs per setting (the tables give the median, and the quartiles), processor time of one thread. "
+        f"{len(left)} of {len(WAYS) * len(design.settings())} cells are left out, because the model alone would take "
         f"more than {CAP:g} s: an SVM of 10,000 rows has thousands of support vectors. The chapter does not name all "
         "its grids and sizes; here one numeric feature has 20 and 100 intervals, two have 5, 10 and 20 each.",
     )
@@ -187,13 +187,13 @@ def _rates(times: Times) -> Table:
     for (model, n, d), rate in times.rates.items():
         vectors = f"{len(fitted(model, n, d).machine_.support_):,}" if model == SVM else "–"
         rows.append([f"{model}, {n:,} rows, {d} features", f"{1e6 * rate:.0f}", vectors])
-    return Table("The model itself", ("", "microseconds a row", "support vectors"), rows)
+    return Table("The model itself", ("", "microseconds per row", "support vectors"), rows)
 
 
 EXPERIMENT = Experiment(
     "ale_vs_pdp",
     "runtime",
-    "How long ALE and PDP take",
+    "The runtime of ALE and PDP",
     "ale_vs_pdp, 6.3, figures 6.13 to 6.18",
     run,
     needs=("PyALE", "sklearn", "pandas"),

@@ -34,8 +34,8 @@ Made by `python -m experiments.bins` with skedasis {version}: {runs} runs ({fewe
 processor time. Cases and their truths are in `experiments/bins/cases.py`, the errors in `experiments/bins/fits.py`.
 
 - **risk**: `sd.Optimal(criterion="risk")`; "constant" is the same with `slopes="constant"`.
-- **Eq. 13, 20 | 40 | 200**: `sd.Optimal` with that K_max, 10 rows a bin and alpha 0.2, the papers' settings;
-  **default**: K_max 50, N / 20 rows a bin.
+- **Eq. 13, 20 | 40 | 200**: `sd.Optimal` with that K_max, 10 rows per bin and alpha 0.2, the papers' settings;
+  **default**: K_max 50, N / 20 rows per bin.
 - **effector**: what its `RHALE` does by default (`DynamicProgramming`: K_max 20, 2 rows, discount 0.3), run by
   effector itself.
 - **20 equal**, and **best equal**: of 2 to 100 equal bins those with the smallest mean error in this very row of the

@@ -23,7 +23,7 @@ SCHEMES: dict[str, sd.Optimal] = {
     "Eq. 13, 200": sd.Optimal(200, 0.2, 10, criterion="eq13"),
     "Eq. 13, default": sd.Optimal(50, 0.2, None, criterion="eq13"),
 }
-"""Ours, and Eq. 13 with K_max as it is named (10 rows a bin, alpha 0.2) and with this library's own 50 and N / 20."""
+"""Ours, and Eq. 13 with K_max as it is named (10 rows per bin, alpha 0.2) and with this library's own 50 and N / 20."""
 EFFECTOR = "effector"
 FIXED = range(2, 101)
 ERRORS = ("∫ mean", "∫ spread", "L_mu", "L_sigma")

@@ -30,11 +30,12 @@ CENTRE, BANDS, ENDS = 20, [2, 38], [0, 40]
 """Places on the grid: at 0, in the middle of both bands (-0.9 and 0.9), and at both ends."""
 
 SETTINGS = (
-    "Draw 0 by {first}, {more} more by scikit-learn's process at the optimum of the same likelihood; PDPs at 41 "
+    "Draw 0 by {first}, {more} more by scikit-learn's Gaussian process at the optimum of the same likelihood; PDPs at "
+    "41 "
     "points, with the curves of all 400 test rows. The width of the band (0.2), the function (sin 3x1 + sin 3x2), the "
-    "noise (0.1) and the sizes are not in the text that we have (`sd.datasets.SquareBorder`). Beside the Entropy-PDP "
-    "stands what the paper has not: RHALE of the same entropy, which follows the rows along the border and knows of no "
-    "peak."
+    "noise (0.1) and the sizes are not in the available text (`sd.datasets.SquareBorder`). In addition to the "
+    "Entropy-PDP of the paper, the figure shows RHALE of the same entropy, which follows the rows along the border "
+    "and has no peak."
 )
 
 
@@ -130,7 +131,7 @@ def _ends(draws: list[Seen]) -> Claim:
         "ends",
         "and at the very extreme values, with fewer training rows nearby than in the middle of the bands",
         bool((rise > 0.02).all()),
-        f"At the ends it is {spread(rise, 2)} nats above the middle of the band beside, at least.",
+        f"At the ends it is {spread(rise, 2)} nats above the middle of the adjacent band, at least.",
     )
 
 
@@ -171,10 +172,10 @@ def _uniform(draws: list[Seen]) -> Claim:
     ratio = _each(draws, lambda e, _, __: edge(e).std() / _rise(e).std())
     return Claim(
         "uniform",
-        "towards the ends the curves behave alike: the model gets more uncertain for all rows",
+        "towards the ends the curves are similar: the model becomes more uncertain for all rows",
         bool((least > 0).all() and (ratio < 0.3).all()),
-        f"All curves rise, by {spread(least)} nats at least; by how much varies {spread(ratio, 2)} times as much from "
-        "row to row as in the middle.",
+        f"All curves rise, by {spread(least)} nats at least; the increase varies {spread(ratio, 2)} times as much "
+        f"between rows as in the middle.",
     )
 
 
@@ -226,7 +227,7 @@ def _figure(seen: Seen) -> Picture:
     for ax in (rows, pdp, ice, other):
         bare(ax)
     caption = (
-        "Rows on a border, the Entropy-PDP beside Entropy-RHALE, and the curves behind it: the peak comes from rows "
+        "Rows on a border, the Entropy-PDP and Entropy-RHALE, and the individual curves: the peak is caused by rows "
         "that were moved inside"
     )
     return Picture("border", figure, caption)

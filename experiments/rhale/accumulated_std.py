@@ -72,7 +72,7 @@ def _limits(middle: float, at_start: float, at_zero: float) -> Claim:
         bool(abs(middle) < 0.1 and abs(at_start - 1.0) < 0.1),
         f"In one bin, where Eq. 16 is at its widest, STD at x2 = 0 is {middle:.2f} (5 x2 is 0 there); at x1 = −1/2 it "
         f"is {at_start:.2f} (2 |x1| is 1), at x1 = 0 {at_zero:.2f} (2 |x1| is 0).",
-        "Eq. 16 is 0 at the left end wherever the instances' effects cross, and grows from there: its limits are "
+        "Eq. 16 is 0 at the left end, wherever the instances' effects cross, and grows from there: its limits are "
         "± 5 (x2 + 1) and ± 2 (x1 + 1/2), parallel to the lines but not these lines.",
     )
 
@@ -84,11 +84,12 @@ def _bins(rhale: Floats, uale: Floats) -> Claim:
         "STD(x) of Eq. 16 is the standard deviation of the effect",
         bool(np.allclose(rhale, 10.0, rtol=0.1)),
         f"The instances' effects of x2 differ by 10 at the right end. Eq. 16 gives {rhale[0]:.2f} in 1 bin, "
-        f"{rhale[2]:.2f} in 5 and {rhale[4]:.2f} in 20: {shrinks[4]:.2f} times too little, the root of the number of "
-        f"bins. The sum of UALE's Eq. 9 is {uale[0]:.2f}, {uale[2]:.2f} and {uale[4]:.2f}.",
+        f"{rhale[2]:.2f} in 5 and {rhale[4]:.2f} in 20: {shrinks[4]:.2f} times too small, the square root of the "
+        f"number of bins. The sum of UALE's Eq. 9 is {uale[0]:.2f}, {uale[2]:.2f} and {uale[4]:.2f}.",
         "Eq. 16 adds variances as if an instance's slopes in different bins were independent; an instance keeps its x2 "
-        "(or its group) along the axis, so deviations add. We draw Eq. 16 as published, offer Eq. 9 "
-        '(`accumulate="std"`), and rank by neither.',
+        "(or its group) along the axis, so standard deviations add. The library draws Eq. 16 as published, offers Eq. "
+        "9 "
+        '(`accumulate="std"`), and uses neither for ranking.',
     )
 
 
@@ -139,7 +140,7 @@ def _drawn() -> Any:
 EXPERIMENT = Experiment(
     "rhale",
     "accumulated_std",
-    "What the shaded area is",
+    "The meaning of the shaded area",
     "RHALE, Eq. 16, read in sec. 1 and 3, Fig. 1c and 3b",
     run,
 )

@@ -24,7 +24,7 @@ from experiments.rhale.settings import CORRELATED, mean_error
 
 CASE = CORRELATED["c"]
 CAPTION = (
-    "RHALE's Fig. 6 and supplementary Fig. 4, case (c): RHALE, its slopes, RHALE in bins by risk, and PDP with "
+    "RHALE's Fig. 6 and supplementary Fig. 4, case (c): RHALE, its slopes, RHALE in bins by likelihood, and PDP with "
     "ICE; rows x1, x2, x3"
 )
 

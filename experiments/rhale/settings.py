@@ -1,7 +1,7 @@
 """What RHALE's experiments share: the paper's settings, and how an example is explained.
 
-Sections 1 and 3 name their settings. Section 4.1 names none and 4.2 only K_max = 40 and ten rows a bin: there we take
-alpha = 0.2, "a typical choice" (sec. 3.2), and in 4.1 500 rows, K_max = 20 and ten rows a bin.
+Sections 1 and 3 name their settings. Section 4.1 names none and 4.2 only K_max = 40 and ten rows per bin: there we take
+alpha = 0.2, "a typical choice" (sec. 3.2), and in 4.1 500 rows, K_max = 20 and ten rows per bin.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from experiments.uale.drawing import Floats
 
 EQUAL = (*range(1, 21), *range(22, 51, 2), *range(55, 101, 5))
 """The numbers of equal bins."""
-PAPER, FINER, RISK, OWN = "Eq. 13", "Eq. 13, 10 rows", "risk", "RHALE's default"
+PAPER, FINER, RISK, OWN = "Eq. 13", "Eq. 13, 10 rows", "likelihood", "RHALE's default"
 KINDS = ("L^mu", "L^sigma", "L^rho")
 SYMBOLS = (r"$L^\mu$", r"$L^\sigma$", r"$L^\rho$")
 TITLE = "Mean losses, by bin and over the axis; left out: bins without rows or with one"
@@ -78,7 +78,7 @@ class Compared:
 
 
 def schemes(max_bins: int, least: float | None = None) -> dict[str, sd.Optimal]:
-    """Return the schemes that choose: UALE's Eq. 13 with N / 20 rows a bin, with 10 as RHALE has it, and by risk."""
+    """Return the schemes that choose: Eq. 13 with N / 20 rows per bin (UALE) and with 10 (RHALE), and by likelihood."""
     return {
         PAPER: sd.Optimal(max_bins=max_bins, alpha=0.2, min_points=least),
         FINER: sd.Optimal(max_bins=max_bins, alpha=0.2, min_points=10),
@@ -157,10 +157,16 @@ def closeness(found: Compared, kind: int, key: str, says: str, scheme: str = PAP
     )
     numbers = (
         f"{KINDS[kind]} is {ratio:.2f} ± {error:.2f} times that of the best equal bins, K = {found.best(kind)} "
-        f"({others}); close is taken to mean at most {CLOSE:g} times."
+        f"({others}); “close” means at most {CLOSE:g} times."
     )
     if abs(ratio - CLOSE) < 2 * error:
-        return Claim(key, says, None, f"{numbers} That is too near to tell in so many draws.")
+        return Claim(
+            key,
+            says,
+            None,
+            f"{numbers} The difference from this limit is too small to decide with this "
+            f"number of draws.",
+        )
     return Claim(key, says, bool(ratio <= CLOSE), numbers)
 
 
@@ -199,7 +205,7 @@ def sheet(
     figure, axes = drawing.sheet(2, 2, height=6.4)
     first, losses = axes[0, 0], (axes[0, 1], axes[1, 0], axes[1, 1])
     drawing.slopes(first, shown.rebin(schemes(40)[PAPER]), slope)
-    drawing.steps(first, shown, "mean slope, bins by risk")
+    drawing.steps(first, shown, "mean slope, bins by likelihood")
     drawing.rug(first, x)
     drawing.named(first, "x1", "slope of f along x1", "one run, bins by Eq. 13")
     panels(found, losses)
