@@ -123,7 +123,9 @@ def results(records: Sequence[Record]) -> str:
         f"Made by `make experiments` with skedasis {sd.__version__}: {len(records)} experiments, "
         f"{seconds / 60:.0f} minutes of processor time. Of {len(claims)} claims {holding} hold, {refuted} do not, "
         f"{len(claims) - holding - refuted} cannot be decided. Each claim that holds is also a test "
-        "(`tests/experiments`). [Bins by likelihood](results/bins.md) is an additional experiment."
+        "(`tests/experiments`). “Deviation” means standard deviation; “Ours” marks statements that are not from the "
+        "papers. "
+        "[Bins by likelihood](results/bins.md) is an additional experiment."
     )
     parts = ["# The papers, reproduced", head]
     papers = [

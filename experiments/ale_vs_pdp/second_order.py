@@ -6,7 +6,7 @@ last line simplifies to
     (x₁ - (a + b) / 2) (x₂² - mu² - sigma²) / 2,
 
 derived in `definition.py`, where Eq. 6.1 to 6.3 are also integrated numerically, without the appendix. `equations.py`
-has the estimate, Eq. 6.4 to 6.7, sum by sum as it is printed. The library differs from it on purpose: the increments of
+has the estimate, Eq. 6.4 to 6.7, sum by sum as printed. The library differs from it on purpose: the increments of
 the main effects average a cell's two edges, and between corners the surface is bilinear where the chapter's is a step
 function with the value of the upper corner.
 

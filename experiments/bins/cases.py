@@ -127,12 +127,12 @@ CASES: tuple[Case, ...] = (
     stepped("many jumps", _MANY, constant(0.7)),
     Case("smooth (sine)", lambda x: 6.0 * np.sin(2.0 * np.pi * x), constant(1.0)),
     Case(
-        "spike, spread by region",
+        "spike, std by region",
         Steps([0.6, 0.65], [1, 7, 1]),
         Steps([0.5, 0.7], [0.1, 0.5, 2.0]),
         breaks=(0.5, 0.6, 0.65, 0.7),
     ),
-    Case("mean and spread smooth", lambda x: 3.0 * x**2, lambda x: 0.1 + 1.5 * x),
+    Case("mean and std smooth", lambda x: 3.0 * x**2, lambda x: 0.1 + 1.5 * x),
     Case(
         "heavy-tailed x",
         Steps([1.0, 3.0], [0, 2, 1]),

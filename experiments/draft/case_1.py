@@ -128,7 +128,9 @@ def _table(found: dict[int, Trusted]) -> Table:
         "library's 95 %",
     )
     return Table(
-        "At the right end: spread, error, standard errors; and coverage at all edges", head, rows
+        "At the right end: standard deviation, error, standard errors; and coverage at all edges",
+        head,
+        rows,
     )
 
 

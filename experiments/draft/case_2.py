@@ -87,7 +87,7 @@ def _discount(found: judged.Judged) -> Claim:
     count = judged.drawing.bins_of(effect).count
     largest = 0.2 * float(count.max() / count.sum())
     numbers = (
-        f"Of a line Eq. 6 makes {len(count)} bin with all rows, and its discount is {largest:.2f}."
+        f"For a line Eq. 6 makes {len(count)} bin with all rows, and its discount is {largest:.2f}."
     )
     why = (
         "It reaches 0.2 where one bin contains all rows; a maximum of 0.1 would mean that no bin contains more than "

@@ -56,7 +56,7 @@ def run(quick: bool) -> Outcome:
         for k, a, b in zip(COUNTS, rhale, uale, strict=True)
     ]
     head = ("bins", "STD, Eq. 16", "sum of width × deviation, UALE Eq. 9", "truth")
-    table = Table("Spread of the instances' effects of x2 at 1, from −1", head, rows)
+    table = Table("Variation of the instances' effects of x2 at 1, from −1", head, rows)
     return Outcome(
         claims=[_limits(middle, at_start, at_zero), _bins(rhale, uale)],
         tables=[table],

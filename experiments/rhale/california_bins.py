@@ -177,7 +177,7 @@ def _almost_any(found: list[list[Found]]) -> Claim:
         "better_than_almost_any",
         "RHALE is better than (almost) any number of equal bins (caption of Fig. 10)",
         bool(share.max() <= 0.2),
-        f"Share of the numbers from 2 to 80 with a smaller mean loss than Eq. 13: {'; '.join(names)}. “Almost any” "
+        f"Fraction of the numbers from 2 to 80 with a smaller mean loss than Eq. 13: {'; '.join(names)}. “Almost any” "
         f"means four in five.",
     )
 

@@ -121,7 +121,7 @@ def _of_rows() -> list[Claim]:
             bool(abs(y.mean() - 206_864.41) < 1),
             f"It has mean {y.mean():,.0f}, deviation {y.std():,.0f} and maximum {y.max():,.0f}; section 5 has "
             f"201,000 and 110,000.",
-            f"The table's row is of the {len(before):,} rows before outliers are dropped: mean {before.mean():,.2f}, "
+            f"The table's row is for the {len(before):,} rows before outliers are dropped: mean {before.mean():,.2f}, "
             f"deviation {before.std(ddof=1):,.2f}.",
         ),
     ]
@@ -133,7 +133,7 @@ def _error(networks: list[Fitted]) -> Claim:
         "network_error",
         "the network's mean absolute error is 37,000 dollars",
         bool(abs(errors.mean() - 37_000) < 2_500),
-        f"On the 3,910 other rows it is {errors.min():,.0f} to {errors.max():,.0f} dollars ({len(errors)} networks, "
+        f"On the 3,910 test rows it is {errors.min():,.0f} to {errors.max():,.0f} dollars ({len(errors)} networks, "
         f"mean {errors.mean():,.0f}).",
     )
 

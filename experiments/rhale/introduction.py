@@ -6,8 +6,8 @@ neither heterogeneity; ALE with 20 equal bins, "5 rows per bin on average"; and 
 per bin and alpha = 0.5, which finds a single bin.
 
 The library's heterogeneity score is not the paper's statistic: it swaps values between rows, in the unit of the
-function, and includes interactions that slopes do not show. Without its additive parts the function is ±5 x2, whose standard deviation is
-5/√3; this is their interaction, so both have this score, and x1 has none.
+function, and includes interactions that slopes do not show. Without its additive parts the function is ±5 x2, with
+standard deviation 5/√3. This is the interaction of x2 and x3, so both have this score, and that of x1 is zero.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 ``sin(2 pi x1) (1[x1 < 0] - 2 1[x3 < 0]) + x1 x2 + x2`` (Eq. 5), x3 almost x1, five sixths of 60 rows left of 0. The
 effect of x1 is ``-sin(2 pi x1)`` left of 0 and flat right of it; its slopes have standard deviation 2, that of x2.
-The paper lets Eq. 13 choose with K_max = 50, five rows per bin and alpha = 0.1, and says that every number of equal bins
-does worse: 5 are too coarse for the wave, 50 too fine for 60 rows.
+The paper lets Eq. 13 choose with K_max = 50, five rows per bin and alpha = 0.1, and says that every number of equal
+bins does worse: 5 are too coarse for the wave, 50 too fine for 60 rows.
 """
 
 from __future__ import annotations

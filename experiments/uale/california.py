@@ -146,7 +146,8 @@ def _alike(found: list[Explained], what: str) -> Claim:
         holds = pairs.mean(axis=0).min() >= 0.8
     else:
         numbers = (
-            "UALE's deviation of slopes over that of the ICE curves' slopes, mean over percentiles 5 to 95, one for "
+            "Standard deviation of UALE's slopes divided by that of the ICE curves' slopes, mean over percentiles 5 "
+            "to 95, one for "
             f"each seed: {shown}. Roughly: between 2/3 and 3/2."
         )
         mean = pairs.mean(axis=0)
@@ -199,10 +200,10 @@ def _close(found: list[Explained], kind: int) -> Claim:
     )
     name = fixed.KINDS[kind]
     numbers = (
-        f"{name} over that of the best equal bins, one for each seed: {shown}; “close” means at most "
+        f"{name} divided by that of the best equal bins, one number for each seed: {shown}; “close” means at most "
         f"{fixed.CLOSE:g} on average."
     )
-    says = f"{name} of UALE is close to that of the best equal bins, of all three features"
+    says = f"{name} of UALE is close to that of the best equal bins, for all three features"
     return Claim(f"close_{name[2:]}", says, bool(mean.max() <= fixed.CLOSE), numbers)
 
 

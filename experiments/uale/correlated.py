@@ -185,7 +185,8 @@ def three(draws: list[Draw], case: Correlated) -> Claim:
     first, second = case.breaks
     off = [float(np.abs(d.risk.x[1:3] - case.breaks).max()) for d in draws]
     numbers = (
-        f"Eq. 13 gives exactly three bins in {count['eq13']:.0%} of {len(draws)} draws, else four or five; bins by "
+        f"Eq. 13 gives exactly three bins in {count['eq13']:.0%} of {len(draws)} draws, otherwise four or five; bins "
+        f"by "
         f"likelihood in {count['risk']:.0%}, with edges within {max(off):.3f} of the breaks."
     )
     why = (

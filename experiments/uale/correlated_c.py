@@ -68,7 +68,10 @@ def _said(values: np.ndarray) -> tuple[float, float, str]:
 def _spread(draws: list[shared.Draw]) -> Claim:
     mean, error, shown = _said(_pooled(draws, "eq13"))
     risk = _said(_pooled(draws, "risk"))[2]
-    numbers = f"The deviation within bins is {shown} with bins by Eq. 13, {risk} with bins by likelihood, truly 0.5."
+    numbers = (
+        f"The standard deviation within bins is {shown} with bins by Eq. 13, {risk} with bins by likelihood, "
+        f"truly 0.5."
+    )
     # Bins of 25 rows and a division by n make it 2 % too small; bins over a break make it larger.
     holds = bool(abs(mean - 0.5) < 0.02 + 4 * error)
     return Claim(

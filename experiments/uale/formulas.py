@@ -190,7 +190,7 @@ def _accumulates(growth: dict[int, tuple[float, float, float]]) -> Claim:
     numbers = (
         f"Where sigma(z) = z it accumulates to 0.5 over (0, 1); Eq. 9 gives {growth[1][1]:.3f} with one bin (the "
         f"library, of 100,000 rows: {e.heterogeneity[-1]:.3f}), {growth[5][1]:.3f} with 5, {many[1]:.4f} with 100: "
-        f"never less, for the root of a mean square is at least the mean. RHALE's Eq. 16 gives {growth[1][2]:.3f}, "
+        f"never less, because the root of a mean square is at least the mean. RHALE's Eq. 16 gives {growth[1][2]:.3f}, "
         f"{growth[5][2]:.3f}, {many[2]:.3f}: it goes to 0 as bins become narrower."
     )
     holds = all(v[1] >= true for v in growth.values()) and many[1] - true < 1e-3
@@ -230,7 +230,7 @@ def _drawn(
     for ax in axes:
         ax.legend(frameon=False, fontsize=8)
     caption = (
-        "UALE's equations: the bin variance of Eq. 11 over its target; Eq. 8 as it is printed; the accumulated "
+        "UALE's equations: the bin variance of Eq. 11 over its target; Eq. 8 as printed; the accumulated "
         "deviation of Eq. 5, and its approximation by Eq. 9 and RHALE's Eq. 16"
     )
     return Picture("formulas", figure, caption)

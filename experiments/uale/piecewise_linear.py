@@ -80,7 +80,8 @@ def _separated() -> Claim:
         scarce.append(min(few) < LEAST)
     shown = "; ".join(f"{n} {share[n]:.0%}, {last[n]:.1f}" for n in SCHEMES)
     numbers = (
-        "Share of runs with an edge within 0.025 (a cell) of each of the four breaks, and mean number of bins in the "
+        "Fraction of runs with an edge within 0.025 (a cell) of each of the four breaks, and mean number of bins in "
+        "the "
         f"last piece: {shown}."
     )
     why = (
