@@ -4,7 +4,7 @@
 PDPs of x₁ x₂ x₃; an ALE that is straight in x₁ but "shaky", and quadratic in x₂ and x₃, which it calls the true link;
 and of x₁ x₂², which does not need x₃, PDPs and ALEs that agree.
 
-In truth, with m = E[x₂²] = 8, E[x₁] = 1/4 and mu = 2, each curve but for a constant:
+In truth, with m = E[x₂²] = 8, E[x₁] = 1/4 and mu = 2, each curve up to a constant:
 
 | f | feature | PDP | ALE | E[f given the feature], the M-plot |
 |---|---|---|---|---|
@@ -47,7 +47,7 @@ SEED = 1
 
 
 def truth(f: str, method: str, j: int, z: ch.Floats) -> ch.Floats:
-    """Return the effect in truth, but for a constant: the docstring's table."""
+    """Return the true effect up to a constant: see the table in the docstring."""
     if j == 0:
         return SQUARE * z
     if f == "x₁ x₂²" and j == 1:
@@ -109,7 +109,7 @@ def _equidistant(x: ch.Floats) -> ch.Floats:
 def shakiness(samples: int, sizes: tuple[int, ...]) -> Steps:
     """Return how far the ALE of x₁ lies from its PDP, and the number of bins, by rows and rule for bins.
 
-    The distance is the root mean square over the rows, as a share of the PDP's own.
+    The distance is the root mean square over the rows, as a fraction of that of the PDP.
     """
     rules = {str(k): sd.ALE(bins=k) for k in (100, 20, 10, 5, 2)} | {"automatic": sd.RHALE()}
     found = {}
@@ -218,7 +218,7 @@ def _curvature(many: list[Any], method: str) -> tuple[float, float]:
 
 
 def _of_steps(steps: Steps) -> list[Claim]:
-    """Settle what the chapter says of more rows and fewer intervals."""
+    """Check the statements on more rows and fewer intervals."""
     sizes = sorted({n for n, _ in steps})
     by_rows = [steps[n, str(ch.INTERVALS)][0] for n in sizes]
     by_bins = {k: steps[ch.N, k][0] for k in ("20", "10", "5", "2", "automatic")}

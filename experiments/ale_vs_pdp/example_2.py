@@ -1,13 +1,13 @@
 """Example 2 (6.1.2 and 6.2.2.1, figures 6.5, 6.6, 6.9 and 6.10): f = x₁ + x₂ - x₃.
 
-150 rows with X1 ~ U(0, 2), X2 ~ N(2, 1/2) and X3 | X2 ~ N(X2, 1/2). PDP and ALE agree, but for a constant; the chapter
-asks what may be read off them. By its own distributions
+150 rows with X1 ~ U(0, 2), X2 ~ N(2, 1/2) and X3 | X2 ~ N(X2, 1/2). PDP and ALE agree up to a constant; the chapter
+asks how to interpret them. With its distributions
 
 - E[f] = 1, E[f | x₂] = 1 whatever x₂ is, for E[X3 | x₂] = x₂;
 - E[f | x₃] = 2 - x₃ / 2, for E[X2 | x₃] = 2 + (x₃ - 2) / 2: normal variables regress to the mean both ways.
 
 These are M-plots. Of the pair x₂, x₃ the ALE alone is zero, for there is no interaction; with the two main effects it
-is the PDP but for a constant.
+is the PDP up to a constant.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SEED = 1
 
 
 def curves(X: ch.Floats) -> dict[tuple[str, int], Curve]:
-    """Return all methods' effects of all features; each method at places of its own."""
+    """Return all methods' effects of all features; each method at its own points."""
     grid = {f"x{j}": np.linspace(X[:, j].min(), X[:, j].max(), ch.INTERVALS + 1) for j in range(3)}
     found = {}
     for method, how in (
@@ -109,7 +109,7 @@ def _of_one(many: list[Any]) -> list[Claim]:
 
 
 def _of_readings(many: list[Any]) -> list[Claim]:
-    """Settle what the curves of x₂ say at 2.5."""
+    """Check the statements on the curves of x₂ at 2.5."""
     read = {m: np.array([float(c[m, 1].effect(PLACE)) for c in many]) for m in SLOPES}
     mean, error = (
         read["M-plot"].mean(),

@@ -1,10 +1,10 @@
 """Model evaluations of ALE and PDP (6.3): rows, counted in the model, of every setting that the chapter describes.
 
-The chapter explains its runtimes by counts: an ALE of one numeric feature asks for 2 N predictions whatever the number
-of intervals K, a PDP for (K + 1) N; of two features 4 N and (K + 1)² N; of a categorical feature the number of levels
-takes the place of the grid. Counts, unlike times, are the same on every machine: those of PyALE, scikit-learn and
-ours are taken from inside the model. Forests are walked by the library, which asks them for nothing; a check of 64
-rows that it makes of every model, and says in its provenance, is left out.
+The chapter explains its runtimes by counts: an ALE of one numeric feature needs 2 N predictions for any number of
+intervals K, a PDP (K + 1) N; for two features 4 N and (K + 1)² N; for a categorical feature the number of levels
+replaces the grid. Counts, unlike times, are the same on every machine: those of PyALE, scikit-learn and ours are taken
+from inside the model. The library evaluates forests from the structure of their trees, without calling them; its check
+of every model on 64 rows, which its provenance records, is left out.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Found = dict[Setting, dict[str, int]]
 
 
 def settings(sizes: Iterable[int], models: Iterable[str] = (SVM, FOREST)) -> list[Setting]:
-    """Return what is counted."""
+    """Return the settings to count."""
     found = []
     for n in sizes:
         found += [Setting(SVM, ONE, n, d, grid) for d, grid in ((5, 20), (40, 20), (5, 100))]

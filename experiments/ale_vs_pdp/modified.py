@@ -1,7 +1,7 @@
 """Example 1 modified (6.2.2.3, figure 6.12): f = x₃³ where x₃ >= 6 and x₂ <= 4, else x₁ x₂ x₃.
 
 X1 ~ U(0, 1/2), X2 ~ N(5, 1), X3 | X1, X2 ~ N(X2, X1): where f is changed x₃ lies four standard deviations and more from
-x₂. The PDP puts every row's x₃ beside every x₂. In truth it is, for x₂ <= 4,
+x₂. The PDP combines the x₃ of every row with every x₂. In truth it is, for x₂ <= 4,
 
     x₁ x₂ E[X3; X3 < 6] + E[X3³; X3 >= 6],
 
@@ -121,7 +121,7 @@ def _unmoved(ales: list[Any]) -> Claim:
 
 
 def _told(samples: list[ch.Floats]) -> str:
-    """Return whether one is told which to believe, from rows and grid alone."""
+    """Return whether the library warns of the PDP, from rows and grid alone."""
     grid = {"x0": ch.INTERVALS + 1, "x1": ch.INTERVALS + 1}
     few = samples[:5]
     pdps = sum(_far(pdp(ch.changed, X, grid), X) for X in few)

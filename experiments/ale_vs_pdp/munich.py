@@ -49,7 +49,7 @@ def table() -> dict[str, Floats]:
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """One forest, and what is explained of it.
+    """One forest and its explanations.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the chapter says of runtimes, beside what was measured. All verdicts rest on seconds."""
+"""The statements of the chapter on runtimes, compared with measurements. All verdicts depend on measured time."""
 
 from __future__ import annotations
 
@@ -67,11 +67,11 @@ def _features(times: Any, design: Any) -> Claim:
     return _claim(
         "features",
         "The number of features barely influences the runtime of one numeric feature",
-        # The chapter's model is an SVM; what else is measured is said beside it.
+        # The chapter's model is an SVM; the other measurements are reported with it.
         all(ratio < 1.5 for what, ratio in grown.items() if SVM in what),
         f"With {most} features instead of {few} the runtime is longer by these factors: {_each(grown)}; the SVM "
         f"itself takes {rate:.1f} times as long per row.",
-        "What grows is the model's own time for a row, and copies of the rows.",
+        "The time of the model per row grows, and that of copying rows.",
     )
 
 
@@ -102,7 +102,7 @@ def _rows(times: Any, design: Any) -> Claim:
         "With more rows the runtime of the PDP increases much faster than that of the ALE",
         min(grown[w] for w in _OF_PDP) > 1.5 * max(grown[w] for w in _OF_ALE),
         f"From {few.n:,} to {more.n:,} rows, SVM: {_each(grown)} times as long.",
-        "Both ask for a multiple of N; the difference is what they take besides the model.",
+        "Both need a multiple of N rows; the difference is their time without the model.",
     )
 
 

@@ -10,7 +10,7 @@ has the estimate, Eq. 6.4 to 6.7, sum by sum as printed. The library differs fro
 the main effects average a cell's two edges, and between corners the surface is bilinear where the chapter's is a step
 function with the value of the upper corner.
 
-With main effects the ALE is x₁ (x₂² + m) / 2 with m = E[X2²], the PDP is mu x₁ x₂, each but for a constant: they differ
+With main effects the ALE is x₁ (x₂² + m) / 2 with m = E[X2²], the PDP is mu x₁ x₂, each up to a constant: they differ
 by x₁ ((x₂ - mu)² + sigma²) / 2.
 """
 
@@ -67,7 +67,7 @@ def run(quick: bool) -> Outcome:
 
 
 def _compared() -> dict[str, tuple[float, float]]:
-    """Return each printed line's largest error where rows lie, and the range of what it should be."""
+    """Return the largest error of each printed line at the rows, and the range of the correct values."""
     whole = by_definition(ch.product, MU, SIGMA)
     near = np.abs(whole.x2 - MU) < 2.5 * SIGMA
     x1, x2 = np.meshgrid(whole.x1, whole.x2[near], indexing="ij")

@@ -1,7 +1,7 @@
-"""Cases with a known truth: how the rows' slopes lie around their mean, as a function of the feature.
+"""Cases with a known truth: mean and standard deviation of the rows' slopes as functions of the feature.
 
 Each draws places x and local effects d = mean(x) + scatter(x) e with E e = 0 and Var e = 1, so that a method's bins can
-be held against mean and scatter themselves. The first two are the papers' (RHALE and UALE, sec. 4.2).
+be compared with the true mean and standard deviation. The first two are the papers' (RHALE and UALE, sec. 4.2).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def thirty(n: int, rng: np.random.Generator) -> Floats:
 
 
 def normal(n: int, rng: np.random.Generator) -> Floats:
-    """Draw scatter with light tails."""
+    """Draw noise with light tails."""
     return rng.normal(size=n)
 
 

@@ -95,7 +95,7 @@ def effectors(x: Floats, d: Floats) -> Bins:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # of means of no rows
         found = utils.compute_ale_params(x, d, edges)
-    # What it joined is known again by its number of rows; `borrowed` is not asked then.
+    # Bins that effector filled from neighbours are recognised by their number of rows.
     few = found["points_per_bin"] < 2
     std = np.where(few, np.nan, np.sqrt(found["bin_variance"]))
     slope = np.where(found["points_per_bin"] < 1, np.nan, found["bin_effect"])

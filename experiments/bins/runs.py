@@ -61,7 +61,7 @@ class Outcome:
         return FIXED[int(np.argmin(mean.mean(axis=0)))]
 
     def verdict(self, rival: str, kind: int) -> Verdict:
-        """Return whether the error of bins by likelihood is smaller (+), larger (-) or neither (paired 95 % interval)."""
+        """Return whether the error of bins by likelihood is smaller (+), larger (-) or neither: paired, at 95 %."""
         low, high = paired(self.of(rival, kind) - self.of(RISK, kind))
         return "+" if low > 0 else "-" if high < 0 else "="
 
@@ -78,7 +78,7 @@ def paired(difference: Floats) -> tuple[float, float]:
 
 
 def simulated(case: Case, n: int, runs: int) -> Outcome:
-    """Draw a case so many times and try every method on each draw."""
+    """Draw a case repeatedly and apply every method to each draw."""
     error, of_equal, bins, left_out = [], [], [], []
     for seed in range(runs):
         x, d = case.sample(n, seed)

@@ -6,7 +6,7 @@ two or three standard errors; that bins of fewer than ten rows are not to be tru
 the slope changes within a bin.
 
 Here x is uniform on (0, 1) and the slope of row i is 2 + e_i, e normal with variance 1, so that the effect is 2 x, the
-row's own effect (2 + e_i) x, and the curve is read off 20 equal bins. Where the slope changes it is 9 x + e_i.
+row's own effect (2 + e_i) x, and the curve has 20 equal bins. Where the slope changes it is 9 x + e_i.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Trusted:
     reach: Floats
 
     def covered(self, times: float, what: str = "summed") -> float:
-        """Return the share of edges and runs where the truth is within so many standard errors."""
+        """Return the fraction of edges and runs where the truth is within a number of standard errors."""
         return float(np.mean(np.abs(self.error) <= times * getattr(self, what)))
 
     def ratio(self, what: str) -> float:
@@ -187,7 +187,8 @@ def _samples(found: dict[int, Trusted]) -> Claim:
     se = few.summed[:, -1].mean() / many.summed[:, -1].mean()
     root = np.sqrt(few.variance[:, -1].mean() / many.variance[:, -1].mean())
     numbers = (
-        f"From 200 to 5,000 rows Eq. 5 falls by a factor of {se:.2f} (the root of 25 is 5), the root of Eq. 4 by "
+        f"From 200 to 5,000 rows Eq. 5 falls by a factor of {se:.2f} (the square root of 25 is 5), the root of Eq. 4 "
+        f"by "
         f"{root:.2f}."
     )
     says = "with the sample size the standard error shrinks, and the variance does not"
@@ -288,7 +289,7 @@ def _drawn(found: dict[int, Trusted]) -> Picture:
 
 
 def _own_effects(ax: Any) -> None:
-    """Draw rows' own effects, the curve, and both bands."""
+    """Draw the effects of single rows, the curve, and both bands."""
     e = explained(200, 0)
     rng = np.random.default_rng(1)
     for deviation in rng.normal(size=25):

@@ -2,7 +2,7 @@
 
 A case draws places x and slopes d with a known mean and deviation. Bins are judged by the mean absolute error of the
 slope over the axis (also of the deviation), never by their own bins: so numbers of bins can be compared. All bins of
-one draw are read off one result.
+one draw are computed from one result.
 
 The draft leaves out N, the largest K and the least number of rows: here 500, 60 and 10, the number below which its
 section 3.2 trusts no bin. Its discount is 0.2. What it calls variable-size bins it does not define (section 3.4 is
@@ -101,7 +101,7 @@ class Judged:
 
 
 def judge(case: Case, runs: int = RUNS) -> Judged:
-    """Draw a case so many times, and try all bins."""
+    """Draw a case repeatedly, and try all bins."""
     equal, objective = [], []
     chosen: dict[str, list[Any]] = {name: [] for name in SCHEMES}
     for seed in range(runs):

@@ -1,9 +1,9 @@
-"""Sec. 4.2 (Fig. 6 and 7): a model that has seen the border of a square, asked by Entropy-PDP and Entropy-ICE.
+"""Sec. 4.2 (Fig. 6 and 7): Entropy-PDP and Entropy-ICE of a model fitted on the border of a square.
 
 Rows lie in a band along the sides of a square, none inside; the label is a smooth function of both features with
 noise. A Gaussian process (appendix B.1) is fitted on 400 rows and explained on 400 others.
 
-The paper claims that importances tell the two features not apart; that the Entropy-PDP peaks in the middle of a
+The paper claims that importances do not distinguish the two features; that the Entropy-PDP peaks in the middle of a
 feature's range and rises again at its ends (Fig. 6); and that the Entropy-ICE curves show why (Fig. 7): it is rows
 whose other feature is in the middle, too, that are moved to where no data are, and no row is as uncertain by itself as
 the peak of the PDP.
@@ -183,7 +183,7 @@ def _table(draws: list[Seen]) -> Table:
     rows = []
     for name, place in (("-0.9", 2), ("-0.5", 10), ("0", 20), ("0.5", 30), ("0.9", 38)):
         pdp = [seen.effects[0].value[place] for seen in draws]
-        # RHALE has no level of its own: both are told from their values in the left band.
+        # The level of RHALE is arbitrary: both curves are shown relative to their values in the left band.
         change = [seen.effects[0].value[place] - seen.effects[0].value[2] for seen in draws]
         rhale = [float(seen.along(GRID[place]) - seen.along(-0.9)) for seen in draws]
         rows.append([name.replace("-", "−"), spread(pdp, 2), spread(change, 2), spread(rhale, 2)])

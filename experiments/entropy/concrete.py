@@ -1,4 +1,4 @@
-"""Sec. 5.1 (Fig. 8 and 10): what makes two models of concrete unsure.
+"""Sec. 5.1 (Fig. 8 and 10): causes of uncertainty in two models of concrete.
 
 The strength of 1,030 mixtures of concrete is predicted by a Gaussian process (appendix B.1: one length scale, Adam at
 0.1, 200 epochs) and by a network with Monte-Carlo dropout (B.4: two layers of 100, SGD at 0.1 for 5,000 epochs in

@@ -1,4 +1,4 @@
-"""Sec. 5.2 (Fig. 12 to 15): where two models of diabetes are unsure, and of whom.
+"""Sec. 5.2 (Fig. 12 to 15): where two models of diabetes are uncertain, and for which patients.
 
 The models are those of Fig. 11. Their Entropy-PDP and -ICE (Eq. 9 and 10) and Likelihood-PDP and -ICE of plas (the
 plasma glucose) and of mass (the body mass index) are drawn on the test rows.

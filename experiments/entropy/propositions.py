@@ -1,8 +1,8 @@
-"""Sec. 3.1 to 3.5: the propositions, and what is said of both importances in passing, on models known in closed form.
+"""Sec. 3.1 to 3.5: the propositions and further statements on both importances, for models known in closed form.
 
 Nothing is fitted but a naive Bayes classifier: the models are written down, so that the true values are known.
 
-- Proposition 1: a feature that is independent of the rest has Entropy-PFI 0, and what is measured comes nearer to it
+- Proposition 1: a feature that is independent of the rest has Entropy-PFI 0, and its estimate comes closer to it
   the larger the test set. Proposition 2: so has one that is not used, and Likelihood-PFI too. Proposition 3: with
   values drawn given the other features, Entropy-PFI is 0 for all.
 - Eq. 1 and 5 estimate Eq. 2 and 6 by a permutation; of a normal distribution of fixed width Likelihood-PFI is the PFI

@@ -1,12 +1,12 @@
-"""Sec. 3.6, regression (Fig. 4 and 5): what is shared, and what noise does to both importances.
+"""Sec. 3.6, regression (Fig. 4 and 5): shared information, and the effect of noise on both importances.
 
 A label is the sum of one term of each of five features, with normal noise. x1 and x2 are highly correlated, x4 is all
 but the square of x3, and x5 is independent of all others. A Gaussian process (appendix B.1: GPyTorch, Adam at 0.1,
 1,000 epochs) is fitted on 500 rows and explained on 500; its distribution includes the noise that it has found.
 
-The paper claims (Fig. 4) that what is shared loses Likelihood-PFI beside x5, and has Entropy-PFI, while x5 has none;
-and (Fig. 5) that with less noise both importances are larger, so that Entropy-PFI is not about epistemic uncertainty
-alone.
+The paper claims (Fig. 4) that features with shared information have less Likelihood-PFI than x5, and have Entropy-PFI,
+while x5 has none; and (Fig. 5) that with less noise both importances are larger, so that Entropy-PFI is not about
+epistemic uncertainty alone.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def _has_entropy(found: Found) -> Claim:
 
 
 def _ratio(many: list[sd.Diagnosis]) -> float:
-    """Return how many times what is shared has the Entropy-PFI of what is not, at least, by the means of the draws."""
+    """Return the smallest ratio of Entropy-PFI between shared and independent features, by the means of the draws."""
     entropy = means(many, "entropy").mean(axis=0)
     return float(entropy[SHARED].min() / abs(entropy[LONE]))
 

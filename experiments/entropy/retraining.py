@@ -1,4 +1,4 @@
-"""Sec. 5.2: is what age knows of diabetes redundant with plas? Breiman's check, which fits models anew.
+"""Sec. 5.2: is the information of age about diabetes redundant with plas? Breiman's check, which refits models.
 
 The paper reports of Breiman (2001) that age holds useful information about diabetes, but that this is redundant with
 plas, so that training a model with age or without it makes little difference to its predictive power. Here calibrated

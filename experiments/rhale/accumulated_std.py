@@ -1,10 +1,10 @@
 """RHALE Eq. 16: what the shaded area of its plots is, and what the paper reads from it.
 
 ``STD(x) = sqrt(sum over the bins left of x of width² variance)`` is drawn around the average curve and read as the
-standard deviation of the instances' effects: in Fig. 1c its limits are to be "the lines 5 x2 and -5 x2", in Fig. 3b
-"± 2 x1". Both examples have an exact truth, for in both an instance's effect is a line through 0: the scatter of the
-instances' effects at x is 5 |x2|, and 2 |x1| from the interaction; counted from the left end, 5 (x2 + 1) and
-2 (x1 + 1/2). Nothing is estimated here: the bins get the true standard deviation.
+standard deviation of the instances' effects: in Fig. 1c its limits are to be "the lines 5 x2 and -5 x2", in Fig. 3b "±
+2 x1". Both examples have an exact truth, because in both an instance's effect is a line through 0: the variation of the
+instances' effects at x is 5 |x2|, and 2 |x1| from the interaction; counted from the left end, 5 (x2 + 1) and 2 (x1 +
+1/2). Nothing is estimated here: the bins get the true standard deviation.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ def explained(sigma: float, end: float, bins: int, method: Any, points: int = 10
 
 
 def at_the_right(method: Any, points: int) -> Floats:
-    """Return the accumulated spread of x2 at its right end for each number of bins."""
+    """Return the accumulated standard deviation of x2 at its right end for each number of bins."""
     return np.array([explained(5.0, 1.0, k, method, points).heterogeneity[-1] for k in COUNTS])
 
 
 def run(quick: bool) -> Outcome:
-    """Accumulate a known spread over 1 to 50 bins, by Eq. 16 and by UALE's Eq. 9."""
+    """Accumulate a known standard deviation over 1 to 50 bins, by Eq. 16 and by UALE's Eq. 9."""
     points = 200 if quick else 1000
     rhale, uale = (at_the_right(method, points) for method in (sd.RHALE, sd.UALE))
     one, left = explained(5.0, 1.0, 1, sd.RHALE, points), explained(2.0, 0.5, 1, sd.RHALE, points)
@@ -132,7 +132,7 @@ def _drawn() -> Any:
             markevery=20,
             label="5 |x2|, the paper's",
         )
-        panels.label(ax, title, "x2", "spread of the instances' effects")
+        panels.label(ax, title, "x2", "variation of the instances' effects")
     panels.legend(made, [axes[0, 0]])
     return made
 

@@ -55,7 +55,7 @@ class Found:
         return self.mean(name, k) / self.mean(self.best(k), k)
 
     def beaten_by(self, k: int) -> float:
-        """Return the share of the numbers from 2 to 80 with a smaller mean than Eq. 13, those between read off."""
+        """Return the fraction of the numbers from 2 to 80 with a smaller mean than Eq. 13, by interpolation."""
         every = np.arange(COUNTS[0], COUNTS[-1] + 1)
         means = np.interp(every, COUNTS, [self.mean(count, k) for count in COUNTS])
         return float(np.mean(means < self.mean(EQ13, k)))

@@ -1,4 +1,4 @@
-"""What the three cases of RHALE's section 4.1 share: RHALE beside PDP and ICE where x2 follows x1.
+"""Code shared by the three cases of RHALE's section 4.1: RHALE, PDP and ICE where x2 follows x1.
 
 x1 is uniform on (0, 1), x2 is x1 with noise of deviation 0.01, x3 is normal with deviation 1/2. With f1 = a1 x1 + a2 x2
 the function is f1 up to 1/2, 1 - f1 up to 1, then 0, plus alpha x1 x3 (Eq. 17). Nothing jumps: at f1 = 1/2 both pieces
@@ -63,7 +63,7 @@ def swept(setting: Setting, X: Floats, j: int) -> sd.Effect:
 
 
 def found(setting: Setting, j: int, seeds: int) -> Feature:
-    """Explain one feature on so many draws."""
+    """Explain one feature on many draws."""
     rows, effects, inner = [], [], []
     for seed in range(seeds):
         X = setting.sample(seed)
@@ -140,13 +140,13 @@ CONTINUOUS = (
 
 
 def deviations(case: str, features: Sequence[Feature], true: Sequence[float]) -> Claim:
-    """Return whether slopes scatter, off the breaks, as the paper says (case c names one wrongly: see there)."""
+    """Return whether the slopes vary as the paper says, away from the breaks (one value of case c is wrong)."""
     pooled = [float(np.sqrt(np.mean(f.inner**2))) for f in features]
     close = [abs(p - t) < 0.02 * t + 1e-9 for p, t in zip(pooled, true, strict=True)]
     numbers = ", ".join(f"{n} {p:.3f}" for n, p in zip(NAMES, pooled, strict=False))
     return Claim(
         "heterogeneity",
-        f"case ({case}): the slopes of {', '.join(NAMES[: len(true)])} scatter by "
+        f"case ({case}): the standard deviations of the slopes of {', '.join(NAMES[: len(true)])} are "
         f"{', '.join(f'{t:g}' for t in true)}",
         all(close),
         f"In given bins that do not contain the breaks RHALE's standard deviation is {numbers}.",

@@ -57,7 +57,7 @@ class Runs:
 
 
 def runs(way: Any, seeds: int) -> Runs:
-    """Explain x2 on so many draws."""
+    """Explain x2 on many draws."""
     out = []
     for seed in range(seeds):
         e = INTRODUCTION.explain(INTRODUCTION.sample(seed), 1, way)

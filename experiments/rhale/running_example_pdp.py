@@ -2,7 +2,7 @@
 
 x3 is almost x1, so ``1[x1 < 0] - 2 1[x3 < 0]`` is -1 left of 0 and 0 right of it. PDP and ICE sweep x1 with x3 as it
 is: ``sin(2 pi x1) (1[x1 < 0] - 2 p)`` on average, with p = 5/6 the share of rows left of 0 (Eq. 40). Fig. 3a (and the
-supplement's Fig. 1) shows them beside RHALE. The appendix derives all of it; some of its lines do not hold.
+supplement's Fig. 1) shows them with RHALE. The appendix derives all of it; some of its lines do not hold.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ def papers_pdp(x: Floats) -> Floats:
 
 
 def true_deviation(z: Floats) -> Floats:
-    """Return sigma(z) of Eq. 27: x2 scatters by 2, and 1[x3 < 0] by its own probability given z."""
+    """Return sigma(z) of Eq. 27: x2 has standard deviation 2; that of 1[x3 < 0] depends on z."""
     p = np.array([0.5 * (1 - erf(u / (0.01 * 2**0.5))) for u in z])
     return np.sqrt(4.0 + (4 * pi * np.cos(2 * pi * z)) ** 2 * p * (1 - p))
 
 
 def run(quick: bool) -> Outcome:
-    """Explain x1 by RHALE and PDP on many draws, and hold the appendix against the function's own slopes."""
+    """Explain x1 by RHALE and PDP on many draws, and compare the appendix with the slopes of the function."""
     seeds, n = (20, 100_000) if quick else (100, 400_000)
     draws = [RUNNING.sample(seed) for seed in range(seeds)]
     chosen = [RUNNING.explain(X, 0) for X in draws]
@@ -172,7 +172,7 @@ def _slopes(many: Floats) -> list[Claim]:
         ),
         Claim(
             "deviation_is_two_everywhere",
-            "the slopes of x1 scatter by sigma(z) = sigma2 = 2 at every z (Eq. 34)",
+            "the standard deviation of the slopes of x1 is sigma(z) = sigma2 = 2 at every z (Eq. 34)",
             bool(abs(d[inner].std() - 2) < 0.2),
             f"It is true beyond 0.03 of 0 (the rows' deviation from the mean slope is {_spread(d, x, outer):.2f}; "
             f"theory "

@@ -16,7 +16,7 @@ from skedasis.datasets import SYNTHETIC, Synthetic
 
 Floats = NDArray[np.float64]
 RISK = sd.Optimal(criterion="risk")
-"""The library's usual bins, shown beside the paper's."""
+"""The default bins of the library, shown with those of the paper."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Setting:
     ) -> sd.Effect:
         """Explain a feature from the function's slopes, on the paper's bins unless others are named; 0 at the left.
 
-        The heterogeneity score is no part of the papers: it is computed where its rows are asked for (None: all).
+        The heterogeneity score is not in the papers: it is computed only if rows are requested (None: all).
         """
         q = sd.prediction(self.example.f, slope=self.example.slope)
         method = sd.RHALE(bins=self.bins if bins is None else bins, center="start")

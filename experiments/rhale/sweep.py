@@ -51,7 +51,7 @@ class Sweep:
         return float(np.nanmean(self.found[name][:, COLUMNS.index(column)]))
 
     def better(self, column: str, than: str = EQ13, by: float = 2.5) -> list[int]:
-        """Return the numbers of equal bins whose loss is smaller, paired, by so many standard errors."""
+        """Return the numbers of equal bins whose loss is smaller by the given number of standard errors, paired."""
         at = COLUMNS.index(column)
         out = []
         for count in COUNTS:

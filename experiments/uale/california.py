@@ -120,7 +120,7 @@ def _fit(found: list[Explained]) -> Claim:
 
 
 def _pairs(found: list[Explained], what: str) -> Floats:
-    """Return, per network and feature, how alike the two methods are: correlation of curves, ratio of deviations."""
+    """Return the similarity of the two methods per network and feature: correlation of curves, ratio of deviations."""
     out = []
     for one in found:
         for effect, pdp, steep in zip(one.effects, one.pdps, one.steep, strict=True):
@@ -157,7 +157,7 @@ def _alike(found: list[Explained], what: str) -> Claim:
 
 
 def _one_bin(found: list[Explained], raw: Any) -> Claim:
-    """Count bins in the interval, but for those that reach into it by less than a cell of the grid."""
+    """Count the bins in the interval, except those that overlap it by less than a cell of the grid."""
     low, high = 1.5, 6.0
     counts: dict[str, list[int]] = {"eq13": [], "risk": []}
     slopes = []

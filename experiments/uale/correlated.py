@@ -1,13 +1,13 @@
-"""UALE, section 4.1: what its three cases share; each is an experiment of its own.
+"""UALE, section 4.1: code shared by its three cases, each of which is a separate experiment.
 
 x1 is uniform on (0, 1), x2 = x1, x3 normal with standard deviation 1/2. With ``f1 = a1 x1 + a2 x2`` the function is f1
 up to f1 = 1/2, then 1/2 - f1 up to f1 = 1, then 0; case c adds x1 x3 (Eq. 16). The paper gives no number of rows and no
 K_max: here 500 and 20, with its alpha = 0.2 and N / 20 rows per bin.
 
 Three truths have closed forms. **Slopes**: w, -w and 0 in the three pieces, w the feature's own weight, breaks at
-1/(2a) and 1/a with a = a1 + a2; with x3 the slope of x1 scatters by 1/2. **The effect** accumulates them: w x, then
-w (1/a - x), then 0. **The PDP** moves the feature while the other, uniform, stays where it is. With g the function of
-f1 and G its integral it is ``(G(w x + v) - G(w x)) / v``, v the other's weight.
+1/(2a) and 1/a with a = a1 + a2; with x3 the slope of x1 has standard deviation 1/2. **The effect** accumulates them: w
+x, then w (1/a - x), then 0. **The PDP** moves the feature while the other, uniform, stays where it is. With g the
+function of f1 and G its integral it is ``(G(w x + v) - G(w x)) / v``, v the other's weight.
 """
 
 from __future__ import annotations
@@ -199,7 +199,7 @@ def three(draws: list[Draw], case: Correlated) -> Claim:
 
 
 def misled(draws: list[Draw], case: Correlated, feature: int) -> Claim:
-    """Say whether the PDP is wrong, and whether ICE curves scatter."""
+    """Say whether the PDP is wrong, and whether ICE curves differ."""
     true = case.true_effect(feature, GRID)
     closed = pdp(case, feature, GRID)
     found = np.mean([d.pdp.value for d in draws], axis=0)
@@ -218,7 +218,7 @@ def misled(draws: list[Draw], case: Correlated, feature: int) -> Claim:
 
 
 def bins_table(draws: list[Draw]) -> list[list[str]]:
-    """Return for Eq. 13 and for risk: bins, accumulated deviation, error of the curve."""
+    """Return for Eq. 13 and for likelihood: bins, accumulated deviation, error of the curve."""
     out = []
     for name, label in (("eq13", "Eq. 13"), ("risk", "likelihood")):
         effects: list[sd.Effect] = [getattr(d, name) for d in draws]

@@ -1,7 +1,7 @@
-"""UALE, sections 4.2 and 5: chosen bins against equal ones, by L^mu, L^sigma and L^rho (Eq. 17, 18).
+"""UALE, sections 4.2 and 5: chosen bins compared with equal bins, by L^mu, L^sigma and L^rho (Eq. 17, 18).
 
-All bins of one draw are read off one result, so that the model is asked once. UALE divides the variance in a bin by its
-rows (Eq. 11), and so does every row of the tables here, but for the last.
+All bins of one draw are computed from one result, so that the model is called once. UALE divides the variance in a bin
+by its rows (Eq. 11), and so does every row of the tables here, except the last.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ KINDS = ("L^mu", "L^sigma", "L^rho")
 SYMBOLS = (r"$L^\mu$", r"$L^\sigma$", r"$L^\rho$")
 TITLE = "Mean losses, by bin and over the axis; left out: bins without rows or with one"
 CLOSE = 1.5
-"""What "close to the best" is taken to mean: at most so many times its loss."""
+"""The meaning of "close to the best": at most this multiple of its loss."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +55,7 @@ class Compared:
         return float(self.chosen[scheme][:, kind].mean() / np.nanmean(best))
 
     def error(self, scheme: str, kind: int) -> float:
-        """Return the standard error of `ratio`, both means taken as they came out together."""
+        """Return the standard error of `ratio`, with the runs of both means paired."""
         own, best = self.chosen[scheme][:, kind], self.equal[self.best(kind)][:, kind]
         apart = own - self.ratio(scheme, kind) * best
         return float(np.nanstd(apart, ddof=1) / np.sqrt(len(own)) / np.nanmean(best))

@@ -1,4 +1,4 @@
-"""UALE, section 3: what its equations say of bins, checked by closed forms and by simulation.
+"""UALE, section 3: its equations for bins, checked by closed forms and by simulation.
 
 The example is the paper's own of section 4.2: slopes ``9 z + e`` with e of variance 1/2, so that the mean slope is
 mu(z) = 9 z and the deviation sigma(z)² = 1/2 everywhere; and where a deviation must change, slopes of deviation z. In

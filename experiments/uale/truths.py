@@ -1,4 +1,4 @@
-"""UALE, section 4.2: what the dense truth is, and whether the paper's formulas for it are right."""
+"""UALE, section 4.2: the dense truth, and whether the paper's formulas for it are right."""
 
 from __future__ import annotations
 
