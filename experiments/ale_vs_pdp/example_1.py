@@ -162,7 +162,7 @@ def _of_product(many: list[Any], steps: Steps) -> list[Claim]:
     return [
         Claim(
             "pdp_straight",
-            "The PDP of x₁ x₂ x₃ detects a linear influence for all three features",
+            "The PDP of x₁ x₂ x₃ detects a linear influence of all three features",
             bool(bent < 1e-20),
             f"A straight line leaves at most {bent:.0e} of a PDP's variance; the slopes are "
             f"{', '.join(f'{s:.2f}' for s in slopes)} on average, in truth 8, 0.5 and 0.5.",

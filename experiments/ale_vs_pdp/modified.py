@@ -91,7 +91,8 @@ def _unlikely(chance: float, samples: list[ch.Floats]) -> Claim:
         "unlikely",
         "The rows for which f is changed are very unlikely",
         chance < 1e-4,
-        f"Their probability is {chance:.0e}; among the {sum(map(len, samples)):,} rows of all samples are {seen}.",
+        f"Their probability is {chance:.0e}; among the {sum(map(len, samples)):,} rows of all samples there are "
+        f"{seen}.",
     )
 
 

@@ -226,15 +226,15 @@ def _of_ice(forests: list[Fitted]) -> list[Claim]:
             "six",
             "There are only six ICE curves, one for each number of rooms",
             different == 6,
-            f"Of {len(f.X):,} flats {different} curves differ.",
+            f"{len(f.X):,} flats have {different} different curves.",
         ),
         Claim(
             "all_rooms",
             "Almost all numbers of rooms have the drop",
             len(falling) >= 5,
             f"Where the PDP falls by {whole:.0f} euros, the curves of 1 to 6 rooms fall by "
-            f"{', '.join(f'{size:.0f}' for size in falls.values())} (at every square metre); half as much as the PDP "
-            f"or more have {', '.join(map(str, falling))} rooms.",
+            f"{', '.join(f'{size:.0f}' for size in falls.values())} (at every square metre); the fall is at least "
+            f"half that of the PDP for {', '.join(map(str, falling))} rooms.",
             "Only three flats with one or two rooms are so large: the forest predicts for them what it predicts for "
             "others. Which curves fall depends on its settings, which the chapter does not give.",
         ),

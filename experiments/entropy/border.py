@@ -109,8 +109,8 @@ def _alike(draws: list[Seen]) -> Claim:
         "alike",
         "both features appear equally important, so that importances give little insight",
         bool(np.mean(overlapping) > 0.7),
-        f"In the first draw {' and '.join(said)}; in {sum(overlapping)} of {len(overlapping)} pairs the 95 % intervals "
-        "have a number in common, and all are above 0.",
+        f"In the first draw {' and '.join(said)}; in {sum(overlapping)} of {len(overlapping)} pairs the 95 % "
+        f"intervals overlap, and all are above 0.",
     )
 
 

@@ -110,8 +110,7 @@ def _low(found: dict[str, list[Seen]]) -> Claim:
         "low",
         "entropy is relatively low for low plas, and rises significantly, in both models (Fig. 12)",
         all(bool(v.mean() > 0.05 and np.mean(v > 0) > 0.8) for v in rise.values()),
-        "From its highest value up to 90 to its highest from 130 to 170 the Entropy-PDP rises by (nats): "
-        f"{said}.",
+        f"The maximum of the Entropy-PDP from 130 to 170 exceeds that up to 90 by (nats): {said}.",
     )
 
 

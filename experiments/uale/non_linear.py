@@ -64,8 +64,8 @@ def _narrow(found: fixed.Compared) -> Claim:
     mu = [float(np.nanmean(found.equal[k][:, 0])) for k in (10, 50, 100)]
     sigma = [float(np.nanmean(found.equal[k][:, 1])) for k in (10, 50, 100)]
     numbers = (
-        f"From 10 over 50 to 100 bins L^mu grows from {mu[0]:.3f} over {mu[1]:.3f} to {mu[2]:.3f}, L^sigma from "
-        f"{sigma[0]:.3f} over {sigma[1]:.3f} to {sigma[2]:.3f}."
+        f"With 10, 50 and 100 bins L^mu is {mu[0]:.3f}, {mu[1]:.3f} and {mu[2]:.3f}, L^sigma "
+        f"{sigma[0]:.3f}, {sigma[1]:.3f} and {sigma[2]:.3f}."
     )
     holds = mu[0] < mu[1] < mu[2] and sigma[0] < sigma[1] < sigma[2]
     says = "with many bins the estimates are bad because of few rows"
