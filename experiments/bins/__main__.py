@@ -44,8 +44,8 @@ processor time. Cases and their truths are in `experiments/bins/cases.py`, the e
 
 ∫ mean and ∫ std are the absolute errors of the estimated mean and standard deviation of the slopes at x, integrated
 over the axis and divided by its length; L_mu and L_sigma are the papers' losses, means over bins (those without a
-variance are left out: the last table counts them). The sign after each error is the result of a paired test at the 5 %
-level: + likelihood is better, = no significant difference, - likelihood is worse.
+variance are left out: the last table counts them). The sign after each error follows from the paired 95 % interval of
+the difference: + likelihood is better, = no significant difference, - likelihood is worse.
 """
 
 

@@ -130,8 +130,8 @@ def _redundant(found: np.ndarray) -> Claim:
         "redundant",
         "the information in age is redundant with plas",
         not -age > 2 * max(rest, 0.005),
-        f"A forest of plas alone has a loss of {written(nll[:, list(SETS).index('plas')].mean())} nats; age reduces it by "
-        f"{written(-age)} ± {written(error)} and mass by {written(-mass)}.",
+        f"A forest of plas alone has a loss of {written(nll[:, list(SETS).index('plas')].mean())} nats; age reduces it "
+        f"by {written(-age)} ± {written(error)} and mass by {written(-mass)}.",
         f"If age were redundant with plas, it would not improve a model of plas. It is redundant with all other "
         f"features together, and closer to preg (the number of pregnancies): its rank correlation is "
         f"{written(related['plas'], 2)} with plas and "
