@@ -1,4 +1,4 @@
-"""Run the papers' experiments side by side, and write RESULTS.md: ``python -m experiments [--only uale/]``."""
+"""Run the experiments in parallel, and write RESULTS.md: ``python -m experiments [--only uale/]``."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from experiments.record import Record, results
 
 
 def main() -> int:
-    """Run what was asked for; those that measure time come last, one by one."""
+    """Run the selected experiments; those that measure time come last, one by one."""
     reader = argparse.ArgumentParser(prog="python -m experiments")
     reader.add_argument("--only", default="", help="a part of paper/name")
-    reader.add_argument("--quick", action="store_true", help="small runs, which are not kept")
+    reader.add_argument("--quick", action="store_true", help="small runs, which are not stored")
     reader.add_argument("--jobs", type=int, default=2)
-    reader.add_argument("--write", action="store_true", help="only write RESULTS.md anew")
+    reader.add_argument("--write", action="store_true", help="only rewrite RESULTS.md")
     asked = reader.parse_args()
     chosen = [e for e in everything() if asked.only in f"{e.paper}/{e.name}" and not asked.write]
     started = time.perf_counter()
@@ -34,7 +34,7 @@ def main() -> int:
 
 
 def _run(experiment: Experiment, quick: bool) -> bool:
-    """Run one in a process of its own, so that nothing of one is left to the next; return whether it failed."""
+    """Run one experiment in a separate process, so that runs are independent; return whether it failed."""
     command = [sys.executable, "-m", experiment.module, *(["--quick"] if quick else [])]
     started = time.perf_counter()
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -47,7 +47,7 @@ def _run(experiment: Experiment, quick: bool) -> bool:
 
 
 def write(folder: Path = RESULTS, path: Path = HERE / "RESULTS.md") -> None:
-    """Write RESULTS.md from what was kept."""
+    """Write RESULTS.md from the stored results."""
     places = [folder / e.paper / f"{e.name}.json" for e in everything()]
     kept = [Record.read(place) for place in places if place.is_file()]
     path.write_text(results(kept), encoding="utf-8")

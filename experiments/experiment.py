@@ -1,6 +1,6 @@
-"""What an experiment is: a run that ends in tables, figures, and claims that hold or do not.
+"""Experiments: a run returns tables, figures, and claims that hold or do not.
 
-A file of an experiment ends so::
+The file of an experiment ends with::
 
     EXPERIMENT = Experiment("uale", "figure_1", "The accumulated deviation", "UALE, Fig. 1", run)
 
@@ -29,22 +29,22 @@ RESULTS = HERE / "results"
 
 @dataclass(frozen=True)
 class Claim:
-    """One thing that a paper says, and whether it holds here.
+    """A statement of a paper, and whether it holds here.
 
     Parameters
     ----------
     key : str
         Its name within the experiment, for tests: ``"fewer_bins"``.
     says : str
-        What the paper says, in one clause.
+        The statement of the paper, in one clause.
     holds : bool or None
-        None where it can be neither shown nor refuted; `numbers` says why.
+        None if it can be neither confirmed nor refuted; `numbers` gives the reason.
     numbers : str
-        One sentence with the numbers on which the verdict rests.
+        One sentence with the numbers that the verdict is based on.
     why : str
-        Where it does not hold: the reason, as far as it is known.
+        The reason why it does not hold, as far as it is known.
     timed : bool
-        Whether the verdict rests on seconds, which no test may.
+        Whether the verdict depends on measured time, which tests must not check.
     """
 
     key: str
@@ -62,7 +62,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Table:
-    """Text in rows; numbers are written by who makes them."""
+    """A table of text; the caller formats the numbers."""
 
     title: str
     head: Sequence[str]
@@ -76,7 +76,7 @@ class Table:
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """A figure, and what is to be seen in it."""
+    """A figure and its caption."""
 
     name: str
     figure: Figure
@@ -85,7 +85,7 @@ class Picture:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What an experiment found.
+    """The results of an experiment.
 
     Parameters
     ----------
@@ -93,9 +93,9 @@ class Outcome:
     tables : sequence of Table
     pictures : sequence of Picture
     settings : str
-        What was done with which settings, and where they differ from the paper's; one paragraph.
+        Settings, and where they differ from those of the paper; one paragraph.
     values : dict
-        Numbers that tests may want besides the verdicts; not written anywhere.
+        Further numbers for tests; not stored.
     """
 
     claims: Sequence[Claim]
@@ -105,7 +105,7 @@ class Outcome:
     values: dict[str, Any] = field(default_factory=dict)
 
     def __getitem__(self, key: str) -> Claim:
-        """Return the claim of that name."""
+        """Return the claim with this key."""
         return {claim.key: claim for claim in self.claims}[key]
 
 
@@ -116,21 +116,21 @@ class Experiment:
     Parameters
     ----------
     paper, name : str
-        Its place: ``experiments/{paper}/{name}.py``.
+        Its file: ``experiments/{paper}/{name}.py``.
     title : str
-        What it is about, in a few words.
+        The subject, in a few words.
     source : str
-        Where in the paper: ``"RHALE, sec. 4.2, Fig. 6 and 7"``.
+        Source in the paper: ``"RHALE, sec. 4.2, Fig. 6 and 7"``.
     run : callable
-        Takes whether it is to be quick (seconds, as a test wants it), and returns an `Outcome`.
+        Takes whether the run is quick (seconds, for tests), and returns an `Outcome`.
     needs : sequence of str
         Libraries beyond those of the tests.
     data : sequence of str
         Files that must be in the data folder (see `skedasis.datasets`).
     timed : bool
-        Whether it measures time, so that nothing else may run beside it.
+        Whether it measures time, so that nothing else may run at the same time.
     slow : bool
-        Whether its quick run takes more than some seconds, so that its test is a slow one.
+        Whether its quick run takes more than a few seconds, so that its test is marked slow.
     """
 
     paper: str
@@ -149,7 +149,7 @@ class Experiment:
         return f"experiments.{self.paper}.{self.name}"
 
     def missing(self) -> str:
-        """Return what it cannot be run without, or nothing."""
+        """Return the missing requirements, or an empty string."""
         absent = [name for name in self.needs if find_spec(name) is None]
         if absent:
             return f"needs {', '.join(absent)}"
@@ -158,16 +158,16 @@ class Experiment:
 
 
 def folder() -> Path:
-    """Return where the real data lie: the folder named by SKEDASIS_DATA, else ``../shared/data``."""
+    """Return the folder of the real data: the one named by SKEDASIS_DATA, else ``../shared/data``."""
     return Path(os.environ.get("SKEDASIS_DATA") or HERE.parent.parent / "shared" / "data")
 
 
 def alone(experiment: Experiment) -> int:
-    """Run one experiment as a program: print what it found, and keep it unless it was quick."""
+    """Run one experiment as a program: print its results, and store them unless the run was quick."""
     from experiments.record import Record
 
     reader = argparse.ArgumentParser(prog=f"python -m {experiment.module}")
-    reader.add_argument("--quick", action="store_true", help="a small run, which is not kept")
+    reader.add_argument("--quick", action="store_true", help="a small run, which is not stored")
     reader.add_argument("--out", type=Path, default=RESULTS)
     asked = reader.parse_args()
     if reason := experiment.missing():

@@ -114,7 +114,7 @@ def along(effect: sd.Effect, truth: Dense, density: Floats | None = None) -> tup
 
     The estimate at x is its bin's (on the bin's line, where slopes change linearly), the truth at x the dense bin's.
     Unlike the losses above this does not depend on how the axis is cut: a wide bin counts as wide, and a bin over which
-    the slope changes is charged for what it hides.
+    the slope changes is penalised for the variation that it hides.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What came out of an experiment, as it is kept: JSON and figures; and ``RESULTS.md``, which is made of all of them."""
+"""Stored results of experiments (JSON and figures), and ``RESULTS.md``, which is generated from them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _COLOURS = 64
 
 @dataclass(frozen=True)
 class Record:
-    """What one experiment found, without its figures."""
+    """The results of one experiment, without its figures."""
 
     paper: str
     name: str
@@ -58,7 +58,7 @@ class Record:
 
     @classmethod
     def read(cls, path: Path) -> Record:
-        """Read one that was kept."""
+        """Read a stored record."""
         kept = json.loads(path.read_text("utf-8"))
         kept["claims"] = [Claim(**claim) for claim in kept["claims"]]
         kept["tables"] = [Table(**table) for table in kept["tables"]]
@@ -66,7 +66,7 @@ class Record:
         return cls(**kept)
 
     def keep(self, out: Path, pictures: Sequence[Picture]) -> None:
-        """Write it, and its figures as PNG and SVG, into the paper's folder."""
+        """Write the record, and its figures as PNG and SVG, to the folder of the paper."""
         place = out / self.paper
         place.mkdir(parents=True, exist_ok=True)
         text = json.dumps(asdict(self), indent=1, ensure_ascii=False)
@@ -75,7 +75,7 @@ class Record:
             drawn(picture, place)
 
     def plain(self) -> str:
-        """Return what a terminal shows."""
+        """Return the text for a terminal."""
         parts = [f"{self.title} ({self.source}), {self.seconds:.1f} s of processor time"]
         parts += [f"{table.title}\n{table.markdown()}" for table in self.tables]
         return "\n\n".join([*parts, "\n".join(f"- {claim}" for claim in self.claims)])
@@ -89,14 +89,14 @@ class Record:
         for name, caption in self.pictures:
             parts.append(f"![{caption}](results/{self.paper}/{name}.png)")
         for table in self.tables:
-            # Folded: numbers are for those who want them.
+            # Folded: most readers do not need the numbers.
             head = f'<details markdown="1"><summary>{escape(table.title)}</summary>'
             parts += [head, table.markdown(), "</details>"]
         return "\n\n".join(parts)
 
 
 def drawn(picture: Picture, place: Path) -> None:
-    """Write a figure twice: as small as it can be for a page, and as lines for paper."""
+    """Write a figure as a small PNG for the page and as SVG for print."""
     import matplotlib as mpl
     from PIL import Image
 
@@ -104,11 +104,11 @@ def drawn(picture: Picture, place: Path) -> None:
     picture.figure.savefig(buffer, format="png", dpi=_DOTS)
     image = Image.open(buffer).convert("RGB").quantize(_COLOURS)
     image.save(place / f"{picture.name}.png", optimize=True)
-    # No date and no random names: the same figure is the same file.
+    # No date and no random names, so that the same figure gives the same file.
     with mpl.rc_context({"svg.hashsalt": picture.name, "svg.fonttype": "none"}):
         path = place / f"{picture.name}.svg"
         picture.figure.savefig(path, format="svg", metadata={"Date": None})
-    # Hundredths of a point are finer than any paper: a third of the file is digits beyond them.
+    # More than two decimals are invisible, and would be a third of the file.
     text = re.sub(r"\d+\.\d{3,}", lambda n: f"{float(n[0]):.2f}", path.read_text("utf-8"))
     path.write_text(text, encoding="utf-8")
 
@@ -123,7 +123,9 @@ def results(records: Sequence[Record]) -> str:
         f"Made by `make experiments` with skedasis {sd.__version__}: {len(records)} experiments, "
         f"{seconds / 60:.0f} minutes of processor time. Of {len(claims)} claims {holding} hold, {refuted} do not, "
         f"{len(claims) - holding - refuted} cannot be decided. Each claim that holds is also a test "
-        "(`tests/experiments`). [How bins by their risk fare](results/bins.md) is an experiment of our own."
+        "(`tests/experiments`). “Deviation” means standard deviation; “Ours” marks statements that are not from the "
+        "papers. "
+        "[Bins by likelihood](results/bins.md) is an additional experiment."
     )
     parts = ["# The papers, reproduced", head]
     papers = [
@@ -131,7 +133,7 @@ def results(records: Sequence[Record]) -> str:
     ]
     papers = [(paper, title, own) for paper, title, own in papers if own]
     if refuted:
-        parts += ["## What does not hold", "Why, and with what numbers, is said in each section."]
+        parts += ["## What does not hold", "The sections below give the numbers and the reasons."]
         parts += [_refuted(title, own) for _, title, own in papers]
     for _, title, own in papers:
         parts += [f"## {title}", _contents(own), *(record.markdown() for record in own)]
@@ -139,7 +141,7 @@ def results(records: Sequence[Record]) -> str:
 
 
 def _refuted(title: str, records: Sequence[Record]) -> str:
-    """Return what of a paper does not hold: its claims, by experiment."""
+    """Return the claims of a paper that do not hold, by experiment."""
     lines: list[str] = []
     for record in records:
         refuted = [claim for claim in record.claims if claim.holds is False]
@@ -157,12 +159,12 @@ def _linked(record: Record) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return text whose asterisks are asterisks."""
+    """Return text with escaped asterisks."""
     return text.replace("*", r"\*")
 
 
 def _contents(records: Sequence[Record]) -> str:
-    """Return a line for each experiment of a paper: where it is from, and how many of its claims hold."""
+    """Return a table of the experiments of a paper: their sources, and how many of their claims hold."""
     rows = [
         [
             _linked(record),
@@ -171,7 +173,7 @@ def _contents(records: Sequence[Record]) -> str:
         ]
         for record in records
     ]
-    return Table("", ("experiment", "where", "claims that hold"), rows).markdown()
+    return Table("", ("experiment", "source", "claims that hold"), rows).markdown()
 
 
 def _bullet(claim: Claim) -> str:

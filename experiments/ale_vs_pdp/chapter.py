@@ -22,7 +22,7 @@ N = 150
 INTERVALS = 20
 """Of every curve: the default of the package that drew the chapter's figures, iml."""
 
-# Told apart by stroke and mark, so that they do without colour.
+# Distinguished by line style and marker, so that colour is not needed.
 LOOK: dict[str, dict[str, Any]] = {
     "truth": {"color": "#b0b0b0", "linestyle": "-", "linewidth": 3.5},
     "PDP": {"color": "#c8500a", "linestyle": (0, (4, 2)), "linewidth": 1.6, "zorder": 4},

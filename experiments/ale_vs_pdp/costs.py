@@ -75,7 +75,7 @@ class Coded(RegressorMixin, BaseEstimator):
 
 
 class Counting(RegressorMixin, BaseEstimator):
-    """A fitted model that counts how many rows it is asked for."""
+    """A fitted model that counts the rows it is called with."""
 
     def __init__(self, model: Any = None) -> None:
         self.model = model
@@ -113,7 +113,7 @@ def fitted(model: str, n: int, d: int, trees: int = TREES) -> Any:
 
 
 def asked(way: str, s: Setting) -> int:
-    """Return how many model rows the chapter says that a way needs; an upper bound for categories by ALE."""
+    """Return the number of model rows of a method according to the chapter; an upper bound for categories by ALE."""
     if way in (ALE, PYALE):
         return {ONE: 2, TWO: 4, LEVELS: 3}[s.work] * s.n
     return {ONE: s.grid + 1, TWO: (s.grid + 1) ** 2, LEVELS: CATEGORIES}[s.work] * s.n
@@ -130,13 +130,13 @@ def _schema(s: Setting) -> Any:
 
 
 def _ale(s: Setting, model: Any, X: pd.DataFrame) -> Any:
-    """Ask for no heterogeneity score, as the others give none."""
+    """Skip the heterogeneity score, which the others do not have."""
     how = sd.ALE(bins=s.grid)
     return sd.explain(model, X, s.features, method=how, schema=_schema(s), heterogeneity_rows=0)
 
 
 def _pdp(s: Setting, model: Any, X: pd.DataFrame) -> Any:
-    """Ask for means alone, as the others give them."""
+    """Compute only means, as the others do."""
     how = sd.PDP(grid=s.grid + 1, heterogeneity=False)
     return sd.explain(model, X, s.features, method=how, schema=_schema(s), heterogeneity_rows=0)
 
@@ -165,7 +165,7 @@ def _sklearn(s: Setting, model: Any, X: pd.DataFrame) -> Any:
 
 
 def counted(way: str, s: Setting) -> int:
-    """Return how many rows a way really asks its model for; without our check of the model."""
+    """Return the number of rows that the model is really called with; without our check of the model."""
     model = fitted(s.model, s.n, s.d, trees=5)
     if way in (ALE, PDP):
         return int(run(way, s, model).provenance["model_rows"])

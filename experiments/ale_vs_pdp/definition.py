@@ -1,6 +1,6 @@
 """The second-order ALE of x₁ and x₂ by its definition (Eq. 6.1 to 6.3), integrated; and the appendix's lines.
 
-`by_definition` knows nothing of the appendix: it takes any prediction function, and Example 1's distributions.
+`by_definition` does not use the appendix: it takes any prediction function, and Example 1's distributions.
 
 The closed form: with m = E[X2²] = mu² + sigma² and c = (a + b) / 2, f = x₁ x₂ x₃ has mixed derivative x₃, and
 E[X3 | x₁, x₂] = x₂. So Eq. 6.1 is (x₁ - u)(x₂² - v²) / 2 from any start (u, v). Its main effects are

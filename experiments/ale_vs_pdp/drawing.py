@@ -55,13 +55,13 @@ def _curve(ax: Any, method: str, curve: Any) -> None:
 
 
 def plain(ax: Any) -> None:
-    """Leave out what says nothing."""
+    """Remove uninformative parts of the axes."""
     ax.tick_params(labelsize=8)
     ax.spines[["top", "right"]].set_visible(False)
 
 
 def rug(ax: Any, x: Floats) -> None:
-    """Draw a stroke at the foot for each row."""
+    """Draw a rug mark for each row."""
     ax.plot(
         x,
         np.full(len(x), 0.02),
@@ -109,7 +109,7 @@ def surfaces(panels: Sequence[Panel], names: tuple[str, str], X: Floats, fine: i
     for scale in dict.fromkeys(p.scale for p in panels):
         one = [k for k, p in enumerate(panels) if p.scale == scale]
         low, high = (f([f(values[k]) for k in one]) for f in (np.nanmin, np.nanmax))
-        # A surface that is zero but for rounding has no heights to tell apart.
+        # A surface that is zero up to rounding has no contours.
         low, high = (low, high) if high - low > 1e-9 else (-1.0, 1.0)
         for k in one:
             drawn = _surface(axes[k], sides, values[k], low, high, panels[k].jump)

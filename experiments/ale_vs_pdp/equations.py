@@ -1,4 +1,4 @@
-"""The chapter's estimate of a second-order ALE, Eq. 6.4 to 6.7, row by row and sum by sum as it is printed.
+"""The chapter's estimate of a second-order ALE, Eq. 6.4 to 6.7, row by row and sum by sum as printed.
 
 Two slips of print can be left in or put right: the second sum of Eq. 6.6 runs over the intervals of x_l with k, but
 then uses k for an interval of x_j; and Eq. 6.7 subtracts the sum over the data, not the mean.
@@ -37,7 +37,7 @@ class Literal:
         return len(self.counts)
 
     def corrected(self, printed: bool) -> Floats:
-        """Return Eq. 6.6 at the edges, as it is printed or with the right index."""
+        """Return Eq. 6.6 at the edges, as printed or with the right index."""
         first, second = self.main(self.raw)
         if printed:
             second = self._printed_second()
@@ -63,7 +63,7 @@ class Literal:
         return second
 
     def centred(self, corrected: Floats, printed: bool) -> Floats:
-        """Return Eq. 6.7 at the edges, as it is printed or divided by N."""
+        """Return Eq. 6.7 at the edges, as printed or divided by N."""
         total = float((self.counts * corrected[1:, 1:]).sum())
         return corrected - (total if printed else total / self.counts.sum())
 

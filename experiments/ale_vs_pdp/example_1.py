@@ -4,7 +4,7 @@
 PDPs of x₁ x₂ x₃; an ALE that is straight in x₁ but "shaky", and quadratic in x₂ and x₃, which it calls the true link;
 and of x₁ x₂², which does not need x₃, PDPs and ALEs that agree.
 
-In truth, with m = E[x₂²] = 8, E[x₁] = 1/4 and mu = 2, each curve but for a constant:
+In truth, with m = E[x₂²] = 8, E[x₁] = 1/4 and mu = 2, each curve up to a constant:
 
 | f | feature | PDP | ALE | E[f given the feature], the M-plot |
 |---|---|---|---|---|
@@ -47,7 +47,7 @@ SEED = 1
 
 
 def truth(f: str, method: str, j: int, z: ch.Floats) -> ch.Floats:
-    """Return the effect in truth, but for a constant: the docstring's table."""
+    """Return the true effect up to a constant: see the table in the docstring."""
     if j == 0:
         return SQUARE * z
     if f == "x₁ x₂²" and j == 1:
@@ -109,7 +109,7 @@ def _equidistant(x: ch.Floats) -> ch.Floats:
 def shakiness(samples: int, sizes: tuple[int, ...]) -> Steps:
     """Return how far the ALE of x₁ lies from its PDP, and the number of bins, by rows and rule for bins.
 
-    The distance is the root mean square over the rows, as a share of the PDP's own.
+    The distance is the root mean square over the rows, as a fraction of that of the PDP.
     """
     rules = {str(k): sd.ALE(bins=k) for k in (100, 20, 10, 5, 2)} | {"automatic": sd.RHALE()}
     found = {}
@@ -178,13 +178,13 @@ def _of_product(many: list[Any], steps: Steps) -> list[Claim]:
         ),
         Claim(
             "shaky",
-            "The ALE of x₁ is so shaky that its linear influence can almost not be seen",
+            "The ALE of x₁ is so unstable that its linear influence is almost invisible",
             bool(np.quantile(line[0], 0.95) > 0.2),
             f"A straight line explains {_percent(1 - line[0])} of it on average and "
             f"{1 - line[0].max():.1%} in the worst of {len(many)} samples.",
-            "The slopes of the bins are means of x₂ x₃ over some 7 rows each and do scatter, but they add up to a "
-            f"line: even with 100 intervals, a row or two in each, the curve is {steps[ch.N, '100'][0]:.0%} of its "
-            "deviation away from the PDP's line.",
+            f"The slopes of the bins are means of x₂ x₃ over some 7 rows each and do vary, but they add up to a line: "
+            f"even with 100 intervals, a row or two in each, the curve deviates from the PDP's line by "
+            f"{steps[ch.N, '100'][0]:.0%} of its standard deviation.",
         ),
         _link(many),
     ]
@@ -195,12 +195,13 @@ def _link(many: list[Any]) -> Claim:
     apart = abs(ale[0] / link[0] - 1)
     return Claim(
         "true_link",
-        "The quadratic ALEs of x₂ and x₃ are the true link between prediction and feature, for x₂ x₃ is nearly x₂²",
+        "The quadratic ALEs of x₂ and x₃ are the true relation between prediction and feature, because x₂ x₃ is "
+        "nearly x₂²",
         bool(apart < 0.2),
         f"The coefficient of x₂² is {ale[0]:.3f} ± {ale[1]:.3f} in the ALE (in truth 1/8) and {link[0]:.3f} ± "
         f"{link[1]:.3f} in the mean prediction given x₂ (M-plot; in truth 1/4).",
-        "The form is right, the size is half: an ALE gives x₂ what x₂ itself does while x₃ stays, and x₃ the other "
-        "half. E[f | x₂] is what the chapter means, and the M-plot shows it.",
+        "The form is right, the size is half: the ALE of x₂ is the effect of x₂ with x₃ fixed; the other half is the "
+        "effect of x₃. The chapter describes E[f | x₂], which the M-plot shows.",
     )
 
 
@@ -217,7 +218,7 @@ def _curvature(many: list[Any], method: str) -> tuple[float, float]:
 
 
 def _of_steps(steps: Steps) -> list[Claim]:
-    """Settle what the chapter says of more rows and fewer intervals."""
+    """Check the statements on more rows and fewer intervals."""
     sizes = sorted({n for n, _ in steps})
     by_rows = [steps[n, str(ch.INTERVALS)][0] for n in sizes]
     by_bins = {k: steps[ch.N, k][0] for k in ("20", "10", "5", "2", "automatic")}
@@ -229,14 +230,14 @@ def _of_steps(steps: Steps) -> list[Claim]:
             all(bool(b < 0.6 * a) for a, b in pairwise(by_rows)),
             "Their distance is "
             + ", ".join(f"{d:.1%} with {n:,} rows" for d, n in zip(by_rows, sizes, strict=True))
-            + " (root mean square, as a share of the PDP's).",
+            + " (root mean square, as a fraction of that of the PDP).",
         ),
         Claim(
             "fewer_intervals",
             "With fewer intervals the ALE of x₁ looks more like its PDP",
             all(bool(b < a) for a, b in pairwise(fewer)),
             f"It is {', '.join(f'{d:.1%} with {k}' for k, d in list(by_bins.items())[:-1])} intervals; RHALE, which "
-            f"finds its bins itself, makes {steps[ch.N, 'automatic'][1]:.1f} of them on average: "
+            f"chooses its bins automatically, makes {steps[ch.N, 'automatic'][1]:.1f} of them on average: "
             f"{by_bins['automatic']:.1%}.",
         ),
     ]
@@ -252,7 +253,7 @@ def _of_square(many: list[Any]) -> list[Claim]:
     return [
         Claim(
             "square_agrees",
-            "Of x₁ x₂² both PDP and ALE show a line in x₁ and a parabola in x₂: the PDP works, for x₁ and x₂ are "
+            "For x₁ x₂² both PDP and ALE show a line in x₁ and a parabola in x₂: the PDP works, because x₁ and x₂ are "
             "independent",
             bool(max(left.values()) < 0.05 and max(off.values()) < 0.25),
             f"A line leaves {left['PDP']:.0e} of the PDP's and {left['ALE']:.1%} of the ALE's variance in x₁; in x₂ "
@@ -263,7 +264,7 @@ def _of_square(many: list[Any]) -> list[Claim]:
             "Neither shows an influence of x₃, which x₁ x₂² does not use",
             bool(none < 1e-12),
             f"Both curves change by at most {none:.0e} in {len(many)} samples. The mean prediction given x₃ (M-plot) "
-            f"changes by {seen:.1f} on average, for x₃ follows x₂.",
+            f"changes by {seen:.1f} on average, because x₃ follows x₂.",
         ),
     ]
 
@@ -316,15 +317,15 @@ def _drawn() -> Picture:
         "example_1",
         figure,
         "Figures 6.1 to 6.4 in one: PDP, ALE and M-plot of 150 rows; thick grey lines are the true effects of each. "
-        "Above, x₃ follows x₂, and the three methods answer three questions; below, f does not need x₃, and only the "
-        "M-plot sees it.",
+        "Above, x₃ follows x₂, and the three methods show different things; below, f does not depend on x₃, and only "
+        "the M-plot shows an effect of it.",
     )
 
 
 EXPERIMENT = Experiment(
     "ale_vs_pdp",
     "example_1",
-    "One feature, a product",
+    "First-order effects of a product",
     "ale_vs_pdp, 6.1.1, figures 6.1 to 6.4",
     run,
 )

@@ -1,13 +1,13 @@
 """Example 2 (6.1.2 and 6.2.2.1, figures 6.5, 6.6, 6.9 and 6.10): f = x₁ + x₂ - x₃.
 
-150 rows with X1 ~ U(0, 2), X2 ~ N(2, 1/2) and X3 | X2 ~ N(X2, 1/2). PDP and ALE agree, but for a constant; the chapter
-asks what may be read off them. By its own distributions
+150 rows with X1 ~ U(0, 2), X2 ~ N(2, 1/2) and X3 | X2 ~ N(X2, 1/2). PDP and ALE agree up to a constant; the chapter
+asks how to interpret them. With its distributions
 
 - E[f] = 1, E[f | x₂] = 1 whatever x₂ is, for E[X3 | x₂] = x₂;
 - E[f | x₃] = 2 - x₃ / 2, for E[X2 | x₃] = 2 + (x₃ - 2) / 2: normal variables regress to the mean both ways.
 
 These are M-plots. Of the pair x₂, x₃ the ALE alone is zero, for there is no interaction; with the two main effects it
-is the PDP but for a constant.
+is the PDP up to a constant.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SEED = 1
 
 
 def curves(X: ch.Floats) -> dict[tuple[str, int], Curve]:
-    """Return all methods' effects of all features; each method at places of its own."""
+    """Return all methods' effects of all features; each method at its own points."""
     grid = {f"x{j}": np.linspace(X[:, j].min(), X[:, j].max(), ch.INTERVALS + 1) for j in range(3)}
     found = {}
     for method, how in (
@@ -85,29 +85,31 @@ def _of_one(many: list[Any]) -> list[Claim]:
     return [
         Claim(
             "same",
-            "ALE and PDP are the same but for the centring, and both right: lines of slope 1, 1 and -1",
+            "ALE and PDP are the same up to centring, and both right: lines of slope 1, 1 and -1",
             apart < 1e-12,
             f"Both differ from these lines by at most {apart:.0e} in {len(many)} samples.",
         ),
         Claim(
             "real_x2",
-            "The real influence of x₂ is in expectation zero, for E[X2 - X3 | X2] = 0, and neither curve shows that",
+            "The real influence of x₂ is zero in expectation, because E[X2 - X3 | X2] = 0, and neither curve shows "
+            "that",
             bool(abs(second[0]) < 4 * second[1] + 0.02),
             f"The mean prediction given x₂ (M-plot) has slope {second[0]:.3f} ± {second[1]:.3f}, both curves have 1.",
         ),
         Claim(
             "real_x3",
-            "The real influence of x₃ is in expectation zero as well",
+            "The real influence of x₃ is zero in expectation as well",
             bool(abs(third[0]) < 4 * third[1] + 0.02),
             f"The mean prediction given x₃ (M-plot) has slope {third[0]:.3f} ± {third[1]:.3f}.",
-            "E[X3 | X2] = X2 does not give E[X2 | X3] = X3: of normal variables with var X2 = 1/4 and var X3 = 1/2 it "
+            "E[X3 | X2] = X2 does not imply E[X2 | X3] = X3: for normal variables with var X2 = 1/4 and var X3 = 1/2 "
+            "it "
             "is 2 + (X3 - 2) / 2, so that E[f | x₃] = 2 - x₃ / 2.",
         ),
     ]
 
 
 def _of_readings(many: list[Any]) -> list[Claim]:
-    """Settle what the curves of x₂ say at 2.5."""
+    """Check the statements on the curves of x₂ at 2.5."""
     read = {m: np.array([float(c[m, 1].effect(PLACE)) for c in many]) for m in SLOPES}
     mean, error = (
         read["M-plot"].mean(),
@@ -145,23 +147,23 @@ def _of_pairs(samples: list[ch.Floats], two: list[Any]) -> list[Claim]:
     return [
         Claim(
             "no_second_order",
-            "The ALE of x₂ and x₃ is almost zero, for there are main effects only",
+            "The ALE of x₂ and x₃ is almost zero, because there are only main effects",
             alone_ < 1e-12,
             f"Its largest value in {len(two)} samples is {alone_:.0e}.",
         ),
         Claim(
             "whole_is_pdp",
-            "With both main effects it is the PDP of x₂ and x₃ but for a constant",
+            "With both main effects it is the PDP of x₂ and x₃ up to a constant",
             apart < 1e-12,
             f"Their difference varies by at most {apart:.0e}.",
         ),
         Claim(
             "cancel",
-            "For realistic rows the influence of the two is close to zero, for their effects oppose each other",
+            "For realistic rows the influence of the two is close to zero, because their effects oppose each other",
             bool(together < 0.5 * min(single)),
             f"At the rows the two effects together have deviation {together:.2f}; alone x₂ has {single[0]:.2f} and x₃ "
-            f"{single[1]:.2f}; over the whole grid, which rows fill in part, it is {over:.2f}.",
-            "On average it is zero, row by row not: x₂ - x₃ has standard deviation 1/2, the noise of x₃ about "
+            f"{single[1]:.2f}; over the whole grid, which the rows only partly cover, it is {over:.2f}.",
+            "On average it is zero, but not for single rows: x₂ - x₃ has standard deviation 1/2, the noise of x₃ about "
             "x₂, and x₂ itself varies by no more than that.",
         ),
     ]
@@ -201,14 +203,14 @@ def _drawn() -> list[Picture]:
         Picture(
             "example_2",
             features(panels, X),
-            "Figures 6.5 and 6.6: PDP and ALE of 150 rows lie on one another; thick grey lines are true effects. The "
+            "Figures 6.5 and 6.6: PDP and ALE of 150 rows coincide; thick grey lines are true effects. The "
             "M-plot shows the mean prediction of rows with such a value: it stays the same with x₂ and falls with x₃",
         ),
         Picture(
             "example_2_pair",
             surfaces(shown, (ch.NAMES[1], ch.NAMES[2]), X[:, 1:]),
             "Figures 6.9 and 6.10: the ALE of x₂ and x₃ is zero, with main effects it is the PDP. The rows lie along "
-            "the diagonal, and do vary across it",
+            "the diagonal, but also vary across it",
         ),
     ]
 

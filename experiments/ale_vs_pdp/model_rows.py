@@ -1,10 +1,10 @@
-"""What ALE and PDP ask of the model (6.3): rows, counted in the model, of every setting that the chapter describes.
+"""Model evaluations of ALE and PDP (6.3): rows, counted in the model, of every setting that the chapter describes.
 
-The chapter explains its runtimes by counts: an ALE of one numeric feature asks for 2 N predictions whatever the number
-of intervals K, a PDP for (K + 1) N; of two features 4 N and (K + 1)² N; of a categorical feature the number of levels
-takes the place of the grid. Counts, unlike times, are the same on every machine: those of PyALE, scikit-learn and
-ours are taken from inside the model. Forests are walked by the library, which asks them for nothing; a check of 64
-rows that it makes of every model, and says in its provenance, is left out.
+The chapter explains its runtimes by counts: an ALE of one numeric feature needs 2 N predictions for any number of
+intervals K, a PDP (K + 1) N; for two features 4 N and (K + 1)² N; for a categorical feature the number of levels
+replaces the grid. Counts, unlike times, are the same on every machine: those of PyALE, scikit-learn and ours are taken
+from inside the model. The library evaluates forests from the structure of their trees, without calling them; its check
+of every model on 64 rows, which its provenance records, is left out.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Found = dict[Setting, dict[str, int]]
 
 
 def settings(sizes: Iterable[int], models: Iterable[str] = (SVM, FOREST)) -> list[Setting]:
-    """Return what is counted."""
+    """Return the settings to count."""
     found = []
     for n in sizes:
         found += [Setting(SVM, ONE, n, d, grid) for d, grid in ((5, 20), (40, 20), (5, 100))]
@@ -76,13 +76,13 @@ def _numeric(svm: Found) -> list[Claim]:
     return [
         Claim(
             "ale_one",
-            "An ALE of one numeric feature asks for 2 N predictions, whatever the number of intervals",
+            "An ALE of one numeric feature needs 2 N predictions for any number of intervals",
             all(v == 2 for found in ale.values() for v in found.values()),
             f"Ours {_said(ale[ALE])}, PyALE {_said(ale[PYALE])}, with 20 and 100 intervals.",
         ),
         Claim(
             "pdp_one",
-            "Its PDP asks for (K + 1) N predictions",
+            "Its PDP needs (K + 1) N predictions",
             all(v == s.grid + 1 for found in pdp.values() for s, v in found.items()),
             f"Ours {_said(pdp[PDP])}, scikit-learn {_said(pdp[SKLEARN])}, with 20 and 100 intervals.",
         ),
@@ -95,13 +95,13 @@ def _two(svm: Found) -> list[Claim]:
     return [
         Claim(
             "ale_two",
-            "An ALE of two numeric features asks for 4 N predictions",
+            "An ALE of two numeric features needs 4 N predictions",
             all(v == 4 for found in ale.values() for v in found.values()),
             f"Ours {_said(ale[ALE])}, PyALE {_said(ale[PYALE])}, with 5 and 10 intervals of each.",
         ),
         Claim(
             "pdp_two",
-            "Their PDP asks for (K + 1)² N predictions",
+            "Their PDP needs (K + 1)² N predictions",
             all(v == (s.grid + 1) ** 2 for found in pdp.values() for s, v in found.items()),
             f"Ours {_said(pdp[PDP])}, scikit-learn {_said(pdp[SKLEARN])}.",
         ),
@@ -117,9 +117,9 @@ def _features(svm: Found) -> Claim:
     )
     return Claim(
         "features",
-        "The number of features does not matter for what is asked of numeric ones",
+        "For numeric features the number of predictions does not depend on the number of features",
         same,
-        f"With 5 and with 40 features all four ask for the same number of rows, in {len(kinds)} settings.",
+        f"With 5 and with 40 features all four need the same number of rows, in {len(kinds)} settings.",
     )
 
 
@@ -135,18 +135,18 @@ def _levels(svm: Found) -> list[Claim]:
     return [
         Claim(
             "pdp_levels",
-            "For a categorical feature the number of its levels takes the place of the grid",
+            "For a categorical feature the number of its levels replaces the grid",
             all(v == levels(s) for found in pdp.values() for s, v in found.items()),
-            f"The PDP of ten levels asks for {_said(pdp[PDP])} (ours) and {_said(pdp[SKLEARN])} (scikit-learn), that "
-            "of a numeric feature with 20 intervals for twice as many.",
+            f"The PDP of ten levels needs {_said(pdp[PDP])} (ours) and {_said(pdp[SKLEARN])} (scikit-learn), that of "
+            f"a numeric feature with 20 intervals twice as many.",
         ),
         Claim(
             "ale_levels",
-            "An ALE of a categorical feature asks for no more than one row and its two neighbours: 3 N",
+            "An ALE of a categorical feature needs at most the row and its two neighbouring levels: 3 N",
             max(rows) < 3,
             f"Ours {min(ale[ALE].values()):.2f} to {max(ale[ALE].values()):.2f} N, PyALE "
             f"{min(ale[PYALE].values()):.2f} to {max(ale[PYALE].values()):.2f} N: rows of the first and the last level "
-            "have one neighbour only. What it costs more than a numeric one is the order of the levels.",
+            "have one neighbour only. The additional cost compared with a numeric feature is the order of the levels.",
         ),
     ]
 
@@ -156,9 +156,9 @@ def _forest(forest: Found) -> Claim:
     theirs = [c[way] / s.n for s, c in forest.items() for way in (PYALE, SKLEARN)]
     return Claim(
         "forest",
-        "Ours: of a forest neither ALE nor PDP asks for any prediction",
+        "Ours: for a forest neither ALE nor PDP needs any prediction",
         own == 0,
-        f"{own} rows in {2 * len(forest)} runs; PyALE and scikit-learn ask for {min(theirs):.1f} to "
+        f"{own} rows in {2 * len(forest)} runs; PyALE and scikit-learn need {min(theirs):.1f} to "
         f"{max(theirs):.0f} N.",
     )
 
@@ -177,7 +177,7 @@ def _table(found: Found) -> Table:
 EXPERIMENT = Experiment(
     "ale_vs_pdp",
     "model_rows",
-    "What ALE and PDP ask of the model",
+    "Model evaluations of ALE and PDP",
     "ale_vs_pdp, 6.3",
     run,
     needs=("PyALE", "sklearn", "pandas"),

@@ -1,7 +1,7 @@
 """Example 1 modified (6.2.2.3, figure 6.12): f = x₃³ where x₃ >= 6 and x₂ <= 4, else x₁ x₂ x₃.
 
 X1 ~ U(0, 1/2), X2 ~ N(5, 1), X3 | X1, X2 ~ N(X2, X1): where f is changed x₃ lies four standard deviations and more from
-x₂. The PDP puts every row's x₃ beside every x₂. In truth it is, for x₂ <= 4,
+x₂. The PDP combines the x₃ of every row with every x₂. In truth it is, for x₂ <= 4,
 
     x₁ x₂ E[X3; X3 < 6] + E[X3³; X3 >= 6],
 
@@ -91,7 +91,8 @@ def _unlikely(chance: float, samples: list[ch.Floats]) -> Claim:
         "unlikely",
         "The rows for which f is changed are very unlikely",
         chance < 1e-4,
-        f"Their probability is {chance:.0e}; among the {sum(map(len, samples)):,} rows of all samples are {seen}.",
+        f"Their probability is {chance:.0e}; among the {sum(map(len, samples)):,} rows of all samples there are "
+        f"{seen}.",
     )
 
 
@@ -102,10 +103,10 @@ def _thrown(pdps: Any, true: ch.Floats, above: float, samples: list[ch.Floats]) 
     largest = np.mean([ch.product(X).max() for X in samples])
     return Claim(
         "pdp",
-        "Where x₂ < 4 the values of the PDP are huge, for it pretends that such rows are possible",
+        "Where x₂ < 4 the values of the PDP are huge, because it assumes that such rows are possible",
         bool(rise.min() > 10 and np.abs(error).max() < 5),
         f"There it is higher by {rise.mean():.0f} on average (at least {rise.min():.0f}), where f itself is at most "
-        f"{largest:.0f} in a sample; E[X3³; X3 >= 6] = {above:.1f}. It is what its definition says: the largest "
+        f"{largest:.0f} in a sample; E[X3³; X3 >= 6] = {above:.1f}. It agrees with its definition: the largest "
         f"error of the mean over samples is {np.abs(error).max():.1f} standard errors.",
     )
 
@@ -114,21 +115,21 @@ def _unmoved(ales: list[Any]) -> Claim:
     apart = max(float(np.abs(a.value - b.value).max()) for a, b in ales)
     return Claim(
         "ale",
-        "In the ALE no difference to the unchanged f can be seen",
+        "The ALE shows no difference to the unchanged f",
         apart == 0.0,
-        f"The largest difference in {len(ales)} samples is {apart:g}: no such row is ever asked for.",
+        f"The largest difference in {len(ales)} samples is {apart:g}: no such row is ever evaluated.",
     )
 
 
 def _told(samples: list[ch.Floats]) -> str:
-    """Return whether one is told which to believe, from rows and grid alone."""
+    """Return whether the library warns of the PDP, from rows and grid alone."""
     grid = {"x0": ch.INTERVALS + 1, "x1": ch.INTERVALS + 1}
     few = samples[:5]
     pdps = sum(_far(pdp(ch.changed, X, grid), X) for X in few)
     ales = sum(_far(ale(ch.changed, X), X) for X in few)
     return (
-        f"The library's `surface.trust(X=X)` warns of {pdps} of {len(few)} PDPs that they ask for rows far from all "
-        f"data, and of {ales} of the ALEs."
+        f"The library's `surface.checks(X=X)` warns of {pdps} of {len(few)} PDPs that they extrapolate, and of {ales} "
+        f"of the ALEs."
     )
 
 
@@ -167,15 +168,16 @@ def _drawn() -> Picture:
     return Picture(
         "modified",
         surfaces(shown, (ch.NAMES[0], ch.NAMES[1]), X),
-        "Figure 6.12: f is changed where no row lies. Every sixth row has x₃ >= 6, and the PDP puts its cube wherever "
-        "x₂ <= 4; the ALE is that of x₁ x₂ x₃. The PDP has a colour scale of its own",
+        "Figure 6.12: f is changed where there is no row. Every sixth row has x₃ >= 6, and the PDP puts its cube "
+        "wherever "
+        "x₂ <= 4; the ALE is that of x₁ x₂ x₃. The PDP has a separate colour scale",
     )
 
 
 EXPERIMENT = Experiment(
     "ale_vs_pdp",
     "modified",
-    "A function changed where no data lie",
+    "A function changed where there are no data",
     "ale_vs_pdp, 6.2.2.3, figure 6.12",
     run,
 )

@@ -34,11 +34,11 @@ RULES = {
     "ALE, 20 intervals": sd.ALE(bins=INTERVALS),
     "ALE, 40 intervals": sd.ALE(bins=40),
     "ALE, 100 intervals": sd.ALE(bins=100),
-    "RHALE, as it comes": sd.RHALE(),
-    "RHALE, at least 10 rows a bin": sd.RHALE(bins=sd.Optimal(min_points=10)),
+    "RHALE, default": sd.RHALE(),
+    "RHALE, at least 10 rows per bin": sd.RHALE(bins=sd.Optimal(min_points=10)),
     "RHALE, 50 equal bins": sd.RHALE(bins=sd.Uniform(50)),
 }
-TEN, EQUAL, USUAL = "RHALE, at least 10 rows a bin", "RHALE, 50 equal bins", "ALE, 20 intervals"
+TEN, EQUAL, USUAL = "RHALE, at least 10 rows per bin", "RHALE, 50 equal bins", "ALE, 20 intervals"
 
 
 def table() -> dict[str, Floats]:
@@ -49,7 +49,7 @@ def table() -> dict[str, Floats]:
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """One forest, and what is explained of it.
+    """One forest and its explanations.
 
     Parameters
     ----------
@@ -137,7 +137,8 @@ def run(quick: bool) -> Outcome:
         tables=[_falls(forests)],
         pictures=_drawn(columns, forests[0]),
         settings=f"{len(forests)} forests of {forests[0].trees} trees. Living space and the number of rooms only, as "
-        "in the chapter. Forests are walked by the library, ALE and RHALE call no model.",
+        "in the chapter. The library evaluates forests from the structure of their trees; ALE and RHALE do not call "
+        "the model.",
     )
 
 
@@ -186,14 +187,14 @@ def _of_breaks(forests: list[Fitted]) -> list[Claim]:
     return [
         Claim(
             "breaks",
-            "Where few flats are, the PDP suddenly breaks down, and the ALE has a straight trend",
+            "Where there are few flats, the PDP suddenly drops, and the ALE has a straight trend",
             bool(min(pdp) > 50 and max(ale) == 0.0),
             f"Above {EDGE:.0f} m² the PDP falls by {np.mean(pdp):.0f} euros (at least {min(pdp):.0f} in {len(forests)} "
             f"forests), from {min(place):.0f} m² on; the ALE by {max(ale):.0f}.",
         ),
         Claim(
             "smooth",
-            "Below 100 m², where flats are many, the PDP looks smoother than the ALE",
+            "Below 100 m², where there are many flats, the PDP looks smoother than the ALE",
             bool(counted["ALE"] > 1.5 * counted["PDP"]),
             f"All falls there add up to {counted['PDP']:.0f} euros in the PDP and to {counted['ALE']:.0f} in the ALE, "
             "while both rise by about 550.",
@@ -225,17 +226,17 @@ def _of_ice(forests: list[Fitted]) -> list[Claim]:
             "six",
             "There are only six ICE curves, one for each number of rooms",
             different == 6,
-            f"Of {len(f.X):,} flats {different} curves differ.",
+            f"{len(f.X):,} flats have {different} different curves.",
         ),
         Claim(
             "all_rooms",
             "Almost all numbers of rooms have the drop",
             len(falling) >= 5,
             f"Where the PDP falls by {whole:.0f} euros, the curves of 1 to 6 rooms fall by "
-            f"{', '.join(f'{size:.0f}' for size in falls.values())} (at every square metre); half as much as the PDP "
-            f"or more have {', '.join(map(str, falling))} rooms.",
-            "Of one or two rooms three flats are so large: the forest says of them what it says of others. Which "
-            "curves fall depends on its settings, which the chapter does not give.",
+            f"{', '.join(f'{size:.0f}' for size in falls.values())} (at every square metre); the fall is at least "
+            f"half that of the PDP for {', '.join(map(str, falling))} rooms.",
+            "Only three flats with one or two rooms are so large: the forest predicts for them what it predicts for "
+            "others. Which curves fall depends on its settings, which the chapter does not give.",
         ),
         Claim(
             "four_five",
@@ -251,10 +252,10 @@ def _of_bins(forests: list[Fitted]) -> list[Claim]:
     """Why the ALE hides the drop, and which bins show it."""
     x = forests[0].X[:, 0]
     last = {k: _last_edge(x, k) for k in (15, INTERVALS)}
-    one = [fallen(f.effects["RHALE, as it comes"]) for f in forests]
+    one = [fallen(f.effects["RHALE, default"]) for f in forests]
     ten = [fallen(f.effects[TEN]) for f in forests]
     equal = [fallen(f.effects[EQUAL]) for f in forests]
-    usual = forests[0].effects["RHALE, as it comes"]
+    usual = forests[0].effects["RHALE, default"]
     few = int((forests[0].effects[EQUAL].bins.count < 10).sum())
     return [
         Claim(
@@ -270,23 +271,25 @@ def _of_bins(forests: list[Fitted]) -> list[Claim]:
             "Ours: 50 equal bins show the drop",
             min(equal) > 50,
             f"The curve falls by {np.mean(equal):.0f} euros (at least {min(equal):.0f}), most in the bin "
-            f"{_falling(forests[0])}; {few} of the 50 bins hold fewer than 10 flats, which `trust()` says.",
+            f"{_falling(forests[0])}; {few} of the 50 bins contain fewer than 10 flats, which `checks()` reports.",
         ),
         Claim(
             "ten_rows",
             "Ours: bins by Eq. 13 of at least 10 flats, as in RHALE's experiments, show the drop",
             min(ten) > 50,
             f"The curve falls by {max(ten):.0f} euros in {len(forests[0].effects[TEN].bins)} bins.",
-            "A forest is a step function, of which RHALE keeps the ALE's curve: bins are unions of its 32 intervals of "
-            "equal count, which are to be read, and change the curve nowhere.",
+            "A forest is a step function, for which RHALE has the curve of the ALE: bins are unions of its 32 "
+            "intervals of equal count. They summarise the curve and do not change it.",
         ),
         Claim(
             "as_it_comes",
-            "Ours: RHALE as it comes shows the drop, too",
+            "Ours: RHALE with default settings also shows the drop",
             min(one) > 50,
-            f"Its curve has {len(usual.x) - 1} intervals, read in {len(usual.bins)} bins, and falls by {max(one):.0f}.",
-            f"It is the ALE's curve on 32 intervals of equal count, of which the last begins at {usual.x[-2]:.0f} m² "
-            f"and holds {(x > usual.x[-2]).sum()} flats. `trust()` says of it: “{_note(forests[0])}”",
+            f"Its curve has {len(usual.x) - 1} intervals, summarised in {len(usual.bins)} bins, and falls by "
+            f"{max(one):.0f}.",
+            f"It is the curve of the ALE on 32 intervals of equal count, of which the last begins at "
+            f"{usual.x[-2]:.0f} m² "
+            f"and contains {(x > usual.x[-2]).sum()} flats. `checks()` reports: “{_note(forests[0])}”",
         ),
     ]
 
@@ -303,7 +306,7 @@ def _falling(f: Fitted) -> str:
 
 
 def _note(f: Fitted) -> str:
-    return str(f.effects["RHALE, as it comes"].trust()).splitlines()[0]
+    return str(f.effects["RHALE, default"].trust()).splitlines()[0]
 
 
 def _link(X: Floats, y: Floats) -> Claim:
@@ -312,7 +315,7 @@ def _link(X: Floats, y: Floats) -> Claim:
     apart = parts[0].mean() - parts[1].mean()
     return Claim(
         "link",
-        "The ALE's straight rise may be nearer to the true link of rent and size",
+        "The ALE's straight rise may be closer to the true relation of rent and size",
         None if apart < 3 * error else False,
         f"The mean rent of the {len(parts[0])} flats from 122 to 135 m² is {parts[0].mean():.0f} euros, of the "
         f"{len(parts[1])} from 135 to 155 m² {parts[1].mean():.0f}: {apart:.0f} ± {error:.0f} less.",
@@ -329,7 +332,7 @@ def _falls(forests: list[Fitted]) -> Table:
         said = f"{min(bins)}" if min(bins) == max(bins) else f"{min(bins)}–{max(bins)}"
         rows.append([rule, said, f"{np.mean([fallen(e) for e in found]):.0f}"])
     head = ("curve of living space", "bins", "largest fall between 109 and 160 m², euros")
-    return Table("Who shows the drop", head, rows)
+    return Table("Which curves show the drop", head, rows)
 
 
 def _drawn(columns: Mapping[str, Floats], f: Fitted) -> list[Picture]:
@@ -344,7 +347,8 @@ def _drawn(columns: Mapping[str, Floats], f: Fitted) -> list[Picture]:
             "munich",
             effects(f, EDGE, (USUAL, EQUAL)),
             "Figures 6.20 to 6.22: left, one ICE curve for each number of rooms, the PDP, and the ALE; right, the "
-            "large flats: the ALE has one interval where the forest falls and rises again, equal bins have several",
+            "large flats: the ALE has one interval where the prediction of the forest falls and rises again, equal "
+            "bins have several",
         ),
     ]
 

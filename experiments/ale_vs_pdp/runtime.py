@@ -1,4 +1,4 @@
-"""How long ALE and PDP take (6.3, figures 6.13 to 6.18), for three implementations.
+"""The runtime of ALE and PDP (6.3, figures 6.13 to 6.18), for three implementations.
 
 The chapter measures R's iml, ten runs a setting, and concludes that the ALE is by far faster, that the number of
 features hardly matters, that the PDP's time grows with the grid and faster with the rows, and that for categorical
@@ -6,8 +6,8 @@ features it is the other way round. The same design here for PyALE, scikit-learn
 rows it is explained on, and a forest; see `costs.py`.
 
 Times are processor time, the implementations take turns, and the first run of each is not counted. A run that the model
-alone would keep busy for longer than `CAP` is left out; what stands there is that time, the number of rows asked for
-times the model's own time for a row.
+alone would keep busy for longer than `CAP` is left out; its entry is that time, the number of model rows times
+the time of the model per row.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from experiments.experiment import Experiment, Outcome, Picture, Table, alone
 
 RUNS = 10
 CAP = 0.5
-"""Seconds of the model's own time, from which on a run is left out."""
+"""Seconds of model time above which a run is left out."""
 
 
 @dataclass
@@ -55,14 +55,14 @@ class Times:
     seconds : dict of (Setting, way) to ndarray
         Of each run; left out: absent.
     rates : dict of (model, n, d) to float
-        The model's own seconds for a row.
+        Seconds of the model per row.
     """
 
     seconds: dict[tuple[Setting, str], np.ndarray] = field(default_factory=dict)
     rates: dict[tuple[str, int, int], float] = field(default_factory=dict)
 
     def rate(self, s: Setting) -> float:
-        """Return the model's own seconds for a row, measured when first asked for."""
+        """Return the seconds of the model per row, measured at first use."""
         key = (s.model, s.n, s.d)
         if key not in self.rates:
             model, X = fitted(*key), table(s.n, s.d)[0]
@@ -73,7 +73,7 @@ class Times:
         return self.rates[key]
 
     def alone(self, way: str, s: Setting) -> float:
-        """Return how long the model alone would take for what a way asks it; nothing where trees are walked."""
+        """Return the time of the model alone for a method; zero where trees are evaluated from their structure."""
         walked = s.model == FOREST and way in (ALE, PDP)
         return 0.0 if walked else asked(way, s) * self.rate(s)
 
@@ -92,7 +92,7 @@ class Times:
         return self
 
     def median(self, s: Setting, way: str) -> float:
-        """Return the median of the runs; of what was left out the model's own time."""
+        """Return the median of the runs; for runs that were left out, the time of the model."""
         found = self.seconds.get((s, way))
         return self.alone(way, s) if found is None else float(np.median(found))
 
@@ -153,12 +153,12 @@ def run(quick: bool) -> Outcome:
                 "runtime",
                 drawn(times, design),
                 "Figures 6.13 to 6.18 as curves: median processor time of ten runs, lower to upper quartile; "
-                "stars are what the model alone would take where a run was left out. Above an SVM, below a forest, "
-                "whose trees ours walks",
+                "stars are the time of the model alone where a run was left out. Above an SVM, below a forest, whose "
+                "trees ours evaluates from their structure",
             )
         ],
-        settings="Ten runs a setting (the tables give the median, and the quartiles), processor time of one thread. "
-        f"{len(left)} of {len(WAYS) * len(design.settings())} cells are left out, for the model alone would take "
+        settings="Ten runs per setting (the tables give the median, and the quartiles), processor time of one thread. "
+        f"{len(left)} of {len(WAYS) * len(design.settings())} cells are left out, because the model alone would take "
         f"more than {CAP:g} s: an SVM of 10,000 rows has thousands of support vectors. The chapter does not name all "
         "its grids and sizes; here one numeric feature has 20 and 100 intervals, two have 5, 10 and 20 each.",
     )
@@ -187,13 +187,13 @@ def _rates(times: Times) -> Table:
     for (model, n, d), rate in times.rates.items():
         vectors = f"{len(fitted(model, n, d).machine_.support_):,}" if model == SVM else "–"
         rows.append([f"{model}, {n:,} rows, {d} features", f"{1e6 * rate:.0f}", vectors])
-    return Table("The model itself", ("", "microseconds a row", "support vectors"), rows)
+    return Table("The model itself", ("", "microseconds per row", "support vectors"), rows)
 
 
 EXPERIMENT = Experiment(
     "ale_vs_pdp",
     "runtime",
-    "How long ALE and PDP take",
+    "The runtime of ALE and PDP",
     "ale_vs_pdp, 6.3, figures 6.13 to 6.18",
     run,
     needs=("PyALE", "sklearn", "pandas"),

@@ -1,4 +1,4 @@
-"""What the chapter says of runtimes, beside what was measured. All verdicts rest on seconds."""
+"""The statements of the chapter on runtimes, compared with measurements. All verdicts depend on measured time."""
 
 from __future__ import annotations
 
@@ -67,11 +67,11 @@ def _features(times: Any, design: Any) -> Claim:
     return _claim(
         "features",
         "The number of features barely influences the runtime of one numeric feature",
-        # The chapter's model is an SVM; what else is measured is said beside it.
+        # The chapter's model is an SVM; the other measurements are reported with it.
         all(ratio < 1.5 for what, ratio in grown.items() if SVM in what),
-        f"With {most} features instead of {few} it is so many times as long: {_each(grown)}; the SVM itself takes "
-        f"{rate:.1f} times as long for a row.",
-        "What grows is the model's own time for a row, and copies of the rows.",
+        f"With {most} features instead of {few} the runtime is longer by these factors: {_each(grown)}; the SVM "
+        f"itself takes {rate:.1f} times as long per row.",
+        "The time of the model per row grows, and that of copying rows.",
     )
 
 
@@ -85,10 +85,10 @@ def _grid(times: Any, design: Any) -> Claim:
     rows = (high + 1) / (low + 1)
     return _claim(
         "grid",
-        "Five times as many intervals do not change the ALE's runtime and take the PDP five times as long",
+        "Five times as many intervals do not change the ALE's runtime and increase that of the PDP fivefold",
         all(grown[w] < 1.5 for w in _OF_ALE) and all(grown[w] > 0.6 * rows for w in _OF_PDP),
-        f"From {low} to {high} intervals, SVM, {n} rows: {_each(grown)} times as long; a PDP asks for {rows:.1f} "
-        "times as many rows.",
+        f"From {low} to {high} intervals, SVM, {n} rows: {_each(grown)} times as long; a PDP needs {rows:.1f} times "
+        f"as many rows.",
         "Of 100 rows, what does not depend on the grid is a large share.",
     )
 
@@ -99,10 +99,10 @@ def _rows(times: Any, design: Any) -> Claim:
     grown = {way: _ratio(times, more, few, way) for way in WAYS}
     return _claim(
         "rows",
-        "With more rows the PDP's runtime increases way faster than the ALE's",
+        "With more rows the runtime of the PDP increases much faster than that of the ALE",
         min(grown[w] for w in _OF_PDP) > 1.5 * max(grown[w] for w in _OF_ALE),
         f"From {few.n:,} to {more.n:,} rows, SVM: {_each(grown)} times as long.",
-        "Both ask for a multiple of N; the difference is what they take besides the model.",
+        "Both need a multiple of N rows; the difference is their time without the model.",
     )
 
 
@@ -116,9 +116,9 @@ def _pairs(times: Any, design: Any) -> Claim:
     rows = (high + 1) ** 2 / (low + 1) ** 2
     return _claim(
         "pairs",
-        "With a finer grid for two features the PDP's runtime rises hugely, the ALE's does not",
+        "With a finer grid for two features the runtime of the PDP increases strongly, that of the ALE does not",
         all(grown[w] < 1.5 for w in _OF_ALE) and all(grown[w] > 0.6 * rows for w in _OF_PDP),
-        f"From {low} × {low} to {high} × {high} intervals, SVM, {n} rows: {_each(grown)} times as long; a PDP asks for "
+        f"From {low} × {low} to {high} × {high} intervals, SVM, {n} rows: {_each(grown)} times as long; a PDP needs "
         f"{rows:.1f} times as many rows.",
     )
 
@@ -130,13 +130,14 @@ def _hundredfold(times: Any, design: Any) -> Claim:
     rate = times.rate(most) / times.rate(few)
     return _claim(
         "hundredfold",
-        "Two features: a hundred times the rows take the PDP almost 1,000 times as long, the ALE a bit more than 10",
+        "Two features: with a hundred times the rows the PDP takes almost 1,000 times as long, the ALE a bit more "
+        "than 10 times",
         min(grown[w] for w in _OF_PDP) > 300 and max(grown[w] for w in _OF_ALE) < 30,
-        f"By the model's own time for {most.n:,} rows, the least that it can be: "
+        f"By the time of the model alone for {most.n:,} rows, which is a lower bound: "
         f"{', '.join(f'{w} {g:.0f}' for w, g in grown.items())} times as long.",
-        f"An SVM's time for a row grows with its support vectors, here {rate:.0f} times: this makes "
-        "1,000 of 100, and the ALE's 4 N rows pay for it too. A factor of 10 is possible only where the fixed cost of "
-        "the call outweighs the model at 100 rows.",
+        f"The time of an SVM per row grows with its support vectors, here {rate:.0f} times: this makes a factor of "
+        "1,000 out of 100, and it also applies to the 4 N rows of the ALE. A factor of 10 is possible only if the "
+        "fixed cost of the call dominates at 100 rows.",
     )
 
 
@@ -148,7 +149,8 @@ def _levels(times: Any, design: Any) -> Claim:
     }
     return _claim(
         "levels",
-        "For a categorical feature more features take the ALE longer, for it orders the levels, and the PDP not",
+        "For a categorical feature the runtime of the ALE increases with the number of features, because it orders "
+        "the levels; that of the PDP does not",
         grown[PYALE] > 1.5 and grown[SKLEARN] < 1.5,
         f"From {few} to {most} features, forest, {n:,} rows: {_each(grown)} times as long.",
     )
@@ -181,7 +183,7 @@ def _half(times: Any, design: Any) -> Claim:
         "half",
         "The PDP of ten levels is twice as fast as that of a numeric feature with 20 intervals",
         all(1.6 < r < 2.6 for r in ratios.values()),
-        f"SVM, {n:,} rows: {_each(ratios)} times as fast; it asks for {(grid + 1) / 10:.1f} times fewer rows.",
+        f"SVM, {n:,} rows: {_each(ratios)} times as fast; it needs {(grid + 1) / 10:.1f} times fewer rows.",
     )
 
 
@@ -203,11 +205,12 @@ def _faster(times: Any, design: Any) -> Claim:
         )
     return _claim(
         "faster",
-        "In general the ALE is by far faster than the PDP",
+        "In general the ALE is much faster than the PDP",
         won,
-        f"The PDP takes so many times as long, median and range over all settings: {'; '.join(said)}.",
-        "It is so for numeric features, whose PDPs ask for more rows; of ten levels a PDP asks for 10 N and an ALE for "
-        "3 N, but has to order the levels. Where trees are walked no row is asked for, and the two take about as long.",
+        f"Time of the PDP as a multiple of that of the ALE, median and range over all settings: {'; '.join(said)}.",
+        "This is true for numeric features, whose PDPs need more rows; for ten levels a PDP needs 10 N and an ALE 3 "
+        "N, but it has to order the levels. Where trees are evaluated from their structure no model row is needed, "
+        "and the two take about equally long.",
     )
 
 
@@ -221,9 +224,9 @@ def _minute(times: Any, design: Any) -> Claim:
         "minute",
         f"The PDP of a forest can easily take half a minute for {n:,} rows",
         None if seconds > 10 else False,
-        f"Two features on 20 × 20 intervals of a forest of {trees} trees: {seconds:.0f} s by its time for a row "
-        f"(scikit-learn; the chapter's forest and grid are not given); one feature {seconds / 21:.1f} s. Ours walks "
-        f"the trees: {own:.2f} s for 5 × 5 intervals and 50 trees.",
+        f"Two features on 20 × 20 intervals of a forest of {trees} trees: {seconds:.0f} s by its time per row "
+        f"(scikit-learn; the chapter's forest and grid are not given); one feature {seconds / 21:.1f} s. Ours "
+        f"evaluates the trees from their structure: {own:.2f} s for 5 × 5 intervals and 50 trees.",
     )
 
 
@@ -246,6 +249,6 @@ def _ours(times: Any) -> Claim:
         "ours",
         "Ours: in the median no slower than PyALE and scikit-learn",
         min(fair) >= 0.95,
-        f"They take so many times as long, median and range: {', '.join(said)}.",
+        f"Their time as a multiple of ours, median and range: {', '.join(said)}.",
         "Every call first checks the model and reads its trees, which is most of what a hundred rows cost.",
     )

@@ -6,11 +6,11 @@ last line simplifies to
     (x₁ - (a + b) / 2) (x₂² - mu² - sigma²) / 2,
 
 derived in `definition.py`, where Eq. 6.1 to 6.3 are also integrated numerically, without the appendix. `equations.py`
-has the estimate, Eq. 6.4 to 6.7, sum by sum as it is printed. The library differs from it on purpose: the increments of
+has the estimate, Eq. 6.4 to 6.7, sum by sum as printed. The library differs from it on purpose: the increments of
 the main effects average a cell's two edges, and between corners the surface is bilinear where the chapter's is a step
 function with the value of the upper corner.
 
-With main effects the ALE is x₁ (x₂² + m) / 2 with m = E[X2²], the PDP is mu x₁ x₂, each but for a constant: they differ
+With main effects the ALE is x₁ (x₂² + m) / 2 with m = E[X2²], the PDP is mu x₁ x₂, each up to a constant: they differ
 by x₁ ((x₂ - mu)² + sigma²) / 2.
 """
 
@@ -56,8 +56,9 @@ def run(quick: bool) -> Outcome:
         claims=[*_of_appendix(), *_of_equations(), _of_estimate(found), _of_whole(many)],
         tables=[_lines(), _errors(found)],
         pictures=_drawn(),
-        settings=f"Cells are products of equal-count intervals, {ch.INTERVALS} by {ch.INTERVALS} where nothing else is "
-        f"said; empty cells take the nearest cell's value, as in the chapter. {many} samples of {ch.N} rows where the "
+        settings=f"Cells are products of equal-count intervals, {ch.INTERVALS} by {ch.INTERVALS} unless stated "
+        f"otherwise; empty cells take the nearest cell's value, as in the chapter. {many} samples of {ch.N} rows "
+        f"where the "
         "chapter has one, fewer of more rows.",
     )
 
@@ -66,7 +67,7 @@ def run(quick: bool) -> Outcome:
 
 
 def _compared() -> dict[str, tuple[float, float]]:
-    """Return each printed line's largest error where rows lie, and the range of what it should be."""
+    """Return the largest error of each printed line at the rows, and the range of the correct values."""
     whole = by_definition(ch.product, MU, SIGMA)
     near = np.abs(whole.x2 - MU) < 2.5 * SIGMA
     x1, x2 = np.meshgrid(whole.x1, whole.x2[near], indexing="ij")
@@ -94,7 +95,7 @@ def _of_appendix() -> list[Claim]:
         ),
         Claim(
             "derivation",
-            "The lines of the appendix that lead to it are right, too",
+            "The lines of the appendix that lead to it are also right",
             not wrong,
             f"{len(wrong)} of {len(compared) - 1} printed lines differ: {said}.",
             "The first lacks the square of z₀,₂; the corrected effect lacks the factor 1/2 and has + for - before "
@@ -107,7 +108,7 @@ def _of_appendix() -> list[Claim]:
 def _lines() -> Table:
     body = [[k, f"{e:.2g}", f"{r:.2f}"] for k, (e, r) in _compared().items()]
     head = ("line of 6.5.1", "largest error", "range")
-    return Table("The appendix as it is printed, against Eq. 6.1 to 6.3 integrated", head, body)
+    return Table("The appendix as printed, compared with Eq. 6.1 to 6.3 integrated", head, body)
 
 
 # ------------------------------------------------------------------------------------------ the equations
@@ -125,9 +126,9 @@ def _of_equations() -> list[Claim]:
     return [
         Claim(
             "eq_6_6",
-            "Eq. 6.6 takes both main effects away",
+            "Eq. 6.6 removes both main effects",
             left[True] < 1e-9 * size,
-            f"As it is printed it leaves a main effect of x₂ of {left[True]:.2f}, where the surface's range is "
+            f"As printed it leaves a main effect of x₂ of {left[True]:.2f}, where the surface's range is "
             f"{size:.2f}; with the right index, {left[False]:.0e}.",
             "In its second sum k counts intervals of x_l, as its limit k_l(x_l) and n_l(k) say, but z_k,j, z_m,l and "
             "n(k, m) then use it for x_j.",
@@ -136,7 +137,7 @@ def _of_equations() -> list[Claim]:
             "eq_6_7",
             "Eq. 6.7 centres the surface by its mean over the data",
             abs(mean[True]) < 1e-9 * size,
-            f"As it is printed the mean afterwards is {mean[True]:,.0f}; divided by N = {len(X):,}, {mean[False]:.0e}.",
+            f"As printed the mean afterwards is {mean[True]:,.0f}; divided by N = {len(X):,}, {mean[False]:.0e}.",
             "The sum over the cells, weighted by their counts, is N times the mean: the factor 1/N is missing.",
         ),
     ]
@@ -201,9 +202,9 @@ def _errors(found: dict[tuple[int, int], list[dict[str, float]]]) -> Table:
              f"{mean['bilinear']:.1%}", f"{mean['step']:.0%}", printed]
         )  # fmt: skip
     return Table(
-        "The second-order ALE of x₁ and x₂: error at the rows, as a share of the true deviation",
+        "The second-order ALE of x₁ and x₂: error at the rows, as a fraction of the true standard deviation",
         ("rows, intervals", "cells with rows", "correlation", "ours", "ours, as steps",
-         "Eq. 6.4–6.7 put right, as steps"),
+         "Eq. 6.4–6.7 corrected, as steps"),
         body,
     )  # fmt: skip
 
@@ -257,7 +258,7 @@ def _drawn() -> list[Picture]:
         Picture(
             "second_order",
             surfaces(second, names, X),
-            "Figure 6.8: the second-order ALE of x₁ and x₂ in the appendix's closed form, and estimated",
+            "Figure 6.8: the second-order ALE of x₁ and x₂ in the closed form of the appendix, and estimated",
         ),
         Picture(
             "second_order_whole",
@@ -270,7 +271,7 @@ def _drawn() -> list[Picture]:
 EXPERIMENT = Experiment(
     "ale_vs_pdp",
     "second_order",
-    "Two features, a product",
+    "Second-order effects of a product",
     "ale_vs_pdp, 6.2.1, 6.2.2.2 and 6.5.1, figures 6.8 and 6.11, Eq. 6.1 to 6.7",
     run,
 )

@@ -1,8 +1,9 @@
-"""See whether bins by their risk beat Eq. 13, effector's bins, and any number of equal ones.
+"""Compare bins by penalized likelihood with Eq. 13, effector's bins, and any number of equal bins.
 
     python -m experiments.bins [--runs 30] [--quick] [--out experiments/results]
 
-Writes `bins.md`, `bins.png` and `bins.svg`. One core, some minutes; ``--quick`` takes half a minute and proves nothing.
+Writes `bins.md`, `bins.png` and `bins.svg`. One core, some minutes; ``--quick`` takes half a minute
+and is not conclusive.
 """
 
 from __future__ import annotations
@@ -28,23 +29,23 @@ _FEWER = 10
 _MORE = 200
 """Runs in which bins are only counted; 50 from 10,000 rows on."""
 
-_INTRODUCTION = """# Bins by their risk, beside others
+_INTRODUCTION = """# Bins by likelihood compared with others
 
 Made by `python -m experiments.bins` with skedasis {version}: {runs} runs ({fewer} at 100,000 rows), {seconds:.0f} s of
 processor time. Cases and their truths are in `experiments/bins/cases.py`, the errors in `experiments/bins/fits.py`.
 
-- **risk**: `sd.Optimal(criterion="risk")`; "constant" is the same with `slopes="constant"`.
-- **Eq. 13, 20 | 40 | 200**: `sd.Optimal` with that K_max, 10 rows a bin and alpha 0.2, the papers' settings;
-  **default**: K_max 50, N / 20 rows a bin.
-- **effector**: what its `RHALE` does by default (`DynamicProgramming`: K_max 20, 2 rows, discount 0.3), run by
-  effector itself.
-- **20 equal**, and **best equal**: of 2 to 100 equal bins those with the smallest mean error in this very row of the
-  table, which nobody knows beforehand (the number in brackets).
+- **likelihood**: `sd.Optimal(criterion="likelihood")`; "constant" is the same with `slopes="constant"`.
+- **Eq. 13, 20 | 40 | 200**: `sd.Optimal` with that K_max, 10 rows per bin and alpha 0.2, the papers' settings;
+  **default**: K_max 50, N / 20 rows per bin.
+- **effector**: the default of its `RHALE` (`DynamicProgramming`: K_max 20, 2 rows, discount 0.3), run by effector
+  itself.
+- **20 equal**, and **best equal**: among 2 to 100 equal bins those with the smallest mean error in this row of the
+  table, which is not known in advance (the number in brackets).
 
-∫ mean and ∫ spread are the integrals over the axis, divided by its length, of how far the estimated mean and standard
-deviation of the slopes at x are from the truth; L_mu and L_sigma are the papers', means over bins (those without a
-variance are left out: the last table counts them). Behind each rival's error stands what the paired 95 % interval of
-the difference says of the risk: + better, = neither, - worse.
+∫ mean and ∫ std are the absolute errors of the estimated mean and standard deviation of the slopes at x, integrated
+over the axis and divided by its length; L_mu and L_sigma are the papers' losses, means over bins (those without a
+variance are left out: the last table counts them). The sign after each error follows from the paired 95 % interval of
+the difference: + likelihood is better, = no significant difference, - likelihood is worse.
 """
 
 
@@ -77,7 +78,7 @@ def _written(outcomes: list[Outcome], claims: list[str], runs: int, seconds: flo
     head = _INTRODUCTION.format(
         version=sd.__version__, runs=runs, fewer=min(runs, _FEWER), seconds=seconds
     )
-    parts = [head, "## In short", summary(outcomes)]
+    parts = [head, "## Summary", summary(outcomes)]
     parts += ["![Errors by rows, relative to the best equal bins](bins.png)"]
     parts += ["## Claims", "\n".join(f"- {claim}" for claim in claims)]
     for kind, error in enumerate(ERRORS):

@@ -1,7 +1,7 @@
-"""Cases with a known truth: how the rows' slopes lie around their mean, as a function of the feature.
+"""Cases with a known truth: mean and standard deviation of the rows' slopes as functions of the feature.
 
 Each draws places x and local effects d = mean(x) + scatter(x) e with E e = 0 and Var e = 1, so that a method's bins can
-be held against mean and scatter themselves. The first two are the papers' (RHALE and UALE, sec. 4.2).
+be compared with the true mean and standard deviation. The first two are the papers' (RHALE and UALE, sec. 4.2).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def thirty(n: int, rng: np.random.Generator) -> Floats:
 
 
 def normal(n: int, rng: np.random.Generator) -> Floats:
-    """Draw scatter with light tails."""
+    """Draw noise with light tails."""
     return rng.normal(size=n)
 
 
@@ -127,12 +127,12 @@ CASES: tuple[Case, ...] = (
     stepped("many jumps", _MANY, constant(0.7)),
     Case("smooth (sine)", lambda x: 6.0 * np.sin(2.0 * np.pi * x), constant(1.0)),
     Case(
-        "spike, spread by region",
+        "spike, std by region",
         Steps([0.6, 0.65], [1, 7, 1]),
         Steps([0.5, 0.7], [0.1, 0.5, 2.0]),
         breaks=(0.5, 0.6, 0.65, 0.7),
     ),
-    Case("mean and spread smooth", lambda x: 3.0 * x**2, lambda x: 0.1 + 1.5 * x),
+    Case("mean and std smooth", lambda x: 3.0 * x**2, lambda x: 0.1 + 1.5 * x),
     Case(
         "heavy-tailed x",
         Steps([1.0, 3.0], [0, 2, 1]),

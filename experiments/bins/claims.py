@@ -1,4 +1,4 @@
-"""The claims that bins by their risk are held to, each with its figures: one sentence a claim."""
+"""The claims about bins by likelihood, each with its numbers: one sentence per claim."""
 
 from __future__ import annotations
 
@@ -47,9 +47,7 @@ def _below(papers: Sequence[Outcome], error: str, rivals: Sequence[str]) -> str:
     text = f"{error} lower than Eq. 13's at K_max 20, 40, 200: {'; '.join(parts)}."
     lower = all(o.mean(RISK, kind) < o.mean(r, kind) for o in papers for r in rivals)
     if lower and not holds:
-        return (
-            f"**Not shown.** {text} Lower on average, but somewhere by no more than chance gives."
-        )
+        return f"**Not shown.** {text} Lower on average, but not everywhere significantly."
     return _said(holds, text)
 
 
@@ -67,7 +65,9 @@ def _best_equal(papers: Sequence[Outcome]) -> str:
 def _pieces(bins: Counts) -> str:
     found = bins[PAPERS[0], 500]
     share = float(np.mean((found >= 5) & (found <= 7)))
-    text = f"5 to 7 bins in {share:.0%} of {len(found)} runs of {PAPERS[0]}, 500 rows (to reach: 80 %)."
+    text = (
+        f"5 to 7 bins in {share:.0%} of {len(found)} runs of {PAPERS[0]}, 500 rows (target: 80 %)."
+    )
     return _said(share >= 0.8, text)
 
 
@@ -88,7 +88,7 @@ def _flat(outcomes: Sequence[Outcome]) -> str:
         for kind in range(4)
         if rival.startswith("Eq. 13") and o.verdict(rival, kind) == "-"
     ]
-    text = "Never worse than Eq. 13 (by more than chance), whatever its settings, where the effect is constant"
+    text = "Never significantly worse than Eq. 13, with any settings, where the effect is constant"
     return _said(not worse, f"{text}{': but ' + '; '.join(worse) if worse else ''}.")
 
 
@@ -102,6 +102,6 @@ def _losses(outcomes: Sequence[Outcome]) -> list[str]:
             for kind in range(2)
             if o.verdict(rival, kind) == "-"
         ]
-        text = f"Integrated errors never worse (by more than chance) than those of {rival}"
+        text = f"Integrated errors never significantly worse than those of {rival}"
         out.append(_said(not worse, f"{text}{': worse in ' + '; '.join(worse) if worse else ''}."))
     return out

@@ -10,7 +10,7 @@ import numpy as np
 from experiments.bins.fits import EFFECTOR, ERRORS, RISK
 from experiments.bins.runs import BEST, USUAL, Outcome
 
-# Told apart by stroke and mark, so that they do without colour.
+# Distinguished by line style and marker, so that colour is not needed.
 _LOOK = {
     RISK: ("#000000", "-", "o", 2.2),
     "Eq. 13, 40": ("#c8500a", "--", "s", 1.2),

@@ -1,4 +1,4 @@
-"""What is compared: bins by their risk, by Eq. 13, effector's, and equal ones; and how far each is from the truth."""
+"""The compared bins (by likelihood, by Eq. 13, effector's, equal) and their errors."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ import skedasis as sd
 from experiments.bins.cases import Case, Floats
 from skedasis.stats.ale_math import borrowed
 
-RISK = "risk"
+RISK = "likelihood"
 SCHEMES: dict[str, sd.Optimal] = {
     RISK: sd.Optimal(criterion="risk"),
-    "risk, constant": sd.Optimal(criterion="risk", slopes="constant"),
+    "likelihood, constant": sd.Optimal(criterion="risk", slopes="constant"),
     "Eq. 13, 20": sd.Optimal(20, 0.2, 10, criterion="eq13"),
     "Eq. 13, 40": sd.Optimal(40, 0.2, 10, criterion="eq13"),
     "Eq. 13, 200": sd.Optimal(200, 0.2, 10, criterion="eq13"),
     "Eq. 13, default": sd.Optimal(50, 0.2, None, criterion="eq13"),
 }
-"""Ours, and Eq. 13 with K_max as it is named (10 rows a bin, alpha 0.2) and with this library's own 50 and N / 20."""
+"""Ours, and Eq. 13: with the given K_max (10 rows per bin, alpha 0.2), and with the defaults, 50 and N / 20."""
 EFFECTOR = "effector"
 FIXED = range(2, 101)
-ERRORS = ("∫ mean", "∫ spread", "L_mu", "L_sigma")
-"""Integrated absolute errors of slope and spread, and the papers' Eq. 18 and 19."""
+ERRORS = ("∫ mean", "∫ std", "L_mu", "L_sigma")
+"""Integrated absolute errors of mean and standard deviation of the slopes, and the papers' Eq. 18 and 19."""
 _POINTS = 400
 # Gauss and Legendre's rule with three points on each piece: exact for all the cases' curves but the sine.
 _NODES, _SHARES = np.polynomial.legendre.leggauss(3)
@@ -95,7 +95,7 @@ def effectors(x: Floats, d: Floats) -> Bins:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # of means of no rows
         found = utils.compute_ale_params(x, d, edges)
-    # What it joined is known again by its number of rows; `borrowed` is not asked then.
+    # Bins that effector filled from neighbours are recognised by their number of rows.
     few = found["points_per_bin"] < 2
     std = np.where(few, np.nan, np.sqrt(found["bin_variance"]))
     slope = np.where(found["points_per_bin"] < 1, np.nan, found["bin_effect"])

@@ -1,6 +1,6 @@
-"""The picture of `docs/guides/bins.md`: ``python -m experiments.bins.picture`` writes `docs/images/bins.png`.
+"""The figure of `docs/guides/bins.md`: ``python -m experiments.bins.picture`` writes `docs/images/bins.png`.
 
-The slopes of 500 rows, what they are on average, and what bins by Eq. 13 and by their risk make of them.
+The slopes of 500 rows, their true mean, and the bins by Eq. 13 and by likelihood.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from experiments.bins.cases import CASE
 from experiments.bins.fits import RISK, Bins, chosen
 
 _HERE = Path(__file__).parents[2] / "docs" / "images"
-_SHOWN = ("piecewise (papers)", "smooth (sine)", "spike, spread by region")
+_SHOWN = ("piecewise (papers)", "smooth (sine)", "spike, std by region")
 _EQ13 = "Eq. 13, 40"
 
 
 def main() -> int:
-    """Draw the picture."""
+    """Draw the figure."""
     from matplotlib import pyplot as plt
     from PIL import Image
 
@@ -40,7 +40,7 @@ def main() -> int:
             what = "Optimal(40, min_points=10)" if method == _EQ13 else 'Optimal(criterion="risk")'
             look = {"color": colour, "linestyle": stroke, "linewidth": width, "label": what}
             _segments(ax, found[method], **look)
-        bins = f"{len(found[_EQ13])} bins by Eq. 13, {len(found[RISK])} by their risk"
+        bins = f"{len(found[_EQ13])} bins by Eq. 13, {len(found[RISK])} by likelihood"
         ax.set_title(f"{name.removesuffix(' (papers)')}: {bins}", fontsize=10)
         ax.set_xlabel("feature")
     handles, labels = axes[0].get_legend_handles_labels()

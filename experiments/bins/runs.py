@@ -61,7 +61,7 @@ class Outcome:
         return FIXED[int(np.argmin(mean.mean(axis=0)))]
 
     def verdict(self, rival: str, kind: int) -> Verdict:
-        """Return whether the risk's error is smaller (+), larger (-) or neither, by the paired interval at 95 %."""
+        """Return whether the error of bins by likelihood is smaller (+), larger (-) or neither: paired, at 95 %."""
         low, high = paired(self.of(rival, kind) - self.of(RISK, kind))
         return "+" if low > 0 else "-" if high < 0 else "="
 
@@ -78,7 +78,7 @@ def paired(difference: Floats) -> tuple[float, float]:
 
 
 def simulated(case: Case, n: int, runs: int) -> Outcome:
-    """Draw a case so many times and try every method on each draw."""
+    """Draw a case repeatedly and apply every method to each draw."""
     error, of_equal, bins, left_out = [], [], [], []
     for seed in range(runs):
         x, d = case.sample(n, seed)
@@ -93,7 +93,7 @@ def simulated(case: Case, n: int, runs: int) -> Outcome:
 
 
 def counted(case: Case, n: int, runs: int) -> np.ndarray:
-    """Return the number of the risk's bins in each of so many further draws."""
+    """Return the number of bins by likelihood in each of further draws."""
     out: list[int] = []
     for seed in range(1000, 1000 + runs):
         effect = explained(*case.sample(n, seed), SCHEMES[RISK])

@@ -24,7 +24,7 @@ def number(value: float) -> str:
 
 
 def summary(outcomes: Sequence[Outcome]) -> str:
-    """Return against each rival how often the risk is better, neither, worse: of each error, over cases and N."""
+    """Return how often likelihood is better, neither or worse than each rival, for each error, over cases and N."""
     rows: list[list[str]] = []
     for rival in RIVALS:
         row = [rival]
@@ -32,7 +32,7 @@ def summary(outcomes: Sequence[Outcome]) -> str:
             all_of_them = [o.verdict(rival, kind) for o in outcomes]
             row.append(" / ".join(str(all_of_them.count(v)) for v in "+=-"))
         rows.append(row)
-    return table(["risk against: better / neither / worse", *ERRORS], rows)
+    return table(["likelihood against: better / neither / worse", *ERRORS], rows)
 
 
 def by_case(outcomes: Sequence[Outcome], kind: int) -> str:

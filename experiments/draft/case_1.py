@@ -6,7 +6,7 @@ two or three standard errors; that bins of fewer than ten rows are not to be tru
 the slope changes within a bin.
 
 Here x is uniform on (0, 1) and the slope of row i is 2 + e_i, e normal with variance 1, so that the effect is 2 x, the
-row's own effect (2 + e_i) x, and the curve is read off 20 equal bins. Where the slope changes it is 9 x + e_i.
+row's own effect (2 + e_i) x, and the curve has 20 equal bins. Where the slope changes it is 9 x + e_i.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Trusted:
     reach: Floats
 
     def covered(self, times: float, what: str = "summed") -> float:
-        """Return the share of edges and runs where the truth is within so many standard errors."""
+        """Return the fraction of edges and runs where the truth is within a number of standard errors."""
         return float(np.mean(np.abs(self.error) <= times * getattr(self, what)))
 
     def ratio(self, what: str) -> float:
@@ -128,7 +128,9 @@ def _table(found: dict[int, Trusted]) -> Table:
         "library's 95 %",
     )
     return Table(
-        "At the right end: spread, error, standard errors; and coverage at all edges", head, rows
+        "At the right end: standard deviation, error, standard errors; and coverage at all edges",
+        head,
+        rows,
     )
 
 
@@ -140,13 +142,14 @@ def _variance(found: dict[int, Trusted]) -> Claim:
         inside[bins] = 2 * float(ndtr(2 * root)) - 1
     shown = ", ".join(f"{v:.0%} with {k} bins" for k, v in inside.items())
     numbers = (
-        f"At the right end rows' own effects scatter by 1 around the curve; the root of Eq. 4 is "
-        f"{np.sqrt(found[5000].variance[:, -1].mean()):.2f} with 20 bins. So within two roots lie {shown} of the "
-        "rows, not 95 %."
+        f"At the right end the effects of single rows have a standard deviation of 1 around the curve; the root of "
+        f"Eq. 4 is "
+        f"{np.sqrt(found[5000].variance[:, -1].mean()):.2f} with 20 bins. So two roots contain {shown} of the rows, "
+        f"not 95 %."
     )
     why = (
-        "Eq. 4 adds variances as if a row's deviations in two bins were independent. They are its own, and the same: "
-        "they add up (UALE's Eq. 9). With ever narrower bins Eq. 4 goes to 0."
+        "Eq. 4 adds variances as if a row's deviations in two bins were independent. They are deviations of the same "
+        "row and equal, so they add up (UALE's Eq. 9). As bins become narrower Eq. 4 goes to 0."
     )
     holds = all(abs(v - 0.95) < 0.05 for v in inside.values())
     says = "the variance (Eq. 4) shows how far from the plot the effect can be"
@@ -167,11 +170,12 @@ def _size(found: dict[int, Trusted]) -> Claim:
     own = {n: t.ratio("quadrature") for n, t in found.items()}
     numbers = (
         f"At the right end Eq. 5 is {min(ratio.values()):.1f} to {max(ratio.values()):.1f} times the true error; the "
-        f"root of the sum of squares, as the library has it, {min(own.values()):.2f} to {max(own.values()):.2f} times."
+        f"root of the sum of squares, as in the library, {min(own.values()):.2f} to {max(own.values()):.2f} times."
     )
     why = (
-        "Eq. 5 adds standard errors as if all bins erred the same way. Their rows are others, so errors add in "
-        f"squares: with {BINS} like bins Eq. 5 is sqrt({BINS}) = {np.sqrt(BINS):.1f} times too large."
+        f"Eq. 5 adds standard errors as if the errors of all bins were perfectly correlated. Bins contain different "
+        f"rows, so squared errors add: with {BINS} similar bins Eq. 5 is sqrt({BINS}) = {np.sqrt(BINS):.1f} times too "
+        f"large."
     )
     says = "the standard error (Eq. 5) shows how wrong the plot can be (to within a factor of 2)"
     holds = all(0.5 < r < 2 for r in ratio.values())
@@ -183,7 +187,8 @@ def _samples(found: dict[int, Trusted]) -> Claim:
     se = few.summed[:, -1].mean() / many.summed[:, -1].mean()
     root = np.sqrt(few.variance[:, -1].mean() / many.variance[:, -1].mean())
     numbers = (
-        f"From 200 to 5,000 rows Eq. 5 falls by a factor of {se:.2f} (the root of 25 is 5), the root of Eq. 4 by "
+        f"From 200 to 5,000 rows Eq. 5 falls by a factor of {se:.2f} (the square root of 25 is 5), the root of Eq. 4 "
+        f"by "
         f"{root:.2f}."
     )
     says = "with the sample size the standard error shrinks, and the variance does not"
@@ -213,7 +218,9 @@ def _few() -> Claim:
     holds = all(closed[n][0] < 0.9 for n in FEW if n < 10) and all(
         closed[n][0] > 0.9 for n in FEW if n >= 10
     )
-    says = "the standard error is not to be trusted in bins of fewer than ten rows (it covers less than 90 %)"
+    says = (
+        "the standard error is unreliable in bins of fewer than ten rows (it covers less than 90 %)"
+    )
     return Claim("few", says, bool(holds), numbers)
 
 
@@ -236,8 +243,8 @@ def _changing(runs: int) -> Claim:
     )
     holds = covered[5000][1] < 0.5 and covered[5000][0] > 0.85
     why = (
-        "Where rows are uniform the mean slope of a bin is right whatever it mixes, so that edges keep their value; "
-        "between edges the curve is a chord."
+        "Where rows are uniform the mean slope of a bin is right even if slopes vary within it, so the values at the "
+        "edges are right; between edges the curve is interpolated linearly."
     )
     says = "where the slope changes within a bin, effect and standard error are wrong"
     return Claim("changing", says, bool(holds), f"{numbers} {why}")
@@ -275,14 +282,14 @@ def _drawn(found: dict[int, Trusted]) -> Picture:
     for ax in axes:
         ax.legend(frameon=False, fontsize=8)
     caption = (
-        "Left: rows' own effects beside Eq. 4 and 5; middle: the true error of the curve and what says how large it "
-        "is; right: how often two standard errors cover the mean of a bin"
+        "Left: effects of single rows and Eq. 4 and 5; middle: the true error of the curve and its estimates; right: "
+        "how often two standard errors cover the mean of a bin"
     )
     return Picture("case_1", figure, caption)
 
 
 def _own_effects(ax: Any) -> None:
-    """Draw rows' own effects, the curve, and both bands."""
+    """Draw the effects of single rows, the curve, and both bands."""
     e = explained(200, 0)
     rng = np.random.default_rng(1)
     for deviation in rng.normal(size=25):
@@ -322,7 +329,7 @@ def _sizes(ax: Any, found: dict[int, Trusted]) -> None:
 EXPERIMENT = Experiment(
     "draft",
     "case_1",
-    "Variance and standard error as guides of trust",
+    "Variance and standard error as measures of reliability",
     "Draft, case 1, Eq. 4 and 5, sec. 3.2",
     run,
 )

@@ -15,7 +15,7 @@ from experiments.experiment import Claim, Experiment, Outcome, Picture, alone
 
 SETTINGS = (
     f"{judged.ROWS} rows, x uniform on (0, 1), slopes of standard deviation 1 around their mean; {judged.RUNS} "
-    f"draws, equal bins from 1 to {judged.MOST}, at least {judged.LEAST} rows a bin where bins are chosen. Errors "
+    f"draws, equal bins from 1 to {judged.MOST}, at least {judged.LEAST} rows per bin where bins are chosen. Errors "
     "are means over the axis."
 )
 
@@ -59,9 +59,8 @@ def _exact(found: judged.Judged) -> Claim:
         f"Eq. 6 chooses K = 5 in {share:.0%} of {len(k)} draws, a multiple of 5 in {near:.0%}."
     )
     why = (
-        "Edges are multiples of the range of the rows, which is a little less than (0, 1), so that five bins mix a few "
-        "rows of neighbouring pieces; more bins lose these, and Eq. 6 does not charge for their number but by a "
-        "discount."
+        "Edges are multiples of the range of the rows, which is a little less than (0, 1), so five bins contain a few "
+        "rows of neighbouring pieces; more bins avoid these, and Eq. 6 penalises their number only by a discount."
     )
     says = "Eq. 6 finds the number of equal pieces (in 9 of 10 draws)"
     return Claim("exact", says, share >= 0.9, numbers, "" if share >= 0.9 else why)
@@ -71,11 +70,14 @@ def _as_well(found: judged.Judged, name: str, key: str, what: str) -> Claim:
     ratio, error = found.ratio(name)
     numbers = (
         f"{found.case.name.capitalize()}: the error of the slope is {ratio:.2f} ± {error:.2f} times that of the best "
-        f"K, {found.best()}, with {found.chosen[name][:, 2].mean():.1f} bins on average; as well means at most "
+        f"K, {found.best()}, with {found.chosen[name][:, 2].mean():.1f} bins on average; “as well” means at most "
         f"{judged.GOOD:g}."
     )
     holds = None if abs(ratio - judged.GOOD) < 2 * error else bool(ratio <= judged.GOOD)
-    why = "Eq. 13 makes more bins than there are pieces: its discount is less than what chance lets variances differ."
+    why = (
+        "Eq. 13 makes more bins than there are pieces: its discount is smaller than the random differences of "
+        "variances."
+    )
     says = f"variable-size bins ({judged.NAMES[name]}) estimate {what}"
     return Claim(key, says, holds, numbers, why if holds is False else "")
 
@@ -85,9 +87,12 @@ def _discount(found: judged.Judged) -> Claim:
     count = judged.drawing.bins_of(effect).count
     largest = 0.2 * float(count.max() / count.sum())
     numbers = (
-        f"Of a line Eq. 6 makes {len(count)} bin with all rows, and its discount is {largest:.2f}."
+        f"For a line Eq. 6 makes {len(count)} bin with all rows, and its discount is {largest:.2f}."
     )
-    why = "It reaches 0.2 where one bin holds all rows; up to 0.1 would mean that no bin holds more than half of them."
+    why = (
+        "It reaches 0.2 where one bin contains all rows; a maximum of 0.1 would mean that no bin contains more than "
+        "half of them."
+    )
     says = "the discount 0.2 p / N lies in [0, 0.1]"
     return Claim("discount", says, bool(largest <= 0.1), numbers, why)
 

@@ -14,7 +14,7 @@ from experiments.experiment import Experiment, Outcome, Picture, alone
 
 SETTINGS = (
     f"{judged.ROWS} rows, x uniform on (0, 1), slopes of standard deviation 1 around their mean; {judged.RUNS} "
-    f"draws, equal bins from 1 to {judged.MOST}, at least {judged.LEAST} rows a bin where bins are chosen. Errors "
+    f"draws, equal bins from 1 to {judged.MOST}, at least {judged.LEAST} rows per bin where bins are chosen. Errors "
     "are means over the axis."
 )
 

@@ -1,7 +1,7 @@
 """The draft's case 4: choosing K by Eq. 6 where the effect is not linear.
 
 The draft: minimising the variance is a good criterion there, and bins of variable size estimate better than any equal
-ones. It gives no function: here a parabola (UALE's section 4.2), a wave (UALE's Fig. 1), and a wave beside a line.
+ones. It gives no function: here a parabola (UALE's section 4.2), a wave (UALE's Fig. 1), and a wave followed by a line.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from experiments.experiment import Experiment, Outcome, Picture, alone
 
 SETTINGS = (
     f"{judged.ROWS} rows, x uniform on (0, 1), slopes of standard deviation 1 around their mean; {judged.RUNS} "
-    f"draws, equal bins from 1 to {judged.MOST}, at least {judged.LEAST} rows a bin where bins are chosen. Errors "
+    f"draws, equal bins from 1 to {judged.MOST}, at least {judged.LEAST} rows per bin where bins are chosen. Errors "
     "are means over the axis."
 )
 SHORT = {judged.EQ13: "eq13", judged.RISK: "risk"}
@@ -32,7 +32,8 @@ def run(_quick: bool) -> Outcome:
                 judged.wins(one, name, f"better_{SHORT[name]}_{key}", f"{better}: {one.case.name}")
             )
     caption = (
-        "The draft's case 4, from above a parabola, a wave, a wave beside a line: the bins of one draw; errors over "
+        "The draft's case 4, from above a parabola, a wave, a wave followed by a line: the bins of one draw; errors "
+        "over "
         "K, and those of chosen bins; Eq. 6 over K, and how often each K is chosen"
     )
     return Outcome(

@@ -2,12 +2,12 @@
 
 A case draws places x and slopes d with a known mean and deviation. Bins are judged by the mean absolute error of the
 slope over the axis (also of the deviation), never by their own bins: so numbers of bins can be compared. All bins of
-one draw are read off one result.
+one draw are computed from one result.
 
 The draft leaves out N, the largest K and the least number of rows: here 500, 60 and 10, the number below which its
 section 3.2 trusts no bin. Its discount is 0.2. What it calls variable-size bins it does not define (section 3.4 is
 empty): here they are those of Eq. 13, in the papers that followed it, with K_max = 40 and the same least number, and
-the library's own, by risk.
+the library's own, by likelihood.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from experiments.uale.drawing import Floats
 from experiments.uale.fixed import apart
 
 ROWS, LEAST, MOST, RUNS = 500, 10, 60, 60
-AUTO, EQ13, RISK = "Eq. 6", "Eq. 13", "risk"
+AUTO, EQ13, RISK = "Eq. 6", "Eq. 13", "likelihood"
 SCHEMES: dict[str, sd.AutoUniform | sd.Optimal] = {
     AUTO: sd.AutoUniform(max_bins=MOST, alpha=0.2, min_points=LEAST),
     EQ13: sd.Optimal(max_bins=40, alpha=0.2, min_points=LEAST),
     RISK: sd.Optimal(criterion="risk"),
 }
-NAMES = {AUTO: "equal bins, K by Eq. 6", EQ13: "bins by Eq. 13", RISK: "bins by risk"}
+NAMES = {AUTO: "equal bins, K by Eq. 6", EQ13: "bins by Eq. 13", RISK: "bins by likelihood"}
 GOOD = 1.5
 """What a good choice is taken to mean: at most so many times the error of the best K, which is known in hindsight "
 "only."""
@@ -101,7 +101,7 @@ class Judged:
 
 
 def judge(case: Case, runs: int = RUNS) -> Judged:
-    """Draw a case so many times, and try all bins."""
+    """Draw a case repeatedly, and try all bins."""
     equal, objective = [], []
     chosen: dict[str, list[Any]] = {name: [] for name in SCHEMES}
     for seed in range(runs):
@@ -156,10 +156,15 @@ def good(judged: Judged, key: str, says: str) -> Claim:
         f"{judged.case.name.capitalize()}: Eq. 6 chooses K = {np.median(k):.0f} (median; {k.min():.0f} to "
         f"{k.max():.0f}; Eq. 7 allows {np.median(allowed):.0f}), the best for the slope is K = {judged.best()}, for "
         f"the deviation K = {judged.best(1)}. Its errors are {ratio:.2f} ± {error:.2f} and {sigma:.2f} ± {its:.2f} "
-        f"times those of the best; good means at most {GOOD:g}, of the slope."
+        f"times those of the best; “good” means at most {GOOD:g} for the slope."
     )
     if abs(ratio - GOOD) < 2 * error:
-        return Claim(key, says, None, f"{numbers} That is too near to tell in {len(k)} draws.")
+        return Claim(
+            key,
+            says,
+            None,
+            f"{numbers} The difference from this limit is too small to decide with {len(k)} draws.",
+        )
     return Claim(key, says, bool(ratio <= GOOD), numbers, "" if ratio <= GOOD else WHY)
 
 
@@ -188,10 +193,13 @@ def wins(judged: Judged, name: str, key: str, says: str) -> Claim:
 def _why(by_chance: bool) -> str:
     """Return why chosen bins lose: their edges follow chance, or they may not be narrow enough."""
     if by_chance:
-        return "It is the edges: where a slope bends evenly equal bins are right, and those that vary follow chance."
+        return (
+            "The cause is the edges: where the curvature is even, equal bins are best, and variable edges follow "
+            "random variation."
+        )
     return (
-        "It is their number: they use theirs better than as many equal ones, but a slope that is constant within a bin "
-        "needs narrow ones, and they must hold ten rows and be multiples of 1/40."
+        "The cause is their number: they are better than as many equal bins, but an approximation by constant slopes "
+        "needs narrow bins, and these must contain ten rows and have edges at multiples of 1/40."
     )
 
 
@@ -218,7 +226,7 @@ def figure(found: Sequence[Judged], seed: int = 0) -> Any:
     for (left, middle, right), one in zip(axes, found, strict=True):
         effect = explained(one.case, seed)
         drawing.slopes(left, effect.rebin(SCHEMES[AUTO]), one.case.mean)
-        drawing.steps(left, effect, "mean slope, bins by risk")
+        drawing.steps(left, effect, "mean slope, bins by likelihood")
         drawing.rug(left, one.case.sample(ROWS, seed)[0])
         drawing.named(left, "x", "slope", f"{one.case.name}: K by Eq. 6")
         _over_k(middle, one)

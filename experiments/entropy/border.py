@@ -1,9 +1,9 @@
-"""Sec. 4.2 (Fig. 6 and 7): a model that has seen the border of a square, asked by Entropy-PDP and Entropy-ICE.
+"""Sec. 4.2 (Fig. 6 and 7): Entropy-PDP and Entropy-ICE of a model fitted on the border of a square.
 
 Rows lie in a band along the sides of a square, none inside; the label is a smooth function of both features with
 noise. A Gaussian process (appendix B.1) is fitted on 400 rows and explained on 400 others.
 
-The paper claims that importances tell the two features not apart; that the Entropy-PDP peaks in the middle of a
+The paper claims that importances do not distinguish the two features; that the Entropy-PDP peaks in the middle of a
 feature's range and rises again at its ends (Fig. 6); and that the Entropy-ICE curves show why (Fig. 7): it is rows
 whose other feature is in the middle, too, that are moved to where no data are, and no row is as uncertain by itself as
 the peak of the PDP.
@@ -30,11 +30,12 @@ CENTRE, BANDS, ENDS = 20, [2, 38], [0, 40]
 """Places on the grid: at 0, in the middle of both bands (-0.9 and 0.9), and at both ends."""
 
 SETTINGS = (
-    "Draw 0 by {first}, {more} more by scikit-learn's process at the optimum of the same likelihood; PDPs at 41 "
+    "Draw 0 by {first}, {more} more by scikit-learn's Gaussian process at the optimum of the same likelihood; PDPs at "
+    "41 "
     "points, with the curves of all 400 test rows. The width of the band (0.2), the function (sin 3x1 + sin 3x2), the "
-    "noise (0.1) and the sizes are not in the text that we have (`sd.datasets.SquareBorder`). Beside the Entropy-PDP "
-    "stands what the paper has not: RHALE of the same entropy, which follows the rows along the border and knows of no "
-    "peak."
+    "noise (0.1) and the sizes are not in the available text (`sd.datasets.SquareBorder`). In addition to the "
+    "Entropy-PDP of the paper, the figure shows RHALE of the same entropy, which follows the rows along the border "
+    "and has no peak."
 )
 
 
@@ -108,8 +109,8 @@ def _alike(draws: list[Seen]) -> Claim:
         "alike",
         "both features appear equally important, so that importances give little insight",
         bool(np.mean(overlapping) > 0.7),
-        f"In the first draw {' and '.join(said)}; in {sum(overlapping)} of {len(overlapping)} pairs the 95 % intervals "
-        "have a number in common, and all are above 0.",
+        f"In the first draw {' and '.join(said)}; in {sum(overlapping)} of {len(overlapping)} pairs the 95 % "
+        f"intervals overlap, and all are above 0.",
     )
 
 
@@ -130,7 +131,7 @@ def _ends(draws: list[Seen]) -> Claim:
         "ends",
         "and at the very extreme values, with fewer training rows nearby than in the middle of the bands",
         bool((rise > 0.02).all()),
-        f"At the ends it is {spread(rise, 2)} nats above the middle of the band beside, at least.",
+        f"At the ends it is {spread(rise, 2)} nats above the middle of the adjacent band, at least.",
     )
 
 
@@ -171,10 +172,10 @@ def _uniform(draws: list[Seen]) -> Claim:
     ratio = _each(draws, lambda e, _, __: edge(e).std() / _rise(e).std())
     return Claim(
         "uniform",
-        "towards the ends the curves behave alike: the model gets more uncertain for all rows",
+        "towards the ends the curves are similar: the model becomes more uncertain for all rows",
         bool((least > 0).all() and (ratio < 0.3).all()),
-        f"All curves rise, by {spread(least)} nats at least; by how much varies {spread(ratio, 2)} times as much from "
-        "row to row as in the middle.",
+        f"All curves rise, by {spread(least)} nats at least; the increase varies {spread(ratio, 2)} times as much "
+        f"between rows as in the middle.",
     )
 
 
@@ -182,7 +183,7 @@ def _table(draws: list[Seen]) -> Table:
     rows = []
     for name, place in (("-0.9", 2), ("-0.5", 10), ("0", 20), ("0.5", 30), ("0.9", 38)):
         pdp = [seen.effects[0].value[place] for seen in draws]
-        # RHALE has no level of its own: both are told from their values in the left band.
+        # The level of RHALE is arbitrary: both curves are shown relative to their values in the left band.
         change = [seen.effects[0].value[place] - seen.effects[0].value[2] for seen in draws]
         rhale = [float(seen.along(GRID[place]) - seen.along(-0.9)) for seen in draws]
         rows.append([name.replace("-", "−"), spread(pdp, 2), spread(change, 2), spread(rhale, 2)])
@@ -226,7 +227,7 @@ def _figure(seen: Seen) -> Picture:
     for ax in (rows, pdp, ice, other):
         bare(ax)
     caption = (
-        "Rows on a border, the Entropy-PDP beside Entropy-RHALE, and the curves behind it: the peak comes from rows "
+        "Rows on a border, the Entropy-PDP and Entropy-RHALE, and the individual curves: the peak is caused by rows "
         "that were moved inside"
     )
     return Picture("border", figure, caption)

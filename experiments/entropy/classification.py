@@ -37,7 +37,7 @@ LABELS = [f"x{j}" for j in range(1, 11)]
 Found = dict[str, list[sd.Diagnosis]]
 
 SETTINGS = (
-    "{draws} draws of each data set, {trees} trees, 10 repeats. The formula is not in the text that we have: it is "
+    "{draws} draws of each data set, {trees} trees, 10 repeats. The formula is not in the available text: it is "
     "that of Mease & Wyner (2008), which the paper cites, with a noise of 0.1 (`sd.datasets.NoisyClasses`); its true "
     "Likelihood-PFI is {true:.3f} nats for x1 to x4 and 0 for all others, with or without a copy, and its true "
     "Entropy-PFI is 0 for all."
@@ -83,7 +83,7 @@ def _equal(found: Found) -> Claim:
         "without a copy the four features that matter have similarly high Likelihood-PFI, and the others none",
         bool((least > 0.7 * most).all() and noise < 0.05 * least.min()),
         f"The lowest of the four is {spread(least / most, 2)} of the highest; all others are below {noise:.3f} nats. "
-        f"The forest has learnt {likelihood[:, RELEVANT].mean() / true:.0%} of what the truth would give.",
+        f"The forest has learnt {likelihood[:, RELEVANT].mean() / true:.0%} of the true importance.",
     )
 
 
@@ -95,8 +95,8 @@ def _independent(found: Found) -> Claim:
         "independent",
         "without a copy all features are independent, and Entropy-PFI is about zero (Proposition 1)",
         bool(held.mean() > 0.85 and largest < copied / 3),
-        f"{held.sum()} of {len(held)} 95 % intervals hold 0; none is further from it than {largest:.4f} nats, where a "
-        f"copy of x1 brings at least {copied:.4f}.",
+        f"{held.sum()} of {len(held)} 95 % intervals contain 0; none is further from it than {largest:.4f} nats, "
+        f"while a copy of x1 adds at least {copied:.4f}.",
     )
 
 
@@ -105,7 +105,7 @@ def _copy_takes(found: Found) -> Claim:
     twins, rest = copied[:, [0, 9]].max(1), copied[:, [1, 2, 3]].min(1)
     return Claim(
         "copy_takes",
-        "with a copy, x1 is ranked as less important by Likelihood-PFI than the three that have none",
+        "with a copy, x1 is ranked as less important by Likelihood-PFI than the three without a copy",
         bool((twins < rest).all()),
         f"x1 falls from {spread(alone_)} to {spread(copied[:, 0])} nats, x2 to x4 have {spread(rest)} at least.",
     )
@@ -129,8 +129,8 @@ def _small(found: Found) -> Claim:
     matter = _each(found, 1, "entropy")[:, [0, 9]].min(1)
     return Claim(
         "small",
-        "a copy of a feature that does not matter brings a small increase of Entropy-PFI, small beside that of one "
-        "that matters",
+        "a copy of a feature that does not matter increases Entropy-PFI slightly, much less than a copy of one that "
+        "matters",
         bool((twins.min(1) > before).all() and (twins.max(1) < matter / 3).all()),
         f"x5 and x10 have {spread(twins.min(1))} nats at least, against {spread(before)} at most before, and "
         f"{spread(matter)} for a copy of x1.",
@@ -145,11 +145,12 @@ def _means_information(found: Found) -> Claim:
         "means_information",
         "where Entropy-PFI is not zero, the feature contains information about the target (sec. 3.5)",
         sure < len(chosen),
-        f"x5 and its copy tell nothing of the label, by construction, yet {sure} of {2 * len(chosen)} intervals of "
+        f"x5 and its copy contain no information about the label, by construction, yet {sure} of {2 * len(chosen)} "
+        f"intervals of "
         f"their Entropy-PFI lie above 0; their Likelihood-PFI is {likelihood:.4f} nats at most.",
-        "The forest has split by them in its training rows by chance, and is less certain where the two disagree. "
-        "Entropy-PFI speaks of the model; only Likelihood-PFI beside it says that the label is not concerned, and "
-        "`diagnose` reads the two so.",
+        "The forest has splits on them by chance, and is less certain where the two disagree. Entropy-PFI describes "
+        "the model; only Likelihood-PFI shows that the label is not affected, and `diagnose` interprets the two "
+        "accordingly.",
     )
 
 
@@ -164,8 +165,8 @@ def _table(found: Found) -> Table:
             line += [written(means(many, key)[:, k].mean()) for many in found.values()]
         rows.append([*line, *(many[0].verdicts[k].kind for many in found.values())])
     title = (
-        "Fig. 3 in numbers: Likelihood-PFI (L) and Entropy-PFI (E) in nats, means of the draws; what `diagnose` says "
-        "of the first"
+        "Fig. 3 in numbers: Likelihood-PFI (L) and Entropy-PFI (E) in nats, means of the draws; the verdict of "
+        "`diagnose` on the first draw"
     )
     return Table(title, ("feature", *head), rows)
 
@@ -185,15 +186,15 @@ def _figure(found: Found) -> Picture:
     return Picture(
         "classification",
         figure,
-        "Likelihood-PFI (above) and Entropy-PFI (below) of the three data sets: a copy of x1 takes from the one and "
-        "brings the other",
+        "Likelihood-PFI (above) and Entropy-PFI (below) of the three data sets: a copy of x1 decreases the first and "
+        "increases the second",
     )
 
 
 EXPERIMENT = Experiment(
     "entropy",
     "classification",
-    "What a copy does to both importances",
+    "The effect of a copied feature on both importances",
     "entropy_importance, sec. 3.6, Fig. 3",
     run,
 )

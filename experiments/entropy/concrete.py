@@ -1,4 +1,4 @@
-"""Sec. 5.1 (Fig. 8 and 10): what makes two models of concrete unsure.
+"""Sec. 5.1 (Fig. 8 and 10): causes of uncertainty in two models of concrete.
 
 The strength of 1,030 mixtures of concrete is predicted by a Gaussian process (appendix B.1: one length scale, Adam at
 0.1, 200 epochs) and by a network with Monte-Carlo dropout (B.4: two layers of 100, SGD at 0.1 for 5,000 epochs in
@@ -47,11 +47,12 @@ GP, MC = "Gaussian process", "MC dropout"
 AGES = np.array([1, 3, 7, 14, 28, 56, 90, 100, 120, 180, 270, 365], dtype=float)
 
 SETTINGS = (
-    "{splits} random splits. The process of the first is {first}, of the others scikit-learn's at the optimum of the "
-    "same likelihood; rows and labels standardised. Dropout: {epochs} epochs, 50 samples; its rate is not in the text "
-    "that we have (0.1 here). Its distribution is the paper's, one normal with the samples' mean and variance; the "
+    "{splits} random splits. The Gaussian process of the first is {first}, those of the others are scikit-learn's at "
+    "the optimum of the same likelihood; rows and labels standardised. Dropout: {epochs} epochs, 50 samples; its rate "
+    "is not in the available text (0.1 here). Its distribution is the paper's, one normal with the samples' mean and "
+    "variance; the "
     "mixture that the samples are (`sd.ensemble`) has Entropy-PFI within {mixture} nats of it. 25 rows of the table "
-    "are duplicates of others, so that some rows that are explained were fitted on."
+    "are duplicates of others, so some explained rows are in the training data."
 )
 
 
@@ -138,7 +139,7 @@ def _first_dropout(found: dict[str, list[Fitted]], epochs: int) -> Claim:
         bool(np.mean(age > second) > 0.5),
         f"Age is first in {int((age > second).sum())} of {len(age)} splits: {spread(age, 2)} nats, the best of the "
         f"others {spread(second, 2)}; that is cement on most splits, and age is next.",
-        f"The order depends on the dropout rate, which the text that we have does not give. In the first split age has "
+        f"The order depends on the dropout rate, which the available text does not give. In the first split age has "
         f"{written(age[0] / second[0], 2)} of the importance of the best other feature at our rate of 0.1, "
         f"{' and '.join(said)} ({epochs:,} epochs).",
     )
@@ -160,7 +161,7 @@ def _small(found: dict[str, list[Fitted]]) -> Claim:
         "small",
         "its global effect on the entropy is small",
         all(bool((v < 0.8).all()) for v in share.values()),
-        f"Its Entropy-PFI is the lowest of all in every split, and so many times the next lowest: {said}.",
+        f"Its Entropy-PFI is the lowest of all in every split; as a multiple of the next lowest: {said}.",
     )
 
 
@@ -175,9 +176,8 @@ def _zero(found: dict[str, list[Fitted]]) -> Claim:
         sure == 0,
         f"For the Gaussian process it is {spread(entropy[:, AGE])} nats, with {sure} of {len(many)} intervals above 0; "
         f"for dropout {dropped} of {len(many)} are.",
-        "It is small beside the others', but not zero, for age does depend on the other features: Fig. 9 and the "
-        "reason "
-        "given there.",
+        "It is small compared with the others, but not zero, because age does depend on the other features: see Fig. "
+        "9 and the reason given there.",
     )
 
 
@@ -191,7 +191,7 @@ def _others(found: dict[str, list[Fitted]]) -> Claim:
         "others",
         "the Entropy-PFI of the other features is not zero, so that the models are aware of their uncertainty",
         all(share > 0.9 for share in sure.values()),
-        f"Of their 95 % intervals so many lie above 0: {said}.",
+        f"Fraction of their 95 % intervals above 0: {said}.",
     )
 
 
@@ -209,7 +209,7 @@ def _varies(found: dict[str, list[Fitted]]) -> Claim:
         "varies",
         "the entropy varies with age, although its Entropy-PFI is near zero (Fig. 10)",
         all(bool((v > 2).all()) for v in ratio.values()),
-        f"From its lowest to its highest the mean entropy changes by so many nats: {said}.",
+        f"Difference between the highest and the lowest mean entropy, in nats: {said}.",
     )
 
 
@@ -224,7 +224,7 @@ def _rows_differ(found: dict[str, list[Fitted]]) -> Claim:
         "rows_differ",
         "and the curves differ in character with the values of the other features",
         all(fine),
-        f"The 10 % and the 90 % quantile of what a single row's entropy changes with age, in nats: {'; '.join(said)}.",
+        f"The 10 % and the 90 % quantile of the change of a single row's entropy with age, in nats: {'; '.join(said)}.",
     )
 
 
@@ -283,7 +283,7 @@ def _figure_10(found: dict[str, list[Fitted]]) -> Picture:
 EXPERIMENT = Experiment(
     "entropy",
     "concrete",
-    "What makes two models of concrete unsure",
+    "Causes of uncertainty in two models of concrete",
     "entropy_importance, sec. 5.1, Fig. 8 and 10",
     run,
     needs=("torch", "gpytorch"),

@@ -37,9 +37,9 @@ FOREST, NETWORK = "calibrated forest", "Bayes by backprop"
 Found = dict[str, list[sd.Diagnosis]]
 
 SETTINGS = (
-    "{splits} random splits, {trees} trees. The prior's standard deviation of Bayes by backprop is not in the text "
-    "that "
-    "we have (1 here), nor its optimiser (Adam, 64 rows a batch); 50 samples of the weights. Zeros in plas, pres, "
+    "{splits} random splits, {trees} trees. The prior's standard deviation of Bayes by backprop is not in the "
+    "available text (1 here), nor its optimiser (Adam, 64 rows per batch); 50 samples of the weights. Zeros in plas, "
+    "pres, "
     "skin, "
     "insu and mass stand for missing values, and are left as they are."
 )
@@ -115,11 +115,11 @@ def _order(found: Found, errors: np.ndarray, grown: np.ndarray) -> Claim:
         "order",
         "age comes before mass, as in Breiman's forest",
         bool(likelihood[:, AGE].mean() > likelihood[:, MASS].mean()),
-        f"Age is before mass in {int(by_nll.sum())} of {len(by_nll)} splits by Likelihood-PFI. By the rise of the "
-        "error "
-        f"rate, which Breiman measured, in {int(by_error.sum())}: plas {rate[PLAS]:.1%}, mass {rate[MASS]:.1%}, age "
+        f"Age is before mass in {int(by_nll.sum())} of {len(by_nll)} splits by Likelihood-PFI. By the increase of the "
+        f"error rate, which Breiman measured, in {int(by_error.sum())}: plas {rate[PLAS]:.1%}, mass {rate[MASS]:.1%}, "
+        f"age "
         f"{rate[AGE]:.1%} on average.",
-        f"A forest grown to the end, as Breiman's, comes nearer to it: by its error rate {plain[PLAS]:.1%} (plas), "
+        f"A fully grown forest, as Breiman's, comes closer: by its error rate {plain[PLAS]:.1%} (plas), "
         f"{plain[MASS]:.1%} (mass) and {plain[AGE]:.1%} (age), and age is before mass in "
         f"{int((grown[:, AGE] > grown[:, MASS]).sum())} of {len(grown)} splits. A single split may show either order.",
     )
@@ -150,7 +150,7 @@ def _both_tell(found: Found) -> Claim:
     sure = np.mean([above_zero(one.entropy)[[PLAS, AGE]] for one in found[FOREST]], axis=0)
     return Claim(
         "shared",
-        "age holds information that is also in other features (after Breiman), so its Entropy-PFI is not zero (sec. "
+        "age contains information that is also in other features (after Breiman), so its Entropy-PFI is not zero (sec. "
         "3.5)",
         bool(sure[1] > 0.8),
         f"Entropy-PFI of age is {spread(entropy[:, AGE])} nats, above 0 by its interval in {sure[1]:.0%} of the "
@@ -169,7 +169,7 @@ def _figure(found: Found) -> Picture:
         row[0].set_title(name, fontsize=10, loc="left")
         row[1].tick_params(labelleft=False)
     legend_of_bars(axes[0, 0], loc="center right")
-    caption = "Both importances of both models: plas first, mass and age next; splits differ as widely as features"
+    caption = "Both importances of both models: plas first, mass and age next; splits differ as much as features"
     return Picture("diabetes", figure, caption)
 
 

@@ -1,4 +1,4 @@
-"""Sec. 5.2 (Fig. 12 to 15): where two models of diabetes are unsure, and of whom.
+"""Sec. 5.2 (Fig. 12 to 15): where two models of diabetes are uncertain, and for which patients.
 
 The models are those of Fig. 11. Their Entropy-PDP and -ICE (Eq. 9 and 10) and Likelihood-PDP and -ICE of plas (the
 plasma glucose) and of mass (the body mass index) are drawn on the test rows.
@@ -32,8 +32,8 @@ Curve = tuple[str, str]
 
 SETTINGS = (
     "{splits} random splits, {trees} trees; PDPs with the curves of all 192 test rows, plas from 60 to 195 in steps of "
-    "5, mass from 20 to 45 in steps of 2.5. Entropy-RHALE, which follows the rows that there are, stands beside the "
-    "Entropy-PDP in Fig. 12. What was left open about the network is said at Fig. 11."
+    "5, mass from 20 to 45 in steps of 2.5. Fig. 12 also shows Entropy-RHALE, which follows the observed rows. The "
+    "section on Fig. 11 lists the unknown settings of the network."
 )
 
 
@@ -110,8 +110,7 @@ def _low(found: dict[str, list[Seen]]) -> Claim:
         "low",
         "entropy is relatively low for low plas, and rises significantly, in both models (Fig. 12)",
         all(bool(v.mean() > 0.05 and np.mean(v > 0) > 0.8) for v in rise.values()),
-        "From its highest value up to 90 to its highest from 130 to 170 the Entropy-PDP rises by so many nats: "
-        f"{said}.",
+        f"The maximum of the Entropy-PDP from 130 to 170 exceeds that up to 90 by (nats): {said}.",
     )
 
 
@@ -149,9 +148,9 @@ def _frequent() -> Claim:
     low, middle, high = share.values()
     return Claim(
         "frequent",
-        "at 100 to 170 both classes are frequent, at extreme values plas tells them apart",
+        "at 100 to 170 both classes are frequent, at extreme values plas separates them",
         bool(low < 0.15 and 0.3 < middle < 0.7 and high > 0.75),
-        f"Positive are {said}.",
+        f"Positive rows: {said}.",
     )
 
 
@@ -175,7 +174,7 @@ def _apart(found: dict[str, list[Seen]], feature: str, where: str) -> Claim:
         f"apart_{feature}",
         f"with rising {feature} the loss falls for the positive class, and rises for the negative ({where})",
         all(bool((v.mean(axis=0) > 0.9).all()) for v in share.values()),
-        f"From {ends} it does so for {said}.",
+        f"From {ends} this is so for {said}.",
     )
 
 
@@ -211,10 +210,10 @@ def _low_mass(found: dict[str, list[Seen]]) -> Claim:
         "low_mass",
         "rows of the positive class generally have more entropy at low mass (Fig. 14)",
         all(bool(v[:, 0].mean() > 0.75) for v in share.values()),
-        f"At a mass of 20 more than at 45 have {said}.",
-        "It is a part of the positive rows, of which the model is sure: low mass speaks for the negative class, and "
-        "takes "
-        f"them towards an even chance. Of the forest's that are positive with more than 0.6 at a mass of 45, "
+        f"Rows with more entropy at a mass of 20 than at 45: {said}.",
+        f"This is true only for the positive rows of which the model is certain: low mass indicates the negative "
+        f"class, and moves their probability towards one half. Of the forest's that are positive with more than 0.6 "
+        f"at a mass of 45, "
         f"{_of_sure(found[FOREST], 0.6, 1.0):.0%} have more entropy at 20, of those with less than 0.6 "
         f"{_of_sure(found[FOREST], 0.0, 0.6):.0%}. (That there are hardly any positive rows of low mass to learn from "
         "is "
@@ -233,11 +232,10 @@ def _hidden(found: dict[str, list[Seen]]) -> Claim:
     )
     return Claim(
         "hidden",
-        "this is not seen in the Entropy-PDP, only in the curves",
+        "this is not visible in the Entropy-PDP, only in the curves",
         all(bool(ends[k].mean() < 0 < gap[k].mean()) for k in found),
-        f"The Entropy-PDP's value at a mass of 20 less that at 45, in nats, is {said}: the classes differ, the mean "
-        "says "
-        "that low mass is sure.",
+        f"The Entropy-PDP's value at a mass of 20 less that at 45, in nats, is {said}: the classes differ, while the "
+        f"mean suggests that the model is certain at low mass.",
     )
 
 
@@ -345,7 +343,7 @@ def _of_mass(found: dict[str, list[Seen]]) -> Picture:
 EXPERIMENT = Experiment(
     "entropy",
     "diabetes_curves",
-    "Where two models of diabetes are unsure, and of whom",
+    "Where two models of diabetes are uncertain, and for which patients",
     "entropy_importance, sec. 5.2, Fig. 12 to 15",
     run,
     needs=("torch",),

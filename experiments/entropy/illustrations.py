@@ -84,7 +84,7 @@ def _hides(effect: sd.Effect) -> Claim:
         "while the PDP shows the average behaviour, single rows' curves can be quite different (Fig. 1)",
         bool(np.ptp(effect.value) < 1.0 and slopes.min() > 4.9),
         f"The PDP changes by {written(float(np.ptp(effect.value)), 2)} over the range of x2, each curve by "
-        f"{written(2 * slopes.min(), 2)}, up or down; the library's heterogeneity is "
+        f"{written(2 * slopes.min(), 2)}, up or down; the heterogeneity of the library is "
         f"{written(float(effect.heterogeneity.max()), 2)} at the ends.",
     )
 
@@ -95,12 +95,11 @@ def _rises(moved: list[dict[str, Any]]) -> Claim:
     beyond = np.array([np.mean(m["after"] > h) for m, h in zip(moved, high, strict=True)])
     return Claim(
         "rises",
-        "rows lie where the entropy is low; permuting x2 moves some to where it is high, and the average rises (Fig. "
-        "2)",
+        "rows are where the entropy is low; permuting x2 moves some to regions of high entropy, and the average rises "
+        "(Fig. 2)",
         bool((rise > 0.1).all() and (beyond > 0.2).all()),
-        f"The mean entropy rises by {spread(rise, 2)} nats; {100 * beyond.mean():.0f} % of the rows then have more "
-        "than "
-        "99 % of them had before.",
+        f"The mean entropy rises by {spread(rise, 2)} nats; {100 * beyond.mean():.0f} % of the rows then exceed the "
+        f"99 % quantile from before.",
     )
 
 
@@ -119,7 +118,7 @@ def _exact(first: dict[str, Any], seeds: int) -> Claim:
         "averages over permutations of a test set approximate Entropy-PFI",
         share > 0.85,
         f"The mean over all pairs of rows, `sd.PFI(exact=True)`, is {written(exact[1])} nats for x2 on 150 rows. Ten "
-        f"permutations are off by {100 * np.mean(off):.1f} % on average, and their own 95 % intervals hold it in "
+        f"permutations are off by {100 * np.mean(off):.1f} % on average, and their 95 % intervals contain it in "
         f"{share:.0%} of {2 * seeds} cases.",
     )
 
@@ -150,7 +149,7 @@ def _figure(effect: sd.Effect, X: np.ndarray, moved: dict[str, Any]) -> Picture:
     for ax in (one, before, counts, after):
         ax.title.set_fontsize(10)
         bare(ax)
-    caption = "What a mean hides (above left), and what permuting does to the entropy of rows"
+    caption = "What a mean hides (top left), and the effect of permutation on the entropy of rows"
     return Picture("illustrations", figure, caption)
 
 
@@ -191,7 +190,7 @@ def _contours(ax: Any, entropy: Any) -> Any:
 EXPERIMENT = Experiment(
     "entropy",
     "illustrations",
-    "What a mean of curves hides, and what permuting does",
+    "What averaging curves hides, and the effect of permutation",
     "entropy_importance, sec. 2.3 and 3.3, Fig. 1 and 2",
     run,
 )

@@ -1,4 +1,4 @@
-"""What the experiments share besides models: both importances at once, and how numbers over several splits are said."""
+"""Shared by the experiments: both importances in one pass, and the formatting of numbers over several splits."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def above_zero(importance: sd.Importance) -> np.ndarray:
 
 
 def written(value: float, digits: int = 3) -> str:
-    """Return a number with so many decimals."""
+    """Return a number with the given decimals."""
     said = f"{round(float(value), digits) + 0.0:.{digits}f}"  # + 0.0: no minus before a zero
     return said.replace("-", "−")
 

@@ -1,8 +1,8 @@
-"""Sec. 3.1 to 3.5: the propositions, and what is said of both importances in passing, on models known in closed form.
+"""Sec. 3.1 to 3.5: the propositions and further statements on both importances, for models known in closed form.
 
 Nothing is fitted but a naive Bayes classifier: the models are written down, so that the true values are known.
 
-- Proposition 1: a feature that is independent of the rest has Entropy-PFI 0, and what is measured comes nearer to it
+- Proposition 1: a feature that is independent of the rest has Entropy-PFI 0, and its estimate comes closer to it
   the larger the test set. Proposition 2: so has one that is not used, and Likelihood-PFI too. Proposition 3: with
   values drawn given the other features, Entropy-PFI is 0 for all.
 - Eq. 1 and 5 estimate Eq. 2 and 6 by a permutation; of a normal distribution of fixed width Likelihood-PFI is the PFI
@@ -93,7 +93,7 @@ def run(quick: bool) -> Outcome:
 
 
 def _errors(n: int, draws: int) -> tuple[float, float]:
-    """Return how far the Entropy-PFI of x0 is from 0, and how many intervals hold 0."""
+    """Return how far the Entropy-PFI of x0 is from 0, and how many intervals contain 0."""
     found = [pfi(sd.entropy(local), rows(n, seed), seed=seed) for seed in range(draws)]
     lower, upper = np.stack([one.interval(0.95) for one in found], axis=1)[:, :, 0]
     means = np.array([one.mean[0] for one in found])
@@ -106,12 +106,12 @@ def _independent(errors: dict[int, tuple[float, float]], draws: int) -> Claim:
     moved = float(np.std(single["x0"]))
     return Claim(
         "independent",
-        "a feature that is independent of the others has Entropy-PFI zero, though single rows' entropies move "
+        "a feature that is independent of the others has Entropy-PFI zero, though the entropies of single rows change "
         "(Proposition 1)",
         all(abs(h - 0.95) < 4 * np.sqrt(0.95 * 0.05 / draws) for h in held),
-        f"The 95 % intervals hold 0 in {', '.join(f'{h:.1%}' for h in held)} of {draws} draws of "
-        f"{', '.join(map(str, errors))} rows; single rows' entropies move by {written(moved, 2)} nats (standard "
-        "deviation).",
+        f"The 95 % intervals contain 0 in {', '.join(f'{h:.1%}' for h in held)} of {draws} draws of "
+        f"{', '.join(map(str, errors))} rows; the entropies of single rows change by {written(moved, 2)} nats "
+        f"(standard deviation).",
     )
 
 
@@ -124,8 +124,8 @@ def _shrinks(errors: dict[int, tuple[float, float]]) -> Claim:
         all(1.5 < r < 2.7 for r in ratios),
         f"From {', '.join(map(str, errors))} rows it falls from {' to '.join(written(v) for v in off)} nats: by a "
         "factor "
-        f"of {' and '.join(written(r, 2) for r in ratios)} for four times the rows, as the root of the number says "
-        "(2).",
+        f"of {' and '.join(written(r, 2) for r in ratios)} for four times the rows, as expected from the square root "
+        f"(2).",
     )
 
 
@@ -167,7 +167,7 @@ def _conditional() -> Claim:
         "the "
         f"known conditional ({written(z[0], 1)} and {written(z[1], 1)} standard errors), against "
         f"{written(marginal, 2)} "
-        f"by permutation. `sd.PFI(conditional=True)` of an entropy {'is refused' if refused else 'is computed'}.",
+        f"by permutation. `sd.PFI(conditional=True)` of an entropy {'raises an error' if refused else 'is computed'}.",
     )
 
 
@@ -194,7 +194,7 @@ def _estimates(draws: int) -> Claim:
         "is "
         f"{written(exact)} ({written(off, 1)} standard errors). Over {len(many):,} such sets of ten rows that mean is "
         f"{written(many.mean())} ± {written(error)}, where Eq. 2 is {written(-RHO)}.",
-        "A permutation leaves each row its own value once in N times, so that Eq. 1 estimates (1 − 1/N) of Eq. 2: "
+        "In a permutation each row keeps its own value with probability 1/N, so Eq. 1 estimates (1 − 1/N) of Eq. 2: "
         f"{written(-0.9 * RHO)} at N = 10. It matters for small test sets only.",
     )
 
@@ -208,7 +208,7 @@ def _squared() -> Claim:
     gap = float(np.abs(likelihood - squared).max())
     return Claim(
         "squared",
-        "of a normal distribution of fixed width Likelihood-PFI is the PFI of the squared loss but for a factor, and "
+        "for a normal distribution of fixed width Likelihood-PFI is the PFI of the squared loss up to a factor, and "
         "Entropy-PFI is zero",
         gap < 1e-10 and bool((entropy == 0).all()),
         f"Times 1 / (2 s²) the two differ by {gap:.0e}; Entropy-PFI is exactly 0 for all features.",
@@ -231,12 +231,11 @@ def _likelihood_sign(found: sd.Importance) -> Claim:
         "likelihood_sign",
         "Likelihood-PFI is expected not to be negative: permuting an informative feature raises the loss",
         bool((upper[:COPIES] > 0).all()),
-        f"Naive Bayes that is given one informative feature in {COPIES} copies has a Likelihood-PFI of "
+        f"Naive Bayes with {COPIES} copies of one informative feature has a Likelihood-PFI of "
         f"{written(found.mean[0])} nats for the first ({written(lower[0])} to {written(upper[0])}), and below 0 for "
         "all.",
-        "The model counts the same evidence six times and is too sure of itself; less of it makes it better. For a "
-        "model "
-        "that knows the truth Likelihood-PFI is a mean Kullback-Leibler divergence, and so never negative.",
+        "The model counts the same evidence six times and is overconfident; removing some of it improves the model. "
+        "For the true model Likelihood-PFI is a mean Kullback-Leibler divergence, and so never negative.",
     )
 
 
@@ -245,12 +244,12 @@ def _entropy_sign() -> Claim:
     lower, upper = found.interval(0.95)
     return Claim(
         "entropy_sign",
-        "Entropy-PFI is expected not to be negative: a model is surer where it interpolates",
+        "Entropy-PFI is expected not to be negative: a model is more certain where it interpolates",
         bool(upper[1] > 0),
         f"Where log s = x1 x2 it is {written(found.mean[1], 2)} nats for x1 ({written(lower[1], 2)} to "
         f"{written(upper[1], 2)}); its true value is −0.8.",
-        "The noise of this distribution is largest where x1 and x2 agree, which is where the rows are. The paper says "
-        "itself that the expectation rests on uncertainty being epistemic (sec. 3.5).",
+        "The noise of this distribution is largest where x1 and x2 agree, which is where the rows are. The paper "
+        "itself says that the expectation assumes epistemic uncertainty (sec. 3.5).",
     )
 
 
@@ -267,9 +266,9 @@ def _zero_is_alone() -> Claim:
         not (zero and likelihood.lower > 0),
         f"Where log s = (x1 + x2) / 2, x1 has Entropy-PFI {written(entropy.mean, 4)} and Likelihood-PFI "
         f"{written(likelihood.mean, 2)} nats, at a correlation of {RHO} with x2.",
-        "An entropy that is a sum of terms has the same mean however the features depend on each other: Proposition 1 "
+        "An entropy that is a sum of terms has the same mean for any dependence between the features: Proposition 1 "
         "has "
-        f'no converse. `diagnose` therefore asks forests as well, and calls x1 "{diagnosed["x1"].verdict.kind}" (R² '
+        f'no converse. `diagnose` therefore also fits forests, and calls x1 "{diagnosed["x1"].verdict.kind}" (R² '
         f"{written(diagnosed['x1'].r2_others, 2)} from the others).",
     )
 
@@ -328,7 +327,7 @@ def _by_correlation(three: Any) -> None:
 EXPERIMENT = Experiment(
     "entropy",
     "propositions",
-    "The propositions, and what is said in passing",
+    "The propositions and further statements",
     "entropy_importance, sec. 3.1 to 3.5, Propositions 1 to 3",
     run,
 )

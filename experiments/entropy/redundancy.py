@@ -36,10 +36,9 @@ LABELS = [
 ]
 
 SETTINGS = (
-    "{splits} random splits, {trees} trees. Beside them stands the out-of-bag R² that `diagnose` finds on the test "
-    "rows of the first alone; it is lower, for it has 258 rows to learn from. The last line is the R² of ages that "
-    "were "
-    "dealt out to other rows: what a forest finds where there is nothing."
+    "{splits} random splits, {trees} trees. The table also shows the out-of-bag R² that `diagnose` finds on the test "
+    "rows of the first split alone; it is lower, because these are only 258 rows. The last line is the R² for "
+    "permuted ages: the result of a forest without any dependence."
 )
 
 
@@ -134,16 +133,14 @@ def _independent(found: np.ndarray, permuted: np.ndarray) -> Claim:
         "independent",
         "age appears to be independent of the other features",
         chance > 0.01,
-        f"A forest's R² of age is no better than a mean's, {spread(found[:, AGE], 2)}, but better than that of ages "
-        "dealt "
-        f"out to other rows, {spread(permuted, 2)}. Mixtures without superplasticizer are {X['age'][plain].mean():.0f} "
+        f"A forest's R² of age is no better than that of the mean, {spread(found[:, AGE], 2)}, but better than that "
+        f"of permuted ages, {spread(permuted, 2)}. Mixtures without superplasticizer are {X['age'][plain].mean():.0f} "
         f"days old on average, others {X['age'][~plain].mean():.0f} (Kolmogorov-Smirnov: p = {chance:.0e}).",
         f"Of the {int(old.sum())} rows that are 180 days or older {float(plain[old].mean()):.0%} are without "
         f"superplasticizer (of the younger {float(plain[~old].mean()):.0%}) and {float(no_ash[old].mean()):.0%} "
         "without "
-        f"fly ash (of the younger {float(no_ash[~old].mean()):.0%}). The mixture does not tell the age, but which "
-        "ages are "
-        "possible: that is why the Entropy-PFI of age is small but not zero (Fig. 8).",
+        f"fly ash (of the younger {float(no_ash[~old].mean()):.0%}). The mixture does not determine the age, but "
+        f"limits the possible ages: therefore the Entropy-PFI of age is small but not zero (Fig. 8).",
     )
 
 
@@ -154,8 +151,8 @@ def _with_target(found: np.ndarray, informed: np.ndarray) -> Claim:
         "with_target",
         "the prediction of age improves significantly when the target is known, so that the two share information",
         bool((gain[:, AGE] > 0.3).all() and (gain[:, AGE] > 3 * others).all()),
-        f"R² of age rises by {spread(gain[:, AGE], 2)} to {spread(informed[:, AGE], 2)}; of no other does it change by "
-        f"more than {spread(others, 2)}.",
+        f"R² of age rises by {spread(gain[:, AGE], 2)} to {spread(informed[:, AGE], 2)}; for no other feature does it "
+        f"change by more than {spread(others, 2)}.",
     )
 
 
@@ -195,14 +192,17 @@ def _figure(found: np.ndarray, informed: np.ndarray) -> Picture:
     ax.axhline(0.0, color=DARK, linewidth=0.8)
     ax.legend(frameon=False, fontsize=8, loc="lower left", bbox_to_anchor=(0, 1), ncols=3)
     bare(ax)
-    caption = "How well each feature is predicted by the others, without and with the target: age only with it"
+    caption = (
+        "How well each feature is predicted by the others, without and with the target: age is predicted only "
+        "with it"
+    )
     return Picture("redundancy", figure, caption)
 
 
 EXPERIMENT = Experiment(
     "entropy",
     "redundancy",
-    "How well features predict one another",
+    "How well features predict each other",
     "entropy_importance, sec. 5.1, Fig. 9",
     run,
     data=("concrete.csv",),

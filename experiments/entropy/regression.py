@@ -1,12 +1,12 @@
-"""Sec. 3.6, regression (Fig. 4 and 5): what is shared, and what noise does to both importances.
+"""Sec. 3.6, regression (Fig. 4 and 5): shared information, and the effect of noise on both importances.
 
 A label is the sum of one term of each of five features, with normal noise. x1 and x2 are highly correlated, x4 is all
 but the square of x3, and x5 is independent of all others. A Gaussian process (appendix B.1: GPyTorch, Adam at 0.1,
 1,000 epochs) is fitted on 500 rows and explained on 500; its distribution includes the noise that it has found.
 
-The paper claims (Fig. 4) that what is shared loses Likelihood-PFI beside x5, and has Entropy-PFI, while x5 has none;
-and (Fig. 5) that with less noise both importances are larger, so that Entropy-PFI is not about epistemic uncertainty
-alone.
+The paper claims (Fig. 4) that features with shared information have less Likelihood-PFI than x5, and have Entropy-PFI,
+while x5 has none; and (Fig. 5) that with less noise both importances are larger, so that Entropy-PFI is not about
+epistemic uncertainty alone.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ Found = dict[float, list[sd.Diagnosis]]
 SETTINGS = (
     "Draw 0 by GPyTorch with the paper's settings ({epochs} epochs{saved}), {more} more by scikit-learn's process with "
     "the same kernel at the optimum of the same likelihood; rows and labels standardised. The formula, the covariances "
-    "and the levels of noise are not in the text that we have: `sd.datasets.SharedInformation` is built after the "
-    "description, sums sin(1.5 x), and adds a sixth feature that is not used. {same}"
+    "and the levels of noise are not in the available text: `sd.datasets.SharedInformation` follows the description, "
+    "uses sums of sin(1.5 x), and adds a sixth feature that is not used. {same}"
 )
 
 
@@ -91,12 +91,12 @@ def _takes(found: Found) -> Claim:
     noisy = means(found[NOISE[-1]], "likelihood").mean(axis=0)
     return Claim(
         "takes",
-        "features that share information lose Likelihood-PFI relative to the one that shares none",
+        "features that share information have less Likelihood-PFI than the one that shares none",
         bool((share < 1).all()),
         f"At noise {NOISE[0]}, x1 to x4 have {_list(share.mean(0))} of the Likelihood-PFI of x5 (at most "
-        f"{written(share.max(), 2)} in {len(share)} draws); a model that knows the truth would give them "
+        f"{written(share.max(), 2)} in {len(share)} draws); the true model would give them "
         f"{_list(true[SHARED] / true[LONE])}. "
-        f"At noise {NOISE[-1]} that is no longer so of x3, which has {written(noisy[2] / noisy[LONE], 2)} of it.",
+        f"At noise {NOISE[-1]} this is no longer true of x3, which has {written(noisy[2] / noisy[LONE], 2)} of it.",
     )
 
 
@@ -106,14 +106,14 @@ def _has_entropy(found: Found) -> Claim:
     said = ", ".join(f"{written(v)} at {noise}" for noise, v in low.items())
     return Claim(
         "has_entropy",
-        "what is shared has a high Entropy-PFI, linearly (x1, x2) or not (x3, x4)",
+        "shared information gives a high Entropy-PFI, whether it is shared linearly (x1, x2) or not (x3, x4)",
         bool(sure and all(_ratio(many) > 3 for many in found.values())),
         f"The lowest of the four in any draw is {said}; all intervals lie above 0.",
     )
 
 
 def _ratio(many: list[sd.Diagnosis]) -> float:
-    """Return how many times what is shared has the Entropy-PFI of what is not, at least, by the means of the draws."""
+    """Return the smallest ratio of Entropy-PFI between shared and independent features, by the means of the draws."""
     entropy = means(many, "entropy").mean(axis=0)
     return float(entropy[SHARED].min() / abs(entropy[LONE]))
 
@@ -127,10 +127,10 @@ def _has_none(found: Found) -> Claim:
     lone = np.concatenate([np.abs(means(m, "entropy")[:, LONE]) for m in found.values()])
     return Claim(
         "has_none",
-        "x5 matters for the likelihood and not for the entropy, for it is independent",
+        "x5 matters for the likelihood and not for the entropy, because it is independent",
         bool(np.mean(held) > 0.7 and all(first)),
         f"At noise {NOISE[0]} x5 is first by Likelihood-PFI in all of {len(first)} draws. Its Entropy-PFI is "
-        f"{written(lone.max())} nats at most at any noise, and {sum(held)} of {len(held)} intervals hold 0.",
+        f"{written(lone.max())} nats at most at any noise, and {sum(held)} of {len(held)} intervals contain 0.",
     )
 
 
@@ -174,7 +174,7 @@ def _same_process(draws: range) -> Claim:
         "Entropy-PFI is not a function of the epistemic uncertainty alone",
         bool(all(b > 1.5 * a for b, a in shares)),
         f"The process that was fitted at noise {NOISE[0]} has an Entropy-PFI of {written(before)} nats on average over "
-        f"x1 to x4; with nothing changed but the noise that it adds, {NOISE[-1]} instead of {NOISE[0]}, "
+        f"x1 to x4; if only the noise that it adds is changed, {NOISE[-1]} instead of {NOISE[0]}, it is "
         f"{written(after)}.",
     )
 
@@ -226,8 +226,8 @@ def _figure(found: Found) -> Picture:
     axes[1, 1].tick_params(labelleft=False)
     axes[1, 1].legend(frameon=False, fontsize=8, loc="lower right")
     caption = (
-        "Both importances at noise 0.1 (above) and at three levels of noise (below): what is shared has Entropy-PFI, "
-        "what stands alone has none, and noise takes from both"
+        "Both importances at noise 0.1 (above) and at three levels of noise (below): features that share information "
+        "have Entropy-PFI, the independent one has none, and noise reduces both"
     )
     return Picture("regression", figure, caption)
 
@@ -235,7 +235,7 @@ def _figure(found: Found) -> Picture:
 EXPERIMENT = Experiment(
     "entropy",
     "regression",
-    "What is shared, and what noise does to both importances",
+    "Shared information, noise and both importances",
     "entropy_importance, sec. 3.6, Fig. 4 and 5",
     run,
     needs=("torch", "gpytorch"),

@@ -1,4 +1,4 @@
-"""Sec. 5.2: is what age knows of diabetes redundant with plas? Breiman's check, which fits models anew.
+"""Sec. 5.2: is the information of age about diabetes redundant with plas? Breiman's check, which refits models.
 
 The paper reports of Breiman (2001) that age holds useful information about diabetes, but that this is redundant with
 plas, so that training a model with age or without it makes little difference to its predictive power. Here calibrated
@@ -34,7 +34,7 @@ SETS = {
 
 SETTINGS = (
     "{splits} random splits, {trees} trees. ± is one standard error of a difference over the splits, corrected for the "
-    'rows that splits share (Nadeau & Bengio 2003). "None" predicts the share of the class.'
+    'rows that splits share (Nadeau & Bengio 2003). "None" predicts the frequency of the class.'
 )
 
 
@@ -99,8 +99,8 @@ def _useful() -> Claim:
         "useful",
         "age contains useful information about the label",
         bool(old > young + 0.1),
-        f"{young:.0%} of the women below 30 have diabetes, {old:.0%} of the others: knowing only that takes "
-        f"{written(float(entropy - sum(rest)))} off the {written(float(entropy))} nats of the label.",
+        f"{young:.0%} of the women below 30 have diabetes, {old:.0%} of the others: this information alone accounts "
+        f"for {written(float(entropy - sum(rest)))} of the {written(float(entropy))} nats of the label.",
     )
 
 
@@ -128,12 +128,13 @@ def _redundant(found: np.ndarray) -> Claim:
     related = X.corr(method="spearman")["age"]
     return Claim(
         "redundant",
-        "what age knows is redundant with plas",
+        "the information in age is redundant with plas",
         not -age > 2 * max(rest, 0.005),
-        f"A forest of plas alone has a loss of {written(nll[:, list(SETS).index('plas')].mean())} nats; age takes "
-        f"{written(-age)} ± {written(error)} off it, mass {written(-mass)}.",
-        f"Were age redundant with plas it would not help plas. It is redundant with all others together, and nearer to "
-        f"preg (the number of pregnancies): its rank correlation is {written(related['plas'], 2)} with plas and "
+        f"A forest of plas alone has a loss of {written(nll[:, list(SETS).index('plas')].mean())} nats; age reduces it "
+        f"by {written(-age)} ± {written(error)} and mass by {written(-mass)}.",
+        f"If age were redundant with plas, it would not improve a model of plas. It is redundant with all other "
+        f"features together, and closer to preg (the number of pregnancies): its rank correlation is "
+        f"{written(related['plas'], 2)} with plas and "
         f"{written(related['preg'], 2)} with preg, and the loss changes by {_signed(rest)} without age, "
         f"{_signed(preg)} "
         f"without preg, and {_signed(both)} ± {written(both_error)} without both.",
@@ -157,7 +158,7 @@ def _figure(found: np.ndarray) -> Picture:
     ax.set(xlabel="negative log-likelihood on rows not seen, nats")
     ax.legend(frameon=False, fontsize=8, loc="upper right")
     bare(ax)
-    caption = "The loss of calibrated forests that know some of the features"
+    caption = "The loss of calibrated forests on subsets of the features"
     return Picture("retraining", figure, caption)
 
 

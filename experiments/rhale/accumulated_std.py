@@ -1,10 +1,10 @@
 """RHALE Eq. 16: what the shaded area of its plots is, and what the paper reads from it.
 
 ``STD(x) = sqrt(sum over the bins left of x of width² variance)`` is drawn around the average curve and read as the
-standard deviation of the instances' effects: in Fig. 1c its limits are to be "the lines 5 x2 and -5 x2", in Fig. 3b
-"± 2 x1". Both examples have an exact truth, for in both an instance's effect is a line through 0: the scatter of the
-instances' effects at x is 5 |x2|, and 2 |x1| from the interaction; counted from the left end, 5 (x2 + 1) and
-2 (x1 + 1/2). Nothing is estimated here: the bins get the true standard deviation.
+standard deviation of the instances' effects: in Fig. 1c its limits are to be "the lines 5 x2 and -5 x2", in Fig. 3b "±
+2 x1". Both examples have an exact truth, because in both an instance's effect is a line through 0: the variation of the
+instances' effects at x is 5 |x2|, and 2 |x1| from the interaction; counted from the left end, 5 (x2 + 1) and 2 (x1 +
+1/2). Nothing is estimated here: the bins get the true standard deviation.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ def explained(sigma: float, end: float, bins: int, method: Any, points: int = 10
 
 
 def at_the_right(method: Any, points: int) -> Floats:
-    """Return the accumulated spread of x2 at its right end for each number of bins."""
+    """Return the accumulated standard deviation of x2 at its right end for each number of bins."""
     return np.array([explained(5.0, 1.0, k, method, points).heterogeneity[-1] for k in COUNTS])
 
 
 def run(quick: bool) -> Outcome:
-    """Accumulate a known spread over 1 to 50 bins, by Eq. 16 and by UALE's Eq. 9."""
+    """Accumulate a known standard deviation over 1 to 50 bins, by Eq. 16 and by UALE's Eq. 9."""
     points = 200 if quick else 1000
     rhale, uale = (at_the_right(method, points) for method in (sd.RHALE, sd.UALE))
     one, left = explained(5.0, 1.0, 1, sd.RHALE, points), explained(2.0, 0.5, 1, sd.RHALE, points)
@@ -56,7 +56,7 @@ def run(quick: bool) -> Outcome:
         for k, a, b in zip(COUNTS, rhale, uale, strict=True)
     ]
     head = ("bins", "STD, Eq. 16", "sum of width × deviation, UALE Eq. 9", "truth")
-    table = Table("Spread of the instances' effects of x2 at 1, from −1", head, rows)
+    table = Table("Variation of the instances' effects of x2 at 1, from −1", head, rows)
     return Outcome(
         claims=[_limits(middle, at_start, at_zero), _bins(rhale, uale)],
         tables=[table],
@@ -72,7 +72,7 @@ def _limits(middle: float, at_start: float, at_zero: float) -> Claim:
         bool(abs(middle) < 0.1 and abs(at_start - 1.0) < 0.1),
         f"In one bin, where Eq. 16 is at its widest, STD at x2 = 0 is {middle:.2f} (5 x2 is 0 there); at x1 = −1/2 it "
         f"is {at_start:.2f} (2 |x1| is 1), at x1 = 0 {at_zero:.2f} (2 |x1| is 0).",
-        "Eq. 16 is 0 at the left end wherever the instances' effects cross, and grows from there: its limits are "
+        "Eq. 16 is 0 at the left end, wherever the instances' effects cross, and grows from there: its limits are "
         "± 5 (x2 + 1) and ± 2 (x1 + 1/2), parallel to the lines but not these lines.",
     )
 
@@ -84,11 +84,12 @@ def _bins(rhale: Floats, uale: Floats) -> Claim:
         "STD(x) of Eq. 16 is the standard deviation of the effect",
         bool(np.allclose(rhale, 10.0, rtol=0.1)),
         f"The instances' effects of x2 differ by 10 at the right end. Eq. 16 gives {rhale[0]:.2f} in 1 bin, "
-        f"{rhale[2]:.2f} in 5 and {rhale[4]:.2f} in 20: {shrinks[4]:.2f} times too little, the root of the number of "
-        f"bins. The sum of UALE's Eq. 9 is {uale[0]:.2f}, {uale[2]:.2f} and {uale[4]:.2f}.",
+        f"{rhale[2]:.2f} in 5 and {rhale[4]:.2f} in 20: {shrinks[4]:.2f} times too small, the square root of the "
+        f"number of bins. The sum of UALE's Eq. 9 is {uale[0]:.2f}, {uale[2]:.2f} and {uale[4]:.2f}.",
         "Eq. 16 adds variances as if an instance's slopes in different bins were independent; an instance keeps its x2 "
-        "(or its group) along the axis, so deviations add. We draw Eq. 16 as published, offer Eq. 9 "
-        '(`accumulate="std"`), and rank by neither.',
+        "(or its group) along the axis, so standard deviations add. The library draws Eq. 16 as published, offers Eq. "
+        "9 "
+        '(`accumulate="std"`), and uses neither for ranking.',
     )
 
 
@@ -131,7 +132,7 @@ def _drawn() -> Any:
             markevery=20,
             label="5 |x2|, the paper's",
         )
-        panels.label(ax, title, "x2", "spread of the instances' effects")
+        panels.label(ax, title, "x2", "variation of the instances' effects")
     panels.legend(made, [axes[0, 0]])
     return made
 
@@ -139,7 +140,7 @@ def _drawn() -> Any:
 EXPERIMENT = Experiment(
     "rhale",
     "accumulated_std",
-    "What the shaded area is",
+    "The meaning of the shaded area",
     "RHALE, Eq. 16, read in sec. 1 and 3, Fig. 1c and 3b",
     run,
 )

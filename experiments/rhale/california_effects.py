@@ -34,8 +34,8 @@ TABLE_1 = (
 LATITUDE, INCOME = 1, 7
 SETTINGS = (
     "19,549 rows, features and target standardised; 15,639 to train and to explain; layers of 256, 128 and 36 "
-    "units with ReLU, Adam at 0.02, 15 epochs of batches of 128; Eq. 13 with K_max = 20, at least 30 rows a "
-    "bin, alpha = 0.2; slopes by autodiff; PDP of 2,000 rows on 20 points. Five networks (one for the tests); "
+    "units with ReLU, Adam at 0.02, 15 epochs of batches of 128; Eq. 13 with K_max = 20, at least 30 rows per bin, "
+    "alpha = 0.2; slopes by autodiff; PDP of 2,000 rows on 20 points. Five networks (one for the tests); "
     "figures of the first."
 )
 _ROWS = 2000
@@ -121,7 +121,7 @@ def _of_rows() -> list[Claim]:
             bool(abs(y.mean() - 206_864.41) < 1),
             f"It has mean {y.mean():,.0f}, deviation {y.std():,.0f} and maximum {y.max():,.0f}; section 5 has "
             f"201,000 and 110,000.",
-            f"The table's row is of the {len(before):,} rows before outliers are dropped: mean {before.mean():,.2f}, "
+            f"The table's row is for the {len(before):,} rows before outliers are dropped: mean {before.mean():,.2f}, "
             f"deviation {before.std(ddof=1):,.2f}.",
         ),
     ]
@@ -133,7 +133,7 @@ def _error(networks: list[Fitted]) -> Claim:
         "network_error",
         "the network's mean absolute error is 37,000 dollars",
         bool(abs(errors.mean() - 37_000) < 2_500),
-        f"On the 3,910 other rows it is {errors.min():,.0f} to {errors.max():,.0f} dollars ({len(errors)} networks, "
+        f"On the 3,910 test rows it is {errors.min():,.0f} to {errors.max():,.0f} dollars ({len(errors)} networks, "
         f"mean {errors.mean():,.0f}).",
     )
 
@@ -162,9 +162,9 @@ def _of_slopes(explained: list[list[sd.Effect]]) -> list[Claim]:
             "latitude lowers the price for almost all instances",
             bool(falls.mean() >= 0.95),
             f"The slope is negative at {falls.mean():.1%} of the rows ({falls.min():.1%} to {falls.max():.1%} over the "
-            "networks); we call “almost all” 95 %.",
-            "About one row in ten has a positive slope. (ReLU networks have rough slopes: this is of the derivative at "
-            "the row, which is what RHALE averages.)",
+            "networks); “almost all” means 95 %.",
+            "About one row in ten has a positive slope. (ReLU networks have rough slopes: this refers to the "
+            "derivative at the row, which RHALE averages.)",
         ),
         Claim(
             "income_for_almost_all",
@@ -174,7 +174,7 @@ def _of_slopes(explained: list[list[sd.Effect]]) -> list[Claim]:
         ),
         Claim(
             "latitude_scatters_more",
-            "slopes differ more for latitude than for income",
+            "slopes vary more for latitude than for income",
             bool((spread[:, 0] > 2 * spread[:, 1]).all()),
             f"Their standard deviation is {spread[:, 0].mean():.2f} for latitude and {spread[:, 1].mean():.2f} for "
             "median income.",
@@ -199,10 +199,11 @@ def _alike(similar: Floats) -> list[Claim]:
             "pdp_has_the_same_size",
             "RHALE and PDP compute effects of similar size for all features",
             bool((size > 0.8).all()),
-            f"PDP's range there, as a share of RHALE's, is {size.min():.2f} to {size.max():.2f}; it is below 0.8 for "
+            f"The range of the PDP there, as a fraction of that of RHALE, is {size.min():.2f} to {size.max():.2f}; it "
+            f"is below 0.8 for "
             f"{', '.join(off) or 'none'}.",
-            "These features go together (longitude with latitude; rooms, bedrooms, people and households with each "
-            "other): PDP also asks the network about pairs of values that no row has, where it was never fitted.",
+            "These features are correlated (longitude with latitude; rooms, bedrooms, people and households with each "
+            "other): PDP also evaluates the network at pairs of values that no row has, where it was never fitted.",
         ),
     ]
 
@@ -216,7 +217,7 @@ def _widths(explained: list[list[sd.Effect]]) -> Claim:
         "Eq. 13 makes wide bins for x3, x4, x5 and x7, where effects are piecewise linear, and narrow ones for x2",
         bool(bins[others].max() < bins[LATITUDE]),
         f"Bins of Eq. 13 (of 20 possible): {', '.join(f'{bins[j]:.1f} for {NAMES[j]}' for j in others)}, "
-        f"{bins[LATITUDE]:.1f} for latitude; by risk {', '.join(f'{risk[j]:.1f}' for j in others)} and "
+        f"{bins[LATITUDE]:.1f} for latitude; by likelihood {', '.join(f'{risk[j]:.1f}' for j in others)} and "
         f"{risk[LATITUDE]:.1f}.",
     )
 
@@ -243,7 +244,7 @@ def _table(explained: list[list[sd.Effect]], similar: Floats) -> Table:
         "deviation",
         "positive",
         "bins, Eq. 13",
-        "bins, by risk",
+        "bins, by likelihood",
         "correlation with PDP",
     )
     return Table(
@@ -252,7 +253,7 @@ def _table(explained: list[list[sd.Effect]], similar: Floats) -> Table:
 
 
 MAIN = (
-    "RHALE's Fig. 9, latitude and median income: RHALE in Eq. 13's bins, its slopes, RHALE in bins by risk, PDP "
+    "RHALE's Fig. 9, latitude and median income: RHALE in Eq. 13's bins, its slopes, RHALE in bins by likelihood, PDP "
     "with ICE (all in standard deviations)"
 )
 OTHERS = (
@@ -273,7 +274,7 @@ def _main(explained: list[sd.Effect], pdp: list[sd.Effect]) -> Any:
         titles = (
             f"Eq. 13: {len(e.bins)} bins",
             "its slopes",
-            f"by risk: {len(ours.bins)} bins",
+            f"by likelihood: {len(ours.bins)} bins",
             "PDP and ICE",
         )
         for k, title in enumerate(titles):

@@ -1,4 +1,4 @@
-"""What the three cases of RHALE's section 4.1 share: RHALE beside PDP and ICE where x2 follows x1.
+"""Code shared by the three cases of RHALE's section 4.1: RHALE, PDP and ICE where x2 follows x1.
 
 x1 is uniform on (0, 1), x2 is x1 with noise of deviation 0.01, x3 is normal with deviation 1/2. With f1 = a1 x1 + a2 x2
 the function is f1 up to 1/2, 1 - f1 up to 1, then 0, plus alpha x1 x3 (Eq. 17). Nothing jumps: at f1 = 1/2 both pieces
@@ -20,7 +20,8 @@ from experiments.rhale import panels
 from experiments.rhale.settings import CORRELATED, RISK, Floats, Setting, mean_error, pm
 
 SETTINGS = (
-    "500 rows a draw; Eq. 13 with K_max = 20, at least 10 rows a bin, alpha = 0.2 (the paper names none here); PDP and "
+    "500 rows per draw; Eq. 13 with K_max = 20, at least 10 rows per bin, alpha = 0.2 (the paper names none here); "
+    "PDP and "
     "ICE on 41 points between the feature's 1st and 99th percentile. Curves are compared there, without their means."
 )
 NAMES = ("x1", "x2", "x3")
@@ -35,7 +36,7 @@ class Feature:
     Parameters
     ----------
     curve, pdp, risk : ndarray
-        Mean absolute errors of the curves of RHALE in Eq. 13's bins, of PDP and of RHALE in bins by risk.
+        Mean absolute errors of the curves of RHALE in Eq. 13's bins, of PDP and of RHALE in bins by likelihood.
     inner : ndarray, shape (draws, bins)
         Standard deviation of slopes in given bins that keep clear of the breaks.
     ice : ndarray
@@ -62,7 +63,7 @@ def swept(setting: Setting, X: Floats, j: int) -> sd.Effect:
 
 
 def found(setting: Setting, j: int, seeds: int) -> Feature:
-    """Explain one feature on so many draws."""
+    """Explain one feature on many draws."""
     rows, effects, inner = [], [], []
     for seed in range(seeds):
         X = setting.sample(seed)
@@ -133,22 +134,22 @@ def formula(
 
 
 CONTINUOUS = (
-    "The function is continuous: where f1 passes 1/2 the effect turns, it does not fall. The paper's line belongs to "
-    "1/2 − f1 in the middle, the form in its predecessor, UALE, which jumps there."
+    "The function is continuous: where f1 passes 1/2 the effect changes direction, it does not jump. The paper's line "
+    "belongs to 1/2 − f1 in the middle, the form in its predecessor, UALE, which jumps there."
 )
 
 
 def deviations(case: str, features: Sequence[Feature], true: Sequence[float]) -> Claim:
-    """Return whether slopes scatter, off the breaks, as the paper says (case c names one wrongly: see there)."""
+    """Return whether the slopes vary as the paper says, away from the breaks (one value of case c is wrong)."""
     pooled = [float(np.sqrt(np.mean(f.inner**2))) for f in features]
     close = [abs(p - t) < 0.02 * t + 1e-9 for p, t in zip(pooled, true, strict=True)]
     numbers = ", ".join(f"{n} {p:.3f}" for n, p in zip(NAMES, pooled, strict=False))
     return Claim(
         "heterogeneity",
-        f"case ({case}): the slopes of {', '.join(NAMES[: len(true)])} scatter by "
+        f"case ({case}): the standard deviations of the slopes of {', '.join(NAMES[: len(true)])} are "
         f"{', '.join(f'{t:g}' for t in true)}",
         all(close),
-        f"In given bins that keep clear of the breaks RHALE's deviation is {numbers}.",
+        f"In given bins that do not contain the breaks RHALE's standard deviation is {numbers}.",
     )
 
 
@@ -156,16 +157,15 @@ def pdp_fails(case: str, features: Sequence[Feature]) -> Claim:
     """Return whether PDP is wrong for x1 and x2, and RHALE is not."""
     ratio = [f.pdp.mean() / f.curve.mean() for f in features[:2]]
     parts = [
-        f"{n}: {f.pdp.mean():.3f} against {f.curve.mean():.3f} (by risk {f.risk.mean():.3f})"
+        f"{n}: {f.pdp.mean():.3f} against {f.curve.mean():.3f} (by likelihood {f.risk.mean():.3f})"
         for n, f in zip(NAMES, features[:2], strict=False)
     ]
     spread = [f"{f.ice.mean():.2f}" for f in features[:2]]
     return Claim(
         "pdp_fails",
-        f"case ({case}): PDP's average effect of the correlated x1 and x2 is wrong and its ICE curves differ, "
-        "RHALE's is right",
+        f"case ({case}): the PDP of the correlated x1 and x2 is wrong and their ICE curves differ, RHALE is right",
         bool(min(ratio) > 3 and min(f.ice.mean() for f in features[:2]) > 0.1),
-        f"Mean error of the curve, PDP against RHALE: {'; '.join(parts)}. ICE curves of x1 and x2 differ by a "
+        f"Mean error of the curve, PDP against RHALE: {'; '.join(parts)}. ICE curves of x1 and x2 have a standard "
         f"deviation of up to {' and '.join(spread)}.",
     )
 
@@ -182,7 +182,13 @@ def table(features: Sequence[Feature]) -> Table:
         ]
         for name, f in zip(NAMES, features, strict=False)
     ]
-    head = ("feature", "RHALE, Eq. 13", "RHALE, by risk (our default)", "PDP", "bins of Eq. 13")
+    head = (
+        "feature",
+        "RHALE, Eq. 13",
+        "RHALE, by likelihood (our default)",
+        "PDP",
+        "bins of Eq. 13",
+    )
     return Table("Mean error of the curve ± standard error over the draws", head, rows)
 
 
@@ -213,7 +219,7 @@ def _drawn(setting: Setting) -> Any:
         titles = (
             f"Eq. 13: {len(e.bins)} bins",
             "its slopes",
-            f"by risk: {len(ours.bins)} bins",
+            f"by likelihood: {len(ours.bins)} bins",
             "PDP and ICE",
         )
         for k, title in enumerate(titles):

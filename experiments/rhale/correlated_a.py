@@ -28,7 +28,8 @@ from skedasis.datasets.simulations import Correlated
 
 CASE = CORRELATED["a"]
 CAPTION = (
-    "RHALE's Fig. 5 and supplementary Fig. 2, case (a): RHALE, its slopes, RHALE in bins by risk, and PDP with ICE; "
+    "RHALE's Fig. 5 and supplementary Fig. 2, case (a): RHALE, its slopes, RHALE in bins by likelihood, and PDP with "
+    "ICE; "
     "rows x1, x2, x3"
 )
 
@@ -85,9 +86,9 @@ def _three(feature: Feature) -> Claim:
         "three_bins",
         "the optimal bins of x1 are three: [0, 1/4], [1/4, 1/2] and [1/2, 1]",
         bool(np.median(bins) == 3),
-        f"{np.mean(bins == 3):.0%} of the draws have three bins, the median has {np.median(bins):.0f} (by risk "
+        f"{np.mean(bins == 3):.0%} of the draws have three bins, the median has {np.median(bins):.0f} (by likelihood "
         f"{np.median(ours):.0f}). An edge lies within a cell (1/20) of 1/4 and of 1/2 in {near:.0%}; within the flat "
-        f"and falling pieces, more than a cell from a break, lie {inside.mean():.1f} further bins.",
+        f"and falling pieces, more than a cell from a break, there are {inside.mean():.1f} further bins.",
         "" if np.median(bins) == 3 else _clean(len(bins)),
     )
 
@@ -108,8 +109,8 @@ def _clean(seeds: int) -> str:
             )
         shares.append(np.mean(np.array(bins) == 3))
     return (
-        "Rows whose x2 lies beyond a break when their x1 does not, and cells of 1/20 of the rows' range in "
-        "which a break lies, hold mixed slopes, and become narrow bins of their own. "
+        "Mixed slopes occur in rows whose x2 lies beyond a break when their x1 does not, and in cells of 1/20 of the "
+        "rows' range that contain a break. They become separate narrow bins. "
         f"Without noise in x2 three bins are found in {shares[0]:.0%} of the draws; without noise and with rows "
         f"at 0 and 1, so that cells end at the breaks, in {shares[1]:.0%}."
     )

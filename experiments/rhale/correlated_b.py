@@ -12,10 +12,13 @@ from experiments.experiment import Experiment, Outcome, alone
 from experiments.rhale.correlated import CONTINUOUS, deviations, formula, found, outcome, pdp_fails
 from experiments.rhale.settings import CORRELATED
 
-OWN = "The own weight of x2 is 1/2: its effect is a quarter of that of x1. (The middle piece is wrong as for x1, too.)"
+OWN = (
+    "The weight of x2 itself is 1/2: its effect is a quarter of that of x1. (The middle piece is wrong in the same "
+    "way as for x1.)"
+)
 CASE = CORRELATED["b"]
 CAPTION = (
-    "RHALE's supplementary Fig. 3, case (b): RHALE, its slopes, RHALE in bins by risk, and PDP with ICE; rows "
+    "RHALE's supplementary Fig. 3, case (b): RHALE, its slopes, RHALE in bins by likelihood, and PDP with ICE; rows "
     "x1, x2, x3"
 )
 

@@ -1,6 +1,6 @@
 """RHALE section 4.1 case b, appendix B.2 case c (Fig. 6; supplementary Fig. 4): equal weights and an interaction.
 
-a1 = a2 = 1, alpha = 1: x1 x3 is added. The slopes of x1 now scatter by the deviation of x3, 1/2, those of x3 by that of
+a1 = a2 = 1, alpha = 1: x1 x3 is added. The slopes of x1 now have the standard deviation of x3, 1/2, those of x3 that of
 x1. The paper says 1/4 for the latter; x1 is uniform on (0, 1), which has a deviation of 1/sqrt(12) = 0.289.
 """
 
@@ -24,7 +24,7 @@ from experiments.rhale.settings import CORRELATED, mean_error
 
 CASE = CORRELATED["c"]
 CAPTION = (
-    "RHALE's Fig. 6 and supplementary Fig. 4, case (c): RHALE, its slopes, RHALE in bins by risk, and PDP with "
+    "RHALE's Fig. 6 and supplementary Fig. 4, case (c): RHALE, its slopes, RHALE in bins by likelihood, and PDP with "
     "ICE; rows x1, x2, x3"
 )
 
@@ -55,7 +55,7 @@ def _third_scatters(feature: Feature) -> Claim:
     mean, error = mean_error(pooled)
     return Claim(
         "heterogeneity_of_x3",
-        "the slopes of x3 scatter by the deviation of x1, 1/4",
+        "the standard deviation of the slopes of x3 is that of x1, 1/4",
         bool(abs(mean - 0.25) < 3 * error + 0.005),
         f"Pooled over Eq. 13's bins their deviation is {mean:.4f} ± {error:.4f}.",
         "The deviation of a uniform variable on (0, 1) is 1/√12 = 0.289.",

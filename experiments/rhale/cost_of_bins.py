@@ -29,9 +29,10 @@ SIZES = {
 }
 ROWS = (1_000, 10_000, 100_000)
 SETTINGS = (
-    "Slopes sin(6 x) + noise, x uniform, alpha = 0.2, N/20 rows a bin for Eq. 13; processor time, the least of three. "
+    "Slopes sin(6 x) + noise, x uniform, alpha = 0.2, N/20 rows per bin for Eq. 13; processor time, the least of "
+    "three. "
     "“Plain” is Eq. 14 in three Python loops, “by arrays” the same with NumPy, “ours” the library's search with the "
-    "merging of the cells' moments; the first two get the bins' costs for nothing."
+    "merging of the cells' moments; the time for the bins' costs is not counted for the first two."
 )
 
 
@@ -138,11 +139,12 @@ def _printed() -> Claim:
         "algorithm_1",
         "Algorithm 1, as printed, solves Eq. 13",
         hits == 30,
-        f"With its indices taken as they stand it finds the optimum in {hits} of 30 problems with K_max = 8; "
+        f"With its indices as printed it finds the optimum in {hits} of 30 problems with K_max = 8; "
         f"{30 - len(finite)} of its partitions have too few rows in a bin, the others cost {finite.mean():.2f} "
         "times the optimum on average.",
-        "It adds B(k, j), the cost of the bin that ends at the point with the bin's own number, where B(k, i) "
-        "is meant (as in Eq. 14), and follows I(j, Z(j + 1)) where I(Z(j + 1), j) is meant. Eq. 19 has the same slip.",
+        "It adds B(k, j), the cost of the bin that ends at the point with the bin's own number, where B(k, i) is "
+        "intended (as in Eq. 14), and follows I(j, Z(j + 1)) where I(Z(j + 1), j) is intended. Eq. 19 has the same "
+        "error.",
     )
 
 
@@ -185,12 +187,12 @@ def _whatever_rows(by_rows: list[tuple[int, float, float]]) -> Claim:
     first, last = by_rows[0], by_rows[-1]
     return Claim(
         "whatever_the_rows",
-        "the search takes the same time whatever the number of rows",
+        "the search takes the same time for any number of rows",
         bool(last[2] < 3 * first[2] and last[1] < 3 * first[1]),
         f"From {first[0]:,} to {last[0]:,} rows, K_max = 100, ours goes from {1000 * first[2]:.1f} to "
         f"{1000 * last[2]:.1f} ms; the bins' costs taken from their rows from {first[1]:.2f} to {last[1]:.2f} s.",
-        "Slopes are computed once, but each of the K_max²/2 costs of Eq. 13 needs the variance of its rows. It "
-        "is so only if moments of fine cells are merged; gathering them is one pass over the rows.",
+        "Slopes are computed once, but each of the K_max²/2 costs of Eq. 13 needs the variance of its rows. The claim "
+        "is true only if moments of fine cells are merged; computing them is one pass over the rows.",
         timed=True,
     )
 
@@ -231,7 +233,7 @@ def _drawn(times: dict[str, list[tuple[int, float]]]) -> Any:
 EXPERIMENT = Experiment(
     "rhale",
     "cost_of_bins",
-    "The cost of the search for bins",
+    "The cost of the bin search",
     "RHALE, sec. 3.2, Eq. 14, appendix A.5",
     run,
     timed=True,

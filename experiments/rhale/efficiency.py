@@ -23,8 +23,8 @@ GRID = 50
 SETTINGS = (
     "A network of two layers of 128 and 64 units in torch with random weights, 2,000 rows; slopes by autodiff, "
     "ALE with 20 equal bins, PDP with ICE on 50 points; processor time, the lesser of two. Rows are counted by "
-    "the results themselves (`provenance`); the library's check of the slopes, of at most 1,024 model rows a feature, "
-    "is counted apart there. No heterogeneity score."
+    "the results themselves (`provenance`); the library's check of the slopes, of at most 1,024 model rows per "
+    "feature, is counted separately there. No heterogeneity score."
 )
 
 
@@ -113,11 +113,10 @@ def _once() -> Claim:
         again.append(calls["f"])
     return Claim(
         "slopes_once",
-        "slopes are computed once; other partitions re-use them without asking the model, where ALE asks again",
+        "slopes are computed once; other partitions re-use them without calling the model, whereas ALE calls it again",
         bool(later == 0 and min(again) >= 2 * len(X)),
-        f"1,000 rows: slopes at {before['slope']:,} rows; 52 further "
-        f"partitions asked for {later} more. ALE asks for {min(again):,} to {max(again):,} rows for each number "
-        "of bins.",
+        f"1,000 rows: slopes at {before['slope']:,} rows; 52 further partitions needed {later} more. ALE needs "
+        f"{min(again):,} to {max(again):,} rows for each number of bins.",
     )
 
 
@@ -127,7 +126,7 @@ def _asks(counts: dict[str, list[tuple[int, int]]], sizes: tuple[int, ...], n: i
     ale = [m / (n * d) for (m, _), d in zip(counts["ALE"], sizes, strict=True)]
     return Claim(
         "pdp_asks_t_times",
-        "PDP with ICE evaluates the model at t positions for all N rows, RHALE asks for N slopes",
+        "PDP with ICE evaluates the model at t positions for all N rows, RHALE computes N slopes",
         bool(np.allclose(pdp, GRID, rtol=0.01) and np.allclose(slopes, 1, rtol=0.01)),
         f"Rows per row of the data and feature: PDP {max(pdp):.0f}, ALE {max(ale):.0f}; RHALE {max(slopes):.0f} "
         "slope for all features together.",
@@ -165,7 +164,7 @@ def _off_the_data(seeds: int) -> Claim:
     ale, dale = np.array(found).T
     return Claim(
         "wide_bins_stay_on_the_data",
-        "wide bins take ALE's differences to rows that are off the data, slopes stay on it",
+        "with wide bins the differences of ALE use rows outside the data, slopes do not",
         bool(
             abs(dale.mean()) < 4 * dale.std(ddof=1) / len(dale) ** 0.5 + 0.01
             and abs(ale.mean()) > 0.2
@@ -198,7 +197,7 @@ def _drawn(times: dict[str, list[float]], sizes: tuple[int, ...]) -> Any:
 EXPERIMENT = Experiment(
     "rhale",
     "efficiency",
-    "What the methods ask of the model",
+    "Model evaluations of each method",
     "RHALE, sec. 2.1 and 3.2, computational complexity",
     run,
     needs=("torch",),

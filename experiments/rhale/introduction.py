@@ -2,12 +2,12 @@
 
 The function is ``0.2 x1 - 5 x2 + 10 x2 1[x3 > 0]`` (Eq. 1) of three features uniform on (-1, 1). The slopes of x2 are
 -5 or 5, so its effect is 0 and its heterogeneity 5; x3 has no slopes at all. Figures 1 and 2 show ALE, which reports
-neither heterogeneity; ALE with 20 equal bins, "5 rows a bin on average"; and RHALE with K_max = 20, ten rows a bin at
-least and alpha = 0.5, which finds a single bin.
+neither heterogeneity; ALE with 20 equal bins, "5 rows per bin on average"; and RHALE with K_max = 20, at least ten rows
+per bin and alpha = 0.5, which finds a single bin.
 
 The library's heterogeneity score is not the paper's statistic: it swaps values between rows, in the unit of the
-function, and sees what slopes do not. Without its additive parts the function is ±5 x2, whose standard deviation is
-5/√3; this is what x2 and x3 do together, so both have this score, and x1 has none.
+function, and includes interactions that slopes do not show. Without its additive parts the function is ±5 x2, with
+standard deviation 5/√3. This is the interaction of x2 and x3, so both have this score, and that of x1 is zero.
 """
 
 from __future__ import annotations
@@ -24,14 +24,15 @@ from experiments.rhale import panels
 from experiments.rhale.settings import INTRODUCTION, RISK, Floats, pm
 
 SETTINGS = (
-    "100 rows; equal bins: 20; Eq. 13 with K_max = 20, at least 10 rows a bin, alpha = 0.5, as in the paper; slopes as "
-    "given by the function. The noise of Y is no part of the function. The heterogeneity "
-    "score is ours, of all 100 rows."
+    "100 rows; equal bins: 20; Eq. 13 with K_max = 20, at least 10 rows per bin, alpha = 0.5, as in the paper; slopes "
+    "as "
+    "given by the function. The noise of Y is not part of the function. The heterogeneity score is that of the "
+    "library, from all 100 rows."
 )
 WAYS = {
     "20 equal bins": sd.Uniform(20),
     "RHALE, Eq. 13": INTRODUCTION.bins,
-    "RHALE, by risk (our default)": RISK,
+    "RHALE, by likelihood (our default)": RISK,
 }
 
 
@@ -56,7 +57,7 @@ class Runs:
 
 
 def runs(way: Any, seeds: int) -> Runs:
-    """Explain x2 on so many draws."""
+    """Explain x2 on many draws."""
     out = []
     for seed in range(seeds):
         e = INTRODUCTION.explain(INTRODUCTION.sample(seed), 1, way)
@@ -104,7 +105,8 @@ def _of_bins(found: dict[str, Runs]) -> list[Claim]:
             "one_bin",
             "RHALE finds that a single bin is optimal for x2",
             bool(one > 0.9),
-            f"Eq. 13 has one bin in {one:.0%} of {len(chosen.bins)} draws, bins by risk in {ours:.0%}; mean absolute "
+            f"Eq. 13 has one bin in {one:.0%} of {len(chosen.bins)} draws, bins by likelihood in {ours:.0%}; mean "
+            f"absolute "
             f"error of the deviation 5: {chosen.std.mean():.3f} and {risk.std.mean():.3f}.",
         ),
     ]
@@ -121,7 +123,7 @@ def _of_features(second: list[sd.Effect], third: list[sd.Effect]) -> list[Claim]
     return [
         Claim(
             "averages_are_zero",
-            "the average effects of x2 and of x3 are both zero, so ALE alone shows neither feature to matter",
+            "the average effects of x2 and of x3 are both zero, so ALE alone does not show that either feature matters",
             bool(within and nothing),
             f"The rise of x2 from end to end is {pm(rises, 2)} on average, that of x3 exactly 0 in every draw. (In a "
             f"single draw of 100 rows the curve of x2 is off by {ranges[:, 0].mean():.2f} on average: slopes of ±5 "
@@ -129,7 +131,7 @@ def _of_features(second: list[sd.Effect], third: list[sd.Effect]) -> list[Claim]
         ),
         Claim(
             "heterogeneity_tells_them_apart",
-            "RHALE's heterogeneity tells them apart: slopes of x2 lie at −5 and 5, those of x3 do not scatter at all",
+            "RHALE's heterogeneity distinguishes them: slopes of x2 are −5 and 5, those of x3 do not vary",
             bool(nothing and np.all(np.abs(slopes) == 5)),
             f"All slopes of x2 are −5 or 5; the root mean square of the bins' deviations is "
             f"{pm(_deviation(second), 2)} for x2 (true: 5) and {_deviation(third).max():.0f} in every draw for x3.",
@@ -148,11 +150,11 @@ def _swapped(*effects: list[sd.Effect]) -> Claim:
     near = [abs(s.mean() - true) < 0.1 * true for s in (second, third)]
     return Claim(
         "score_of_interaction",
-        "Ours: the heterogeneity score is that of x2 and of x3, which interact, and none of x1, which is additive",
+        "Ours: the heterogeneity score is positive for x2 and x3, which interact, and zero for x1, which is additive",
         bool(all(near) and np.all(first == 0)),
         f"It is {pm(second, 2)} for x2 and {pm(third, 2)} for x3 (true: 5/√3 = 2.89 for both), and {first.max():.0f} "
-        "in every draw for x1. That x3 decides the sign of the effect of x2 shows in a swap of its values, not in its "
-        "slopes, which are 0.",
+        "in every draw for x1. That x3 determines the sign of the effect of x2 is visible when its values are "
+        "swapped, not in its slopes, which are 0.",
     )
 
 

@@ -16,7 +16,7 @@ from experiments.rhale.settings import NON_LINEAR, mean_error
 from experiments.rhale.sweep import COLUMNS, COUNTS, EQ13, OURS, SETTINGS, Sweep, drawn, span, swept
 
 CAPTION = (
-    "RHALE's Fig. 8: slopes in Eq. 13's bins and in bins by risk, one run; losses by the number of equal bins, "
+    "RHALE's Fig. 8: slopes in Eq. 13's bins and in bins by likelihood, one run; losses by the number of equal bins, "
     "mean of 30 runs with twice its standard error"
 )
 
@@ -63,13 +63,14 @@ def _almost(sweep: Sweep, column: str, key: str) -> Claim:
         bool(holds),
         f"{column} is {sweep.mean(EQ13, column):.3f} in Eq. 13's bins ({sweep.mean(EQ13, 'bins'):.0f} of them), "
         f"{sweep.mean(best, column):.3f} in {best} equal bins: {ratio:.2f} times the best, rank {rank} of "
-        f"{len(COUNTS) + 1}. We call “almost” up to 1.5 times ({mean:+.3f} ± {error:.3f} beyond that). Bins by risk: "
+        f"{len(COUNTS) + 1}. “Almost” means up to 1.5 times ({mean:+.3f} ± {error:.3f} beyond that). Bins by "
+        f"likelihood: "
         f"{sweep.mean(OURS, column):.3f}, with a single bin in which the slope changes linearly.",
         ""
         if holds
-        else f"With {span(sweep.better(column))} equal bins it is smaller by more than 2.5 standard errors. Eq. 13 "
-        "takes the variance within a bin for its cost and has no price for the noise of a bin's mean: where "
-        "slopes change it cuts finely.",
+        else f"With {span(sweep.better(column))} equal bins it is smaller by more than 2.5 standard errors. The cost "
+        f"in Eq. 13 is the variance within a bin, without a penalty for the noise of a bin's mean: where slopes "
+        f"change it makes narrow bins.",
     )
 
 

@@ -1,4 +1,4 @@
-"""Panels that RHALE's figures are put together from; told apart by stroke and mark, so that they do without colour."""
+"""Panels of RHALE's figures; lines differ in style and marker, so that colour is not needed."""
 
 from __future__ import annotations
 
@@ -85,9 +85,9 @@ def effect(ax: Axes, e: sd.Effect, truth: Floats | None = None, band: bool = Tru
 
 
 def rug(ax: Axes, x: Floats, most: int = 70) -> None:
-    """Mark the rows, or so many of them, at the panel's foot."""
+    """Mark the rows, or some of them, at the foot of the panel."""
     some = x[:: -(-len(x) // most)]
-    # One broken line is a tenth of so many marks in an SVG.
+    # One broken line takes a tenth of the space of single marks in an SVG.
     across = np.stack([some, some, np.full(len(some), np.nan)], axis=1).ravel()
     up = np.tile([0.0, 0.035, np.nan], len(some))
     ax.plot(
@@ -103,7 +103,7 @@ def rug(ax: Axes, x: Floats, most: int = 70) -> None:
 
 
 def slopes(ax: Axes, e: sd.Effect, truth: Floats | None = None, violins: bool = True) -> None:
-    """Draw each bin's mean slope, its standard deviation and how its slopes are spread.
+    """Draw each bin's mean slope, its standard deviation and the distribution of its slopes.
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ from experiments.rhale.sweep import (
 from skedasis.datasets.simulations import PiecewiseLinear
 
 CAPTION = (
-    "RHALE's Fig. 7: slopes in Eq. 13's bins and in bins by risk, one run; losses by the number of equal bins, "
+    "RHALE's Fig. 7: slopes in Eq. 13's bins and in bins by likelihood, one run; losses by the number of equal bins, "
     "mean of 30 runs with twice its standard error"
 )
 
@@ -71,11 +71,11 @@ def _fine_bins(sweep: Sweep) -> Claim:
     inside = [int(np.sum(e.bins.left > 0.5 + cell)) for e in risk]
     return Claim(
         "fine_and_wide_bins",
-        "Eq. 13 puts fine bins on [0.4, 0.45] and [0.45, 0.5] and unites most of the regions of one slope",
+        "Eq. 13 puts fine bins on [0.4, 0.45] and [0.45, 0.5] and merges most of each region with one slope",
         bool(np.all(edges < cell) and np.median(wide) > 0.2),
         f"All runs have an edge within {np.max(edges):.3f} of each break (a cell is 0.025). The widest bin is "
         f"{np.median(wide):.2f} wide in the median run; [1/2, 1] is divided {last.mean():.1f} times on average "
-        f"(in bins by risk {np.mean(inside):.1f} times), {np.mean(last == 0):.0%} of the runs keep it whole.",
+        f"(in bins by likelihood {np.mean(inside):.1f} times), {np.mean(last == 0):.0%} of the runs keep it whole.",
     )
 
 
@@ -91,7 +91,7 @@ def _loss(sweep: Sweep, aligned: Sweep, column: str, key: str, what: str) -> Cla
         holds,
         f"{column} is {sweep.mean(EQ13, column):.3f} in Eq. 13's bins, {sweep.mean(best, column):.3f} in "
         f"{equal(best)}, {sweep.mean(20, column):.3f} ± {mean_error(sweep.found[20][:, at])[1]:.3f} in 20 and "
-        f"{sweep.mean(OURS, column):.3f} in bins by risk.",
+        f"{sweep.mean(OURS, column):.3f} in bins by likelihood.",
         "" if holds else _why(sweep, aligned, column, other),
     )
 
@@ -101,13 +101,15 @@ def _why(sweep: Sweep, aligned: Sweep, column: str, other: str) -> str:
     cells = [aligned.mean(name, column) for name in (EQ13, STRONG, 20)]
     return (
         f"Smaller by more than 2.5 standard errors with {span(sweep.better(column))} equal bins. All breaks are "
-        "multiples of 1/20, so 20 equal bins hardly tear any; and a mean over bins is small for few wide bins, "
-        f"however much they hide. Along the axis, where width counts, the error of the {other} is "
+        f"multiples of 1/20, so 20 equal bins hardly mix any pieces; and a mean over bins is small for few wide bins, "
+        f"even if slopes vary within them. Along the axis, where bins are weighted by width, the error of the {other} "
+        f"is "
         f"{sweep.mean(EQ13, other):.3f} with Eq. 13, {sweep.mean(sweep.best(other), other):.3f} with "
-        f"{equal(sweep.best(other))}, and {sweep.mean(OURS, other):.3f} by risk: no number of equal bins beats "
-        "Eq. 13 there by more than chance. If two rows are put at 0 and 1, so that cells meet the breaks "
-        f"exactly, {column} is {cells[0]:.3f} with Eq. 13, {cells[1]:.3f} with alpha = 0.8 and {cells[2]:.3f} "
-        "in 20 equal bins: alpha, which the paper does not name here, and where the cells lie decide."
+        f"{equal(sweep.best(other))}, and {sweep.mean(OURS, other):.3f} by likelihood: no number of equal bins is "
+        f"significantly better than Eq. 13 there. If two rows are added at 0 and 1, so that cells end exactly at the "
+        f"breaks, {column} is {cells[0]:.3f} with Eq. 13, {cells[1]:.3f} with alpha = 0.8 and {cells[2]:.3f} "
+        "in 20 equal bins: the result depends on alpha, which the paper does not give here, and on the position of "
+        "the cells."
     )
 
 
@@ -120,8 +122,8 @@ def _effect(sweep: Sweep) -> Claim:
         bool(abs(mean - 0.2) < 3 * error),
         f"From 0.55 to 0.95, where a is 1/2, RHALE's curve rises by {mean:.3f} ± {error:.3f}; a(x1) x1 rises by 0.200, "
         f"a(x1) x1 + x1²/2 by 0.500.",
-        "x2 is x1 on average, so x1 x2 adds x1²/2. (Where a changes, a(x1) x1 jumps, which no derivative sees: "
-        "there it is not the integral of the slopes either.)",
+        "x2 is x1 on average, so x1 x2 adds x1²/2. (Where a changes, a(x1) x1 jumps, which derivatives do not "
+        "include: there it is not the integral of the slopes either.)",
     )
 
 
@@ -129,7 +131,7 @@ def _deviation(sweep: Sweep) -> Claim:
     std = float(np.sqrt(np.nanmean(sweep.dense.std**2)))
     return Claim(
         "heterogeneity",
-        "the slopes of x1 scatter by √0.5 everywhere",
+        "the slopes of x1 have standard deviation √0.5 everywhere",
         bool(abs(std - 0.5**0.5) < 0.005),
         f"In the truth's 1,000 bins the root mean variance is {std:.4f} (√0.5 = 0.7071).",
     )

@@ -2,7 +2,7 @@
 
 x3 is almost x1, so ``1[x1 < 0] - 2 1[x3 < 0]`` is -1 left of 0 and 0 right of it. PDP and ICE sweep x1 with x3 as it
 is: ``sin(2 pi x1) (1[x1 < 0] - 2 p)`` on average, with p = 5/6 the share of rows left of 0 (Eq. 40). Fig. 3a (and the
-supplement's Fig. 1) shows them beside RHALE. The appendix derives all of it; some of its lines do not hold.
+supplement's Fig. 1) shows them with RHALE. The appendix derives all of it; some of its lines do not hold.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from experiments.rhale.settings import RISK, RUNNING, Floats, pm
 GRID = np.linspace(-0.5, 0.5, 101)
 LEFT = 5 / 6
 SETTINGS = (
-    "60 rows a draw; Eq. 13 with K_max = 50, at least 5 rows a bin, alpha = 0.1; PDP and ICE on 101 points, from the "
+    "60 rows per draw; Eq. 13 with K_max = 50, at least 5 rows per bin, alpha = 0.1; PDP and ICE on 101 points, from "
+    "the "
     "left end. Formulas are checked against the function's slopes at 400,000 rows, x3 normal around x1 with 0.01."
 )
 
@@ -40,13 +41,13 @@ def papers_pdp(x: Floats) -> Floats:
 
 
 def true_deviation(z: Floats) -> Floats:
-    """Return sigma(z) of Eq. 27: x2 scatters by 2, and 1[x3 < 0] by its own probability given z."""
+    """Return sigma(z) of Eq. 27: x2 has standard deviation 2; that of 1[x3 < 0] depends on z."""
     p = np.array([0.5 * (1 - erf(u / (0.01 * 2**0.5))) for u in z])
     return np.sqrt(4.0 + (4 * pi * np.cos(2 * pi * z)) ** 2 * p * (1 - p))
 
 
 def run(quick: bool) -> Outcome:
-    """Explain x1 by RHALE and PDP on many draws, and hold the appendix against the function's own slopes."""
+    """Explain x1 by RHALE and PDP on many draws, and compare the appendix with the slopes of the function."""
     seeds, n = (20, 100_000) if quick else (100, 400_000)
     draws = [RUNNING.sample(seed) for seed in range(seeds)]
     chosen = [RUNNING.explain(X, 0) for X in draws]
@@ -55,7 +56,7 @@ def run(quick: bool) -> Outcome:
     many = RUNNING.example.sample(n, 10**6)
     rows = [
         ["RHALE, Eq. 13", pm(far[:, 0], 2), pm(far[:, 1], 2)],
-        ["RHALE, by risk (our default)", *_by_risk(draws)],
+        ["RHALE, by likelihood (our default)", *_by_risk(draws)],
         ["PDP", pm(far[:, 2], 2), pm(far[:, 3], 2)],
     ]
     head = ("effect of x1", "mean error of the curve", "change from 0 to 1/4 (true: 0)")
@@ -96,7 +97,7 @@ def _misleads(far: Floats, swept: list[sd.Effect]) -> Claim:
         "effect is flat",
         bool(far[:, 3].mean() < -1.3 and far[:, 2].mean() > 2 * far[:, 0].mean()),
         f"From 0 to 1/4 PDP falls by {-far[:, 3].mean():.2f} (Eq. 40: 1.67; true: 0; RHALE changes by "
-        f"{pm(far[:, 1], 2)}); ICE curves differ there by a deviation of {two.mean():.2f}, where x2 alone makes "
+        f"{pm(far[:, 1], 2)}); ICE curves differ there by a deviation of {two.mean():.2f}, where x2 alone causes "
         f"0.50. The mean error of the curve is {far[:, 2].mean():.2f} with PDP and {far[:, 0].mean():.2f} with RHALE.",
     )
 
@@ -132,9 +133,9 @@ def _groups(many: Floats) -> Claim:
         "which_rows_are_which",
         "on [0, 1/2] ICE is a negative sine for rows with x3 ≥ 0 (about 5/6 of them) and linear for x3 < 0 (about 1/6)",
         bool(above < -1 and abs(below) < 0.1),
-        f"It is the other way round. From 0 to 1/4 the curves of rows with x3 < 0 change by {below:.2f}, those with "
+        f"It is the reverse. From 0 to 1/4 the curves of rows with x3 < 0 change by {below:.2f}, those with "
         f"x3 ≥ 0 by {above:.2f} (without x1 x2); {share:.1%} of the rows have x3 < 0.",
-        "Right of 0 the factor of the sine is −2 · 1[x3 < 0]. The shares in the text are right, the signs of x3 "
+        "Right of 0 the factor of the sine is −2 · 1[x3 < 0]. The fractions in the text are right, the signs of x3 "
         "are not.",
     )
 
@@ -145,8 +146,8 @@ def _ice(many: Floats) -> Claim:
         "ice_formula",
         "up to x1 x2 and a constant the ICE curve is −sin(2π x1) for x3 < 0 and sin(2π x1) otherwise (after Eq. 42)",
         bool(np.allclose([*left, *right], [1, -1, -1, 1], atol=0.05)),
-        f"From −1/2 to −1/4 the curves rise by {left[0]:.2f} and {left[1]:.2f}, as the formula has it; from 0 "
-        f"to 1/4 by {right[0]:.2f} and {right[1]:.2f}, where it has −1 and 1.",
+        f"From −1/2 to −1/4 the curves rise by {left[0]:.2f} and {left[1]:.2f}, as in the formula; from 0 to 1/4 by "
+        f"{right[0]:.2f} and {right[1]:.2f}, where the formula gives −1 and 1.",
         "The formula leaves out that 1[x1 < 0] is 0 right of 0: there the curves are −2 sin(2π x1) and flat.",
     )
 
@@ -166,17 +167,19 @@ def _slopes(many: Floats) -> list[Claim]:
             bool(abs(mean - here * place) < 0.3),
             f"Around z = {place:.3f} the mean slope is {mean:.2f}; Eq. 25 gives {here * place:.2f}, −2π cos(2π "
             f"z) gives {here:.2f}.",
-            "Eq. 22 to 33 carry a factor z that the derivative of sin(2π z) does not have; the results (Eq. 26 and 34) "
-            "are free of it.",
+            "Eq. 22 to 33 carry a factor z that the derivative of sin(2π z) does not have; the results (Eq. 26 and "
+            "34) do not contain it.",
         ),
         Claim(
             "deviation_is_two_everywhere",
-            "the slopes of x1 scatter by sigma(z) = sigma2 = 2 at every z (Eq. 34)",
+            "the standard deviation of the slopes of x1 is sigma(z) = sigma2 = 2 at every z (Eq. 34)",
             bool(abs(d[inner].std() - 2) < 0.2),
-            f"It is so beyond 0.03 of 0 (the rows' deviation from the mean slope is {_spread(d, x, outer):.2f}; theory "
+            f"It is true beyond 0.03 of 0 (the rows' deviation from the mean slope is {_spread(d, x, outer):.2f}; "
+            f"theory "
             f"at 0.03: {edge:.2f}). At 0 theory gives {true_deviation(z)[0]:.2f}, the rows less than 0.002 to "
             f"the right {d[inner].std():.2f}.",
-            "The step to Eq. 33 takes 1[x3 < 0] for 1[z < 0]. Within a few 0.01 of 0 they differ for up to half of the "
+            "The step to Eq. 33 replaces 1[x3 < 0] by 1[z < 0]. Within a few 0.01 of 0 they differ for up to half of "
+            "the "
             "rows, and the slope is 4π larger or smaller there. The bin over 0 shows it.",
         ),
     ]
@@ -188,7 +191,7 @@ def _spread(d: Floats, x: Floats, some: Any) -> float:
 
 CAPTION = (
     "RHALE's Fig. 3 (the supplement's Fig. 1), one draw of 60 rows: ALE with 50 equal bins, RHALE in Eq. 13's "
-    "bins and in bins by risk, PDP with ICE; all from the left end"
+    "bins and in bins by likelihood, PDP with ICE; all from the left end"
 )
 
 
@@ -204,7 +207,7 @@ def _drawn() -> Any:
     panels.label(axes[0, 1], f"RHALE, Eq. 13: {len(e.bins)} bins", "x1")
     ours = e.rebin(RISK)
     panels.effect(axes[0, 2], ours, truth)
-    panels.label(axes[0, 2], f"RHALE, by risk: {len(ours.bins)} bins", "x1")
+    panels.label(axes[0, 2], f"RHALE, by likelihood: {len(ours.bins)} bins", "x1")
     panels.ice(axes[0, 3], p, truth)
     panels.label(axes[0, 3], "PDP and ICE", "x1")
     axes[0, 0].set_ylim(-3.2, 3.2)

@@ -1,7 +1,7 @@
 """What RHALE's experiments share: the paper's settings, and how an example is explained.
 
-Sections 1 and 3 name their settings. Section 4.1 names none and 4.2 only K_max = 40 and ten rows a bin: there we take
-alpha = 0.2, "a typical choice" (sec. 3.2), and in 4.1 500 rows, K_max = 20 and ten rows a bin.
+Sections 1 and 3 name their settings. Section 4.1 names none and 4.2 only K_max = 40 and ten rows per bin: there we take
+alpha = 0.2, "a typical choice" (sec. 3.2), and in 4.1 500 rows, K_max = 20 and ten rows per bin.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from skedasis.datasets.synthetic import Synthetic
 
 Floats = NDArray[np.float64]
 RISK = sd.Optimal(criterion="risk")
-"""The library's usual bins, shown beside the paper's."""
+"""The default bins of the library, shown with those of the paper."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Setting:
     ) -> sd.Effect:
         """Explain a feature from the function's slopes, on the paper's bins unless others are named; 0 at the left.
 
-        The heterogeneity score is no part of the papers: it is computed where its rows are asked for (None: all).
+        The heterogeneity score is not in the papers: it is computed only if rows are requested (None: all).
         """
         q = sd.prediction(self.example.f, slope=self.example.slope)
         method = sd.RHALE(bins=self.bins if bins is None else bins, center="start")

@@ -18,14 +18,14 @@ from experiments.rhale import panels
 from experiments.rhale.settings import RISK, Floats, Setting, mean_error, pm
 
 COUNTS = tuple(range(1, 51))
-EQ13, OURS = "RHALE, Eq. 13", "RHALE, by risk (our default)"
+EQ13, OURS = "RHALE, Eq. 13", "RHALE, by likelihood (our default)"
 STRONG = "RHALE, Eq. 13, alpha = 0.8"
 COLUMNS = ("L^mu", "L^sigma", "L^rho", "bins", "empty", "one row", "slope", "deviation")
 SETTINGS = (
-    "500 rows a run, 30 runs; Eq. 13 with K_max = 40, at least 10 rows a bin as in the paper, alpha = 0.2 (not named "
-    "there); 1 to 50 equal bins; the truth from 10⁶ rows in 1,000 bins. L^mu, L^sigma and L^rho are means over "
-    "the bins, whatever their width; “slope” and “deviation” are mean absolute errors along the axis, which do "
-    "not depend on how it is cut."
+    "500 rows per run, 30 runs; Eq. 13 with K_max = 40, at least 10 rows per bin as in the paper, alpha = 0.2 (not "
+    "named "
+    "there); 1 to 50 equal bins; the truth from 10⁶ rows in 1,000 bins. L^mu, L^sigma and L^rho are unweighted means "
+    "over the bins; “slope” and “deviation” are mean absolute errors along the axis, which do not depend on the bins."
 )
 
 
@@ -51,7 +51,7 @@ class Sweep:
         return float(np.nanmean(self.found[name][:, COLUMNS.index(column)]))
 
     def better(self, column: str, than: str = EQ13, by: float = 2.5) -> list[int]:
-        """Return the numbers of equal bins whose loss is smaller, paired, by so many standard errors."""
+        """Return the numbers of equal bins whose loss is smaller by the given number of standard errors, paired."""
         at = COLUMNS.index(column)
         out = []
         for count in COUNTS:
@@ -65,7 +65,7 @@ class Sweep:
         return min(COUNTS, key=lambda count: self.mean(count, column))
 
     def table(self, shown: tuple[Any, ...]) -> Table:
-        """Return the losses of Eq. 13's bins, of bins by risk and of some numbers of equal bins."""
+        """Return the losses of Eq. 13's bins, of bins by likelihood and of some numbers of equal bins."""
         rows = [
             [
                 name if isinstance(name, str) else equal(name),
@@ -137,7 +137,7 @@ def drawn(sweep: Sweep, slope: Floats) -> Any:
     """
     made, axes = panels.figure(2, 3, (10.0, 5.6))
     e = sweep.effects[0]
-    for k, (one, name) in enumerate(((e, "Eq. 13"), (e.rebin(RISK), "by risk"))):
+    for k, (one, name) in enumerate(((e, "Eq. 13"), (e.rebin(RISK), "by likelihood"))):
         panels.slopes(axes[k, 0], one, slope)
         many = "bin" if len(one.bins) == 1 else "bins"
         panels.label(axes[k, 0], f"slopes, {name}: {len(one.bins)} {many}", "x1", "slope")

@@ -22,8 +22,8 @@ from experiments.rhale.settings import RISK, Floats, mean_error, pm
 
 SETTINGS = (
     "Theorem and corollary on 12 cells with random means and deviations, all partitions compared; estimates on "
-    "200 rows with slopes mu(z) = 4 z², sigma(z) = 1 + z, z uniform on (0, 1) and, against it, z with density 2 "
-    "z; the number of bins on slopes that do not depend on z."
+    "200 rows with slopes mu(z) = 4 z², sigma(z) = 1 + z, z uniform on (0, 1) and, for comparison, z with density 2 "
+    "z; the number of bins for slopes that do not depend on z."
 )
 CELLS = 12
 
@@ -101,8 +101,8 @@ def _estimates(draws: int) -> list[Claim]:
             bool(max(off[2:]) < 4),
             f"With rows of density 2 z in the bin the mean is {means[2][0]:.3f} ± {means[2][1]:.3f} where Eq. 7 is "
             f"{mu:.3f}, the variance {means[3][0]:.2f} where sigma*² is {variance:.2f}.",
-            "Eq. 7 averages over the bin's width, Eq. 10 over its rows. They agree where rows are even within "
-            "the bin or mu(z) is constant: appendix A.1 assumes the former, section 3.1 does not say so.",
+            "Eq. 7 averages over the bin's width, Eq. 10 over its rows. They agree if rows are uniform within the bin "
+            "or mu(z) is constant: appendix A.1 assumes the former, section 3.1 does not say so.",
         ),
     ]
 
@@ -153,7 +153,8 @@ def _corollary(examples: int) -> Claim:
         "all of them",
         bool(max(same) < 1e-9 and all(least)),
         f"{examples} random examples, all {2 ** (CELLS - 1):,} partitions of {CELLS} cells: the sum of sigma² "
-        f"differs between partitions by {max(same):.0e} at most, and both sums are least at the same ones.",
+        f"differs between partitions by {max(same):.0e} at most, and both sums have their minimum at the same "
+        f"partitions.",
     )
 
 
@@ -176,8 +177,8 @@ def _estimated(seeds: int) -> Claim:
         "Slopes independent of z with variance 1, 200 rows, alpha = 0: the least estimated sum is "
         f"{pm(np.array(sums), 3)} where the true sum is 1 for every partition, and its partition has "
         f"{np.mean(bins):.1f} bins where one is as good.",
-        "Each estimate is unbiased, the least of many is not: the search prefers bins whose rows agree by chance. The "
-        "discount alpha works against it, and so does a price for each bin (our default).",
+        "Each estimate is unbiased, the smallest of many is not: the search prefers bins whose rows agree by chance. "
+        "The discount alpha counteracts this, and so does a penalty for each bin (our default).",
     )
 
 
@@ -186,12 +187,12 @@ SCHEMES: dict[str, sd.Optimal] = {
         f"Eq. 13, alpha = {a:g}": sd.Optimal(20, a, 10, criterion="eq13")
         for a in (0.0, 0.2, 0.5, 0.8)
     },
-    "by risk (our default)": RISK,
+    "by likelihood (our default)": RISK,
 }
 
 
 def chosen(scheme: sd.Optimal, seeds: int) -> Floats:
-    """Return numbers of bins for slopes that do not depend on z, 200 rows a draw."""
+    """Return numbers of bins for slopes that do not depend on z, 200 rows per draw."""
     out = []
     for seed in range(seeds):
         rng = np.random.default_rng(seed)
@@ -201,14 +202,15 @@ def chosen(scheme: sd.Optimal, seeds: int) -> Floats:
 
 def _prefers(counts: dict[str, Floats]) -> Claim:
     none, typical = counts["Eq. 13, alpha = 0"], counts["Eq. 13, alpha = 0.2"]
-    ours = counts["by risk (our default)"]
+    ours = counts["by likelihood (our default)"]
     mean, error = mean_error(none - typical)
     return Claim(
         "discount_prefers_wide_bins",
-        "among partitions of like error the discount tau prefers the one with wider bins",
+        "among partitions of similar error the discount tau prefers the one with wider bins",
         bool(mean > 3 * error),
         f"Where slopes do not depend on z at all, alpha = 0 gives {none.mean():.1f} bins, the typical 0.2 "
-        f"{typical.mean():.1f} ({np.mean(typical == 1):.0%} of the draws have the one bin that is best), bins by risk "
+        f"{typical.mean():.1f} ({np.mean(typical == 1):.0%} of the draws have the one bin that is best), bins by "
+        f"likelihood "
         f"{ours.mean():.2f} ({np.mean(ours == 1):.0%}).",
     )
 
@@ -223,8 +225,8 @@ def _table(counts: dict[str, Floats]) -> Table:
 
 
 CAPTION = (
-    "Theorem 1 for slopes 4 z² ± (1 + z): what equal bins of (0, 1) take for the deviation, and what it is; "
-    "right: bins found where slopes do not depend on z"
+    "Theorem 1 for slopes 4 z² ± (1 + z): the standard deviation in equal bins of (0, 1), and the true one; right: "
+    "bins found where slopes do not depend on z"
 )
 
 
@@ -256,7 +258,7 @@ def _drawn(counts: dict[str, Floats]) -> Any:
 EXPERIMENT = Experiment(
     "rhale",
     "theorem",
-    "What a bin's deviation estimates",
+    "What the standard deviation in a bin estimates",
     "RHALE, sec. 3.1 and 3.2, Theorem 1, Corollary 2, A.1–A.4",
     run,
 )

@@ -118,7 +118,7 @@ def run(quick: bool) -> Outcome:
     ]
     settings = (
         f"{draws} draws of {ROWS} rows of section 4.2's piecewise linear function, K_max = {CELLS}, alpha = {ALPHA}, "
-        f"at least {LEAST} rows a bin; all 128 partitions are tried. Variances are divided by n - 1."
+        f"at least {LEAST} rows per bin; all 128 partitions are tried. Variances are divided by n - 1."
     )
     return Outcome(claims, [Table("Bins found", head, rows)], [_drawn(found, sums)], settings)
 
@@ -151,7 +151,8 @@ def _literal(found: list[dict]) -> Claim:
     none = np.mean([np.isinf(f["literal"]) for f in found])
     numbers = f"In {none:.0%} of {len(found)} draws T(K_max, K_max) is infinite: there is no partition at all."
     why = (
-        "A bin from x_l up to x_j has x_j > x_l, and this is what Eq. 15 and 20 forbid. What is meant is x_j < x_l, "
+        "A bin from x_l up to x_j has x_j > x_l, and this is what Eq. 15 and 20 forbid. The intended condition is x_j "
+        "< x_l, "
         "and fewer than N_PPB rows, not N."
     )
     says = "the table with the feasibility of Eq. 15 and 20 gives bins"
@@ -163,13 +164,13 @@ def _objective(found: list[dict]) -> Claim:
     same = float(np.mean(ratio < 1 + 1e-9))
     bins = [np.mean([len(f[key]) - 1 for f in found]) for key in ("variance", "all")]
     numbers = (
-        f"With feasibility put right it finds the optimum of Eq. 13 in {same:.0%} of {len(found)} draws; its bins cost "
+        f"With corrected feasibility it finds the optimum of Eq. 13 in {same:.0%} of {len(found)} draws; its bins cost "
         f"{ratio.mean():.2f} times as much by Eq. 13 on average and {ratio.max():.2f} at most ({bins[0]:.1f} bins "
         f"against {bins[1]:.1f})."
     )
     why = (
         "Eq. 15 and 20 leave out the width and tau. Without the width each bin adds its variance, however narrow it "
-        "is, so that few bins win."
+        "is, so the minimum has few bins."
     )
     says = "the table with the cost of Eq. 15 and 20 minimises Eq. 13"
     return Claim("objective", says, bool(same == 1), numbers, why)
@@ -204,7 +205,7 @@ def _corollary() -> Claim:
     apart = np.array(sums) - np.array(errors)
     numbers = (
         f"With mu(z) = sin 7z and sigma(z) = z the two sums differ by {apart.min():.6f} to {apart.max():.6f} over "
-        "all 128 partitions, the integral of sigma²: they order partitions alike."
+        "all 128 partitions, the integral of sigma²: they rank the partitions in the same order."
     )
     says = "Corollary 3.1.1: the least bin error and the least sum of sigma*² dz are the same partition"
     return Claim("corollary", says, bool(np.ptp(apart) < 1e-12), numbers)
@@ -231,8 +232,8 @@ def _estimate(sums: dict[int, tuple[float, float, float]]) -> Claim:
         f"20, 100, 150 equal bins its estimate is {shown} on average, and divided by n - 1 {other}."
     )
     why = (
-        "Eq. 11 divides by n: the more bins, the less variance is left, so that its minimum favours narrow bins by the "
-        "way it is estimated. alpha and N_PPB work against that; dividing by n - 1 removes it."
+        "Eq. 11 divides by n: the more bins, the smaller the estimated sum, so its minimum favours narrow bins "
+        "because of the estimator. alpha and N_PPB counteract this; dividing by n - 1 removes it."
     )
     holds = all(abs(v[0] - 1) < 4 * v[2] for v in sums.values())
     says = "the sum of sigma*² dz is directly estimated by that of Eq. 11"
@@ -275,8 +276,8 @@ def _drawn(found: list[dict], sums: dict[int, tuple[float, float, float]]) -> Pi
     for ax in axes:
         ax.legend(frameon=False, fontsize=8)
     caption = (
-        "Left: all partitions of eight cells by their cost, and what Eq. 14 finds with the costs of Eq. 13 and of "
-        "Eq. 15. Right: the sum that Eq. 13 minimises, where nothing depends on the bins"
+        "Left: all partitions of eight cells by their cost, and the result of Eq. 14 with the costs of Eq. 13 and of "
+        "Eq. 15. Right: the sum that Eq. 13 minimises, in a case where its true value does not depend on the bins"
     )
     return Picture("bin_search", figure, caption)
 
@@ -284,7 +285,7 @@ def _drawn(found: list[dict], sums: dict[int, tuple[float, float, float]]) -> Pi
 EXPERIMENT = Experiment(
     "uale",
     "bin_search",
-    "The search for bins",
+    "The bin search",
     "UALE, Corollary 3.1.1, Eq. 13 to 15, 19 and 20",
     run,
 )

@@ -1,8 +1,8 @@
-"""UALE, section 5: a network of California's house prices, UALE beside PDP and ICE, chosen bins against equal ones.
+"""UALE, section 5: a network of California's house prices, UALE, PDP and ICE, chosen and equal bins.
 
 The rows, the network and its training are those of RHALE's section 5 (`experiments.rhale.california`), which are the
 same: 19,549 rows after outliers are left out, 15,639 to train, three layers of 256, 128 and 36 units, 15 epochs of Adam
-at 0.02. The paper shows latitude, population and median income (x2, x6, x8), alpha = 0.2 and N / 20 rows a bin; K_max
+at 0.02. The paper shows latitude, population and median income (x2, x6, x8), alpha = 0.2 and N / 20 rows per bin; K_max
 is not given and is 40 here, as in section 4.2. For the losses the truth is 80 equal bins of all training rows, and 30
 draws of 1,000 of these are explained.
 
@@ -58,7 +58,7 @@ def run(quick: bool) -> Outcome:
     ]
     settings = (
         "Standardised features and price; the network is that of RHALE's section 5, fitted with three seeds. Eq. 13 "
-        f"with alpha = 0.2, K_max = 40, N/20 rows a bin. PDP and ICE between the 5th and 95th percentile, of "
+        f"with alpha = 0.2, K_max = 40, N/20 rows per bin. PDP and ICE between the 5th and 95th percentile, of "
         f"{SAMPLE:,} rows."
     )
     tables = [_table(found, j) for j in range(3)]
@@ -120,7 +120,7 @@ def _fit(found: list[Explained]) -> Claim:
 
 
 def _pairs(found: list[Explained], what: str) -> Floats:
-    """Return, per network and feature, how alike the two methods are: correlation of curves, ratio of deviations."""
+    """Return the similarity of the two methods per network and feature: correlation of curves, ratio of deviations."""
     out = []
     for one in found:
         for effect, pdp, steep in zip(one.effects, one.pdps, one.steep, strict=True):
@@ -146,7 +146,8 @@ def _alike(found: list[Explained], what: str) -> Claim:
         holds = pairs.mean(axis=0).min() >= 0.8
     else:
         numbers = (
-            "UALE's deviation of slopes over that of the ICE curves' slopes, mean over percentiles 5 to 95, one for "
+            "Standard deviation of UALE's slopes divided by that of the ICE curves' slopes, mean over percentiles 5 "
+            "to 95, one for "
             f"each seed: {shown}. Roughly: between 2/3 and 3/2."
         )
         mean = pairs.mean(axis=0)
@@ -156,7 +157,7 @@ def _alike(found: list[Explained], what: str) -> Claim:
 
 
 def _one_bin(found: list[Explained], raw: Any) -> Claim:
-    """Count bins in the interval, but for those that reach into it by less than a cell of the grid."""
+    """Count the bins in the interval, except those that overlap it by less than a cell of the grid."""
     low, high = 1.5, 6.0
     counts: dict[str, list[int]] = {"eq13": [], "risk": []}
     slopes = []
@@ -171,12 +172,12 @@ def _one_bin(found: list[Explained], raw: Any) -> Claim:
         counts["risk"].append(int(np.sum((other[1:] > low + cell) & (other[:-1] < high - cell))))
     ranges = ", ".join(f"{s.min():.2f} to {s.max():.2f}" for s in slopes)
     numbers = (
-        f"Bins in that range, one number for each seed, edges within a cell forgiven: "
-        f"{', '.join(map(str, counts['eq13']))} by Eq. 13, {', '.join(map(str, counts['risk']))} by risk."
+        f"Bins in that range, one number for each seed, with a tolerance of one cell at the ends: "
+        f"{', '.join(map(str, counts['eq13']))} by Eq. 13, {', '.join(map(str, counts['risk']))} by likelihood."
     )
     why = (
         f"It depends on the network: by seed the mean slopes of these bins are {ranges} standard deviations of the "
-        "price per standard deviation of income, so that the effect is not always a line."
+        "price per standard deviation of income, so the effect is not always a line."
     )
     holds = max(counts["eq13"]) == 1
     says = "UALE makes a single bin of the median income in [1.5, 6], where the effect is linear"
@@ -194,15 +195,15 @@ def _close(found: list[Explained], kind: int) -> Claim:
     risk = np.array([[one.losses[k].ratio(fixed.RISK, kind) for k in range(3)] for one in found])
     mean = ratio.mean(axis=0)
     shown = "; ".join(
-        f"{NAMES[j]} {', '.join(f'{v:.2f}' for v in column)} (risk {', '.join(f'{v:.2f}' for v in other)})"
+        f"{NAMES[j]} {', '.join(f'{v:.2f}' for v in column)} (likelihood {', '.join(f'{v:.2f}' for v in other)})"
         for j, column, other in zip(FEATURES, ratio.T, risk.T, strict=True)
     )
     name = fixed.KINDS[kind]
     numbers = (
-        f"{name} over that of the best equal bins, one for each seed: {shown}; close is taken to mean at most "
+        f"{name} divided by that of the best equal bins, one number for each seed: {shown}; “close” means at most "
         f"{fixed.CLOSE:g} on average."
     )
-    says = f"{name} of UALE is close to that of the best equal bins, of all three features"
+    says = f"{name} of UALE is close to that of the best equal bins, for all three features"
     return Claim(f"close_{name[2:]}", says, bool(mean.max() <= fixed.CLOSE), numbers)
 
 

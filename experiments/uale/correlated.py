@@ -1,13 +1,13 @@
-"""UALE, section 4.1: what its three cases share; each is an experiment of its own.
+"""UALE, section 4.1: code shared by its three cases, each of which is a separate experiment.
 
 x1 is uniform on (0, 1), x2 = x1, x3 normal with standard deviation 1/2. With ``f1 = a1 x1 + a2 x2`` the function is f1
 up to f1 = 1/2, then 1/2 - f1 up to f1 = 1, then 0; case c adds x1 x3 (Eq. 16). The paper gives no number of rows and no
-K_max: here 500 and 20, with its alpha = 0.2 and N / 20 rows a bin.
+K_max: here 500 and 20, with its alpha = 0.2 and N / 20 rows per bin.
 
 Three truths have closed forms. **Slopes**: w, -w and 0 in the three pieces, w the feature's own weight, breaks at
-1/(2a) and 1/a with a = a1 + a2; with x3 the slope of x1 scatters by 1/2. **The effect** accumulates them: w x, then
-w (1/a - x), then 0. **The PDP** moves the feature while the other, uniform, stays where it is. With g the function of
-f1 and G its integral it is ``(G(w x + v) - G(w x)) / v``, v the other's weight.
+1/(2a) and 1/a with a = a1 + a2; with x3 the slope of x1 has standard deviation 1/2. **The effect** accumulates them: w
+x, then w (1/a - x), then 0. **The PDP** moves the feature while the other, uniform, stays where it is. With g the
+function of f1 and G its integral it is ``(G(w x + v) - G(w x)) / v``, v the other's weight.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from skedasis.datasets.simulations import Correlated
 
 ROWS = 500
 SETTINGS = (
-    "x2 = x1 exactly, as the paper has it; 500 rows and K_max = 20, which are not in the paper, with its alpha = 0.2 "
-    "and N/20 rows a bin. Effects are 0 at the left end."
+    "x2 = x1 exactly, as in the paper; 500 rows and K_max = 20, which are not in the paper, with its alpha = 0.2 "
+    "and N/20 rows per bin. Effects are 0 at the left end."
 )
 EQ13 = sd.Optimal(max_bins=20, alpha=0.2)
 GRID = np.linspace(0.0, 1.0, 101)
@@ -39,7 +39,7 @@ class Draw:
     ----------
     X : ndarray, shape (500, 3)
     eq13, risk : Effect
-        UALE with bins by Eq. 13, and by risk.
+        UALE with bins by Eq. 13, and by likelihood.
     exact : Effect
         UALE with bins by Eq. 13 where the feature's range is exactly (0, 1).
     pdp : Effect
@@ -148,9 +148,9 @@ def curve(draws: list[Draw], case: Correlated, feature: int) -> Claim:
         f"{error:.3f}."
     )
     why = (
-        f"The effect accumulates slopes (Eq. 1): {own * end:g} - {_times(own)}x there, {true:.3f} at this x. What is "
-        "printed is an antiderivative of each piece alone. The jumps of f do not make it either: ALE by differences, "
-        f"which sees them, tends to {jumping:.3f}."
+        f"The effect accumulates slopes (Eq. 1): {own * end:g} - {_times(own)}x there, {true:.3f} at this x. The "
+        f"printed formula is an antiderivative of each piece alone. The jumps of f do not explain it either: ALE by "
+        f"differences, which includes them, tends to {jumping:.3f}."
     )
     return Claim(
         "curve",
@@ -169,12 +169,12 @@ def quiet(draws: list[Draw]) -> Claim:
     risk = np.array([_bin_error(d.risk) for d in draws])
     share = left.mean() / one.mean()
     numbers = (
-        f"Nothing is heterogeneous here, so all variance in bins is bin error: {share:.1%} of what one bin has "
-        f"({left.mean():.4f} of {one.mean():.3f}); ten equal bins {ten.mean() / one.mean():.1%}, bins by risk "
+        f"There is no heterogeneity here, so all variance in bins is bin error: {share:.1%} of that of a single bin "
+        f"({left.mean():.4f} of {one.mean():.3f}); ten equal bins {ten.mean() / one.mean():.1%}, bins by likelihood "
         f"{risk.mean() / one.mean():.1%}."
     )
     says = (
-        "there is no heterogeneity, and the bins chosen show next to none (below 5 % of one bin's)"
+        "there is no heterogeneity, and the chosen bins show almost none (below 5 % of one bin's)"
     )
     return Claim("quiet", says, bool(share < 0.05), numbers)
 
@@ -185,12 +185,13 @@ def three(draws: list[Draw], case: Correlated) -> Claim:
     first, second = case.breaks
     off = [float(np.abs(d.risk.x[1:3] - case.breaks).max()) for d in draws]
     numbers = (
-        f"Eq. 13 gives exactly three bins in {count['eq13']:.0%} of {len(draws)} draws, else four or five; bins by "
-        f"risk in {count['risk']:.0%}, with edges within {max(off):.3f} of the breaks."
+        f"Eq. 13 gives exactly three bins in {count['eq13']:.0%} of {len(draws)} draws, otherwise four or five; bins "
+        f"by "
+        f"likelihood in {count['risk']:.0%}, with edges within {max(off):.3f} of the breaks."
     )
     why = (
-        f"Edges are multiples of the range of the rows, which is never exactly (0, 1), so that a cell lies across each "
-        f"break. With a row at 0 and one at 1 the grid meets the breaks and it is {count['exact']:.0%}."
+        f"Edges are multiples of the range of the rows, which is never exactly (0, 1), so each break is inside a "
+        f"cell. With a row at 0 and one at 1 the grid includes the breaks and the share is {count['exact']:.0%}."
     )
     holds = count["eq13"] >= 0.9
     says = f"UALE makes three bins, [0, {first:g}], [{first:g}, {second:g}], [{second:g}, 1] (in 9 of 10 draws)"
@@ -198,7 +199,7 @@ def three(draws: list[Draw], case: Correlated) -> Claim:
 
 
 def misled(draws: list[Draw], case: Correlated, feature: int) -> Claim:
-    """Say whether the PDP is wrong, and whether ICE curves scatter."""
+    """Say whether the PDP is wrong, and whether ICE curves differ."""
     true = case.true_effect(feature, GRID)
     closed = pdp(case, feature, GRID)
     found = np.mean([d.pdp.value for d in draws], axis=0)
@@ -207,7 +208,8 @@ def misled(draws: list[Draw], case: Correlated, feature: int) -> Claim:
     wrong = np.abs(closed - true).max()
     numbers = (
         f"In closed form the PDP is up to {wrong:.2f} from the true effect, which runs between 0 and {true.max():.2f} "
-        f"(measured {np.abs(found - true).max():.2f}; UALE {own:.3f}), and ICE curves scatter by up to {scatter:.2f} "
+        f"(measured {np.abs(found - true).max():.2f}; UALE {own:.3f}), and ICE curves have a standard deviation of up "
+        f"to {scatter:.2f} "
         f"where heterogeneity is truly {case.true_std(feature, [0.5])[0]:g}."
     )
     holds = wrong > 0.5 * true.max() and scatter > 0.1 and own < 0.2 * true.max()
@@ -216,9 +218,9 @@ def misled(draws: list[Draw], case: Correlated, feature: int) -> Claim:
 
 
 def bins_table(draws: list[Draw]) -> list[list[str]]:
-    """Return for Eq. 13 and for risk: bins, accumulated deviation, error of the curve."""
+    """Return for Eq. 13 and for likelihood: bins, accumulated deviation, error of the curve."""
     out = []
-    for name, label in (("eq13", "Eq. 13"), ("risk", "risk")):
+    for name, label in (("eq13", "Eq. 13"), ("risk", "likelihood")):
         effects: list[sd.Effect] = [getattr(d, name) for d in draws]
         bins = np.array([len(e.bins) for e in effects])
         sigma = [float(e.heterogeneity[-1]) for e in effects]

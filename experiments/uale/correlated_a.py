@@ -1,4 +1,4 @@
-"""UALE, section 4.1 (a): two correlated features with equal weights, no interaction; UALE beside PDP and ICE.
+"""UALE, section 4.1 (a): two correlated features with equal weights, no interaction; UALE compared with PDP and ICE.
 
 ``x1 + x2`` up to 1/2, then ``1/2 - x1 - x2`` up to 1, then 0, where x2 = x1 (Eq. 16). The paper looks at x1 alone, for
 x2 has the same effect; it says that the true effect is x, -x, 0 in [0, 1/4], [1/4, 1/2], [1/2, 1], that nothing is
@@ -28,7 +28,8 @@ def run(quick: bool) -> Outcome:
     ]
     figure = panels.beside([draws[0]], CASE, [0])
     caption = (
-        "UALE's Fig. 2, x1: the effect and its accumulated deviation with bins by Eq. 13 and by risk; the bins of "
+        "UALE's Fig. 2, x1: the effect and its accumulated deviation with bins by Eq. 13 and by likelihood; the bins "
+        "of "
         "Eq. 13; PDP and ICE, with the PDP's closed form"
     )
     table = Table(
@@ -40,7 +41,7 @@ def run(quick: bool) -> Outcome:
 EXPERIMENT = Experiment(
     "uale",
     "correlated_a",
-    "Correlated features, equal weights: UALE beside PDP and ICE",
+    "Correlated features, equal weights: UALE compared with PDP and ICE",
     "UALE, sec. 4.1 (a), Fig. 2",
     run,
 )

@@ -31,7 +31,8 @@ def run(quick: bool) -> Outcome:
     ]
     figure = panels.beside([draws[0]], CASE, [0])
     caption = (
-        "UALE's Fig. 3, x1: the effect and its accumulated deviation with bins by Eq. 13 and by risk; the bins of "
+        "UALE's Fig. 3, x1: the effect and its accumulated deviation with bins by Eq. 13 and by likelihood; the bins "
+        "of "
         "Eq. 13; PDP and ICE, with the PDP's closed form"
     )
     table = Table(
@@ -56,8 +57,8 @@ def _opposite(draws: list[shared.Draw]) -> Claim:
     )
     falls = np.sign(closed)
     why = (
-        "It falls up to 1/4, where 2 x1 reaches 1/2 whatever x2: in [1/5, 1/4] it goes the way of the truth. From 1/4 "
-        "on it rises, and up to 1/5 it falls, as the paper says."
+        "It falls up to 1/4, where 2 x1 reaches 1/2 for any x2: in [1/5, 1/4] it has the same direction as the truth. "
+        "From 1/4 on it rises, and up to 1/5 it falls, as the paper says."
     )
     says = "the PDP is opposite to the truth: it falls in [0, 1/5) and rises in [1/5, 2/5)"
     return Claim("opposite", says, bool(np.all(falls == [-1, 1, 1])), numbers, why)
@@ -66,7 +67,7 @@ def _opposite(draws: list[shared.Draw]) -> Claim:
 EXPERIMENT = Experiment(
     "uale",
     "correlated_b",
-    "Correlated features, unequal weights: UALE beside PDP and ICE",
+    "Correlated features, unequal weights: UALE compared with PDP and ICE",
     "UALE, sec. 4.1 (b), Fig. 3",
     run,
 )

@@ -37,7 +37,8 @@ def run(quick: bool) -> Outcome:
     ]
     figure = panels.beside([d[0] for d in draws], CASE, [0, 1, 2])
     caption = (
-        "UALE's Fig. 4, x1 to x3: the effect and its accumulated deviation with bins by Eq. 13 and by risk; the bins "
+        "UALE's Fig. 4, x1 to x3: the effect and its accumulated deviation with bins by Eq. 13 and by likelihood; the "
+        "bins "
         "of Eq. 13; PDP and ICE, with the PDP's closed form"
     )
     lines = [
@@ -67,7 +68,10 @@ def _said(values: np.ndarray) -> tuple[float, float, str]:
 def _spread(draws: list[shared.Draw]) -> Claim:
     mean, error, shown = _said(_pooled(draws, "eq13"))
     risk = _said(_pooled(draws, "risk"))[2]
-    numbers = f"The deviation within bins is {shown} with bins by Eq. 13, {risk} with bins by risk, truly 0.5."
+    numbers = (
+        f"The standard deviation within bins is {shown} with bins by Eq. 13, {risk} with bins by likelihood, "
+        f"truly 0.5."
+    )
     # Bins of 25 rows and a division by n make it 2 % too small; bins over a break make it larger.
     holds = bool(abs(mean - 0.5) < 0.02 + 4 * error)
     return Claim(
@@ -89,7 +93,8 @@ def _spread_of_x3(draws: list[shared.Draw]) -> Claim:
     whole = np.array([d.eq13.rebin(_ONE).bins.std[0] for d in draws])
     scatter = np.array([d.pdp.heterogeneity[-1] / (ENDS[-1] - ENDS[0]) for d in draws])
     numbers = (
-        f"It is {_said(whole)[2]} in one bin and {shown} in the bins of Eq. 13; ICE curves part by {_said(scatter)[2]} "
+        f"It is {_said(whole)[2]} in one bin and {shown} in the bins of Eq. 13; ICE curves diverge by "
+        f"{_said(scatter)[2]} "
         "per unit."
     )
     why = (
@@ -107,7 +112,7 @@ def _x2(draws: list[shared.Draw]) -> Claim:
     holds = bool(slopes.holds) and end.mean() < 0.1 * 0.5
     numbers = (
         f"{slopes.numbers} Its accumulated deviation at the right end is {end.mean():.3f} with bins by Eq. 13 and "
-        f"{risk.mean():.3f} with bins by risk; that of x1 is 0.5."
+        f"{risk.mean():.3f} with bins by likelihood; that of x1 is 0.5."
     )
     says = "x2 has the slopes 1, -1, 0 and no uncertainty, and UALE finds both (less than a tenth of that of x1)"
     return Claim("x2", says, bool(holds), numbers)
@@ -116,7 +121,7 @@ def _x2(draws: list[shared.Draw]) -> Claim:
 EXPERIMENT = Experiment(
     "uale",
     "correlated_c",
-    "Correlated features and an interaction: UALE beside PDP and ICE",
+    "Correlated features and an interaction: UALE compared with PDP and ICE",
     "UALE, sec. 4.1 (c), Fig. 4",
     run,
 )

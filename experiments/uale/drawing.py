@@ -132,7 +132,7 @@ def plain(axis: Any) -> None:
 
 
 def key(figure: Any, *axes: Any, columns: int = 6) -> None:
-    """Put one legend for all below the panels; what comes twice is named once."""
+    """Add one legend for all panels below them, without duplicates."""
     known: dict[str, Any] = {}
     for ax in axes:
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):

@@ -3,7 +3,7 @@
 x1 is uniform on (0, 1), x2 normal with standard deviation sigma_2. The slope of x1 is ``2 pi cos(2 pi x1) + x2``: by
 Eq. 1 the effect is sin(2 pi x1), by Eq. 5 the accumulated deviation is sigma_2 x1. The figure shows both above the
 bins. The paper gives neither sigma_2 nor the rows: here sigma_2 = 1 and 1,000 rows, with the paper's alpha = 0.2 and
-N / 20 rows a bin, K_max = 40.
+N / 20 rows per bin, K_max = 40.
 
 What is looked at besides: sigma in bins is that of Eq. 11, which Theorem 3.1 says is too large where the mean slope
 changes within a bin; and what an accumulated deviation is, which depends on the end from which it is accumulated.
@@ -42,7 +42,7 @@ def explained(X: Floats) -> dict[str, sd.Effect]:
         "UALE, Eq. 13": sd.explain(
             QUANTITY, X, 0, method=sd.UALE(bins=EQ13, center="start"), heterogeneity_rows=0
         ),
-        "UALE, bins by risk": sd.explain(
+        "UALE, bins by likelihood": sd.explain(
             QUANTITY, X, 0, method=sd.UALE(center="start"), heterogeneity_rows=0
         ),
     }
@@ -79,7 +79,7 @@ def run(quick: bool) -> Outcome:
         "accumulated sigma at 1 (truth 1)",
     )
     settings = (
-        f"{ROWS:,} rows, sigma_2 = 1 (neither is in the paper), alpha = 0.2, N/20 rows a bin, K_max = 40; "
+        f"{ROWS:,} rows, sigma_2 = 1 (neither is in the paper), alpha = 0.2, N/20 rows per bin, K_max = 40; "
         f"{len(effects)} draws. Effects are anchored at the left end."
     )
     return Outcome(claims, [Table("The effect of x1", head, lines)], [_drawn(effects[0])], settings)
@@ -101,7 +101,7 @@ def _effect(curves: Floats, shown: sd.Effect) -> Claim:
     chord = (2 * np.pi) ** 2 * float(np.max(shown.bins.widths)) ** 2 / 8
     numbers = (
         f"Over {len(curves)} draws the mean curve is at most {bias.max():.3f} from sin(2 pi x1), which runs between -1 "
-        f"and 1; chords over its widest bins may cut off {chord:.3f}."
+        f"and 1; linear interpolation in its widest bins may be off by up to {chord:.3f}."
     )
     return Claim(
         "effect",
@@ -116,10 +116,11 @@ def _deviation(eq13: Floats, risk: Floats) -> Claim:
     holds = bool(abs(eq13.mean() - SPREAD) < 4 * error)
     numbers = (
         f"At the right end it should be sigma_2 = 1; with bins by Eq. 13 it is {eq13.mean():.3f} ± {error:.3f}, with "
-        f"bins by risk {risk.mean():.3f} ± {risk.std(ddof=1) / np.sqrt(len(risk)):.3f}."
+        f"bins by likelihood {risk.mean():.3f} ± {risk.std(ddof=1) / np.sqrt(len(risk)):.3f}."
     )
     why = (
-        "The mean slope changes within each bin, and Eq. 11 counts that as deviation (Theorem 3.1); bins by risk let "
+        "The mean slope changes within each bin, and Eq. 11 counts that as deviation (Theorem 3.1); bins by "
+        "likelihood let "
         "the slope change linearly within a bin and measure the deviation about that line."
     )
     says = "the shaded area shows the accumulated deviation of Eq. 5, sigma_2 x1"
@@ -144,14 +145,15 @@ def _reading() -> Claim:
     pair = [float(np.interp(at, e.x, e.heterogeneity)) for e, at in ((one, 0.1), (other, 0.9))]
     local = float(np.interp(0.1, (one.bins.left + one.bins.right) / 2, one.bins.std))
     numbers = (
-        f"At x1 = 0.1 it is {pair[0]:.2f}; in the mirrored axis, the same model of the same rows, {pair[1]:.2f}. The "
+        f"At x1 = 0.1 it is {pair[0]:.2f}; with the axis mirrored, for the same model and rows, {pair[1]:.2f}. The "
         f"deviation of the slopes in that bin is {local:.2f} both times, and truly 1 everywhere."
     )
     why = (
-        "It grows from the end at which one starts: it is the deviation of instances' curves that are pinned together "
-        "there. The library draws it as the papers do and ranks features by a score that does not depend on the end."
+        "It grows from the end at which the accumulation starts: it is the standard deviation of instances' curves "
+        "that are anchored there. The library draws it as in the papers and ranks features by a score that does not "
+        "depend on the end."
     )
-    says = "the width of the shaded area at x1 tells how uncertain the effect is at x1"
+    says = "the width of the shaded area at x1 shows how uncertain the effect is at x1"
     return Claim("reading", says, bool(abs(pair[0] - pair[1]) < 0.1), numbers, why)
 
 
@@ -181,7 +183,8 @@ def _drawn(effects: dict[str, sd.Effect]) -> Picture:
     drawing.key(figure, axes[0, 0], axes[1, 0], columns=4)
     caption = (
         "UALE's Fig. 1: above, the effect with the deviation accumulated from the left; below, the bins' mean slopes "
-        "and the deviation of the rows' slopes. Left by Eq. 13, right by risk, where slopes may change within a bin"
+        "and the deviation of the rows' slopes. Left by Eq. 13, right by likelihood, where slopes may change within a "
+        "bin"
     )
     return Picture("figure_1", figure, caption)
 

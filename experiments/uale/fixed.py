@@ -1,7 +1,7 @@
-"""UALE, sections 4.2 and 5: chosen bins against equal ones, by L^mu, L^sigma and L^rho (Eq. 17, 18).
+"""UALE, sections 4.2 and 5: chosen bins compared with equal bins, by L^mu, L^sigma and L^rho (Eq. 17, 18).
 
-All bins of one draw are read off one result, so that the model is asked once. UALE divides the variance in a bin by its
-rows (Eq. 11), and so does every row of the tables here, but for the last.
+All bins of one draw are computed from one result, so that the model is called once. UALE divides the variance in a bin
+by its rows (Eq. 11), and so does every row of the tables here, except the last.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from experiments.uale.drawing import Floats
 
 EQUAL = (*range(1, 21), *range(22, 51, 2), *range(55, 101, 5))
 """The numbers of equal bins."""
-PAPER, FINER, RISK, OWN = "Eq. 13", "Eq. 13, 10 rows", "risk", "RHALE's default"
+PAPER, FINER, RISK, OWN = "Eq. 13", "Eq. 13, 10 rows", "likelihood", "RHALE's default"
 KINDS = ("L^mu", "L^sigma", "L^rho")
 SYMBOLS = (r"$L^\mu$", r"$L^\sigma$", r"$L^\rho$")
 TITLE = "Mean losses, by bin and over the axis; left out: bins without rows or with one"
 CLOSE = 1.5
-"""What "close to the best" is taken to mean: at most so many times its loss."""
+"""The meaning of "close to the best": at most this multiple of its loss."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +55,7 @@ class Compared:
         return float(self.chosen[scheme][:, kind].mean() / np.nanmean(best))
 
     def error(self, scheme: str, kind: int) -> float:
-        """Return the standard error of `ratio`, both means taken as they came out together."""
+        """Return the standard error of `ratio`, with the runs of both means paired."""
         own, best = self.chosen[scheme][:, kind], self.equal[self.best(kind)][:, kind]
         apart = own - self.ratio(scheme, kind) * best
         return float(np.nanstd(apart, ddof=1) / np.sqrt(len(own)) / np.nanmean(best))
@@ -78,7 +78,7 @@ class Compared:
 
 
 def schemes(max_bins: int, least: float | None = None) -> dict[str, sd.Optimal]:
-    """Return the schemes that choose: UALE's Eq. 13 with N / 20 rows a bin, with 10 as RHALE has it, and by risk."""
+    """Return the schemes that choose: Eq. 13 with N / 20 rows per bin (UALE) and with 10 (RHALE), and by likelihood."""
     return {
         PAPER: sd.Optimal(max_bins=max_bins, alpha=0.2, min_points=least),
         FINER: sd.Optimal(max_bins=max_bins, alpha=0.2, min_points=10),
@@ -157,10 +157,16 @@ def closeness(found: Compared, kind: int, key: str, says: str, scheme: str = PAP
     )
     numbers = (
         f"{KINDS[kind]} is {ratio:.2f} ± {error:.2f} times that of the best equal bins, K = {found.best(kind)} "
-        f"({others}); close is taken to mean at most {CLOSE:g} times."
+        f"({others}); “close” means at most {CLOSE:g} times."
     )
     if abs(ratio - CLOSE) < 2 * error:
-        return Claim(key, says, None, f"{numbers} That is too near to tell in so many draws.")
+        return Claim(
+            key,
+            says,
+            None,
+            f"{numbers} The difference from this limit is too small to decide with this "
+            f"number of draws.",
+        )
     return Claim(key, says, bool(ratio <= CLOSE), numbers)
 
 
@@ -199,7 +205,7 @@ def sheet(
     figure, axes = drawing.sheet(2, 2, height=6.4)
     first, losses = axes[0, 0], (axes[0, 1], axes[1, 0], axes[1, 1])
     drawing.slopes(first, shown.rebin(schemes(40)[PAPER]), slope)
-    drawing.steps(first, shown, "mean slope, bins by risk")
+    drawing.steps(first, shown, "mean slope, bins by likelihood")
     drawing.rug(first, x)
     drawing.named(first, "x1", "slope of f along x1", "one run, bins by Eq. 13")
     panels(found, losses)

@@ -1,4 +1,4 @@
-"""UALE, section 3: what its equations say of bins, checked by closed forms and by simulation.
+"""UALE, section 3: its equations for bins, checked by closed forms and by simulation.
 
 The example is the paper's own of section 4.2: slopes ``9 z + e`` with e of variance 1/2, so that the mean slope is
 mu(z) = 9 z and the deviation sigma(z)² = 1/2 everywhere; and where a deviation must change, slopes of deviation z. In
@@ -94,7 +94,7 @@ def _theorem(n: int) -> Claim:
         f"with E = {RESIDUAL:.2f}, the mean squared residual, the printed right side is {printed:.2f}."
     )
     why = (
-        "The theorem defines E as the mean squared residual and adds its square. It is right with E² for the mean "
+        f"The theorem defines E as the mean squared residual and adds its square. It is right if E² is the mean "
         f"squared residual: {VARIANCE:g} + {RESIDUAL:g}."
     )
     says = "Theorem 3.1: sigma*² = sigma² + E², where E is the mean squared residual"
@@ -109,9 +109,7 @@ def _unbiased(biased: Floats, unbiased: Floats, error: Floats) -> Claim:
         f"In bins of {of} rows its mean is {shown} of sigma*² (standard error at most {error.max():.3f}); divided by "
         f"n - 1 it is {other}."
     )
-    why = (
-        "It divides by n, not by n - 1, and so is (n - 1)/n of it; RHALE's Eq. 11 divides by n - 1."
-    )
+    why = "It divides by n, not by n - 1, so its mean is (n - 1)/n of sigma*²; RHALE's Eq. 11 divides by n - 1."
     holds = bool(np.all(np.abs(biased - 1) < 4 * error))
     return Claim("unbiased", "Eq. 11 is an unbiased estimator of sigma*²", holds, numbers, why)
 
@@ -144,8 +142,8 @@ def _uniform(n: int) -> Claim:
     error = np.sqrt((VARIANCE + RESIDUAL) / n)
     numbers = (
         f"The bin effect (Eq. 6) is 4.5; the mean of {n:,} slopes is {means[0]:.3f} where rows are uniform and "
-        f"{means[1]:.3f} where their density rises as 2 z (in theory 6). So it is needed, and it fails wherever data "
-        "are skewed."
+        f"{means[1]:.3f} where their density rises as 2 z (in theory 6). So the assumption is needed, and it is "
+        f"violated wherever data are skewed."
     )
     holds = abs(means[0] - 4.5) < 4 * error and abs(means[1] - 4.5) > 4 * error
     says = "Eq. 10 is unbiased under the assumption that rows are uniform within the bin"
@@ -161,7 +159,7 @@ def _linear() -> Claim:
         f"edge; linear within bins it is up to {lines:.3f} off."
     )
     why = (
-        "The sums run to the bin in which x lies and count it whole, wherever x is in it. RHALE's Eq. 9 counts the "
+        "The sums include the whole bin that contains x, wherever x is in it. RHALE's Eq. 9 counts the "
         "part up to x, as the library does."
     )
     says = "Eq. 8 and 9 are piecewise linear approximations"
@@ -192,8 +190,8 @@ def _accumulates(growth: dict[int, tuple[float, float, float]]) -> Claim:
     numbers = (
         f"Where sigma(z) = z it accumulates to 0.5 over (0, 1); Eq. 9 gives {growth[1][1]:.3f} with one bin (the "
         f"library, of 100,000 rows: {e.heterogeneity[-1]:.3f}), {growth[5][1]:.3f} with 5, {many[1]:.4f} with 100: "
-        f"never less, for the root of a mean square is at least the mean. RHALE's Eq. 16 gives {growth[1][2]:.3f}, "
-        f"{growth[5][2]:.3f}, {many[2]:.3f}: it goes to 0 as bins get narrow."
+        f"never less, because the root of a mean square is at least the mean. RHALE's Eq. 16 gives {growth[1][2]:.3f}, "
+        f"{growth[5][2]:.3f}, {many[2]:.3f}: it goes to 0 as bins become narrower."
     )
     holds = all(v[1] >= true for v in growth.values()) and many[1] - true < 1e-3
     says = "Eq. 9 approximates the accumulated deviation (Eq. 5)"
@@ -232,14 +230,14 @@ def _drawn(
     for ax in axes:
         ax.legend(frameon=False, fontsize=8)
     caption = (
-        "UALE's equations: the bin variance of Eq. 11 over its target; Eq. 8 as it is printed; the accumulated "
-        "deviation of Eq. 5, and what Eq. 9 and RHALE's Eq. 16 make of it"
+        "UALE's equations: the bin variance of Eq. 11 over its target; Eq. 8 as printed; the accumulated "
+        "deviation of Eq. 5, and its approximation by Eq. 9 and RHALE's Eq. 16"
     )
     return Picture("formulas", figure, caption)
 
 
 EXPERIMENT = Experiment(
-    "uale", "formulas", "What the equations of bins say", "UALE, Eq. 5 to 12, Theorem 3.1", run
+    "uale", "formulas", "The equations of bins", "UALE, Eq. 5 to 12, Theorem 3.1", run
 )
 
 if __name__ == "__main__":

@@ -32,12 +32,12 @@ def run(quick: bool) -> Outcome:
         truths.deviation(truth, CASE),
         _wide(found),
         _narrow(found),
-        fixed.closeness(found, 1, "sigma", f"L^sigma of UALE is {close}: it compromises"),
+        fixed.closeness(found, 1, "sigma", f"L^sigma of UALE is {close}: it is a compromise"),
         fixed.closeness(found, 0, "mu", f"L^mu of UALE is {close} too"),
     ]
     settings = (
         f"As for the piecewise linear effect: {RUNS} runs of {ROWS} rows, truth from "
-        f"{'200,000' if quick else 'a million'} rows in 1,000 bins, alpha = 0.2, K_max = 40, N/20 rows a bin."
+        f"{'200,000' if quick else 'a million'} rows in 1,000 bins, alpha = 0.2, K_max = 40, N/20 rows per bin."
     )
     return Outcome(claims, [fixed.lines(found)], [_drawn(found)], settings)
 
@@ -64,11 +64,11 @@ def _narrow(found: fixed.Compared) -> Claim:
     mu = [float(np.nanmean(found.equal[k][:, 0])) for k in (10, 50, 100)]
     sigma = [float(np.nanmean(found.equal[k][:, 1])) for k in (10, 50, 100)]
     numbers = (
-        f"From 10 over 50 to 100 bins L^mu grows from {mu[0]:.3f} over {mu[1]:.3f} to {mu[2]:.3f}, L^sigma from "
-        f"{sigma[0]:.3f} over {sigma[1]:.3f} to {sigma[2]:.3f}."
+        f"With 10, 50 and 100 bins L^mu is {mu[0]:.3f}, {mu[1]:.3f} and {mu[2]:.3f}, L^sigma "
+        f"{sigma[0]:.3f}, {sigma[1]:.3f} and {sigma[2]:.3f}."
     )
     holds = mu[0] < mu[1] < mu[2] and sigma[0] < sigma[1] < sigma[2]
-    says = "with many bins the estimates are bad for lack of rows"
+    says = "with many bins the estimates are bad because of few rows"
     return Claim("narrow", says, bool(holds), numbers)
 
 
@@ -78,7 +78,7 @@ def _drawn(found: fixed.Compared) -> Picture:
     figure = fixed.sheet(found, shown, X[:, 0], lambda x: 9 * x, RUNS)
     caption = (
         "UALE's Fig. 6: the bins of one run, and the losses of equal bins (grey: two standard errors) and of chosen "
-        "ones. One bin by risk, in which the slope changes linearly, needs no other"
+        "ones. One bin by likelihood, in which the slope changes linearly, is sufficient"
     )
     return Picture("non_linear", figure, caption)
 
@@ -86,7 +86,7 @@ def _drawn(found: fixed.Compared) -> Picture:
 EXPERIMENT = Experiment(
     "uale",
     "non_linear",
-    "Chosen bins against equal ones: a non-linear effect",
+    "Chosen bins compared with equal bins: a non-linear effect",
     "UALE, sec. 4.2, Fig. 6, Eq. 17 and 18",
     run,
 )

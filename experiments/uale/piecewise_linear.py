@@ -2,7 +2,7 @@
 
 ``f = a(x1) x1 + x1 x2`` with a = 2, -2, 5, -10, 0.5 between 0, 0.2, 0.4, 0.45, 0.5, 1; x1 is uniform on (0, 1) and x2
 normal around x1 with variance 0.5. 30 runs of 500 rows against one of a million rows in 1,000 bins; alpha = 0.2, N / 20
-rows a bin (section 3.3); K_max, which this paper does not give, is 40, as RHALE has it. The losses are those of
+rows per bin (section 3.3); K_max, which this paper does not give, is 40, as RHALE has it. The losses are those of
 `experiments.losses`.
 
 The paper says: the true effect is a1 x1 and the accumulated deviation sigma_2 x1; UALE separates the narrow pieces and
@@ -40,8 +40,9 @@ def run(quick: bool) -> Outcome:
     ]
     settings = (
         f"{RUNS} runs of {ROWS} rows; the truth is 1,000 equal bins of {'200,000' if quick else 'a million'} rows. "
-        "Eq. 13 with alpha = 0.2, K_max = 40 (not in the paper) and N/20 rows a bin; beside it 10 rows a bin, as RHALE "
-        "has it, and the library's bins by risk, in which a slope may change linearly (L^rho knows nothing of that)."
+        "Eq. 13 with alpha = 0.2, K_max = 40 (not in the paper) and N/20 rows per bin; for comparison 10 rows per "
+        "bin, as in RHALE, and the library's bins by likelihood, in which a slope may change linearly (L^rho does not "
+        "take this into account)."
     )
     return Outcome(claims, [fixed.lines(found)], [_drawn(found)], settings)
 
@@ -79,15 +80,16 @@ def _separated() -> Claim:
         scarce.append(min(few) < LEAST)
     shown = "; ".join(f"{n} {share[n]:.0%}, {last[n]:.1f}" for n in SCHEMES)
     numbers = (
-        "Share of runs with an edge within 0.025 (a cell) of each of the four breaks, and mean number of bins in the "
+        "Fraction of runs with an edge within 0.025 (a cell) of each of the four breaks, and mean number of bins in "
+        "the "
         f"last piece: {shown}."
     )
     why = (
-        f"Each narrow piece holds 25 rows on average, and N/20 asks for 25: in {np.mean(scarce):.0%} of the runs at "
-        "least one has fewer, and cannot be a bin of its own."
+        f"Each narrow piece contains 25 rows on average, and N/20 requires 25: in {np.mean(scarce):.0%} of the runs "
+        f"at least one has fewer, and cannot be a separate bin."
     )
     holds = share[fixed.PAPER] >= 0.9
-    says = "UALE separates the pieces (in 9 of 10 runs), and unites most of [0.5, 1]"
+    says = "UALE separates the pieces (in 9 of 10 runs), and merges most of [0.5, 1]"
     return Claim("pieces", says, bool(holds), numbers, "" if holds else why)
 
 
@@ -100,15 +102,16 @@ def _lower(found: fixed.Compared, kind: int) -> Claim:
     numbers = (
         f"{name} is {shown}; of equal bins it is lowest with K = {best}, {found.equal[best][:, kind].mean():.3f}. Of "
         f"{len(fixed.EQUAL)} numbers of equal bins up to 100, {len(left)} are not worse by two standard errors than "
-        f"Eq. 13 with N/20 rows, {fewer[fixed.FINER]} than with 10 rows, {fewer[fixed.RISK]} than bins by risk."
+        f"Eq. 13 with N/20 rows, {fewer[fixed.FINER]} than with 10 rows, {fewer[fixed.RISK]} than bins by likelihood."
     )
     why = (
-        "L^mu forgives a wide bin whatever it mixes: its truth is the mean over the same bin. Over the axis the slope "
+        "L^mu does not penalise wide bins with mixed slopes: it compares with the true mean over the same bin. Over "
+        "the axis the slope "
         f"of {best} equal bins is off by {_over(found.equal[best]):.2f}, of 20 by {_over(found.equal[20]):.2f}, of "
-        f"bins by risk by {_over(found.chosen[fixed.RISK]):.2f}."
+        f"bins by likelihood by {_over(found.chosen[fixed.RISK]):.2f}."
         if kind == 0
-        else "All breaks are multiples of 0.05, so that 20 equal bins meet them all; and N/20 rows a bin keep Eq. 13 "
-        "from separating the narrow pieces."
+        else "All breaks are multiples of 0.05, so 20 equal bins have edges at all of them; and with N/20 rows per "
+        "bin Eq. 13 cannot separate the narrow pieces."
     )
     says = f"{name} of UALE is lower than that of equal bins, for all K"
     return Claim(f"lower_{name[2:]}", says, not left, numbers, why if left else "")
@@ -132,7 +135,7 @@ def _drawn(found: fixed.Compared) -> Picture:
 EXPERIMENT = Experiment(
     "uale",
     "piecewise_linear",
-    "Chosen bins against equal ones: a piecewise linear effect",
+    "Chosen bins compared with equal bins: a piecewise linear effect",
     "UALE, sec. 4.2, Fig. 5, Eq. 17 and 18",
     run,
 )

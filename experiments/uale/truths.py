@@ -1,4 +1,4 @@
-"""UALE, section 4.2: what the dense truth is, and whether the paper's formulas for it are right."""
+"""UALE, section 4.2: the dense truth, and whether the paper's formulas for it are right."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def effect(
         f"off by {off['printed']:.3f} on average from its slopes, and by {off['true']:.3f} from the right ones."
     )
     why = (
-        "x1 x2 adds x2 to the slope of x1, and x2 has the mean x1, so that x1² / 2 is missing: "
+        "x1 x2 adds x2 to the slope of x1, and x2 has the mean x1, so x1² / 2 is missing: "
         f"the effect is {right}."
     )
     says = f"the true effect of x1 is {formula}"
