@@ -86,9 +86,10 @@ test-rest: browser $(VENV)/.torch bench-smoke
 	$(PYTEST) -m '(slow or torch or optional) and not long'
 	$(MAKE) test-lowest ARGS=
 
-# Beyond what each change has to wait for: run it after changes of errors, intervals and p-values.
-test-long: $(VENV)/.dev  ## simulations of hundreds of data sets: how often intervals cover (half an hour)
-	$(PYTEST) -m long
+# Beyond what each change has to wait for: run it after changes of errors, intervals and p-values. What simulations
+# measure is compared with tests/long/figures.json, or written there.
+test-long: $(VENV)/.torch  ## simulations of more than 100 data sets, laws by many examples, full tables (40 minutes; ARGS="--write-figures")
+	$(PYTEST) -m long $(ARGS)
 
 # Beside `.venv`, whose versions are the newest.
 test-lowest: $(BIN)/python  ## the tests that touch every dependency, with the lowest versions of them (ARGS="tests/unit tests/laws tests/reference")

@@ -8,6 +8,14 @@ from typing import Any
 
 import pytest
 
+from tests.long.figures import (  # noqa: F401 - pytest finds them here
+    measured,
+    note,
+    pytest_addoption,
+    pytest_configure,
+    pytest_runtest_call,
+)
+
 OPTIONAL = ("catboost", "jax", "keras", "onnx")
 """Libraries that `make test` does without. Tests of theirs, or cases, have them in their names."""
 
@@ -27,8 +35,9 @@ _without_its_system_library("lightgbm")
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what needs one of these libraries."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark what needs one of these libraries, and note which tests measure figures."""
+    note(config, items)
     for item in items:
         if any(name in item.nodeid.lower() for name in OPTIONAL):
             item.add_marker(pytest.mark.optional)

@@ -13,8 +13,13 @@ from experiments.record import Record
 EXPERIMENTS = everything()
 
 
+FULL = {"california_housing.csv"}
+"""The largest table, 20,640 rows, on which networks are fitted."""
+
+
 def _case(experiment: Experiment) -> Any:
     marks = [pytest.mark.slow] if experiment.slow else []
+    marks += [pytest.mark.long] if FULL & set(experiment.data) else []
     marks += [pytest.mark.torch] if {"torch", "gpytorch"} & set(experiment.needs) else []
     return pytest.param(experiment, id=f"{experiment.paper}-{experiment.name}", marks=marks)
 

@@ -16,14 +16,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import skedasis as sd
+from tests.long.figures import LONG
 
 QUICK, THOROUGH = 25, 60
-"""Examples of a law in the usual run, and in the slow one: with 150 the laws alone would take half an hour. Draws are
+"""Examples of a law in the usual run, and in the long one: with 150 the laws alone would take half an hour. Draws are
 fixed, so more of them are only worth their time once."""
 
 
 def law(examples=QUICK, thorough=THOROUGH, **strategies):
-    """Make two tests of a law: a quick one, and one with many examples that is marked slow.
+    """Make two tests of a law: a quick one, and one with many examples that is marked long.
 
     Draws do not change from run to run: what passes once passes everywhere.
     """
@@ -33,7 +34,7 @@ def law(examples=QUICK, thorough=THOROUGH, **strategies):
             "examples",
             [
                 pytest.param(examples, id="quick"),
-                pytest.param(thorough, id="thorough", marks=pytest.mark.slow),
+                pytest.param(thorough, id="thorough", marks=LONG),
             ],
         )
         def test(examples, **fixtures):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import skedasis as sd
+from tests.long.figures import long_case, of_ratio
 
 ACCUMULATED = (sd.ALE, sd.DALE, sd.RHALE, sd.UALE)
 VALUES = np.array([0.0, 0.5, 1.25, 3.0])
@@ -401,22 +402,27 @@ def test_errors_are_those_of_rows_that_are_drawn_anew(center):
     np.testing.assert_allclose(e.std_error, resampled_errors(X, 0, method), rtol=0.15, atol=0.002)
 
 
-@pytest.mark.slow
+@pytest.mark.parametrize(("draws", "slack"), [(60, 0.35), long_case(500, 0.12)])
 @pytest.mark.parametrize("center", ["mean", "start"])
 @pytest.mark.parametrize(
     ("feature", "bins"), [(0, "auto"), (1, sd.Edges([1, 20, 45, 70]))], ids=["few", "whole"]
 )
-def test_errors_are_those_of_500_simulated_data_sets(center, feature, bins):
+def test_errors_are_those_of_simulated_data_sets(center, feature, bins, draws, slack, measured):
+    rows = 400 if feature == 0 else 1600
     method = sd.DALE(bins=bins, center=center)
     found = [
-        explained(
-            mixed, few(400 if feature == 0 else 1600, seed), feature, method, heterogeneity_rows=0
-        )
-        for seed in range(500)
+        explained(mixed, few(rows, seed), feature, method, heterogeneity_rows=0)
+        for seed in range(draws)
     ]
     values, errors = np.array([e.value for e in found]), np.array([e.std_error for e in found])
     typical = np.sqrt((errors**2).mean(axis=0))
-    np.testing.assert_allclose(typical, values.std(axis=0), rtol=0.12, atol=1e-3)
+    spread = values.std(axis=0)
+    np.testing.assert_allclose(typical, spread, rtol=slack, atol=1e-3)
+    ratio = (typical / np.where(spread > 1e-3, spread, np.nan))[spread > 1e-3]
+    about = {"draws": draws, "rows": rows, "seed": f"0 to {draws - 1}"}
+    about |= {"low": 1 - slack, "high": 1 + slack}
+    for name, one in (("least", ratio.min()), ("most", ratio.max())):
+        measured(f"stated error over true, {name}", one, error=of_ratio(one, draws), **about)
 
 
 @pytest.mark.parametrize("feature", [0, 1])

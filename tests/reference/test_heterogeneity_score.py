@@ -36,6 +36,7 @@ from skedasis.stats.heterogeneity_score import (
     swap_score,
     variance_inflation,
 )
+from tests.long.figures import long_case
 
 SEEDS = range(5)
 N = 10_000
@@ -335,17 +336,19 @@ KINDS = {
 }
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("n", [2_000, 10_000])
+@pytest.mark.parametrize(
+    ("n", "draws"), [(2_000, 60), long_case(2_000, 500), long_case(10_000, 500)]
+)
 @pytest.mark.parametrize("kind", KINDS)
-def test_intervals_cover(kind, n):
+def test_intervals_cover(kind, n, draws, measured):
     draw, model, truth = KINDS[kind]
     covered = 0
-    for seed in range(500):
+    for seed in range(draws):
         X = draw(np.random.default_rng([seed, n]), n)
         low, high = _of_arrays(model, X, seed).interval()
         covered += low <= truth <= high
-    assert 0.92 <= covered / 500 <= 0.97
+    about = {"draws": draws, "rows": n, "seed": "[seed, n]"}
+    measured("held", covered / draws, **about, low=0.92, high=0.97)
 
 
 # ----------------------------------------------------------------------------------- invariance

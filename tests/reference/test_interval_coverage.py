@@ -4,7 +4,6 @@ A thousand data sets each; the standard error of a share is then 0.7 points, and
 rows the smallest bins hold 30.
 """
 
-# ruff: noqa: T201 - the figures are what simulations are for
 from __future__ import annotations
 
 import warnings
@@ -17,6 +16,7 @@ import skedasis as sd
 from tests.reference import covered as c
 
 RUNS, ROWS = 1000, 330
+OF_ROWS: dict[str, Any] = {"draws": RUNS, "rows": ROWS, "seed": f"0 to {RUNS - 1}"}
 PLAIN: dict[str, Any] = {"progress": False, "heterogeneity_rows": 0}
 """The score has coverage tests of its own, and would cost more than the curves."""
 
@@ -98,27 +98,25 @@ CASES |= {
 
 @pytest.mark.parametrize("how", ["analytic", "bootstrap"])
 @pytest.mark.parametrize("name", CASES)
-def test_intervals_and_bands_cover(name, how):
+def test_intervals_and_bands_cover(name, how, measured):
     made, truth, options = CASES[name]
     more = {} if how == "analytic" else {"method": how, "replicates": 500}
     share = c.covered(made, truth, RUNS, **options, **more)
-    print(f"\n{name}, {how}: {share.points.mean():.3f} each, {share.together:.3f} all at once")
-    assert 0.93 < share.points.mean() < 0.97
-    assert 0.93 < share.together < 0.97
+    measured("each", share.points.mean(), **OF_ROWS, low=0.93, high=0.97)
+    measured("all at once", share.together, **OF_ROWS, low=0.93, high=0.97)
 
 
-def test_importances_cover_together():
+def test_importances_cover_together(measured):
     """Importances of a pair are nearly one: Šidák takes all as independent, and covers more often than it says."""
     share = c.covered(important, c.IMPORTANCE, RUNS)
-    print(f"\nPFI: {share.points.mean():.3f} each, {share.together:.3f} all at once")
-    assert 0.93 < share.points.mean() < 0.97
-    assert 0.93 < share.together < 0.985
+    measured("each", share.points.mean(), **OF_ROWS, low=0.93, high=0.97)
+    measured("all at once", share.together, **OF_ROWS, low=0.93, high=0.985)
 
 
 MANY, FINE = 1000, np.linspace(-1, 1, 21)
 
 
-def test_without_the_errors_of_other_bins_intervals_do_not_cover():
+def test_without_the_errors_of_other_bins_intervals_do_not_cover(measured):
     """What the formula is for: a bin's own error, drawn around the accumulated curve, as is often done."""
     hits, ours = np.zeros(21), np.zeros(21)
     truth = c.curve_at(FINE)
@@ -129,12 +127,13 @@ def test_without_the_errors_of_other_bins_intervals_do_not_cover():
         low, high = e.interval()
         ours += (low <= truth) & (truth <= high)
     naive, good = hits[1:-1] / 300, ours[1:-1] / 300
-    print(f"\na bin's own error: {naive.min():.2f} to {naive.max():.2f}; ours {good.mean():.3f}")
-    assert naive.max() < 0.8
-    assert 0.93 < good.mean() < 0.97
+    of_many: dict[str, Any] = {"draws": 300, "rows": MANY, "seed": "0 to 299"}
+    measured("a bin's own error, least", naive.min(), **of_many)
+    measured("a bin's own error, most", naive.max(), **of_many, high=0.8)
+    measured("ours", good.mean(), **of_many, low=0.93, high=0.97)
 
 
-def test_pyales_intervals_do_not_cover():
+def test_pyales_intervals_do_not_cover(measured):
     """Of its own edges, and centred by its own bins, in the population."""
     pyale = pytest.importorskip("PyALE")
     pd = pytest.importorskip("pandas")
@@ -153,12 +152,13 @@ def test_pyales_intervals_do_not_cover():
         low, high = found.iloc[:, 2].to_numpy(), found.iloc[:, 3].to_numpy()
         shares.append(((low <= truth) & (truth <= high))[1:-1])
     share = np.mean(shares, axis=0)
-    print(f"\nPyALE: {share.min():.2f} to {share.max():.2f} at the inner edges")
-    assert share.max() < 0.85
+    of_many: dict[str, Any] = {"draws": 200, "rows": MANY, "seed": "0 to 199"}
+    measured("inner edges, least", share.min(), **of_many)
+    measured("inner edges, most", share.max(), **of_many, high=0.85)
 
 
 @pytest.mark.parametrize("how", ["analytic", "fixed", "chosen"])
-def test_bins_that_were_chosen_on_the_same_rows_cover_less(how):
+def test_bins_that_were_chosen_on_the_same_rows_cover_less(how, measured):
     """The figure in the documentation: fixed edges are taken as if they had been known."""
     more = {"analytic": {}, "fixed": {"method": "bootstrap", "replicates": 200}}
     chosen = {"method": "bootstrap", "replicates": 200, "bins": "chosen"}
@@ -168,5 +168,6 @@ def test_bins_that_were_chosen_on_the_same_rows_cover_less(how):
         150,
         **more.get(how, chosen),
     )
-    print(f"\nbins chosen on the same rows, {how}: {share.points.mean():.3f}, {share.together:.3f}")
-    assert 0.8 < share.points.mean() <= 1
+    of_rows: dict[str, Any] = {"draws": 150, "rows": ROWS, "seed": "0 to 149"}
+    measured("each", share.points.mean(), **of_rows, low=0.8)
+    measured("all at once", share.together, **of_rows)

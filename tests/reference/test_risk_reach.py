@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import skedasis as sd
+from tests.long.figures import long_case
 from tests.reference.riskily import slopes_as_given
 
 pytestmark = pytest.mark.slow
@@ -94,17 +95,19 @@ def test_the_piecewise_case_has_its_pieces():
     assert np.mean((bins >= 5) & (bins <= 7)) >= 0.8
 
 
+@pytest.mark.parametrize("runs", [50, long_case(200)])
 @pytest.mark.parametrize("n", [60, 500, 5000])
-def test_a_constant_effect_is_one_bin(n):
+def test_a_constant_effect_is_one_bin(n, runs, measured):
     """In 95 % of runs; of 200 so many as 95 % would give but for chance (two standard errors)."""
     one = 0
-    for seed in range(200):
+    for seed in range(runs):
         rng = np.random.default_rng([n, seed])
         e = slopes_as_given(
             rng.uniform(size=n), 1.0 + rng.normal(size=n), sd.Optimal(criterion="risk")
         )
         one += len(e.bins) == 1
-    assert one / 200 >= 0.95 - 2 * np.sqrt(0.05 * 0.95 / 200)
+    about = {"draws": runs, "rows": n, "seed": "[n, seed]"}
+    measured("one bin", one / runs, **about, low=0.95 - 2 * np.sqrt(0.05 * 0.95 / 200))
 
 
 @pytest.mark.parametrize("n", [60, 500, 5000])

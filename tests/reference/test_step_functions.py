@@ -458,6 +458,7 @@ def rider(kind):
     return model, X[held].reset_index(drop=True)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["boosting", "lightgbm", "network"])
 def test_bicycles_have_the_same_scores_by_any_model(kind):
@@ -469,6 +470,7 @@ def test_bicycles_have_the_same_scores_by_any_model(kind):
     assert max(one.heterogeneity_score for one in e.values()) < out
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["boosting", "network"])
 @pytest.mark.parametrize("method", [sd.RHALE, sd.ALE])

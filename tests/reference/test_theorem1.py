@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import kstest
 
 import skedasis as sd
 from skedasis.results.checks.variance_decomposition import dependence
+from tests.long.figures import long_case, take_uniform
 from tests.unit.test_trust_split import of_slopes, sloped
 
-RUNS = 1000
+runs = pytest.mark.parametrize("runs", [100, long_case(1000)])
 
 # What slopes do within one bin [0, 1]: mean slope mu(x), spread sigma(x), and the closed form of sigma² and E².
 CASES = {
@@ -89,53 +89,59 @@ SLOPES = {
 }
 
 
-@pytest.mark.slow
+def uniform(measured, p, rows, seed, most=None):
+    """Take how far p-values are from uniform ones, and how often they are at most 0.05."""
+    about = {"draws": len(p), "rows": rows, "seed": seed}
+    take_uniform(measured, p, "distance from uniform", **about)
+    limits = {} if most is None else {"high": most}
+    measured("rejected at 5 %", np.mean(np.array(p) <= 0.05), **about, **limits)
+
+
 @pytest.mark.parametrize("places", sorted(PLACES))
 @pytest.mark.parametrize("slopes", sorted(SLOPES))
-@pytest.mark.parametrize("n", [30, 150, 500])
-def test_p_values_of_slopes_that_do_not_depend_on_x_are_uniform(n, slopes, places):
+@pytest.mark.parametrize(("n", "runs"), [(150, 50), *(long_case(n, 1000) for n in (30, 150, 500))])
+def test_p_values_of_slopes_that_do_not_depend_on_x_are_uniform(n, slopes, places, runs, measured):
     rng = np.random.default_rng([n, len(slopes), len(places)])
     p = [
-        dependence(PLACES[places](rng, n), SLOPES[slopes](rng, n), seed=run) for run in range(RUNS)
+        dependence(PLACES[places](rng, n), SLOPES[slopes](rng, n), seed=run) for run in range(runs)
     ]
-    assert kstest(p, "uniform").pvalue > 0.001
-    assert np.mean(np.array(p) <= 0.05) < 0.075
+    uniform(measured, p, n, "[n, slopes, places]", most=0.075)
 
 
-@pytest.mark.slow
-def test_p_values_with_weights_are_uniform():
+@runs
+def test_p_values_with_weights_are_uniform(runs, measured):
     rng = np.random.default_rng(3)
     p = [
         dependence(*rng.uniform(size=(2, 60)), rng.exponential(size=60), seed=run)
-        for run in range(RUNS)
+        for run in range(runs)
     ]
-    assert kstest(p, "uniform").pvalue > 0.001
+    uniform(measured, p, 60, "3")
 
 
-@pytest.mark.slow
+@runs
 @pytest.mark.parametrize("n", [40, 400])
-def test_a_spread_that_depends_on_x_makes_no_false_alarms(n):
+def test_a_spread_that_depends_on_x_makes_no_false_alarms(n, runs, measured):
     rng = np.random.default_rng(4)
     found = []
-    for run in range(RUNS):
+    for run in range(runs):
         x = rng.uniform(size=n)
         found.append(dependence(x, (0.1 + 2 * x) * rng.normal(size=n), seed=run) <= 0.05)
-    assert np.mean(found) < 0.07
+    measured("rejected at 5 %", np.mean(found), draws=runs, rows=n, seed="4", high=0.07)
 
 
-@pytest.mark.slow
-def test_power_grows_with_the_residual():
+@pytest.mark.parametrize("runs", [25, long_case(200)])
+def test_power_grows_with_the_residual(runs, measured):
     rng = np.random.default_rng(5)
     power = []
     for slope in (0.0, 0.5, 1.0, 2.0):
         hits = 0
-        for run in range(200):
+        for run in range(runs):
             x = rng.uniform(size=150)
             hits += dependence(x, slope * x + rng.normal(size=150), seed=run) <= 0.05
-        power.append(hits / 200)
-    assert power[0] < 0.1
+        power.append(hits / runs)
+        limits = {0.0: {"high": 0.1}, 2.0: {"low": 0.97}}.get(slope, {})
+        measured(f"power at slope {slope}", power[-1], draws=runs, rows=150, seed="5", **limits)
     assert np.all(np.diff(power) > 0)
-    assert power[-1] > 0.97
 
 
 SHAPES = {
@@ -155,26 +161,27 @@ def interaction(rng, n, size, shape=SHAPES["flat"]):
     return sd.explain(model, X, 0, method=sd.ALE(bins=2))
 
 
-@pytest.mark.slow
+@runs
 @pytest.mark.parametrize("shape", sorted(SHAPES))
-def test_p_values_of_heterogeneity_are_uniform_at_the_threshold(shape):
+def test_p_values_of_heterogeneity_are_uniform_at_the_threshold(shape, runs, measured):
     rng = np.random.default_rng(6)
     p = [
         interaction(rng, 4000, 3.0, SHAPES[shape]).heterogeneity_test(above=1.0).p_value
-        for _ in range(RUNS)
+        for _ in range(runs)
     ]
-    assert kstest(p, "uniform").pvalue > 0.001
-    assert np.mean(np.array(p) <= 0.05) < 0.075
+    uniform(measured, p, 4000, "6", most=0.075)
 
 
-@pytest.mark.slow
-def test_the_lower_bound_of_heterogeneity_covers():
+@pytest.mark.parametrize("runs", [50, long_case(400)])
+def test_the_lower_bound_of_heterogeneity_covers(runs, measured):
     rng = np.random.default_rng(7)
     for n in (500, 4000):
         lower = [
-            interaction(rng, n, 2.1, SHAPES["waves"]).heterogeneity_test().lower for _ in range(400)
+            interaction(rng, n, 2.1, SHAPES["waves"]).heterogeneity_test().lower
+            for _ in range(runs)
         ]
-        assert 0.92 <= np.mean(np.array(lower) <= 0.7) <= 0.98
+        share = np.mean(np.array(lower) <= 0.7)
+        measured(f"held, {n} rows", share, draws=runs, rows=n, seed="7", low=0.92, high=0.98)
 
 
 @pytest.mark.slow
@@ -190,11 +197,11 @@ def test_power_against_no_heterogeneity_beside_a_steep_curve():
         assert size > 0 or hits == 0
 
 
-@pytest.mark.slow
+@pytest.mark.parametrize("runs", [40, long_case(200)])
 @pytest.mark.parametrize("method", [sd.ALE(), sd.DALE(bins=sd.Quantile(10)), sd.RHALE(), sd.PDP()])
-def test_clean_data_raise_no_more_than_five_percent_false_alarms(method):
+def test_clean_data_raise_no_more_than_five_percent_false_alarms(method, runs, measured):
     alarms = 0
-    for seed in range(200):
+    for seed in range(runs):
         rng = np.random.default_rng(seed)
         X = rng.normal(size=(500, 3))
         q, X = sloped(2 + X[:, 1], X[:, 0], X[:, 2])
@@ -202,4 +209,5 @@ def test_clean_data_raise_no_more_than_five_percent_false_alarms(method):
         # Of a product of 500 normal values few pairs carry the score in 98 % of the data sets, and it is said so.
         alarms += any(f.kind != "few pairs" for f in found)
     # A level of 5 % allows 18 of 200 with a chance of 1 %.
-    assert alarms <= 18
+    seeds = f"0 to {runs - 1}"
+    measured("alarms", alarms / runs, draws=runs, rows=500, seed=seeds, high=18 / 200)

@@ -1,0 +1,268 @@
+"""Figures of the long simulations: each is measured by a test, held to limits, and kept in `figures.json`.
+
+A test says what it measured by the fixture `measured`. `pytest -m long` compares with the figures that are kept;
+`--write-figures` writes those of the tests that ran and passed, and `FIGURES.md`, a table of all. Seeds are fixed, so
+the same figures come out wherever libraries draw and round alike; elsewhere a few draws fall to the other side of a
+limit. A figure is therefore taken as reproduced within one standard error of its own: more means that code or libraries
+changed what is measured, and that somebody has to look at the figures anew.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+KEPT = Path(__file__).with_name("figures.json")
+TABLE = "FIGURES.md"
+BETWEEN = " :: "
+"""Between the name of a test and that of its figure."""
+
+MEASURING = pytest.StashKey[list[str]]()
+"""All collected tests that measure figures, whether or not they are chosen to run."""
+COLLECTED = pytest.StashKey[set[str]]()
+"""The files of all collected tests."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """What a simulation measured, of how many draws, and which values the test allows."""
+
+    value: float
+    error: float
+    """The standard error of the value, for so many draws."""
+    draws: int
+    rows: int
+    """Rows of one draw."""
+    seed: str
+    """How draws are seeded, as the code says it."""
+    low: float | None = None
+    high: float | None = None
+
+    def conditions(self) -> dict[str, Any]:
+        """Return all but what chance decides; of limits, which may be simulated themselves, three digits."""
+        limits = {k: v and float(f"{v:.3g}") for k, v in (("low", self.low), ("high", self.high))}
+        return {"draws": self.draws, "rows": self.rows, "seed": self.seed, **limits}
+
+
+def of_share(share: float, draws: int) -> float:
+    """Return the standard error of a share; of none and of all as if one more draw of each kind had been seen."""
+    p = (share * draws + 1) / (draws + 2)
+    return float(np.sqrt(p * (1 - p) / draws))
+
+
+def of_ratio(ratio: float, draws: int) -> float:
+    """Return the standard error of a ratio of standard deviations, of which one is that of so many normal draws."""
+    return float(ratio / np.sqrt(2 * (draws - 1)))
+
+
+def rounded(value: float) -> float:
+    """Return a number in as many digits as are kept."""
+    return float(f"{value:.4g}")
+
+
+def difference(now: Figure, kept: Figure | None) -> str | None:
+    """Return what is wrong with a kept figure, or None."""
+    if kept is None:
+        return "it is not kept"
+    if now.conditions() != kept.conditions():
+        return f"it is kept with {kept.conditions()}, now {now.conditions()}"
+    if not abs(now.value - kept.value) <= kept.error:
+        return f"{kept.value} is kept, give or take {kept.error}; now {now.value}"
+    return None
+
+
+# --------------------------------------------------------------------------------------- the file
+
+
+def read(path: Path = KEPT) -> dict[str, Figure]:
+    """Return all kept figures, by test and name."""
+    if not path.exists():
+        return {}
+    return {k: Figure(**v) for k, v in json.loads(path.read_text(encoding="utf-8")).items()}
+
+
+def test_of(key: str) -> str:
+    """Return the name of the test that measures a figure."""
+    return key.rpartition(BETWEEN)[0]
+
+
+def merged(kept: dict[str, Figure], new: dict[str, Figure]) -> dict[str, Figure]:
+    """Return kept figures with those of tests that ran put in place of all that these had."""
+    ran = {test_of(key) for key in new}
+    return {**{k: v for k, v in kept.items() if test_of(k) not in ran}, **new}
+
+
+def as_json(figures: dict[str, Figure]) -> str:
+    """Return the text of the file: sorted, one figure a line, so that differences can be read."""
+    lines = []
+    for key in sorted(figures):
+        known = {k: v for k, v in asdict(figures[key]).items() if v is not None}
+        name, about = (
+            json.dumps(part, ensure_ascii=False, sort_keys=True) for part in (key, known)
+        )
+        lines.append(f"{name}: {about}")
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+HEAD = """# Figures of the long simulations
+
+What `make test-long` measures, with the limits it is held to; a limit that is left out is not asked for. Each figure is
+given with its standard error. `make test-long ARGS=--write-figures` writes this page and `figures.json` anew.
+"""
+
+
+def as_table(figures: dict[str, Figure]) -> str:
+    """Return all figures as a page: a section for each file and test, a row for each figure."""
+    text, section = [HEAD], ("", "")
+    for key in sorted(figures):
+        nodeid, _, name = key.rpartition(BETWEEN)
+        (file, _, test), f = nodeid.partition("::"), figures[key]
+        function, _, case = test.partition("[")
+        if file != section[0]:
+            text.append(f"\n## {file}\n")
+        if (file, function) != section:
+            text.append(f"\n### {function}\n\n")
+            text.append("| case | figure | value | limits | draws | rows | seeds |\n")
+            text.append("|---|---|---|---|---|---|---|\n")
+            section = (file, function)
+        limits = "" if f.low is None else f"≥ {f.low:g}"
+        if f.high is not None:
+            limits = f"≤ {f.high:g}" if f.low is None else f"{f.low:g} to {f.high:g}"
+        digits = max(0, 1 - int(np.floor(np.log10(f.error)))) if f.error > 0 else 3
+        row = (
+            case.removesuffix("]"),
+            name,
+            f"{f.value:.{digits}f} ± {f.error:.{digits}f}",
+            limits,
+            f"{f.draws:,}",
+            f"{f.rows:,}",
+            f.seed,
+        )
+        text.append("| " + " | ".join(part.replace("|", "\\|") for part in row) + " |\n")
+    return "".join(text)
+
+
+def write(figures: dict[str, Figure], path: Path = KEPT) -> None:
+    """Write the file, and the page beside it."""
+    path.write_text(as_json(figures), encoding="utf-8")
+    path.with_name(TABLE).write_text(as_table(figures), encoding="utf-8")
+
+
+# ------------------------------------------------------------------------------------- for pytest
+
+Measure = Callable[..., None]
+
+
+LONG = (pytest.mark.slow, pytest.mark.long)
+
+
+def long_case(*values: Any) -> Any:
+    """Return a case of a parametrised test that only `make test-long` runs."""
+    return pytest.param(*values, marks=LONG)
+
+
+FAULTS = pytest.StashKey[list[str]]()
+
+
+@pytest.fixture
+def measured(request: pytest.FixtureRequest) -> Measure:
+    """Take a figure: hold it to its limits, and compare it with the one that is kept, or keep it.
+
+    ``measured(name, value, draws=..., rows=..., seed=..., low=None, high=None, error=None)``; the error is that of a
+    share unless it is given. All figures of a test are taken before one of them fails it.
+
+    The quick form of a test, not marked long, has fewer draws: its figures may lie three standard errors beyond
+    the limits, and are not kept.
+    """
+    config, node = request.config, request.node
+    is_long = node.get_closest_marker("long") is not None
+    kept = None if config.getoption("write_figures") else read(Path(config.getoption("figures")))
+    faults = node.stash.setdefault(FAULTS, [])
+
+    def take(name: str, value: float, *, error: float | None = None, **about: Any) -> None:
+        error = of_share(float(value), about["draws"]) if error is None else error
+        limits = {k: rounded(about.pop(k)) for k in ("low", "high") if k in about}
+        now = Figure(rounded(value), rounded(error), **about, **limits)
+        key = f"{node.nodeid}{BETWEEN}{name}"
+        if is_long:
+            node.user_properties.append(("measured", [key, asdict(now)]))
+        print(f"{name}: {now.value:g} ± {now.error:.2g}")  # noqa: T201 - seen with -s, and of what fails
+        low, high = limits.get("low", -np.inf), limits.get("high", np.inf)
+        beyond = 0.0 if is_long else 3 * error
+        if not low - beyond <= value <= high + beyond:
+            faults.append(f"{name}: {value:.4g} is not between {low:g} and {high:g}")
+        if is_long and kept is not None and (wrong := difference(now, kept.get(key))):
+            faults.append(f"{name}: {wrong}")
+
+    return take
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Any:
+    """Fail a test by its figures, when it has taken all of them."""
+    found = yield
+    if faults := item.stash.get(FAULTS, []):
+        pytest.fail("\n".join(faults), pytrace=False)
+    return found
+
+
+def take_uniform(measured: Measure, p: Any, name: str, **about: Any) -> None:
+    """Take how far the distribution of p-values is from the uniform one: farther by chance once in 1,000 times.
+
+    0.26 / √n is the standard deviation of Kolmogorov's distribution.
+    """
+    n = len(p)
+    distance = stats.kstest(p, "uniform").statistic
+    high = stats.kstwo.ppf(0.999, n)
+    measured(name, distance, error=0.26 / np.sqrt(n), high=high, **about)
+
+
+class Keeper:
+    """Gathers figures of tests that pass, of this process and of its workers, and writes them at the end."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.figures: dict[str, Figure] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Take what a test measured, if it passed."""
+        if report.when == "call" and report.passed:
+            for name, found in report.user_properties:
+                if name == "measured":
+                    key, about = found
+                    self.figures[key] = Figure(**about)
+
+    def pytest_sessionfinish(self) -> None:
+        """Write what was gathered, and leave the figures of other tests as they are."""
+        if self.figures:
+            write(merged(read(self.path), self.figures), self.path)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the two options."""
+    group = parser.getgroup("figures of long simulations")
+    group.addoption("--write-figures", action="store_true", help="keep what simulations measure")
+    group.addoption("--figures", default=str(KEPT), help="the file in which they are kept")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Write in the process that starts the others, to which all reports come."""
+    if config.getoption("write_figures") and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Keeper(Path(config.getoption("figures"))))
+
+
+def note(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Note which tests measure figures, before tests that are not to run are taken out."""
+    config.stash[MEASURING] = [
+        i.nodeid
+        for i in items
+        if "measured" in getattr(i, "fixturenames", ()) and i.get_closest_marker("long")
+    ]
+    config.stash[COLLECTED] = {i.nodeid.partition("::")[0] for i in items}
