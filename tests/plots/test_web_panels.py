@@ -150,7 +150,7 @@ def test_the_same_effect_twice_on_a_page_shares_no_name():
 def test_no_matplotlib_is_needed():
     code = (
         "import sys, numpy as np, skedasis as sd\n"
-        "from skedasis.plots.html import figure\n"
+        "from skedasis.plots.svg import effect as figure\n"
         "e = sd.explain(lambda X: X[:, 0], np.arange(40.0).reshape(20, 2), 0)\n"
         "figure.effect(e, ident='a'); figure.compare([e], ident='b')\n"
         "figure.effects({'x': e}, ident='c')\n"

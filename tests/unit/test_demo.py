@@ -205,7 +205,7 @@ def test_text_and_missing_values_stay_in_the_models(save, frame, monkeypatch, li
 def test_small_work_keeps_to_one_thread():
     code = """
 from threadpoolctl import threadpool_info
-from skedasis.demo.run import _threads
+from skedasis.demo.demo import _threads
 with _threads(100):
     print({i["num_threads"] for i in threadpool_info() if i["user_api"] == "openmp"})
 """
