@@ -392,21 +392,21 @@ def swap_score(
     c = (first + second) / 2
     scale = float(np.abs(c).max())
     size = float(np.abs(own).max(initial=0.0))
-    share = np.full(m, 1.0 / m)
+    fraction = np.full(m, 1.0 / m)
     if weights is not None:
-        share = weights[0] * weights[1]
-        share = share / share.sum()
+        fraction = weights[0] * weights[1]
+        fraction = fraction / fraction.sum()
     # In units of the largest value, so that squares neither underflow nor overflow.
     square = (c / scale) ** 2 if scale > 0 else c
-    mean = float(share @ square)
+    mean = float(fraction @ square)
     score = scale * float(np.sqrt(mean))
     if score <= _ROUNDING * eps * size:
         return HeterogeneityScore(0.0, 0.0, vif, m, 0.0, *scales, exact)
     # Unbiased: for equal weights the sum of squares over m (m - 1). One pair has no error estimate.
-    rest = 1.0 - float(share @ share)
-    variance = float(share**2 @ (square - mean) ** 2) / rest if m > 1 and rest > 0 else np.nan
+    rest = 1.0 - float(fraction @ fraction)
+    variance = float(fraction**2 @ (square - mean) ** 2) / rest if m > 1 and rest > 0 else np.nan
     error = scale * float(np.sqrt(variance)) / (2.0 * float(np.sqrt(mean)))
-    effective = mean**2 / float(share**2 @ square**2)
+    effective = mean**2 / float(fraction**2 @ square**2)
     return HeterogeneityScore(score, error, vif, m, effective, *scales, exact)
 
 
