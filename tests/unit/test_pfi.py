@@ -585,10 +585,10 @@ def test_labels_that_are_missing(conditional):
 @pytest.mark.parametrize(
     ("ids", "words"),
     [
-        (np.zeros(N), ("1 different ones", "each different")),
+        (np.zeros(N), ("1 distinct values", "unique")),
         (np.arange(N - 1), (f"shape ({N - 1},)", f"shape ({N},)")),
-        ([None, *range(N - 1)], ("1 that are missing",)),
-        ([np.nan, *range(N - 1)], ("1 that are missing",)),
+        ([None, *range(N - 1)], ("1 missing values",)),
+        ([np.nan, *range(N - 1)], ("1 missing values",)),
         (np.zeros((N, 2)), (f"shape ({N}, 2)",)),
         (np.array(["a", 1] * (N // 2), dtype=object), ("several types",)),
     ],

@@ -327,7 +327,7 @@ def test_names_that_may_have_been_meant(folder):
     frame.to_csv("near.csv", index=False)
     for wrong, meant in (("age", "Age of house"), ("SIZE ", "size"), ("sise", "size")):
         assert f"Did you mean {meant!r}?" in refused("effect", "enemy:first", "near.csv", wrong)
-    assert "Name one of these" in refused("effect", "enemy:first", "near.csv", "zzzz")
+    assert "Use one of these names" in refused("effect", "enemy:first", "near.csv", "zzzz")
     assert "Did you mean 'first'?" in refused("effect", "enemy:fisrt", "near.csv", "size")
 
 

@@ -733,7 +733,8 @@ class Noise:
         reach = _CLIP * np.sqrt(variance / w)
         mean = median + np.clip(points.mean - median, -reach, reach)
         usual_size = w <= 4 * np.quantile(w, 0.25)
-        # One row that is off by a moves the mean by a / w and adds a² to m2; k such rows move it by k a / w, adding k a².
+        # One row that is off by a moves the mean by a / w and adds a² to m2; k such rows move the mean by k a / w, and
+        # add k a² to m2.
         few = points.m2 * _MAX_OUTLIERS >= (points.mean - median) ** 2 * w * (w - 1)
         inner, large = np.maximum(w - 1, 1.0), w >= _MANY_ROWS
         neighbours = _running_median(np.where(large, points.m2 / inner, variance), _NEAR)
