@@ -55,7 +55,7 @@ class Binning(ABC):
 
     @property
     def by_risk(self) -> bool:
-        """Return whether the bins minimise a penalised likelihood."""
+        """Return whether the bins minimise a penalized likelihood."""
         return False
 
     @abstractmethod
@@ -435,10 +435,10 @@ _MAX_CANDIDATES = 1000
 """Largest number of candidate edges of ``grid="data"`` under Eq. 13. With more distinct values, quantiles are used."""
 
 _MIN_CANDIDATES = 256
-"""Smallest number of candidate edges under the penalised likelihood. If all rows are kept, the edges are refined."""
+"""Smallest number of candidate edges under the penalized likelihood. If all rows are kept, the edges are refined."""
 
 _ROWS_PER_CELL, _MAX_QUANTILES = 10, 100
-"""Under the penalised likelihood: rows per cell across which differences are taken, and largest number of such cells
+"""Under the penalized likelihood: rows per cell across which differences are taken, and largest number of such cells
 (unless max_bins is larger)."""
 
 
@@ -449,7 +449,7 @@ class Optimal(Chooser):
     ``criterion="eq13"``, as in the papers: minimises the sum of ``(1 - alpha n_k / N) * variance_k * width_k`` over all
     partitions of the fine cells into bins of at least `min_points` rows.
 
-    ``criterion="risk"``: minimises a penalised likelihood, the sum of the bins' deviances, ``n_k log(variance_k)``, and
+    ``criterion="risk"``: minimises a penalized likelihood, the sum of the bins' deviances, ``n_k log(variance_k)``, and
     of a penalty for each bin that random variation rarely exceeds. Constant slopes give one bin. Edges lie where the
     slopes or their variance change. Within a bin slopes may change linearly; the effect is then a parabola there. No
     settings are needed.
@@ -517,7 +517,7 @@ class Optimal(Chooser):
 
     @property
     def by_risk(self) -> bool:
-        """Return whether the bins minimise a penalised likelihood."""
+        """Return whether the bins minimise a penalized likelihood."""
         return self.criterion == "risk"
 
     def candidates(self, column: Column) -> Cells:
@@ -557,7 +557,7 @@ class Optimal(Chooser):
         return Cells(distinct(np.concatenate([column.snap(between), ends])), "left")
 
     def across(self, column: Column) -> Cells:
-        """Return the fine cells for finite differences under the penalised likelihood: quantiles, ten rows per cell.
+        """Return the fine cells for finite differences under the penalized likelihood: quantiles, ten rows per cell.
 
         Narrow cells make differences close to slopes, but the variance of a cell needs several rows.
         """
@@ -613,7 +613,7 @@ class Optimal(Chooser):
         return refine_edges(cells, kept, rows, likelihood, spread.kind)
 
     def _likelihood(self, spread: Spread, sizes: Floats) -> PenalizedLikelihood:
-        """Return the settings of the penalised likelihood; `sizes` are absolute local effects of cells or rows.
+        """Return the settings of the penalized likelihood; `sizes` are absolute local effects of cells or rows.
 
         Rounding is proportional to the largest local effect. A single extreme outlier is not used as the scale.
         """

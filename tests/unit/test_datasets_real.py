@@ -179,7 +179,9 @@ def test_nothing_is_downloaded_unless_allowed(source, answer):
 
 def test_a_failing_download_says_what_to_do(source, answer):
     answer(TimeoutError("timed out"))
-    with pytest.raises(DataError, match=r"got timed out, expected a response from https.*SKEDASIS_DATA"):
+    with pytest.raises(
+        DataError, match=r"got timed out, expected a response from https.*SKEDASIS_DATA"
+    ):
         real.load("tiny")
 
 

@@ -206,8 +206,8 @@ class Source:
                 ("keys", self.keys),
             )
         }
-        ids = places if self.row_id is None else self.row_id[places]
-        return replace(self, row_id=ids, float_cache={}, code_cache={}, sampled=True, **parts)
+        rows = places if self.row_id is None else self.row_id[places]
+        return replace(self, row_id=rows, float_cache={}, code_cache={}, sampled=True, **parts)
 
     def fits_cache(self, size: int) -> bool:
         """Return whether arrays of `size` bytes are small enough to be cached, one for each column."""

@@ -213,9 +213,9 @@ class Table:
 
     def select(self, names: Sequence[str]) -> Table:
         """Return some of the columns, in the order of `names`."""
-        places = [self.place(n) for n in names]
+        positions = [self.place(n) for n in names]
         if not self.is_frame:
-            return Table(self.data[:, places], tuple(names))
+            return Table(self.data[:, positions], tuple(names))
         import narwhals.stable.v2 as nw
 
         frame = nw.from_native(self.data, eager_only=True)

@@ -433,8 +433,8 @@ class TimePoints:
 
     def joined(self, others: Sequence[TimePoints]) -> TimePoints:
         """Return several columns concatenated, on the axis of the first."""
-        moved = [o.axis.onto(self.axis, o.days) for o in others]
-        return TimePoints(self.axis, np.concatenate([self.days, *moved]))
+        converted = [o.axis.onto(self.axis, o.days) for o in others]
+        return TimePoints(self.axis, np.concatenate([self.days, *converted]))
 
     def alike(self, other: TimePoints) -> bool:
         """Return whether both can be concatenated: same kind and time zone."""

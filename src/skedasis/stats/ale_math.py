@@ -103,15 +103,15 @@ def std_error(
         uncertainty does, which is conservative.
     """
     # A NaN error matters only if its slope has a non-zero coefficient.
-    part = np.where(matrix != 0, matrix**2 * error2, 0.0)
-    variance = part.sum(axis=1)
+    terms = np.where(matrix != 0, matrix**2 * error2, 0.0)
+    variance = terms.sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        share = np.add.reduceat(part, starts, axis=1) / variance[:, None]
-        freedom = 1.0 / (share**2 / np.maximum(degrees[starts], 1.0)).sum(axis=1)
-    freedom = np.where(variance > 0, freedom, np.inf)
+        fraction = np.add.reduceat(terms, starts, axis=1) / variance[:, None]
+        df = 1.0 / (fraction**2 / np.maximum(degrees[starts], 1.0)).sum(axis=1)
+    df = np.where(variance > 0, df, np.inf)
     if how == "sum":
-        return np.sqrt(part).sum(axis=1), freedom
-    return np.sqrt(variance), freedom
+        return np.sqrt(terms).sum(axis=1), df
+    return np.sqrt(variance), df
 
 
 def importance(edges: Floats, curve: Floats, weight: Floats, mean: Floats, m2: Floats) -> float:

@@ -205,11 +205,11 @@ class Grid:
 def widths_share(points: Floats) -> Floats:
     """Return the weights of points in a mean over the axis: half the gaps on both sides, normalised to sum 1."""
     gaps = np.diff(points)
-    share = np.zeros(len(points))
-    share[:-1] += gaps / 2
-    share[1:] += gaps / 2
-    total = share.sum()
-    return share / total if total > 0 else np.full(len(points), 1 / max(len(points), 1))
+    weights = np.zeros(len(points))
+    weights[:-1] += gaps / 2
+    weights[1:] += gaps / 2
+    total = weights.sum()
+    return weights / total if total > 0 else np.full(len(points), 1 / max(len(points), 1))
 
 
 def uniform_edges(low: float, high: float, k: int) -> Floats:

@@ -209,12 +209,12 @@ def mid_ranks(x: Floats, weights: Floats | None = None) -> Ranks:
     array([0.66666667, 0.16666667, 0.66666667, 0.5       ])
     """
     present = ~np.isnan(x)
-    values, place = np.unique(x[present], return_inverse=True)
-    weight = np.bincount(place, None if weights is None else weights[present], len(values))
+    values, index = np.unique(x[present], return_inverse=True)
+    weight = np.bincount(index, None if weights is None else weights[present], len(values))
     below = np.cumsum(weight) - weight / 2
     ranks = np.full(len(x), 0.5)
     if len(values):
-        ranks[present] = (below / weight.sum())[place]
+        ranks[present] = (below / weight.sum())[index]
     return Ranks(ranks, len(values))
 
 
@@ -227,14 +227,14 @@ def frequent_levels(codes: Ints, weights: Floats | None = None) -> Floats:
         -1 is missing, and a level of its own.
     weights : ndarray of float, shape (n,), optional
     """
-    levels, place = np.unique(codes, return_inverse=True)
-    share = np.bincount(place, weights, len(levels))
-    share = share / share.sum()
-    order = np.lexsort((levels, -share))[:_MAX_LEVELS]
-    chosen = order[share[order] >= _FREQUENT]
-    if len(chosen) == len(levels):
-        chosen = chosen[:-1]  # the last follows from the others
-    return (place[:, None] == chosen[None, :]).astype(float)
+    levels, index = np.unique(codes, return_inverse=True)
+    fraction = np.bincount(index, weights, len(levels))
+    fraction = fraction / fraction.sum()
+    order = np.lexsort((levels, -fraction))[:_MAX_LEVELS]
+    frequent = order[fraction[order] >= _FREQUENT]
+    if len(frequent) == len(levels):
+        frequent = frequent[:-1]  # the last follows from the others
+    return (index[:, None] == frequent[None, :]).astype(float)
 
 
 def variance_inflation(
@@ -415,7 +415,7 @@ def _std(values: Floats, weights: Floats | None) -> float:
     if len(values) == 0:
         return float("nan")
     scale = float(np.abs(values).max()) or 1.0
-    share = np.full(len(values), 1 / len(values)) if weights is None else weights / weights.sum()
-    moved = values / scale
-    moved = moved - share @ moved
-    return scale * float(np.sqrt(share @ moved**2))
+    fraction = np.full(len(values), 1 / len(values)) if weights is None else weights / weights.sum()
+    scaled = values / scale
+    scaled = scaled - fraction @ scaled
+    return scale * float(np.sqrt(fraction @ scaled**2))

@@ -116,13 +116,13 @@ class Moments:
     def merge(self, other: Moments) -> Moments:
         """Return the moments of the union of both sets of rows (associative and commutative up to rounding)."""
         weight = self.weight + other.weight
-        share = other.weight / np.where(weight > 0, weight, 1.0)
+        fraction = other.weight / np.where(weight > 0, weight, 1.0)
         delta = other.mean - self.mean
         # The new mean starts from the heavier side, so that merging with weight zero changes nothing.
-        forward = self.mean + delta * share
-        backward = other.mean - delta * (1.0 - share)
-        mean = np.where(share <= 0.5, forward, backward)
-        m2 = self.m2 + other.m2 + delta**2 * self.weight * share
+        forward = self.mean + delta * fraction
+        backward = other.mean - delta * (1.0 - fraction)
+        mean = np.where(fraction <= 0.5, forward, backward)
+        m2 = self.m2 + other.m2 + delta**2 * self.weight * fraction
         mean = np.where(weight > 0, mean, 0.0)
         return Moments(self.count + other.count, weight, self.weight2 + other.weight2, mean, m2)
 

@@ -1,11 +1,11 @@
-"""Partitions of fine cells into bins: RHALE's Eq. 13, penalised likelihood, greedy merging, refinement of edges.
+"""Partitions of fine cells into bins: RHALE's Eq. 13, penalized likelihood, greedy merging, refinement of edges.
 
 The cost of a partition is a sum over its bins, so dynamic programming over one array finds the exact optimum. The
 second index of the papers, the number of bins, is not needed.
 
 - `optimal_partition` and `merge_greedily` minimise `Criterion`, RHALE's Eq. 13. It sums the bins' variances, and needs
   a minimum number of rows and a discount to limit the number of bins.
-- `likelihood_partition` minimises a penalised likelihood. A bin costs its deviance, ``n log(variance)``, and a penalty
+- `likelihood_partition` minimises a penalized likelihood. A bin costs its deviance, ``n log(variance)``, and a penalty
   that random variation rarely exceeds. It has no settings: constant slopes give one bin, and edges lie where slopes
   jump, change linearly, or change their variance. `Noise` is the variance model; `refine_edges` then moves the edges
   between single rows.
@@ -254,14 +254,14 @@ class _Polyline:
     Parameters
     ----------
     bins : int
-    moved : float
+    shift : float
         The offset c for which it is optimal.
     square, offset : float
         Mean squared difference from the curve (A), and mean difference (B).
     """
 
     bins: int
-    moved: float
+    shift: float
     square: float
     offset: float
 
@@ -308,7 +308,7 @@ class _Polylines:
     def __init__(self, squares: Floats, offsets: Floats) -> None:
         self.squares, self.offsets = squares, offsets
         self.rounding = 1e-13 * float(squares[np.isfinite(squares)].max(initial=0.0))
-        self._tried: dict[float, _FixedOffset] = {}
+        self._solutions: dict[float, _FixedOffset] = {}
 
     def nearest(self, bins: int, reach: float, enough: float) -> _Polyline:
         """Return the polyline of `bins` bins with the smallest distance, or any if none is within the tolerance.
@@ -326,7 +326,7 @@ class _Polylines:
         intervals = [(left, right)]
         while intervals:
             left, right = intervals.pop()
-            a, b = left.moved, right.moved
+            a, b = left.shift, right.shift
             # The lines bound their envelope from above. It is concave, so that its chord bounds it from below.
             slope = (right.at(b) - left.at(a)) / (b - a) if b > a else 0.0
             c = min(max(-slope / 2, a), b)
@@ -338,8 +338,8 @@ class _Polylines:
             if not a < crossing < b:
                 continue
             # An offset that was solved for fewer bins needs one more step; a new offset needs all steps.
-            tried = (c for c in self._tried if a < c < b)
-            c = min(tried, key=lambda c: abs(c - crossing), default=crossing)
+            solved = (c for c in self._solutions if a < c < b)
+            c = min(solved, key=lambda c: abs(c - crossing), default=crossing)
             middle = self.lowest(bins, c)
             best = min(best, middle, key=lambda p: p.distance2)
             if c != crossing or middle.at(c) < left.at(c) - self.rounding:
@@ -348,9 +348,9 @@ class _Polylines:
 
     def lowest(self, bins: int, offset: float) -> _Polyline:
         """Return the polyline of `bins` bins that is optimal for an offset."""
-        if offset not in self._tried:
-            self._tried[offset] = _FixedOffset(self.squares, self.offsets, offset)
-        solution = self._tried[offset]
+        if offset not in self._solutions:
+            self._solutions[offset] = _FixedOffset(self.squares, self.offsets, offset)
+        solution = self._solutions[offset]
         solution.extend(bins)
         square, mean = solution.square[bins - 1][-1], solution.offset[bins - 1][-1]
         return _Polyline(bins, offset, float(square), float(mean))
@@ -358,7 +358,7 @@ class _Polylines:
     def edges_of(self, polyline: _Polyline) -> Ints:
         """Return the indices of the edges of a polyline, (bins + 1,)."""
         kept = [len(self.squares) - 1]
-        for begins in reversed(self._tried[polyline.moved].begins[: polyline.bins]):
+        for begins in reversed(self._solutions[polyline.shift].begins[: polyline.bins]):
             kept.append(int(begins[kept[-1]]))
         return np.array(kept[::-1])
 
@@ -390,7 +390,7 @@ def _chords(edges: Floats, curve: Floats, share: Floats) -> tuple[Floats, Floats
     return squares, offsets
 
 
-# ----------------------------------------------------------------- partition by penalised likelihood
+# ----------------------------------------------------------------- partition by penalized likelihood
 PENALTY = (1.5, 8.0)
 """The penalty of a bin is ``1.5 log(N / bins) + 8``: fewer than one in twenty constant effects is then divided. It
 decreases with the number of bins (Birgé & Massart's form)."""
@@ -441,7 +441,7 @@ class CellMoments:
 
 @dataclass(frozen=True)
 class PenalizedLikelihood:
-    """Settings of the penalised likelihood of a partition.
+    """Settings of the penalized likelihood of a partition.
 
     Parameters
     ----------
@@ -832,7 +832,7 @@ class RefinedBins:
 
 
 def to_cell_moments(moments: Moments, axis: Moments | None, kind: WeightKind) -> CellMoments:
-    """Return the moments of the non-empty cells, as the penalised likelihood needs them.
+    """Return the moments of the non-empty cells, as the penalized likelihood needs them.
 
     Parameters
     ----------
