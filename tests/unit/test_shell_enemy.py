@@ -310,8 +310,8 @@ def test_weights_that_are_none(folder, weights):
     }
     pd.DataFrame({"a": k, "b": k % 7, "c": k % 3, **columns}).to_csv("weights.csv", index=False)
     call = "enemy:first", "weights.csv", "--features", "a,c", "--weights", weights
-    assert "weights" in refused("effect", *call)
-    assert "weights" in refused("importance", *call, "--target", "b")
+    assert "sample_weight" in refused("effect", *call)
+    assert "sample_weight" in refused("importance", *call, "--target", "b")
 
 
 def test_numbers_that_are_out_of_range(folder):
