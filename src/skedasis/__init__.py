@@ -1,7 +1,7 @@
-"""skedasis explains a fitted model: what each feature does, for whom that is not true, and how sure one can be.
+"""skedasis explains fitted models: feature effects, their heterogeneity between rows, and their uncertainty.
 
-A *quantity* is a scalar function of a row; a *method* turns it into an effect in three steps, plan, local, read; a
-*result* evaluates, re-bins, tabulates, saves and plots itself without ever calling the model again.
+A *quantity* is a scalar function of a row, such as the prediction. A *method* computes an effect of it in three steps:
+plan, compute, finalize. A *result* evaluates, re-bins, tabulates, saves and plots itself without further model calls.
 
 Examples
 --------
@@ -24,7 +24,7 @@ __version__ = "0.1.0"
 
 
 def _public() -> dict[str, str]:
-    """Return the module of each public name, as the stub beside this file lists them."""
+    """Return the module of each public name, read from the imports of ``__init__.pyi``."""
     stub = ast.parse(Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
     return {
         name.name: str(line.module)
@@ -39,7 +39,7 @@ __all__ = ["__version__", *_MODULES]  # noqa: PLE0604  # pyright: ignore[reportU
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used (PEP 562), so that `import skedasis` stays light."""
+    """Import a public name on first use (PEP 562), so that `import skedasis` stays fast."""
     if name not in _MODULES:
         raise AttributeError(f"module 'skedasis' has no attribute {name!r}")
     value = (

@@ -1,4 +1,4 @@
-"""Names of array types that several packages use."""
+"""Type aliases that several packages share."""
 
 from __future__ import annotations
 
@@ -8,19 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats: TypeAlias = NDArray[np.float64]
-
-
 Ints: TypeAlias = NDArray[np.int64]
-
-
 Bools: TypeAlias = NDArray[np.bool_]
-
-
 Center: TypeAlias = Literal["mean", "start"] | None
-
-
 Side: TypeAlias = Literal["left", "right"]
-
-
 Json: TypeAlias = dict[str, Any]
-"""Only what `json` can write: it is stored in headers and provenances."""
+"""A dictionary that `json` can write. File headers and provenances store such dictionaries."""

@@ -1,18 +1,20 @@
-"""Binning schemes: Uniform, Quantile, Edges, AutoUniform, Greedy and Optimal.
+"""Binning schemes: `Uniform`, `Quantile`, `Edges`, `AutoUniform`, `Greedy` and `Optimal`.
 
-Every scheme answers two questions. `candidates`: on which fine cells are moments to be gathered (seen: a summary of the
-column)? `choose`: which of their edges stay (seen: the moments of the local effects)? Between the two the model is
-called, once; choosing again costs nothing.
+A scheme has two steps. `candidates` chooses the fine cells from a summary of the column. The model is then called, and
+the moments of the local effects in each cell are collected. `choose` selects the edges of the bins among those of the
+cells, from these moments, so that other bins of the same cells need no further model calls.
 
-| scheme | edges | sees the effects | pick it when |
+| scheme | edges | depends on the local effects | use it |
 |---|---|---|---|
-| `Uniform(k)` | equidistant | no | comparing with a paper or another library |
-| `Quantile(k)` | data values, equal counts | no | ALE; skewed or spiky features |
-| `Edges([...])` | yours | no | the breaks have a meaning |
-| `AutoUniform()` | equidistant, number chosen | yes | equal bins are wanted, but not their number |
-| `Greedy()` | merged cells | yes | a very fine grid, in a hurry |
-| `Optimal()` | the optimum of RHALE Eq. 13 | yes | as in the paper: wide where the slope is constant |
-| `Optimal(criterion="risk")` | between rows, at jumps and bends of the slope | yes | RHALE; nothing to set |
+| `Uniform(k)` | equidistant | no | to compare with a paper or another library |
+| `Quantile(k)` | data values, equal counts | no | for ALE; for skewed features |
+| `Edges([...])` | given | no | if certain edges have a meaning |
+| `AutoUniform()` | equidistant, number chosen | yes | for equal bins without choosing their number |
+| `Greedy()` | merged cells | yes | for a very fine grid in little time |
+| `Optimal()` | the optimum of RHALE Eq. 13 | yes | as in the paper: wide bins where the slope is constant |
+| `Optimal(criterion="risk")` | between rows, where the slopes change | yes | for RHALE without settings |
+
+The partition algorithms themselves are in `skedasis.stats.segmentation`.
 """
 
 from __future__ import annotations
@@ -33,61 +35,59 @@ from skedasis.errors import BinningWarning, DataError, UnsupportedError, explain
 from skedasis.stats.grid import Cells, distinct, uniform_edges
 from skedasis.stats.moments import Moments, WeightKind
 from skedasis.stats.segmentation import (
-    LEAST,
+    MIN_ROWS,
     Criterion,
     Noise,
-    Risk,
-    Sharpened,
+    PenalizedLikelihood,
+    RefinedBins,
+    likelihood_partition,
     merge_greedily,
     optimal_partition,
-    points_of,
-    risk_partition,
-    sharpened,
+    refine_edges,
+    to_cell_moments,
 )
 
-# ------------------------------------------------------------------------------------------
-# What every scheme of binning is, and what they share.
 
-
+# ---------------------------------------------------------------------------- base class
 @dataclass(frozen=True)
 class Binning(ABC):
-    """A scheme of cutting an axis into bins."""
+    """A scheme that divides the axis of a feature into bins."""
 
     @property
     def by_risk(self) -> bool:
-        """Return whether bins are chosen by their risk, so that they follow the curve."""
+        """Return whether the bins minimise a penalized likelihood."""
         return False
 
     @abstractmethod
     def candidates(self, column: Column) -> Cells:
-        """Return the fine cells; for a constant feature a single edge."""
+        """Return the fine cells of a column; a single edge if the feature is constant."""
 
     def choose(self, cells: Cells, moments: Moments, spread: Spread) -> Ints:
-        """Return which of the cells' edges stay, in order: all of them, unless the scheme chooses."""
+        """Return the indices of the cells' edges that bound the bins; by default all of them."""
         return np.arange(len(cells.edges))
 
     def segments(self, cells: Cells, moments: Moments, spread: Spread) -> Segments:
-        """Return which edges stay, and in which bins slopes change linearly: in none, unless the scheme finds so."""
+        """Return the bins, and in which of them slopes change linearly (by default in none)."""
         return Segments(self.choose(cells, moments, spread))
 
     def describe(self) -> Json:
-        """Return the scheme and its settings, as they are written into a provenance."""
+        """Return the scheme and its settings for the provenance."""
         settings = {f.name: getattr(self, f.name) for f in fields(self)}
-        # JSON knows no tuples: what is loaded is to equal what was saved.
+        # JSON has no tuples, and a loaded provenance must equal the saved one.
         plain = {k: list(v) if isinstance(v, tuple) else v for k, v in settings.items()}
         return {"scheme": type(self).__name__, **plain}
 
 
 @dataclass(frozen=True, eq=False)
 class Segments:
-    """Bins, as they were chosen.
+    """The bins that a scheme has chosen.
 
     Parameters
     ----------
     kept : ndarray of int, shape (bins + 1,)
-        The edges that stay.
+        Indices of the cells' edges that bound the bins.
     trend : ndarray of bool, shape (bins,), optional
-        Whether slopes change linearly within the bin; None for constant slopes everywhere.
+        Whether slopes change linearly within each bin; None if they are constant in all bins.
     """
 
     kept: Ints
@@ -95,27 +95,28 @@ class Segments:
 
 
 EXACT = 1e-9
-"""Rounding of slopes that are given or known in closed form, as a share of the largest."""
+"""Relative rounding error of slopes that are given or known in closed form."""
 
 
 @dataclass(frozen=True)
 class Spread:
-    """How scatter is measured while bins are chosen.
+    """How variances of local effects are computed and compared while bins are chosen.
 
     Parameters
     ----------
     ddof : int
         1 for the unbiased variance (RHALE Eq. 11), 0 for UALE's (Eq. 11 there).
     kind : {"frequency", "sampling"}
-        What weights mean.
+        The kind of the weights.
     largest : float
-        The largest absolute local effect: it sets the scale of what counts as a tie.
+        Largest absolute local effect. It sets the scale of rounding errors, and so of ties.
     noise : float
-        Share of it that may be rounding: of differences by default, see `EXACT` for slopes that are exact.
+        Rounding error of local effects relative to `largest`. The default is that of finite differences; `EXACT` is
+        that of exact slopes.
     feature : str
-        Named when there is something to warn of.
+        Name of the feature, for warnings.
     axis : Moments, optional
-        Of the feature's values in the same cells; None where there are no distances.
+        Moments of the feature's values in the same cells; None if the values have no distances.
     """
 
     ddof: int = 1
@@ -126,21 +127,18 @@ class Spread:
     axis: Moments | None = None
 
 
-def positive(what: str, k: Any) -> None:
-    """Refuse a number of bins that is no positive integer."""
+def check_positive(what: str, k: Any) -> None:
+    """Raise if a number of bins is not a positive integer."""
     if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
         raise DataError(explained(what, repr(k), "an integer of at least 1", "Use 20"))
 
 
-def snapped_cells(column: Column, edges: Floats, closed: Side) -> Cells:
-    """Return cells whose edges the column itself can hold: what is planned is what the model sees."""
+def _snapped_cells(column: Column, edges: Floats, closed: Side) -> Cells:
+    """Return cells whose edges are values that the column's type can represent, so that the model gets exactly them."""
     return Cells(distinct(column.snap(edges)), closed)
 
 
-# ------------------------------------------------------------------------------------------
-# Schemes that look at the column alone: `Uniform`, `Quantile`, `Edges`.
-
-
+# ---------------------------------------------- schemes that do not depend on the local effects
 @dataclass(frozen=True)
 class Uniform(Binning):
     """k bins of equal width, closed on the left (RHALE sec. 2.1).
@@ -148,12 +146,12 @@ class Uniform(Binning):
     Parameters
     ----------
     k : int
-        Number of bins. A bin may be empty: the result marks it.
+        Number of bins. Bins may be empty; the result marks them.
 
     Raises
     ------
     DataError
-        For a k that is no positive integer.
+        If k is not a positive integer.
 
     Examples
     --------
@@ -164,23 +162,23 @@ class Uniform(Binning):
     k: int = 20
 
     def __post_init__(self) -> None:
-        positive("Uniform(k)", self.k)
+        check_positive("Uniform(k)", self.k)
 
     def candidates(self, column: Column) -> Cells:
         """Return the fine cells."""
-        return snapped_cells(column, uniform_edges(column.low, column.high, self.k), "left")
+        return _snapped_cells(column, uniform_edges(column.low, column.high, self.k), "left")
 
 
 @dataclass(frozen=True)
 class Quantile(Binning):
     """Bins between k + 1 order statistics, closed on the right (Apley & Zhu; ale_vs_pdp 6.2.1.2).
 
-    Edges are data values: the inverse empirical distribution at 0, 1/k, …, 1, duplicates dropped. No bin is empty.
+    Edges are data values: the inverse empirical distribution at 0, 1/k, …, 1, without duplicates. No bin is empty.
 
     Parameters
     ----------
     k : int
-        Number of bins before duplicates are dropped; may exceed the number of rows.
+        Number of bins before duplicate edges are removed; may exceed the number of rows.
 
     Examples
     --------
@@ -191,7 +189,7 @@ class Quantile(Binning):
     k: int = 20
 
     def __post_init__(self) -> None:
-        positive("Quantile(k)", self.k)
+        check_positive("Quantile(k)", self.k)
 
     def candidates(self, column: Column) -> Cells:
         """Return the fine cells."""
@@ -200,20 +198,20 @@ class Quantile(Binning):
 
 @dataclass(frozen=True)
 class Edges(Binning):
-    """Your own edges. Rows beyond them are left out, and counted.
+    """Bins with given edges. Rows outside the edges are excluded; the result counts them.
 
     Parameters
     ----------
     edges : sequence of float, or of times
-        At least two, strictly increasing, finite. Of a feature of dates, times or durations such, or text that says
-        when (``"2020-01-31"``).
+        At least two, strictly increasing and finite. For a feature of dates, times or durations: values of that kind,
+        or ISO 8601 text such as ``"2020-01-31"``.
     closed : {"left", "right"}, optional
-        The side that belongs to a bin. By default "right" in ALE and "left" elsewhere.
+        The side on which a bin includes its edge. The default is "right" for ALE and "left" for other methods.
 
     Raises
     ------
     DataError
-        For edges that are too few, not increasing or not finite.
+        If there are fewer than two edges, or they are not finite or not increasing.
 
     Examples
     --------
@@ -226,7 +224,9 @@ class Edges(Binning):
 
     def __post_init__(self) -> None:
         times = given_times(self.edges)
-        if times is not None:  # whether they increase is known with the feature
+        if (
+            times is not None
+        ):  # their order is checked in `candidates`, where the feature's kind of time is known
             object.__setattr__(self, "edges", times)
             self._check_side()
             return
@@ -246,20 +246,25 @@ class Edges(Binning):
                     "Edges",
                     f"{self.edges!r}"[:80],
                     "two or more increasing, finite numbers",
-                    "Sort them, and drop duplicates",
+                    "Sort the edges and remove duplicates",
                 )
             )
 
     def _check_side(self) -> None:
         if self.closed not in ("left", "right", None):
             raise DataError(
-                explained("Edges(closed=)", repr(self.closed), "'left' or 'right'", "Name a side")
+                explained(
+                    "Edges(closed=)",
+                    repr(self.closed),
+                    "'left' or 'right'",
+                    "Use one of these, or leave closed out for the method's default",
+                )
             )
 
     def describe(self) -> Json:
-        """Return the scheme and its settings, times as text."""
-        said = super().describe()
-        return {**said, "edges": [z if isinstance(z, float) else str(z) for z in self.edges]}
+        """Return the scheme and its settings for the provenance, with times as text."""
+        settings = super().describe()
+        return {**settings, "edges": [z if isinstance(z, float) else str(z) for z in self.edges]}
 
     def candidates(self, column: Column) -> Cells:
         """Return the fine cells."""
@@ -267,24 +272,27 @@ class Edges(Binning):
         if time is not None:
             edges = time.days(self.edges, what)
             self._check_increasing(edges)
-            return snapped_cells(column, edges, self.closed or "left")
+            return _snapped_cells(column, edges, self.closed or "left")
         if not all(isinstance(z, float) for z in self.edges):
             raise DataError(
-                explained(what, repr(self.edges[0]), "numbers", "The feature holds no times")
+                explained(
+                    what,
+                    repr(self.edges[0]),
+                    "numbers, because the feature is numeric",
+                    "Give the edges as numbers",
+                )
             )
-        return snapped_cells(column, np.array(self.edges), self.closed or "left")
+        return _snapped_cells(column, np.array(self.edges), self.closed or "left")
 
 
-# ------------------------------------------------------------------------------------------
-# Schemes that look at how local effects vary within bins: `Greedy`, `AutoUniform`, and what `Optimal` shares.
-
-
+# --------------------------------------------- schemes that minimise a cost of the local effects
 Partitioner = Callable[[Floats, Moments, Criterion], Ints | None]
+"""A function of edges, moments and criterion that returns the indices of the chosen edges, or None."""
 
 
 @dataclass(frozen=True)
 class Chooser(Binning):
-    """What the automatic schemes have in common: their discount and the least number of rows in a bin."""
+    """Base class of the automatic schemes, with the settings of Eq. 13: discount and minimum number of rows."""
 
     max_bins: int = 50
     alpha: float = 0.2
@@ -292,7 +300,7 @@ class Chooser(Binning):
 
     def __post_init__(self) -> None:
         name = type(self).__name__
-        positive(f"{name}(max_bins)", self.max_bins)
+        check_positive(f"{name}(max_bins)", self.max_bins)
         if not 0 <= self.alpha <= 1:
             raise DataError(
                 explained(
@@ -304,17 +312,17 @@ class Chooser(Binning):
                 explained(
                     f"{name}(min_points)",
                     repr(self.min_points),
-                    "1 or more",
-                    "Use None for a twentieth of the rows",
+                    "a number of at least 1",
+                    "Use None for the default of a twentieth of the rows",
                 )
             )
 
     def candidates(self, column: Column) -> Cells:
         """Return the fine cells."""
-        return snapped_cells(column, uniform_edges(column.low, column.high, self.max_bins), "left")
+        return _snapped_cells(column, uniform_edges(column.low, column.high, self.max_bins), "left")
 
     def criterion_for(self, cells: Cells, moments: Moments, spread: Spread) -> Criterion:
-        """Return Eq. 13 with these settings, for so many rows and such a range."""
+        """Return Eq. 13 with these settings, for the range and the total weight of the cells."""
         total = float(moments.weight.sum())
         least = self.min_points or max(2, math.ceil(total / 20))
         extent = float(cells.edges[-1] - cells.edges[0])
@@ -322,17 +330,17 @@ class Chooser(Binning):
         return Criterion(self.alpha, least, total, spread.ddof, spread.kind, tie)
 
     def partition(self, how: Partitioner, cells: Cells, moments: Moments, spread: Spread) -> Ints:
-        """Return the edges of the partition that `how` finds; of one bin if there is none."""
+        """Return the edges that `how` chooses; those of a single bin if no partition has enough rows."""
         criterion = self.criterion_for(cells, moments, spread)
         kept = how(cells.edges, moments, criterion)
         return self.one_bin(cells, criterion, spread) if kept is None else kept
 
     def one_bin(self, cells: Cells, criterion: Criterion, spread: Spread) -> Ints:
-        """Return the edges of a single bin, with a warning that no partition has enough rows."""
+        """Return the edges of a single bin, and warn that no partition has enough rows."""
         of = f" of {spread.feature!r}" if spread.feature else ""
         warnings.warn(
-            f"{type(self).__name__}{of}: no bins hold {criterion.least:g} rows each, got {criterion.total:g} rows in "
-            "all: one bin is used. Lower min_points, or take fixed bins such as Uniform(5).",
+            f"{type(self).__name__}{of}: got {criterion.total:g} rows, expected at least {criterion.least:g} rows in "
+            "each bin. A single bin is used. Lower min_points, or use fixed bins such as Uniform(5).",
             BinningWarning,
             stacklevel=2,
         )
@@ -341,7 +349,7 @@ class Chooser(Binning):
 
 @dataclass(frozen=True)
 class Greedy(Chooser):
-    """Neighbouring cells merged as long as that lowers Eq. 13: near the optimum, not always at it.
+    """Neighbouring cells are merged as long as that lowers Eq. 13: close to the optimum, but not always equal to it.
 
     Parameters
     ----------
@@ -350,8 +358,8 @@ class Greedy(Chooser):
 
     Notes
     -----
-    Cells with too few rows are merged first, each with the neighbour that costs least. At most max_bins merges, each in
-    O(max_bins).
+    Cells with too few rows are merged first, each with the neighbour for which the merge is cheapest. There are at most
+    max_bins merges, each of O(max_bins).
 
     Examples
     --------
@@ -366,7 +374,7 @@ class Greedy(Chooser):
 
 @dataclass(frozen=True)
 class AutoUniform(Chooser):
-    """Equal bins whose number minimises Eq. 6 of the draft on uncertainty, subject to its Eq. 7.
+    """Bins of equal width; their number minimises Eq. 6 of the draft on uncertainty, subject to its Eq. 7.
 
     Over K = 1 .. max_bins, minimises ``width_K * sum of std_i (1 - alpha p_i / N)`` with at least `min_points` rows in
     every bin. Ties go to fewer bins.
@@ -378,7 +386,7 @@ class AutoUniform(Chooser):
 
     Notes
     -----
-    Moments are gathered once, on the cells between all edges of all K (about 0.3 max_bins² of them).
+    Moments are computed once, on the cells between all edges of all K (about 0.3 max_bins² cells).
 
     Examples
     --------
@@ -390,9 +398,9 @@ class AutoUniform(Chooser):
 
     def candidates(self, column: Column) -> Cells:
         """Return the fine cells."""
-        # A point that several K share comes out as the same floating-point number each time.
+        # An edge that several K share is the same floating-point number for each.
         edges = [uniform_edges(column.low, column.high, k) for k in range(1, self.max_bins + 1)]
-        return snapped_cells(column, distinct(np.concatenate(edges)), "left")
+        return _snapped_cells(column, distinct(np.concatenate(edges)), "left")
 
     def choose(self, cells: Cells, moments: Moments, spread: Spread) -> Ints:
         """Return which edges stay."""
@@ -401,7 +409,7 @@ class AutoUniform(Chooser):
         tie = spread.noise * (high - low) * spread.largest
         best, cheapest = None, math.inf
         for k in range(1, self.max_bins + 1):
-            kept = _nearest(cells.edges, uniform_edges(low, high, k))
+            kept = _nearest_edges(cells.edges, uniform_edges(low, high, k))
             bins = moments.pool(kept[:-1])
             if (bins.weight < criterion.least).any():
                 continue
@@ -412,73 +420,69 @@ class AutoUniform(Chooser):
         return self.one_bin(cells, criterion, spread) if best is None else best
 
 
-def _nearest(edges: Floats, wanted: Floats) -> Ints:
-    """Return the places of the edges nearest to those wanted, duplicates dropped."""
+def _nearest_edges(edges: Floats, wanted: Floats) -> Ints:
+    """Return the indices of the edges nearest to the given ones, without duplicates."""
     right = np.clip(np.searchsorted(edges, wanted), 1, len(edges) - 1)
     left_is_nearer = wanted - edges[right - 1] <= edges[right] - wanted
     return np.unique(np.where(left_is_nearer, right - 1, right))
 
 
-# ------------------------------------------------------------------------------------------
-# `Optimal`: the partition that costs least, by RHALE's Eq. 13 or by its risk.
+# ------------------------------------------------------------------------------ optimal binning
+_OUTLIER = 1000.0
+"""A local effect more than this many times as large as the 0.9 quantile of all is an outlier."""
 
+_MAX_CANDIDATES = 1000
+"""Largest number of candidate edges of ``grid="data"`` under Eq. 13. With more distinct values, quantiles are used."""
 
-_BEYOND = 1000.0
-"""A local effect so many times as large as nine in ten others is an outlier."""
+_MIN_CANDIDATES = 256
+"""Smallest number of candidate edges under the penalized likelihood. If all rows are kept, the edges are refined."""
 
-
-_MANY = 1000
-"""Candidates of ``grid="data"`` under Eq. 13: between all neighbouring values if so many, else at so many quantiles."""
-
-
-_ROWS, _ACROSS = 10, 100
-"""Rows of a cell across which differences are taken, under the risk; and such cells, at most."""
-
-
-_FEW = 256
-"""The same under the risk, at least: where all rows are at hand, edges are then moved to the very row."""
+_ROWS_PER_CELL, _MAX_QUANTILES = 10, 100
+"""Under the penalized likelihood: rows per cell across which differences are taken, and largest number of such cells
+(unless max_bins is larger)."""
 
 
 @dataclass(frozen=True)
 class Optimal(Chooser):
-    """The partition that costs least, found exactly by dynamic programming (RHALE Eq. 14).
+    """The partition of minimal cost, found exactly by dynamic programming (RHALE Eq. 14).
 
-    ``criterion="eq13"``, the papers': minimises the sum of ``(1 - alpha n_k / N) * variance_k * width_k`` over all
-    partitions of the fine grid into bins of at least `min_points` rows.
+    ``criterion="eq13"``, as in the papers: minimises the sum of ``(1 - alpha n_k / N) * variance_k * width_k`` over all
+    partitions of the fine cells into bins of at least `min_points` rows.
 
-    ``criterion="risk"``: minimises the sum of the bins' deviances, ``n_k log(variance_k)``, and of a price for each bin
-    that chance does not pay: one bin is left where slopes are constant, edges lie where slopes or their scatter change,
-    and within a bin slopes may change linearly (the effect is then a parabola there). Nothing has to be set.
+    ``criterion="risk"``: minimises a penalized likelihood, the sum of the bins' deviances, ``n_k log(variance_k)``, and
+    of a penalty for each bin that random variation rarely exceeds. Constant slopes give one bin. Edges lie where the
+    slopes or their variance change. Within a bin slopes may change linearly; the effect is then a parabola there. No
+    settings are needed.
 
     Parameters
     ----------
     max_bins : int
-        Fine cells (K_max of the papers). Costs O(max_bins²) time, O(max_bins) memory, no model row. Under "risk" there
-        are at least 256 candidates, and O(max_bins²) memory.
+        Number of fine cells (K_max of the papers). O(max_bins²) time, O(max_bins) memory, no model rows. Under "risk"
+        there are at least 256 candidates, and memory is O(max_bins²).
     alpha : float
-        Discount for populous bins, between 0 and 1. Of Eq. 13 only.
+        Discount for bins with many rows, between 0 and 1. Eq. 13 only.
     min_points : float, optional
-        Least weight of a bin (N_PPB). By default a twentieth of the rows, at least 2; under "risk" 5.
+        Minimum weight of a bin (N_PPB). The default is a twentieth of the rows, at least 2; under "risk" it is 5.
     criterion : {"eq13", "risk"}
         What is minimised.
     grid : {"uniform", "quantile", "data", "jumps"}
-        Where edges may lie: at multiples of range / max_bins as in the papers, at quantiles, or between any two
-        neighbouring data values (at most 1,000 candidates; max_bins is then not used). "jumps", for trees that are
-        walked: halfway between any two neighbouring jumps (at most 1,000), so that no edge tears one. By default
-        "uniform", under "risk" "data": candidates at quantiles, and where all rows are kept edges that are moved to the
-        best place between two of them.
+        Candidate edges. "uniform": multiples of range / max_bins, as in the papers. "quantile": quantiles. "data":
+        between any two neighbouring data values (at most 1,000 candidates; max_bins is not used); under "risk"
+        quantiles, and if all rows are kept the edges are then moved to the best position between two rows. "jumps", for
+        trees that are evaluated from their structure: halfway between any two neighbouring jumps (at most 1,000), so
+        that no edge coincides with a jump. The default is "uniform", under "risk" "data".
     slopes : {"linear", "constant"}
-        Under "risk": whether slopes may change linearly within a bin, where that pays.
+        Under "risk": whether slopes may change linearly within a bin if that lowers the cost.
 
     Notes
     -----
-    Costs of Eq. 13 that differ by less than 1e-12 * range * max d² are ties, and ties go to fewer bins: so much may
-    come from the rounding of differences. Slopes that are given or known in closed form have no such noise; there it
-    is 1e-18, or a constant slope of 1e7 would hide all others.
+    Costs of Eq. 13 that differ by less than 1e-12 * range * max d² are ties, because finite differences have rounding
+    errors of that size. Ties go to fewer bins. Slopes that are given or known in closed form are more precise: there
+    the factor is 1e-18, otherwise a constant slope of 1e7 would hide all other variation.
 
-    The price under "risk" is 1.5 log(N / bins) + 8, times how heavy the tails are; a linear slope costs log N + 1. Of
-    step functions (trees) it means the fewest bins that describe the curve, as in ``RHALE(bins="auto")``, because their
-    rises have no slopes that could be constant.
+    Under "risk" the penalty of a bin is 1.5 log(N / bins) + 8, multiplied by a factor for heavy tails, and a linear
+    slope costs log N + 1 more. For step functions (trees) "risk" means the fewest bins that describe the curve, as in
+    ``RHALE(bins="auto")``, because differences of a step function are not slopes that could be constant.
 
     Examples
     --------
@@ -507,13 +511,13 @@ class Optimal(Chooser):
                         f"Optimal({name})",
                         repr(value),
                         " | ".join(map(repr, known)),
-                        "Name one of these",
+                        "Use one of these values",
                     )
                 )
 
     @property
     def by_risk(self) -> bool:
-        """Return whether partitions are judged by their risk."""
+        """Return whether the bins minimise a penalized likelihood."""
         return self.criterion == "risk"
 
     def candidates(self, column: Column) -> Cells:
@@ -521,10 +525,10 @@ class Optimal(Chooser):
         if self.grid == "uniform":
             return super().candidates(column)
         if self.grid == "jumps":
-            raise _no_jumps(column)
+            raise _unknown_jumps(column)
         if self.grid == "quantile":
             return Cells(distinct(column.order_statistics(self.max_bins)), "left")
-        most = max(self.max_bins, _FEW) if self.by_risk else _MANY
+        most = max(self.max_bins, _MIN_CANDIDATES) if self.by_risk else _MAX_CANDIDATES
         values = column.distinct(most + 1)
         if values is None or len(values) > most:
             return Cells(distinct(column.order_statistics(most)), "left")
@@ -534,32 +538,32 @@ class Optimal(Chooser):
         return Cells(distinct(np.concatenate([values[:1], between, values[-1:]])), "left")
 
     def between(self, jumps: Floats | None, column: Column) -> Cells:
-        """Return the cells between whose edges lies a jump each.
+        """Return cells that contain one jump each.
 
         Raises
         ------
         UnsupportedError
-            Where it is not known where the quantity jumps.
+            If the positions of the jumps are not known.
         """
         if jumps is None:
-            raise _no_jumps(column)
+            raise _unknown_jumps(column)
         if column.low == column.high:
             return Cells(np.array([column.low]))
         inside = jumps[(jumps >= column.low) & (jumps < column.high)]
         between = inside[:-1] + np.diff(inside) / 2
-        if len(between) > _MANY:
-            between = between[np.linspace(0, len(between) - 1, _MANY).astype(int)]
+        if len(between) > _MAX_CANDIDATES:
+            between = between[np.linspace(0, len(between) - 1, _MAX_CANDIDATES).astype(int)]
         ends = np.array([column.low, column.high])
         return Cells(distinct(np.concatenate([column.snap(between), ends])), "left")
 
     def across(self, column: Column) -> Cells:
-        """Return the fine cells of differences under the risk: quantiles, with ten rows in each if there are so many.
+        """Return the fine cells for finite differences under the penalized likelihood: quantiles, ten rows per cell.
 
-        A difference across a narrow cell is a slope; but a cell of few rows tells little of how they scatter.
+        Narrow cells make differences close to slopes, but the variance of a cell needs several rows.
         """
         if self.grid == "uniform":
             return super().candidates(column)
-        k = min(max(int(column.weight) // _ROWS, 2), max(self.max_bins, _ACROSS))
+        k = min(max(int(column.weight) // _ROWS_PER_CELL, 2), max(self.max_bins, _MAX_QUANTILES))
         return Cells(distinct(column.order_statistics(k)), "right")
 
     def choose(self, cells: Cells, moments: Moments, spread: Spread) -> Ints:
@@ -571,73 +575,73 @@ class Optimal(Chooser):
         if not self.by_risk:
             return Segments(self.partition(optimal_partition, cells, moments, spread))
         some = np.flatnonzero(moments.weight > 0)
-        # Sampling weights have no unit: only frequency weights say how many rows there are.
+        # Sampling weights have no unit: only the sum of frequency weights is a number of rows.
         size = moments.weight if spread.kind == "frequency" else moments.count
         total, least = float(size.sum()), float(self.min_points or 2)
         if total < least:
             few = Criterion(self.alpha, least, total, spread.ddof, spread.kind)
             return Segments(self.one_bin(cells, few, spread))
         sizes = np.abs(moments.mean[some]) + np.sqrt(moments.m2[some] / moments.weight[some])
-        points, risk = points_of(moments, spread.axis, spread.kind), self._risk(spread, sizes)
-        noise = Noise.of(points, risk.floor)
-        found = risk_partition(noise.cut(points), noise, risk)
-        # Cells without rows belong to the bin on their left.
+        points = to_cell_moments(moments, spread.axis, spread.kind)
+        likelihood = self._likelihood(spread, sizes)
+        noise = Noise.of(points, likelihood.floor)
+        found = likelihood_partition(noise.clip(points), noise, likelihood)
+        # Empty cells belong to the bin on their left.
         inner = some[found.starts[1:-1]]
         return Segments(np.concatenate([[0], inner, [len(cells)]]), found.trend)
 
-    def sharpened(self, cells: Cells, kept: Ints, rows: Any, spread: Spread) -> Sharpened | None:
-        """Return the bins with their edges moved to the best place between two rows.
+    def sharpened(self, cells: Cells, kept: Ints, rows: Any, spread: Spread) -> RefinedBins | None:
+        """Return the bins with their edges moved to the best position between two rows.
 
         Parameters
         ----------
-        cells, kept
-            As they were chosen.
+        cells : Cells
+        kept : ndarray of int, shape (bins + 1,)
+            Indices of the chosen edges.
         rows : tuple of three ndarray
             Values, local effects and weights (or None) of all rows.
         spread : Spread
 
         Returns
         -------
-        Sharpened or None
-            None where edges lie between two rows already, and where there are none.
+        RefinedBins or None
+            None if there are no inner edges, or all lie between two rows already.
         """
         if not self.by_risk or self.grid != "data" or len(kept) <= 2:
             return None
-        return sharpened(cells, kept, rows, self._risk(spread, np.abs(rows[1])), spread.kind)
+        likelihood = self._likelihood(spread, np.abs(rows[1]))
+        return refine_edges(cells, kept, rows, likelihood, spread.kind)
 
-    def _risk(self, spread: Spread, sizes: Floats) -> Risk:
-        """Return how partitions are judged; `sizes` are those of the local effects, of cells or of rows.
+    def _likelihood(self, spread: Spread, sizes: Floats) -> PenalizedLikelihood:
+        """Return the settings of the penalized likelihood; `sizes` are absolute local effects of cells or rows.
 
-        Rounding goes with the largest effect, but a single one beyond all others says nothing of theirs.
+        Rounding is proportional to the largest local effect. A single extreme outlier is not used as the scale.
         """
-        usual = _BEYOND * float(np.quantile(sizes, 0.9)) if len(sizes) else 0.0
+        usual = _OUTLIER * float(np.quantile(sizes, 0.9)) if len(sizes) else 0.0
         largest = min(spread.largest, usual) if usual > 0 else spread.largest
         floor = (spread.noise * largest) ** 2
         linear = self.slopes == "linear" and spread.axis is not None
-        return Risk(float(self.min_points or LEAST), linear, floor)
+        return PenalizedLikelihood(float(self.min_points or MIN_ROWS), linear, floor)
 
 
-def _no_jumps(column: Column) -> UnsupportedError:
+def _unknown_jumps(column: Column) -> UnsupportedError:
     return UnsupportedError(
         explained(
             f"Optimal(grid='jumps') of {column.feature.name!r}",
             "a quantity whose jumps are not known",
-            "trees that are walked (scikit-learn, LightGBM, XGBoost) and explained by RHALE",
+            "RHALE of a tree model that is evaluated from its structure (scikit-learn, LightGBM, XGBoost)",
             "Use grid='uniform'",
         )
     )
 
 
-# ------------------------------------------------------------------------------------------
-# Binning: which cells an axis is cut into.
-
-
+# ------------------------------------------------------------- choice of the cells for a method
 CELLS = 32
-"""Number of quantile cells of an ALE with "auto" bins, unless the feature has few values."""
+"""Number of quantile cells of ALE with "auto" bins, unless the feature has few values."""
 
 
 def as_binning(bins: Any, whole: type[Uniform] | type[Quantile]) -> Binning:
-    """Return a user's `bins` as a scheme; an integer means so many of the method's usual kind."""
+    """Return the argument `bins` as a scheme; an integer k gives ``whole(k)``, the method's usual scheme."""
     if isinstance(bins, Binning):
         return bins
     if isinstance(bins, (int, np.integer)) and not isinstance(bins, bool):
@@ -647,13 +651,13 @@ def as_binning(bins: Any, whole: type[Uniform] | type[Quantile]) -> Binning:
             "bins",
             repr(bins)[:60],
             "'auto', an int or one of Uniform, Quantile, Edges, AutoUniform, Greedy, Optimal",
-            "Write for example bins=sd.Uniform(20), or bins=sd.Edges([...]) for your own edges",
+            "Use for example bins=sd.Uniform(20), or bins=sd.Edges([...]) for your own edges",
         )
     )
 
 
 def is_fixed(bins: object) -> bool:
-    """Return whether bins name their edges: a number of bins, `Uniform`, `Quantile` or `Edges`."""
+    """Return whether bins do not depend on the local effects: an integer, `Uniform`, `Quantile` or `Edges`."""
     if isinstance(bins, (Uniform, Quantile, Edges)):
         return True
     return isinstance(bins, (int, np.integer)) and not isinstance(bins, bool)
@@ -662,35 +666,36 @@ def is_fixed(bins: object) -> bool:
 def fitting(
     bins: Any, scheme: Binning, column: Column, local: str, jumps: Floats | None = None
 ) -> Cells:
-    """Return the fine cells for a column, given how its local effects are computed.
+    """Return the fine cells of a column for the way in which its local effects are computed.
 
     Parameters
     ----------
     bins : Binning, int or "auto"
-        As the user gave them. Named edges are kept.
+        The user's argument. Fixed bins are kept as they are.
     scheme : Binning
-        What that stands for.
+        The scheme that `bins` stands for.
     column : Column
     local : {"slopes", "differences", "integer_steps", "steps", "value_steps", "edges"}
+        How local effects are computed.
     jumps : ndarray of float, optional
-        Where the quantity jumps, if that is known.
+        Positions of the quantity's jumps, if they are known.
 
     Notes
     -----
-    For step functions the cells are those of an ALE (DESIGN 4.5), and bins are unions of them. For a feature with few
-    values these are the edges. For integers with more values cells start and end at integers.
+    For step functions the cells are those of ALE (DESIGN 4.5), and bins are unions of them. For a feature with few
+    values, the values are the edges. For integers with more values, cells start and end at integers.
     """
     if isinstance(scheme, Optimal) and scheme.grid == "jumps":
         return scheme.between(jumps, column)
     if local == "value_steps":
         return Cells(column.distinct_values, "right")
-    of_an_ale = local == "edges" and bins == "auto"
-    if of_an_ale or (local == "steps" and type(scheme) in (Optimal, Greedy)):
+    is_auto_ale = local == "edges" and bins == "auto"
+    if is_auto_ale or (local == "steps" and type(scheme) in (Optimal, Greedy)):
         scheme = scheme if is_fixed(bins) else Quantile(CELLS)
     elif local == "edges" and isinstance(scheme, Optimal) and scheme.by_risk:
         return scheme.across(column)
     cells = scheme.candidates(column)
     if local == "integer_steps" and column.integer and len(cells) > 0 and not is_fixed(bins):
-        # Halfway between two values a cell begins at the upper one.
+        # An edge halfway between two integers is moved to the upper one.
         return Cells(distinct(np.floor(cells.edges + 0.5)), "left")
     return cells

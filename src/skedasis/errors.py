@@ -1,53 +1,57 @@
-"""The three errors a user can meet, and the one sentence they all speak.
+"""Errors and warnings of the library, and the format of every error message.
 
-Every message reads *what, got -> expected -> fix*, so that the cure stands beside the symptom.
+Every message reads *what: got ..., expected .... fix.*: the argument or step that failed, what was passed or found,
+what is valid, and what to do.
 """
 
 from __future__ import annotations
 
 
 class DataError(ValueError):
-    """The data, or a name or number given with it, cannot be used as it is."""
+    """The data or an argument is invalid."""
 
 
 class ModelOutputError(ValueError):
-    """The model (or its slope function) returned something that is no effect's raw material."""
+    """The model or its slope function returned an invalid response, such as a wrong shape, dtype or NaN."""
 
 
 class UnsupportedError(TypeError):
-    """What was asked for does not exist for this kind of model, feature or result."""
+    """The request is not supported for this kind of model, feature or result."""
 
 
 class BinningWarning(UserWarning):
-    """Automatic bins could not satisfy what was asked of them."""
+    """The automatic binning could not satisfy its constraints."""
 
 
 class LeftOutWarning(UserWarning):
-    """Some features have no effect of the method that was asked for, and were left out."""
+    """Some features were left out because the requested method has no effect for them."""
 
 
 class TreeWarning(UserWarning):
-    """The trees of a model cannot be walked, or not as fast as they might: it is called instead, which is slower."""
+    """The fast evaluation from a model's tree structure is not available, or only in part: the run is slower."""
 
 
 def explained(what: str, got: str, expected: str, fix: str) -> str:
-    """Put a failure into the one form that all messages have.
+    """Return an error message in the common format.
 
     Parameters
     ----------
     what : str
         The argument or step that failed, as the user wrote it.
     got, expected : str
-        What was found, and what would have been right.
+        What was passed or found, and what is valid.
     fix : str
-        One sentence that starts with a verb: what to do now.
+        What to do: one sentence that starts with a verb.
 
     Examples
     --------
     >>> explained(
-    ...     "weights", "length 3", "length 5 (one a row)", "Pass one weight for each row of X"
+    ...     "sample_weight",
+    ...     "length 3",
+    ...     "length 5 (one per row)",
+    ...     "Pass one weight for each row of X",
     ... )
-    'weights: got length 3, expected length 5 (one a row). Pass one weight for each row of X.'
+    'sample_weight: got length 3, expected length 5 (one per row). Pass one weight for each row of X.'
     """
     end = "" if fix.endswith(("?", "!")) else "."
     return f"{what}: got {got}, expected {expected}. {fix.rstrip('.')}{end}"

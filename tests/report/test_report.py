@@ -227,7 +227,7 @@ def test_complaints_of_binning_are_on_the_page(tmp_path):
     # No bin holds the weight of two rows.
     X, light = np.linspace(0, 1, 30)[:, None], np.full(30, 0.05)
     done = sd.report(lambda X: X[:, 0], X, weights=light, path=tmp_path / "r.html", progress=False)
-    assert "one bin is used" in Page(done.path).words
+    assert "A single bin is used" in Page(done.path).words
 
 
 @pytest.mark.parametrize(

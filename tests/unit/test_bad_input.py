@@ -96,7 +96,7 @@ def test_it_need_not_take_them_in_the_one_feature_that_is_explained(method):
 def test_a_column_without_any_value_is_refused(method):
     X = table()
     X[:, 1] = np.nan
-    with refused(sd.DataError, "'x1'", "no value at all", "Leave the feature out"):
+    with refused(sd.DataError, "'x1'", "only missing values", "Leave the feature out"):
         sd.explain(lambda X: X[:, 0], X, 1, method=method)
 
 
@@ -741,13 +741,13 @@ def test_rows_too_few_for_the_bins_that_were_asked_for_are_said():
         (np.ones(79), "shape (79,)"),
         (np.ones((80, 1)), "shape (80, 1)"),
         (3.0, "shape ()"),
-        (["heavy"] * 80, "no numbers"),
+        (["heavy"] * 80, "not numbers"),
     ],
     ids=["negative", "NaN", "infinite", "zeros", "short", "2-D", "scalar", "text"],
 )
 def test_weights_that_are_none_are_refused(method, weights, got):
     with refused(
-        sd.DataError, "weights", got, "weight" if "no numbers" not in got else "one number"
+        sd.DataError, "sample_weight", got, "weight" if "not numbers" not in got else "one number"
     ):
         sd.explain(linear, table(), 0, method=method, weights=weights)
 

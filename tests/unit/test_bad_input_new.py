@@ -131,7 +131,7 @@ def test_the_levels_that_are_kept_are_the_most_frequent():
     step = np.average(5 * X["a"][seen] + 5, weights=weights[seen])
     assert e(["x"]) - e(["v"]) == pytest.approx(step)
     for top in (0, -3, 1.5, True):
-        with refused(sd.DataError, "top_levels", repr(top), "from 1"):
+        with refused(sd.DataError, "top_levels", repr(top), "at least 1"):
             sd.explain(model, X, "c", method=sd.ALE(top_levels=top))
 
 
@@ -150,7 +150,7 @@ def test_a_declared_order_that_misses_a_level_is_refused():
         schema = {"c": sd.Feature("c", kind=kind, levels=("u", "v", "w"))}
         for method in METHODS:
             with refused(
-                sd.DataError, "levels of feature 'c'", "without 'x'", "Add what is missing"
+                sd.DataError, "levels of feature 'c'", "without 'x'", "Add the observed levels"
             ):
                 sd.explain(model, frame(), "c", method=method, schema=schema)
     twice = {"c": sd.Feature("c", kind="ordinal", levels=("u", "v", "w", "x", "u"))}
@@ -306,7 +306,7 @@ def test_m_plots_of_labels_need_numbers(wanted, of):
     with refused(sd.DataError, f"MPlot(of={of!r})", "no labels", "y=y"):
         sd.explain(model, X, wanted, method=method)
     for y in (["yes", "no"] * (N // 2), np.full(N, np.nan), [None] * N):
-        with refused(sd.DataError, "y", "no finite numbers", "Encode classes"):
+        with refused(sd.DataError, "y", "not finite numbers", "Encode classes"):
             sd.explain(model, X, wanted, y=y, method=method)
     with refused(sd.DataError, "y", str(N)):
         sd.explain(model, X, wanted, y=np.zeros(7), method=method)

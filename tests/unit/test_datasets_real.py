@@ -162,7 +162,7 @@ def test_files_are_found(source, tmp_path, folder, monkeypatch):
     check(real.load("tiny", download=False))
 
 
-def test_public_files_are_fetched_once(source, answer, tmp_path):
+def test_public_files_are_downloaded_once(source, answer, tmp_path):
     asked = answer(TEXT.replace("a,b,", "A,B,").replace("\n", "\r\n").encode())
     check(real.load("tiny"))
     check(real.load("tiny"))
@@ -170,7 +170,7 @@ def test_public_files_are_fetched_once(source, answer, tmp_path):
     assert (tmp_path / "chosen" / "tiny.csv").read_bytes() == TEXT.encode()
 
 
-def test_nothing_is_fetched_unless_allowed(source, answer):
+def test_nothing_is_downloaded_unless_allowed(source, answer):
     asked = answer(TEXT.encode())
     with pytest.raises(DataError, match=r"no tiny\.csv in .* expected a CSV .* set SKEDASIS_DATA"):
         real.load("tiny", download=False)
@@ -179,7 +179,9 @@ def test_nothing_is_fetched_unless_allowed(source, answer):
 
 def test_a_failing_download_says_what_to_do(source, answer):
     answer(TimeoutError("timed out"))
-    with pytest.raises(DataError, match=r"got timed out, expected an answer from https.*Put it"):
+    with pytest.raises(
+        DataError, match=r"got timed out, expected a response from https.*SKEDASIS_DATA"
+    ):
         real.load("tiny")
 
 

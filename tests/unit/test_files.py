@@ -180,7 +180,7 @@ def test_tables_that_are_cut_off(tmp_path, monkeypatch, installed, name, part):
         return
     assert str(tmp_path / name) in message
     # Of the first byte alone nobody can say what it was.
-    known = ("cannot be read", "cut off", "no row", "an empty file")
+    known = ("cannot be read", "truncated", "no row", "an empty file")
     assert any(words in message for words in known)
 
 
@@ -240,7 +240,7 @@ def test_a_damaged_gzip(tmp_path):
 
     raw = bytearray(gzip.compress(b"a,b\n" + b"1,2\n" * 5000))
     raw[30] ^= 0xFF
-    with pytest.raises(sd.DataError, match="cut off or damaged"):
+    with pytest.raises(sd.DataError, match="truncated or damaged"):
         table(tmp_path, bytes(raw), "t.csv.gz")
 
 
@@ -261,5 +261,5 @@ def test_a_header_at_the_end_of_what_is_looked_at(tmp_path, monkeypatch):
     path = tmp_path / "t.csv"
     path.write_bytes("Größe,b\n".encode() + "é,1\n".encode() * 50)
     for size in range(10, 30):
-        monkeypatch.setattr(readers, "_BEGINNING", size)
+        monkeypatch.setattr(readers, "_HEADER_BYTES", size)
         assert readers.header(path) == ["Größe", "b"]

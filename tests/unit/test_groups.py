@@ -268,7 +268,7 @@ def test_a_group_obeys_the_limits_of_levels():
     assert (column.outside, column.codes.tolist()) == (2, [1, 0, -1, 1, -1, 0, 1])
     blank = framed(pd.DataFrame, np.full((7, 4), NAN))
     source, group = block_of(blank)
-    with refused(DataError, "'city'", "no value at all"):
+    with refused(DataError, "'city'", "only missing values"):
         source.levels(group)
 
 

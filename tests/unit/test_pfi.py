@@ -454,7 +454,7 @@ def test_switches_that_are_none(name):
 def test_groups_that_cannot_be():
     X = table(N, D)
     for groups, words in (
-        ({"a": ["x0", "x1"], "b": ["x1"]}, ("'x1'", "'a' has too")),
+        ({"a": ["x0", "x1"], "b": ["x1"]}, ("'x1'", "also in 'a'")),
         ({"a": ["x0", "q"]}, ("'q'", "'x0', 'x1', 'x2'")),
         ({"a": ["x0", 7]}, ("7",)),
         ({"a": ["x0", "x0"]}, ("'x0' twice",)),
@@ -466,7 +466,7 @@ def test_groups_that_cannot_be():
     ):
         with refused(sd.DataError, *words):
             sd.explain(product, X, method=sd.PFI(groups=groups))
-    with refused(sd.DataError, "'x0'", "'b' has too"):
+    with refused(sd.DataError, "'x0'", "also in 'b'"):
         sd.explain(product, X, method=sd.PFI(groups={"a": ["x0"]}), groups={"b": ["x0", "x1"]})
 
 
@@ -585,10 +585,10 @@ def test_labels_that_are_missing(conditional):
 @pytest.mark.parametrize(
     ("ids", "words"),
     [
-        (np.zeros(N), ("1 different ones", "each different")),
+        (np.zeros(N), ("1 distinct values", "unique")),
         (np.arange(N - 1), (f"shape ({N - 1},)", f"shape ({N},)")),
-        ([None, *range(N - 1)], ("1 that are missing",)),
-        ([np.nan, *range(N - 1)], ("1 that are missing",)),
+        ([None, *range(N - 1)], ("1 missing values",)),
+        ([np.nan, *range(N - 1)], ("1 missing values",)),
         (np.zeros((N, 2)), (f"shape ({N}, 2)",)),
         (np.array(["a", 1] * (N // 2), dtype=object), ("several types",)),
     ],

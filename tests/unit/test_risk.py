@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 
 from skedasis.stats.grid import Cells
 from skedasis.stats.segmentation import (
+    CellMoments,
     Noise,
-    Points,
-    Risk,
-    gathered,
-    pooled,
-    risk_partition,
-    sharpened,
+    PenalizedLikelihood,
+    cell_moments,
+    likelihood_partition,
+    merge_cells,
+    refine_edges,
 )
 from tests.laws.strategies import law
 from tests.reference.riskily import Rows
@@ -36,7 +36,7 @@ def slopes(shape, x, rng):
 
 
 def in_cells(shape, m, most, seed, *, weighted):
-    """Return m cells of up to `most` rows each, in order of x, as lists of rows and as `Points`."""
+    """Return m cells of up to `most` rows each, in order of x, as lists of rows and as `CellMoments`."""
     rng = np.random.default_rng(seed)
     size = rng.integers(1, most + 1, size=m)
     x = np.sort(rng.uniform(size=size.sum()))
@@ -57,7 +57,7 @@ def as_points(rows):
         parts.append(
             (n, b, w @ (d - b) ** 2, a, w @ (x - a) ** 2, w @ ((x - a) * (d - b))),
         )
-    return Points(*(np.array(column, dtype=float) for column in zip(*parts, strict=True)))
+    return CellMoments(*(np.array(column, dtype=float) for column in zip(*parts, strict=True)))
 
 
 # ------------------------------------------------------------------------------ the optimum
@@ -79,7 +79,7 @@ def test_no_partition_costs_less(shape, m, most, seed, tails, linear, weighted):
     rows, points, near = in_cells(shape, m, most, seed, weighted=weighted)
     plain = Rows(rows, near, tails, linear=linear)
     noise = Noise(points.x, near, tails)
-    found = risk_partition(points, noise, Risk(linear=linear))
+    found = likelihood_partition(points, noise, PenalizedLikelihood(linear=linear))
     want, lines = plain.cheapest()
     assert found.starts.tolist() == list(want)
     assert found.trend.tolist() == lines
@@ -93,21 +93,21 @@ def test_no_partition_of_many_cells_costs_less(shape, seed):
     plain = Rows(rows, near, 0.3)
     noise = Noise(points.x, near, 0.3)
     want, lines = plain.cheapest(plain.tabled)
-    found = risk_partition(points, noise, Risk())
+    found = likelihood_partition(points, noise, PenalizedLikelihood())
     assert found.starts.tolist() == list(want)
     assert found.trend.tolist() == lines
-    shifted = Points(
+    shifted = CellMoments(
         points.weight, points.mean + 2.0**20, points.m2, points.x + 2.0**20, points.xx, points.xd
     )
-    moved = risk_partition(shifted, Noise(shifted.x, near, 0.3), Risk())
+    moved = likelihood_partition(shifted, Noise(shifted.x, near, 0.3), PenalizedLikelihood())
     np.testing.assert_array_equal(moved.starts, found.starts)
     np.testing.assert_array_equal(moved.trend, found.trend)
 
 
 def test_without_an_axis_there_are_no_lines():
     rows, points, near = in_cells("line", 8, 30, 0, weighted=False)
-    places = Points(points.weight, points.mean, points.m2)
-    found = risk_partition(places, Noise(np.arange(8.0), near, 0.1), Risk())
+    places = CellMoments(points.weight, points.mean, points.m2)
+    found = likelihood_partition(places, Noise(np.arange(8.0), near, 0.1), PenalizedLikelihood())
     plain = Rows(rows, near, 0.1, linear=False)
     assert found.starts.tolist() == list(plain.cheapest()[0])
     assert len(found.trend) > 1
@@ -122,10 +122,12 @@ def test_bins_hold_enough_rows():
     points = as_points(rows)
     noise = Noise(points.x, np.full(60, 0.01), 1.0)
     for least in (5.0, 12.0):
-        starts = risk_partition(points, noise, Risk(least=least)).starts
+        starts = likelihood_partition(points, noise, PenalizedLikelihood(least=least)).starts
         assert len(starts) > 2
         assert np.diff(starts).min() >= least
-    assert risk_partition(points, noise, Risk(least=3.0)).starts.tolist()[1] == 3
+    assert (
+        likelihood_partition(points, noise, PenalizedLikelihood(least=3.0)).starts.tolist()[1] == 3
+    )
 
 
 # ------------------------------------------------------------------------------- the noise
@@ -141,10 +143,10 @@ def test_noise_is_seen_past_jumps_slopes_and_outliers(rows):
     d = 30.0 * (x > 0.3) - 9 * x + scatter * rng.normal(size=n)
     d[:: n // 5] += 1e4
     cell = np.minimum(np.arange(n) // rows, 199)
-    noise = Noise.of(gathered(x, d, np.ones(n), cell, 200), 0.0)
+    noise = Noise.of(cell_moments(x, d, np.ones(n), cell, 200), 0.0)
     # Medians of 50 gaps, of which 3 are an outlier's, are right to a third or so.
-    assert np.sqrt(noise.scatter[:70].mean()) == pytest.approx(0.5, rel=0.4)
-    assert np.sqrt(noise.scatter[-70:].mean()) == pytest.approx(2.0, rel=0.4)
+    assert np.sqrt(noise.variance[:70].mean()) == pytest.approx(0.5, rel=0.4)
+    assert np.sqrt(noise.variance[-70:].mean()) == pytest.approx(2.0, rel=0.4)
     assert 1.0 <= noise.tails < 2.0  # five outliers are heavy tails, and no more
 
 
@@ -158,16 +160,16 @@ def test_heavy_tails_are_noticed():
         (lambda size: rng.standard_t(3, size), 1.3, 10),
     ):
         tails = [
-            Noise.of(gathered(x, draw(size=250), np.ones(250), cell, 250), 0.0).tails
+            Noise.of(cell_moments(x, draw(size=250), np.ones(250), cell, 250), 0.0).tails
             for _ in range(20)
         ]
         assert low <= np.median(tails) <= high
 
 
 def test_nothing_is_below_the_rounding():
-    points = gathered(np.arange(9.0), np.full(9, 3.0), np.ones(9), np.arange(9), 9)
-    assert (Noise.of(points, 1e-6).scatter >= 1e-6).all()
-    assert (Noise.of(points, 0.0).scatter > 0).all()
+    points = cell_moments(np.arange(9.0), np.full(9, 3.0), np.ones(9), np.arange(9), 9)
+    assert (Noise.of(points, 1e-6).variance >= 1e-6).all()
+    assert (Noise.of(points, 0.0).variance > 0).all()
 
 
 def test_a_lone_outlier_is_cut_and_a_shift_is_not():
@@ -175,9 +177,9 @@ def test_a_lone_outlier_is_cut_and_a_shift_is_not():
     d = rng.normal(size=120)
     d[60] = 1e9
     d[90:] += 50.0
-    points = gathered(np.arange(120.0), d, np.ones(120), np.arange(120), 120)
+    points = cell_moments(np.arange(120.0), d, np.ones(120), np.arange(120), 120)
     noise = Noise.of(points, 0.0)
-    mean = noise.cut(points).mean
+    mean = noise.clip(points).mean
     assert abs(mean[60]) < 10
     np.testing.assert_allclose(mean[90:120], d[90:], rtol=1e-12)
     assert np.isclose(d, mean, rtol=1e-12).mean() > 0.95
@@ -187,18 +189,20 @@ def test_a_lone_outlier_is_cut_and_a_shift_is_not():
 def test_a_lone_outlier_is_no_bin_wherever_it_lies(at):
     d = np.random.default_rng(3).normal(size=120)
     d[at] = 1e9
-    points = gathered(np.arange(120.0), d, np.ones(120), np.arange(120), 120)
+    points = cell_moments(np.arange(120.0), d, np.ones(120), np.arange(120), 120)
     noise = Noise.of(points, 0.0)
-    assert noise.scatter.max() < 10
+    assert noise.variance.max() < 10
     # Cut, it is still the farthest of all: at an end it may tip the scales for a bin that it belongs to.
-    assert len(risk_partition(noise.cut(points), noise, Risk()).trend) <= (1 if at == 60 else 2)
+    assert len(likelihood_partition(noise.clip(points), noise, PenalizedLikelihood()).trend) <= (
+        1 if at == 60 else 2
+    )
 
 
 def test_a_place_between_cells_has_the_noise_of_the_nearest():
     noise = Noise(np.array([0.0, 1.0, 2.0]), np.array([1.0, 2.0, 3.0]), 1.0)
     at = np.array([-5.0, 0.2, 0.8, 1.0, 1.4, 1.6, 9.0])
     one = np.ones(7)
-    assert noise.at(Points(one, one, one, at)).tolist() == [1, 1, 2, 2, 2, 3, 3]
+    assert noise.variance_at(CellMoments(one, one, one, at)).tolist() == [1, 1, 2, 2, 2, 3, 3]
 
 
 # ------------------------------------------------------------------------- merged and moved
@@ -213,7 +217,7 @@ def test_cells_merged_are_the_cells_of_their_rows(seed, m, weighted):
         tuple(np.concatenate([rows[i][k] for i in range(a, b)]) for k in range(3))
         for a, b in zip(starts, ends, strict=True)
     ]
-    got, want = pooled(points, starts), as_points(joined)
+    got, want = merge_cells(points, starts), as_points(joined)
     for name in ("weight", "mean", "m2", "x", "xx", "xd"):
         np.testing.assert_allclose(
             getattr(got, name), getattr(want, name), rtol=1e-10, atol=1e-12, err_msg=name
@@ -235,7 +239,9 @@ def test_an_edge_moves_to_the_best_of_all_places_between_two_rows(seed):
     d = 2.0 * (x > jump) + 0.5 * rng.normal(size=120)
     cells = quantile_cells(x, 20)
     near = int(np.abs(cells.edges - jump).argmin())
-    got = sharpened(cells, np.array([0, near, 20]), (x, d, None), Risk(linear=False), "frequency")
+    got = refine_edges(
+        cells, np.array([0, near, 20]), (x, d, None), PenalizedLikelihood(linear=False), "frequency"
+    )
     assert len(got.edges) == 3
     # The noise hardly matters for so many rows: its share is that of three.
     noise = np.full(120, 0.25)
@@ -262,7 +268,7 @@ def test_edges_lie_exactly_where_slopes_jump(n):
     d = np.array([0.0, 9.0, -4.0, 6.0])[np.searchsorted(at, x)] + 0.05 * rng.normal(size=n)
     cells = quantile_cells(x, 25)
     kept = np.array([0, *(int(np.abs(cells.edges - a).argmin()) for a in at), 25])
-    got = sharpened(cells, kept, (x, d, None), Risk(), "frequency")
+    got = refine_edges(cells, kept, (x, d, None), PenalizedLikelihood(), "frequency")
     place = np.searchsorted(x, at)
     np.testing.assert_allclose(got.edges[1:-1], (x[place - 1] + x[place]) / 2, rtol=1e-12)
     assert not got.trend.any()
@@ -271,7 +277,10 @@ def test_edges_lie_exactly_where_slopes_jump(n):
 def test_edges_between_rows_stay():
     x, d = np.arange(60.0), np.where(np.arange(60) < 30, 0.0, 5.0)
     cells = Cells(np.concatenate([[0.0], np.arange(59) + 0.5, [59.0]]))
-    assert sharpened(cells, np.array([0, 30, 60]), (x, d, None), Risk(), "frequency") is None
+    assert (
+        refine_edges(cells, np.array([0, 30, 60]), (x, d, None), PenalizedLikelihood(), "frequency")
+        is None
+    )
 
 
 def test_very_many_bins_stay_where_they_are():
@@ -280,4 +289,4 @@ def test_very_many_bins_stay_where_they_are():
     cells = quantile_cells(x, 250)
     kept = np.arange(len(cells.edges))
     rows = (x, np.floor(x * 250), None)
-    assert sharpened(cells, kept, rows, Risk(linear=False), "frequency") is None
+    assert refine_edges(cells, kept, rows, PenalizedLikelihood(linear=False), "frequency") is None

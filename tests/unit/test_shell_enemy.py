@@ -310,8 +310,8 @@ def test_weights_that_are_none(folder, weights):
     }
     pd.DataFrame({"a": k, "b": k % 7, "c": k % 3, **columns}).to_csv("weights.csv", index=False)
     call = "enemy:first", "weights.csv", "--features", "a,c", "--weights", weights
-    assert "weights" in refused("effect", *call)
-    assert "weights" in refused("importance", *call, "--target", "b")
+    assert "sample_weight" in refused("effect", *call)
+    assert "sample_weight" in refused("importance", *call, "--target", "b")
 
 
 def test_numbers_that_are_out_of_range(folder):
@@ -327,7 +327,7 @@ def test_names_that_may_have_been_meant(folder):
     frame.to_csv("near.csv", index=False)
     for wrong, meant in (("age", "Age of house"), ("SIZE ", "size"), ("sise", "size")):
         assert f"Did you mean {meant!r}?" in refused("effect", "enemy:first", "near.csv", wrong)
-    assert "Name one of these" in refused("effect", "enemy:first", "near.csv", "zzzz")
+    assert "Use one of these names" in refused("effect", "enemy:first", "near.csv", "zzzz")
     assert "Did you mean 'first'?" in refused("effect", "enemy:fisrt", "near.csv", "size")
 
 

@@ -1,1 +1,1 @@
-"""What is explained on: tables of rows, the features in them, and summaries of their columns."""
+"""Data to explain: tables of rows, their features, and summaries of their columns."""

@@ -1,7 +1,12 @@
 """Levels of categorical features: labels, codes, and groups of columns such as one-hot blocks.
 
-A level is put into rows by the place of a row that has it, never by its value: so text, categories and missing values
-keep the type that X has for them.
+`LevelColumn` is the counterpart of `Column` for features without distances: the levels, and the code of each row. A
+level is inserted into rows by the index of a row of X that has it, never by its value, so that text, categories and
+missing values keep their type in X.
+
+A column's codes come from its container (`Table.coded`). `in_order` sorts them into the declared or ascending order,
+`observed_group` combines the columns of a group, and `level_column` adds labels and counts. `Source.levels` is the
+caller.
 """
 
 from __future__ import annotations
@@ -25,12 +30,9 @@ if TYPE_CHECKING:
     from skedasis.data.dataset import Source
 
 
-# ------------------------------------------------------------------------------------------
-# Labels: how the values of a categorical feature are written in tables and plots.
-
-
+# ---------------------------------------------------------------------------- labels of levels
 def labels_of(values: Sequence[Any]) -> tuple[str, ...]:
-    """Return texts for values, all different.
+    """Return a unique label for each value.
 
     Examples
     --------
@@ -38,12 +40,12 @@ def labels_of(values: Sequence[Any]) -> tuple[str, ...]:
     ('1', "'1'", '2', "''", 'a')
     """
     texts = [_text(v) for v in values]
-    often = Counter(texts)
+    count = Counter(texts)
     quoted = [
-        repr(v) if isinstance(v, str) and (often[text] > 1 or not v.strip()) else text
+        repr(v) if isinstance(v, str) and (count[text] > 1 or not v.strip()) else text
         for v, text in zip(values, texts, strict=True)
     ]
-    return different(quoted)
+    return _numbered(quoted)
 
 
 def _text(value: Any) -> str:
@@ -51,8 +53,8 @@ def _text(value: Any) -> str:
     return str(int(value)) if whole else str(value)
 
 
-def different(labels: Sequence[str]) -> tuple[str, ...]:
-    """Return labels with a number behind those that were there before."""
+def _numbered(labels: Sequence[str]) -> tuple[str, ...]:
+    """Make labels unique: repeated ones get a number, as in ``"a (2)"``."""
     seen: dict[str, None] = {}
     for label in labels:
         new, count = label, 2
@@ -62,39 +64,36 @@ def different(labels: Sequence[str]) -> tuple[str, ...]:
     return tuple(seen)
 
 
-def unused(label: str, labels: Sequence[str]) -> str:
-    """Return a label, in brackets where it is taken."""
+def _unused(label: str, labels: Sequence[str]) -> str:
+    """Return a label that is not among `labels`: itself, or in parentheses if it is taken."""
     while label in labels:
         label = f"({label})"
     return label
 
 
-# ------------------------------------------------------------------------------------------
-# Levels: the values of a categorical feature, and which row has which.
-
-
+# --------------------------------------------------------------------------- levels and codes
 MOST = 2000
-"""More levels than this are refused, unless the most frequent ones are asked for."""
+"""Largest number of levels of a feature, unless `top_levels` selects the most frequent."""
 
 
-class TooManyLevels(DataError):  # noqa: N818 - says what it is
-    """A feature has more levels than can be looked at."""
+class TooManyLevels(DataError):  # noqa: N818 - named after the condition
+    """A feature has more levels than the limit."""
 
 
 @dataclass(frozen=True, eq=False)
 class Levels:
-    """The observed levels of a categorical feature, in an order.
+    """The observed levels of a categorical feature, in order.
 
     Parameters
     ----------
     values : tuple
-        Plain Python objects; None is missing. Of a one-hot block the columns' names, of another group tuples.
+        Plain Python objects; None is missing. For a one-hot block the columns' names, for another group tuples.
     labels : tuple of str
-        For tables and plots; all different.
+        Unique labels for tables and plots.
     rows : ndarray of int, shape (L,)
         For each level the first row of X that has it.
     group : bool
-        Whether they are a group's, whose levels are also known by their labels.
+        Whether these are the levels of a group. They can also be looked up by label.
 
     Examples
     --------
@@ -112,25 +111,25 @@ class Levels:
         return len(self.values)
 
     @cached_property
-    def _places(self) -> dict[Any, int]:
-        return {_key(value): place for place, value in enumerate(self.values)}
+    def _code_of(self) -> dict[Any, int]:
+        return {_key(value): code for code, value in enumerate(self.values)}
 
     def take(self, index: Sequence[int] | Ints) -> Levels:
         """Return some of the levels, in the order of `index`."""
-        places = np.asarray(index, dtype=np.int64)
-        values = tuple(self.values[i] for i in places)
-        labels = tuple(self.labels[i] for i in places)
-        return replace(self, values=values, labels=labels, rows=self.rows[places])
+        codes = np.asarray(index, dtype=np.int64)
+        values = tuple(self.values[i] for i in codes)
+        labels = tuple(self.labels[i] for i in codes)
+        return replace(self, values=values, labels=labels, rows=self.rows[codes])
 
     def find(self, value: Any) -> int:
-        """Return a level's place, -1 if it is none. 1 and 1.0 are the same; 1, True and "1" are not."""
+        """Return the code of a level, or -1 if there is no such level. 1 equals 1.0, but neither True nor "1"."""
         try:
-            place = self._places.get(_key(value), -1)
-        except TypeError:  # what has no hash is no level
+            code = self._code_of.get(_key(value), -1)
+        except TypeError:  # not hashable, so not a level
             return -1
-        if place < 0 and self.group and value in self.labels:
+        if code < 0 and self.group and value in self.labels:
             return self.labels.index(value)
-        return place
+        return code
 
 
 def _key(value: Any) -> Any:
@@ -139,7 +138,7 @@ def _key(value: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Observed:
-    """The distinct values of some rows, in order, and each row's place among them.
+    """The codes of rows, and the distinct values and labels of the codes in order.
 
     Parameters
     ----------
@@ -148,7 +147,7 @@ class Observed:
     values : tuple
     labels : tuple of str
     group : bool
-        Whether they are a group's.
+        Whether these are the levels of a group.
     """
 
     codes: Ints
@@ -159,27 +158,28 @@ class Observed:
 
 @dataclass(frozen=True, eq=False)
 class LevelColumn:
-    """A categorical feature: its levels, and which row has which.
+    """A categorical feature: its levels, and the code of each row.
 
     Parameters
     ----------
     feature : Feature
     levels : Levels
-        In the declared order, else ascending; missing last.
+        In the declared order, else ascending; the level of missing values is last.
     codes : ndarray of int, shape (n,)
-        Places in `levels` of the source's rows; -1 for rows that are left out.
+        Index into `levels` for each row of the source; -1 for excluded rows.
     weights : ndarray of float, shape (n,), optional
-        None means 1 each.
+        None for 1 each.
     count : ndarray of int, shape (L,)
-        Rows of each level.
+        Number of rows of each level.
     weight : ndarray of float, shape (L,)
-        Their total weight.
+        Total weight of each level.
     missing : int
-        Rows without a value: a nominal feature's last level, left out of an ordinal one.
+        Number of rows with a missing value. They are the last level of a nominal feature, and excluded from an ordinal
+        one.
     outside : int
-        Rows of levels that were cut.
+        Number of rows whose level is not among the `top` ones.
     source : Source
-        Where the rows are.
+        The data set of the rows.
     """
 
     feature: Feature
@@ -197,21 +197,21 @@ class LevelColumn:
 
     @property
     def present(self) -> Ints:
-        """Return the places of the rows that have a level."""
+        """Return the indices of the rows with a level."""
         return np.flatnonzero(self.codes >= 0)
 
     def changes(self, codes: Ints) -> dict[int, Any]:
-        """Return what puts the levels of these codes, of any shape, into all columns of the feature."""
+        """Return the column replacements that insert the levels of these codes, of any shape, into the feature."""
         return dict.fromkeys(self.feature.columns, Coded(codes, self.levels.rows))
 
     def similar(self, others: Sequence[Feature] | None = None) -> Ints:
-        """Return the order of the levels in which neighbours have similar other features.
+        """Return the order of levels in which neighbours have similar values of the other features.
 
         Parameters
         ----------
         others : sequence of Feature, optional
-            The other features; without them all columns that are not the feature's own. Those without any value, or
-            with infinite ones, are passed over.
+            The other features; by default all columns that are not the feature's own. Columns without any value, or
+            with infinite values, are skipped.
 
         Returns
         -------
@@ -223,13 +223,13 @@ class LevelColumn:
         """
         chosen = self.source.features if others is None else others
         own = set(self.feature.columns)
-        there = [f for f in chosen if not own & set(f.columns)]
-        parts = _others(self.source, there)
+        features = [f for f in chosen if not own & set(f.columns)]
+        parts = _others(self.source, features)
         return similarity_order(level_distances(self.codes, len(self.levels), parts, self.weights))
 
 
 def _others(source: Source, features: Sequence[Feature]) -> Iterator[Other]:
-    """Yield the features one by one, as numbers where these have distances."""
+    """Yield the features one at a time: as numbers if they have distances, else as codes."""
     for feature in features:
         x = source.numbers(feature)
         if x is not None:
@@ -240,61 +240,61 @@ def _others(source: Source, features: Sequence[Feature]) -> Iterator[Other]:
             column = source.levels(feature, most=len(source) + 1)
             yield Other(None, column.codes, len(column.levels))
             continue
-        # Their order and their labels do not matter: of an identifier these would take seconds.
-        codes = _plain_codes(source, feature)
+        # Neither order nor labels are needed, and for an identifier they would take seconds.
+        codes = _unordered_codes(source, feature)
         if codes is not None:
             yield Other(None, codes, int(codes.max()) + 1)
 
 
-def _plain_codes(source: Source, feature: Feature) -> Ints | None:
-    """Return a column's codes in no particular order, None if it holds nothing; made once for all that ask."""
-    if feature.position not in source.coded:
+def _unordered_codes(source: Source, feature: Feature) -> Ints | None:
+    """Return a column's codes in arbitrary order, None if it has no values; cached while small."""
+    if feature.position not in source.code_cache:
         codes, values = source.table.coded(feature.position, source.row_id)
         if feature.kind == "nominal":
             codes = np.where(codes < 0, len(values), codes)
-        if not source.holds(codes.nbytes):
+        if not source.fits_cache(codes.nbytes):
             return codes if values else None
-        source.coded[feature.position] = codes if values else None
-    return source.coded[feature.position]
+        source.code_cache[feature.position] = codes if values else None
+    return source.code_cache[feature.position]
 
 
 def in_order(feature: Feature, codes: Ints, values: list[Any]) -> Observed:
-    """Put a column's values into the declared order, or the ascending one.
+    """Return a column's codes and values in the declared order, else in ascending order.
 
     Parameters
     ----------
     feature : Feature
     codes : ndarray of int, shape (n,)
     values : list
-        By code. Some may be the same level (1 and 1.0).
+        The values by code. Several may be the same level (1 and 1.0).
 
     Raises
     ------
     DataError
-        For infinite numbers, and a declared order that misses a level or has one twice.
+        For infinite numbers, and for a declared order that lacks a level or has one twice.
     """
     typed = [_typed(v, feature.dtype) for v in values]
     keys = [identity(v) for v in typed]
     distinct: dict[Any, Any] = {}
     for key, value in zip(keys, typed, strict=True):
         distinct.setdefault(key, value)
-    place = {key: i for i, key in enumerate(distinct)}
-    merged = np.array([*map(place.__getitem__, keys), -1])[codes]
-    _finite(feature, distinct, merged)
+    code_of = {key: i for i, key in enumerate(distinct)}
+    merged = np.array([*map(code_of.__getitem__, keys), -1])[codes]
+    _check_finite(feature, distinct, merged)
     if feature.levels is None:
-        found = list(distinct.values())
-        order = ascending(found)
-        ordered = [found[i] for i in order]
+        observed = list(distinct.values())
+        order = ascending(observed)
+        ordered = [observed[i] for i in order]
     else:
         declared = _declared(feature, distinct)
-        order, ordered = [place[key] for key in declared], list(declared.values())
+        order, ordered = [code_of[key] for key in declared], list(declared.values())
     rank = np.full(len(distinct) + 1, -1)
     rank[order] = np.arange(len(order))
     return Observed(rank[merged], tuple(ordered), labels_of(ordered))
 
 
 def _typed(value: Any, dtype: str) -> Any:
-    """Return a number as the type its column had, before a table became an array of floats."""
+    """Convert a float back to the column's type: int or bool, if the table was converted to an array of floats."""
     if isinstance(value, float) and value % 1 == 0:
         if dtype.lower().startswith(("int", "uint")):
             return int(value)
@@ -303,13 +303,13 @@ def _typed(value: Any, dtype: str) -> Any:
     return value
 
 
-def _finite(feature: Feature, distinct: dict[Any, Any], codes: Ints) -> None:
-    places = [i for i, v in enumerate(distinct.values()) if isinstance(v, float) and np.isinf(v)]
-    if places:
+def _check_finite(feature: Feature, distinct: dict[Any, Any], codes: Ints) -> None:
+    infinite = [i for i, v in enumerate(distinct.values()) if isinstance(v, float) and np.isinf(v)]
+    if infinite:
         raise DataError(
             explained(
                 f"feature {feature.name!r}",
-                f"{np.isin(codes, places).sum():,} infinite values",
+                f"{np.isin(codes, infinite).sum():,} infinite values",
                 "finite numbers (NaN where a value is missing)",
                 "Replace them, for example X.replace([np.inf, -np.inf], np.nan)",
             )
@@ -317,80 +317,81 @@ def _finite(feature: Feature, distinct: dict[Any, Any], codes: Ints) -> None:
 
 
 def _declared(feature: Feature, distinct: dict[Any, Any]) -> dict[Any, Any]:
-    """Return the declared levels that are observed, in their order."""
-    named = [plain(v) for v in feature.levels or () if not absent(v)]
-    keys = [identity(v) for v in named]
-    twice = [v for v, key in zip(named, keys, strict=True) if keys.count(key) > 1]
-    absentees = [v for key, v in distinct.items() if key not in set(keys)]
-    if twice or absentees:
-        some = ", ".join(repr(v) for v in absentees[:5]) + (", …" if len(absentees) > 5 else "")
+    """Return the declared levels that are observed, in the declared order."""
+    declared = [plain(v) for v in feature.levels or () if not absent(v)]
+    keys = [identity(v) for v in declared]
+    duplicates = [v for v, key in zip(declared, keys, strict=True) if keys.count(key) > 1]
+    undeclared = [v for key, v in distinct.items() if key not in set(keys)]
+    if duplicates or undeclared:
+        some = ", ".join(repr(v) for v in undeclared[:5]) + (", …" if len(undeclared) > 5 else "")
         raise DataError(
             explained(
                 f"levels of feature {feature.name!r}",
-                f"{twice[0]!r} more than once" if twice else f"an order without {some}",
+                f"{duplicates[0]!r} more than once" if duplicates else f"an order without {some}",
                 "each observed level once",
-                "Name each level once" if twice else "Add what is missing, in its place",
+                "List each level once" if duplicates else "Add the observed levels to the order",
             )
         )
-    return {key: v for key, v in zip(keys, named, strict=True) if key in distinct}
+    return {key: v for key, v in zip(keys, declared, strict=True) if key in distinct}
 
 
-def few_enough(feature: Feature, levels: int, most: int) -> None:
-    """Refuse more levels than can be looked at: they are somebody's number."""
+def check_level_count(feature: Feature, levels: int, most: int) -> None:
+    """Raise if a feature has more than `most` levels, as identifiers have."""
     if levels > most:
         raise TooManyLevels(
             explained(
                 f"feature {feature.name!r}",
                 f"{levels:,} levels",
                 f"at most {most:,}",
-                "It may be an identifier: leave it out, or keep the most frequent: "
+                "It may be an identifier. Leave it out, or keep only its most frequent levels: "
                 "sd.ALE(top_levels=50)",
             )
         )
 
 
 def level_column(source: Source, feature: Feature, seen: Observed, top: int | None) -> LevelColumn:
-    """Return the levels of a source's rows, with their rows counted.
+    """Return the levels of a source's rows with their counts and weights.
 
     Parameters
     ----------
     source : Source
     feature : Feature
     seen : Observed
-        Of the source's rows.
+        Codes and values of the source's rows.
     top : int, optional
-        Only so many levels, those of the largest weight, are kept.
+        Keep only this many levels, those with the largest weight.
 
     Raises
     ------
     DataError
-        Where no row has a value.
+        If all values are missing.
     """
     codes, values, labels = seen.codes, seen.values, seen.labels
-    blank = codes < 0
-    missing = int(blank.sum())
+    is_missing = codes < 0
+    missing = int(is_missing.sum())
     if missing == len(codes):
         raise DataError(
             explained(
                 f"feature {feature.name!r}",
-                "no value at all",
-                "at least one value",
+                "only missing values",
+                "at least one value that is not missing",
                 "Leave the feature out, or check how the column was read",
             )
         )
     if missing and feature.kind == "nominal":
-        codes = np.where(blank, len(values), codes)
-        values, labels = (*values, None), (*labels, unused("missing", labels))
+        codes = np.where(is_missing, len(values), codes)
+        values, labels = (*values, None), (*labels, _unused("missing", labels))
     rows = first_rows(codes, len(values))
     rows = rows if source.row_id is None else source.row_id[rows]
     levels = Levels(values, labels, rows, seen.group)
     count, weight = _sizes(codes, len(levels), source.weights)
     whole = LevelColumn(feature, levels, codes, source.weights, count, weight, missing, 0, source)
-    return whole if top is None or top >= len(levels) else _cut(whole, top)
+    return whole if top is None or top >= len(levels) else _keep_top(whole, top)
 
 
 def _sizes(codes: Ints, size: int, weights: Floats | None) -> tuple[Ints, Floats]:
-    # Shifted by one, so that rows without a level have a place too, which is not read.
+    """Return the number of rows and the total weight of each level."""
+    # Codes are shifted by one, so that the first entry counts the rows without a level; it is dropped.
     count = np.bincount(codes + 1, minlength=size + 1)[1:]
     if weights is None:
         return count.astype(np.int64), count.astype(float)
@@ -398,34 +399,31 @@ def _sizes(codes: Ints, size: int, weights: Floats | None) -> tuple[Ints, Floats
     return count.astype(np.int64), weight.astype(float)
 
 
-def _cut(column: LevelColumn, top: int) -> LevelColumn:
-    """Keep the levels of the largest weight, in their order."""
+def _keep_top(column: LevelColumn, top: int) -> LevelColumn:
+    """Keep the levels with the largest weight, in their order."""
     kept = np.sort(np.argsort(-column.weight, kind="stable")[:top])
-    place = np.full(len(column.levels) + 1, -1)
-    place[kept] = np.arange(len(kept))
+    new_code = np.full(len(column.levels) + 1, -1)
+    new_code[kept] = np.arange(len(kept))
     return replace(
         column,
         levels=column.levels.take(kept),
-        codes=place[column.codes],
+        codes=new_code[column.codes],
         count=column.count[kept],
         weight=column.weight[kept],
         outside=int(column.count.sum() - column.count[kept].sum()),
     )
 
 
-# ------------------------------------------------------------------------------------------
-# Groups: several columns that stand for one thing and move together, such as one-hot blocks.
-
-
+# ------------------------------------------------------ groups of columns, such as one-hot blocks
 NONE = "(none)"
-"""The level of rows that have a one in no column of their block: that of the column that was left out."""
+"""The level of rows that are zero in all columns of a one-hot block: the level whose column was dropped."""
 
-
-_JOINTS = "_=-.: "
+_SEPARATORS = "_=-.: "
+"""Characters at which the common prefix of the columns of a block ends."""
 
 
 def grouped(source: Source, groups: Mapping[str, Any] | None) -> tuple[Feature, ...]:
-    """Return the features to explain: the columns, and groups of columns in their place.
+    """Return the features to explain: the columns, with groups replacing their columns.
 
     Parameters
     ----------
@@ -436,14 +434,14 @@ def grouped(source: Source, groups: Mapping[str, Any] | None) -> tuple[Feature, 
     Returns
     -------
     tuple of Feature
-        In X's order; a group stands where its first column stood. A group of one column is that column under the
+        In X's order; a group is at the position of its first column. A group of one column is that column with the
         group's name.
 
     Raises
     ------
     DataError
-        For a column in two groups or twice in one, an unknown one, an empty group, a group called like a column
-        outside of it, and groups that are no mapping.
+        If `groups` is not a mapping; if a group is empty, has an unknown column, or has the name of a column outside
+        it; if a column is in two groups, or twice in one.
     """
     if groups is None:
         return source.features
@@ -453,45 +451,52 @@ def grouped(source: Source, groups: Mapping[str, Any] | None) -> tuple[Feature, 
                 "groups",
                 f"{type(groups).__name__}",
                 "a mapping of names to columns",
-                'Write groups={"district": ["district_a", "district_b"]}',
+                'For example groups={"district": ["district_a", "district_b"]}',
             )
         )
     owner: dict[int, str] = {}
-    made: dict[int, Feature] = {}
+    group_at: dict[int, Feature] = {}
     for name, columns in groups.items():
-        places = _places(source.features, name, columns)
-        for j in places:
+        positions = _positions(source.features, name, columns)
+        for j in positions:
             _claim(owner, j, name, source.features[j].name)
-        made[min(places)] = _feature(source.features, name, sorted(places))
+        group_at[min(positions)] = _group_feature(source.features, name, sorted(positions))
     for j, feature in enumerate(source.features):
         if feature.name in groups and owner.get(j) != feature.name:
             raise DataError(
                 explained(
                     f"groups[{feature.name!r}]",
                     "the name of a column outside the group",
-                    "a name of its own",
+                    "a name that no other column has",
                     "Rename the group",
                 )
             )
-    kept = [made.get(j, f) for j, f in enumerate(source.features) if j in made or j not in owner]
-    return tuple(kept)
+    return tuple(
+        group_at.get(j, f) for j, f in enumerate(source.features) if j in group_at or j not in owner
+    )
 
 
-def _places(features: tuple[Feature, ...], name: Any, columns: Any) -> list[int]:
-    fix = "List its columns by name or position"
+def _positions(features: tuple[Feature, ...], name: Any, columns: Any) -> list[int]:
+    """Return the positions of a group's columns."""
     if not isinstance(name, str):
-        raise DataError(explained("groups", f"the name {name!r}", "names that are text", fix))
+        raise DataError(
+            explained(
+                "groups", f"the name {name!r}", "names that are text", "Use strings as group names"
+            )
+        )
     if isinstance(columns, str) or not isinstance(columns, Iterable):
         got = repr(columns)
     else:
-        places = [find(features, c) for c in columns]
-        if places:
-            return places
+        positions = [find(features, c) for c in columns]
+        if positions:
+            return positions
         got = "no column"
+    fix = "List its columns by name or position"
     raise DataError(explained(f"groups[{name!r}]", got, "a list of columns", fix))
 
 
 def _claim(owner: dict[int, str], j: int, group: str, column: str) -> None:
+    """Record the group of column j; raise if the column is in a group already."""
     if j not in owner:
         owner[j] = group
         return
@@ -501,36 +506,36 @@ def _claim(owner: dict[int, str], j: int, group: str, column: str) -> None:
             f"groups[{group!r}]",
             f"the column {column!r} twice"
             if again
-            else f"the column {column!r}, which {owner[j]!r} has too",
-            "each column in one group, once",
-            "Leave it out of one of them" if not again else "Name it once",
+            else f"the column {column!r}, which is also in {owner[j]!r}",
+            "each column once, and in one group only",
+            "List the column once" if again else "Remove the column from one of the groups",
         )
     )
 
 
-def _feature(features: tuple[Feature, ...], name: str, places: list[int]) -> Feature:
-    if len(places) == 1:
-        return replace(features[places[0]], name=name)
+def _group_feature(features: tuple[Feature, ...], name: str, positions: list[int]) -> Feature:
+    if len(positions) == 1:
+        return replace(features[positions[0]], name=name)
     return Feature(
         name,
         "nominal",
-        position=places[0],
+        position=positions[0],
         label=name,
         dtype="group",
-        members=tuple(places),
+        members=tuple(positions),
     )
 
 
 def observed_group(source: Source, feature: Feature) -> Observed:
-    """Return the levels of a group, and each row's place among them.
+    """Return the levels of a group, and the code of each row.
 
-    Columns of zeros and ones are a one-hot block, whose levels are its columns. Of other columns the combinations are
-    the levels. A row where some column is missing is missing.
+    If all columns contain zeros and ones only, the group is a one-hot block, and its levels are its columns. Otherwise
+    the levels are the observed combinations of values. A row is missing if one of its columns is missing.
 
     Raises
     ------
     DataError
-        For rows with more than one 1, and for combinations that hardly ever occur twice.
+        For a one-hot block in which a row has more than one 1, and for combinations that rarely occur twice.
     """
     columns = [source.features[j] for j in feature.members]
     coded = [source.table.coded(f.position, source.row_id) for f in columns]
@@ -543,68 +548,70 @@ def observed_group(source: Source, feature: Feature) -> Observed:
 def _one_hot(
     feature: Feature, columns: list[Feature], coded: list[tuple[Ints, list[Any]]]
 ) -> Observed:
+    """Return the levels of a one-hot block: in each row, the column that is 1, or `NONE`."""
     n = len(coded[0][0])
-    place, ones = np.full(n, len(columns)), np.zeros(n, dtype=np.int64)
-    blank = np.zeros(n, dtype=bool)
+    column_of, ones = np.full(n, len(columns)), np.zeros(n, dtype=np.int64)
+    is_missing = np.zeros(n, dtype=bool)
     for k, (codes, values) in enumerate(coded):
         hot = np.isin(codes, [code for code, value in enumerate(values) if value == 1])
-        place[hot] = k
+        column_of[hot] = k
         ones += hot
-        blank |= codes < 0
-    several = int(((ones > 1) & ~blank).sum())
+        is_missing |= codes < 0
+    several = int(((ones > 1) & ~is_missing).sum())
     if several:
         raise DataError(
             explained(
                 f"groups[{feature.name!r}]",
                 f"{several:,} rows with more than one 1",
-                "a one-hot block (one 1 a row)",
-                "Leave out the columns that belong to something else",
+                "a one-hot block (one 1 per row)",
+                "Remove the columns that do not belong to the block",
             )
         )
     names = [f.name for f in columns]
     labels = _shortened(names)
-    names.append(unused(NONE, names))
-    labels.append(unused(NONE, labels))
-    place[blank] = -1
-    codes, first = dense(place, ~blank)
-    there = place[first]
+    names.append(_unused(NONE, names))
+    labels.append(_unused(NONE, labels))
+    column_of[is_missing] = -1
+    codes, first = dense(column_of, ~is_missing)
+    observed = column_of[first]
     return Observed(
-        codes, tuple(names[k] for k in there), tuple(labels[k] for k in there), group=True
+        codes, tuple(names[k] for k in observed), tuple(labels[k] for k in observed), group=True
     )
 
 
 def _shortened(names: list[str]) -> list[str]:
-    """Return names without what they all begin with, up to a joint."""
+    """Return names without their common prefix, which ends at a separator."""
     low, high = min(names), max(names)
     same = 0
     while same < min(len(low), len(high)) and low[same] == high[same]:
         same += 1
-    cut = max((low.rfind(joint, 0, same) for joint in _JOINTS), default=-1) + 1
+    cut = max((low.rfind(separator, 0, same) for separator in _SEPARATORS), default=-1) + 1
     short = [name[cut:] for name in names]
     return short if all(s.strip() for s in short) else list(names)
 
 
 def _combined(feature: Feature, columns: list[Feature], parts: list[Observed]) -> Observed:
-    blank = np.any([part.codes < 0 for part in parts], axis=0)
-    codes, first = np.zeros(len(blank), dtype=np.int64), np.zeros(0, dtype=np.int64)
+    """Return the levels of a group of other columns: the observed combinations of their values."""
+    is_missing = np.any([part.codes < 0 for part in parts], axis=0)
+    codes, first = np.zeros(len(is_missing), dtype=np.int64), np.zeros(0, dtype=np.int64)
     for part in parts:
-        # Made dense at each step: products of many columns' sizes are larger than any integer.
-        codes, first = dense(codes * max(len(part.values), 1) + part.codes, ~blank)
-    rows = int((~blank).sum())
+        # Codes are made dense after each column, because the product of all numbers of levels may overflow.
+        codes, first = dense(codes * max(len(part.values), 1) + part.codes, ~is_missing)
+    rows = int((~is_missing).sum())
     if 2 * len(first) > rows > 0:
         raise DataError(
             explained(
                 f"groups[{feature.name!r}]",
                 f"{len(first):,} different combinations in {rows:,} rows",
-                f"a one-hot block, or columns of at most {rows // 2:,} combinations",
-                "Leave out columns of many values",
+                f"a one-hot block, or columns with at most {rows // 2:,} combinations",
+                "Remove the columns with many values",
             )
         )
-    chosen = [[int(part.codes[row]) for part in parts] for row in first]
-    values = tuple(tuple(p.values[k] for p, k in zip(parts, c, strict=True)) for c in chosen)
+    combinations = [[int(part.codes[row]) for part in parts] for row in first]
+    values = tuple(tuple(p.values[k] for p, k in zip(parts, c, strict=True)) for c in combinations)
     names = [f.name for f in columns]
     labels = [
         ", ".join(f"{name}={p.labels[k]}" for name, p, k in zip(names, parts, c, strict=True))
-        for c in chosen
+        for c in combinations
     ]
-    return Observed(codes, values, different(labels), group=True)
+    return Observed(codes, values, _numbered(labels), group=True)

@@ -1,9 +1,9 @@
 """Order of nominal levels by the similarity of their rows in the other features (Apley & Zhu 2020).
 
-A nominal feature has no order, yet accumulated effects go from one level to the next. Apley & Zhu ("Visualizing the
-effects of predictor variables in black box supervised learning models", 2020, and their package ALEPlot) take the
-order in which the *other* features change least: levels have distances (`level_distances`), which classical scaling
-lays out on a line (`similarity_order`).
+A nominal feature has no order, but accumulated effects need one, because they go from one level to the next. Apley &
+Zhu ("Visualizing the effects of predictor variables in black box supervised learning models", 2020, and their package
+ALEPlot) choose the order in which the *other* features change least. `level_distances` computes distances between
+levels, and `similarity_order` arranges them on a line by classical scaling. `LevelColumn.similar` is the caller.
 """
 
 from __future__ import annotations
@@ -19,35 +19,31 @@ from skedasis._types import Bools, Floats, Ints
 from skedasis.errors import DataError, explained
 from skedasis.stats.grid import bucket, locate, order_statistics
 
-STEPS = 99
-"""Distributions are compared at the quantiles 0, 1/99, …, 1: 100 of them, as ALEPlot does."""
+_STEPS = 99
+"""Distributions are compared at the 100 quantiles 0, 1/99, …, 1, as in ALEPlot."""
 
+_TIE = 1e-9
+"""Coordinates that differ by less than this, relative to the largest, are equal."""
 
-TIE = 1e-9
-"""Coordinates as near as this, in units of the largest, are equal."""
-
-
-_WIDE = 1024
+_MAX_DENSE_LEVELS = 1024
 """A categorical feature with more levels than this is compared level by level, without a table of all pairs."""
 
-
 _ROUNDING = 4e-16
-"""What each addition of fractional weights may be off by, relatively (two units in the last place)."""
-
+"""Relative rounding error of each addition of fractional weights (two units in the last place)."""
 
 _Values = TypeVar("_Values", Floats, Ints)
 
 
 @dataclass(frozen=True, eq=False)
 class Other:
-    """One other feature, as the ordering sees it: numbers or codes.
+    """Another feature that levels are compared by: its numbers or its codes.
 
     Parameters
     ----------
     x : ndarray of float, shape (n,), or None
         Values of a numeric feature; NaN is missing.
     codes : ndarray of int, shape (n,), or None
-        Of a categorical feature: places 0..levels - 1; rows with -1 are left out. Read only where `x` is None.
+        Codes 0..levels - 1 of a categorical feature; rows with -1 are ignored. Used if `x` is None.
     levels : int
         Number of levels of a categorical feature.
     """
@@ -60,27 +56,27 @@ class Other:
 def level_distances(
     codes: Ints, levels: int, others: Iterable[Other], weights: Floats | None
 ) -> Floats:
-    r"""Return how differently the other features are distributed in each pair of levels.
+    r"""Return the distances between levels: how differently the other features are distributed in them.
 
     The distance of two levels is a sum over the other features. A numeric one adds the largest difference of the two
     levels' empirical distribution functions, :math:`\max_q |F_k(q) - F_l(q)|`, over the column's quantiles q at 0,
     1/99, …, 1 (R's type 7); a categorical one adds half the sum of the absolute differences of relative frequencies.
-    Each part lies between 0 and 1. In a level without any value of an other feature, that feature counts as distributed
-    as in all rows.
+    Each term lies between 0 and 1. If a level has no value of another feature, that feature's distribution over all
+    rows is used for it.
 
     Parameters
     ----------
     codes : ndarray of int, shape (n,)
-        Each row's level, 0..levels - 1. Rows with -1 take no part in anything.
+        Each row's level, 0..levels - 1. Rows with -1 are ignored.
     levels : int
         Number of levels, L.
     others : iterable of Other
-        The other features, each of n rows. Read one after the other, and none is kept.
+        The other features, each with n rows. They are read one at a time, and not kept in memory.
     weights : ndarray of float, shape (n,), or None
-        Frequencies, not negative: a row of weight 2 counts as two rows. Only whole weights have repetitions; for
-        others, the quantile at p is the value at position p · (W - 1) of the cumulated weight, with W the sum of the
-        weights of the rows that have a value. Weights that are below 1 on average are no counts: there a typical row's
-        weight takes the place of the 1, and equal weights give what no weights do.
+        Non-negative frequencies: a row of weight 2 counts as two rows. For fractional weights the quantile at p is the
+        value at position p · (W - 1) of the cumulative weight, with W the total weight of the rows with a value. If
+        weights are below 1 on average, they are not counts: the mean weight takes the place of the 1, so that equal
+        weights give the same result as no weights.
 
     Returns
     -------
@@ -90,14 +86,14 @@ def level_distances(
     Raises
     ------
     DataError
-        Where an other feature has neither numbers nor codes.
+        If another feature has neither numbers nor codes.
 
     Notes
     -----
     No model rows. Time grows as n for each other feature (n log n with weights), plus 100 · L² for a numeric one and
-    L' · L² for a categorical one of L' levels (where L' is above 1,024: plus the pairs of levels that have one of them
-    in common). Memory grows as n + L². Fractional weights are added up with rounding, so distances within that
-    rounding are zero.
+    L' · L² for a categorical one with L' levels (above 1,024: plus the number of pairs of levels that share one of
+    them). Memory grows as n + L². Sums of fractional weights are rounded, so distances within that rounding are set to
+    zero.
 
     References
     ----------
@@ -120,7 +116,7 @@ def level_distances(
     fractional = weights is not None and not (weights % 1 == 0).all()
     slack = _ROUNDING * len(codes) if fractional else 0.0
     parts = 0
-    # `map` lets go of an other feature before it asks for the next; a loop's variable would hold it.
+    # `map` releases each feature before it requests the next; a loop variable would keep it in memory.
     for part in map(partial(_distances, codes, levels, weights, slack), others):
         total += part
         parts += 1
@@ -129,13 +125,13 @@ def level_distances(
 
 
 def similarity_order(distances: Floats) -> Ints:
-    r"""Return the order in which levels follow each other on the line that fits their distances best.
+    r"""Return the order of levels along the line that fits their distances best.
 
-    One-dimensional classical scaling (R's ``cmdscale(k = 1)``): of :math:`B = -\frac12 J D^2 J`, with D² the squared
-    distances and J the centring matrix, the eigenvector of the largest eigenvalue, times this eigenvalue's root, holds
-    the levels' coordinates; levels are sorted by them. Coordinates that differ by less than 1e-9 of the largest keep
-    their own order. The direction is free; here level 0 is on the lower side (where it lies in the middle: the first
-    level that does not).
+    One-dimensional classical scaling (R's ``cmdscale(k = 1)``): with D² the squared distances and J the centring
+    matrix, the coordinates of the levels are the eigenvector of the largest eigenvalue of
+    :math:`B = -\frac12 J D^2 J`, times the root of this eigenvalue. Levels are sorted by their coordinates; those that
+    differ by less than 1e-9 of the largest keep their original order. The direction is arbitrary: level 0 is put on the
+    lower side (if its coordinate is zero: the first level whose coordinate is not).
 
     Parameters
     ----------
@@ -145,8 +141,8 @@ def similarity_order(distances: Floats) -> Ints:
     Returns
     -------
     ndarray of int, shape (L,)
-        The levels 0..L - 1 in their new order: the own order where there are fewer than three levels or all distances
-        are zero. If the largest eigenvalue is multiple, the order is one of those that fit equally well.
+        The levels 0..L - 1 in their new order; unchanged if there are fewer than three levels or all distances are
+        zero. If the largest eigenvalue is multiple, the order is one of several that fit equally well.
 
     Notes
     -----
@@ -158,25 +154,25 @@ def similarity_order(distances: Floats) -> Ints:
 
     Examples
     --------
-    Four places on a line are found in their order, from the side of the first one:
+    Four points on a line are sorted, beginning on the side of the first one:
 
-    >>> place = np.array([2.0, 9.0, 5.0, 1.0])
-    >>> similarity_order(np.abs(place[:, None] - place)).tolist()
+    >>> point = np.array([2.0, 9.0, 5.0, 1.0])
+    >>> similarity_order(np.abs(point[:, None] - point)).tolist()
     [3, 0, 2, 1]
     """
     levels = len(distances)
     largest = float(distances.max(initial=0.0))
     if levels < 3 or largest == 0:
         return np.arange(levels)
-    place = _coordinates(distances / largest)
-    tie = TIE * float(np.abs(place).max())
-    aside = np.flatnonzero(np.abs(place) > tie)
-    if place[aside[0]] > 0:
-        place = -place
-    order = np.argsort(place, kind="stable")
-    # Equal places get one rank, by which levels are sorted once more: stably, so that they keep their own order.
+    coordinate = _coordinates(distances / largest)
+    tie = _TIE * float(np.abs(coordinate).max())
+    off_centre = np.flatnonzero(np.abs(coordinate) > tie)
+    if coordinate[off_centre[0]] > 0:
+        coordinate = -coordinate
+    order = np.argsort(coordinate, kind="stable")
+    # Tied coordinates get equal ranks; the stable sort by rank keeps the original order of these levels.
     rank = np.empty(levels, dtype=np.int64)
-    rank[order] = np.cumsum(np.diff(place[order], prepend=place[order[0]]) > tie)
+    rank[order] = np.cumsum(np.diff(coordinate[order], prepend=coordinate[order[0]]) > tie)
     return np.argsort(rank, kind="stable")
 
 
@@ -190,25 +186,24 @@ def _coordinates(distances: Floats) -> Floats:
     inner *= -0.5
     last = len(inner) - 1
     value, vector = eigh(inner, subset_by_index=(last, last))
-    if (
-        len(value) == 0
-    ):  # where many are equal, as between levels that are all as far apart, LAPACK may find none
+    if len(value) == 0:
+        # LAPACK may find none if many eigenvalues are equal, as for levels that are all at the same distance.
         value, vector = (part[..., -1:] for part in np.linalg.eigh(inner))
-    # The trace of B is positive where a distance is, so its largest eigenvalue is too.
+    # If any distance is positive, so is the trace of B, and with it the largest eigenvalue.
     return vector[:, 0] * float(value[0]) ** 0.5
 
 
 def _distances(
     codes: Ints, levels: int, weights: Floats | None, slack: float, other: Other
 ) -> Floats:
-    """Return what one other feature adds to the distances of levels, as SciPy's condensed form."""
+    """Return the contribution of one other feature to the distances, in SciPy's condensed form."""
     if other.x is not None:
         x, codes, weights = _present(other.x, ~np.isnan(other.x), codes, weights)
         if len(x):
             return _numeric(x, codes, levels, weights, slack)
     elif other.codes is not None:
         values, codes, weights = _present(other.codes, other.codes >= 0, codes, weights)
-        part = _narrow if other.levels <= _WIDE else _wide
+        part = _categorical if other.levels <= _MAX_DENSE_LEVELS else _categorical_sparse
         if len(values):
             return part(values, other.levels, codes, levels, weights)
     else:
@@ -216,7 +211,7 @@ def _distances(
             explained(
                 "other feature",
                 "neither numbers nor codes",
-                "one of them",
+                "numbers or codes",
                 "Pass x for a numeric feature, codes and levels for a categorical one",
             )
         )
@@ -226,7 +221,7 @@ def _distances(
 def _present(
     values: _Values, present: Bools, codes: Ints, weights: Floats | None
 ) -> tuple[_Values, Ints, Floats | None]:
-    """Return values, levels and weights of the rows that have a value, a level and a weight; `present` is used up."""
+    """Return values, codes and weights of the rows with a value, a level and positive weight; changes `present`."""
     present &= codes >= 0
     if weights is not None:
         present &= weights > 0
@@ -241,10 +236,10 @@ def _numeric(x: Floats, codes: Ints, levels: int, weights: Floats | None, slack:
     code = bucket(x, low, high)
     points = _quantile_floors(x, low, high, weights, slack, code)
     cell = locate(points, x, low, high, "right", code)
-    table = _table(cell, len(points) + 1, codes, levels, weights)
-    # x <= point k holds for the cells 0..k; behind the last point every function has reached 1.
-    reached = np.cumsum(table, axis=1)
-    return _pairs(reached[:, :-1] / reached[:, -1:], "chebyshev")
+    table = _weight_table(cell, len(points) + 1, codes, levels, weights)
+    # x <= point k holds for the cells 0..k; after the last point every distribution function is 1.
+    cumulative = np.cumsum(table, axis=1)
+    return _pairwise(cumulative[:, :-1] / cumulative[:, -1:], "chebyshev")
 
 
 def _quantile_floors(
@@ -252,50 +247,56 @@ def _quantile_floors(
 ) -> Floats:
     """Return the distinct values at or below the column's type 7 quantiles at 0, 1/99, …, 1.
 
-    Type 7 interpolates between the order statistics at floor(h) and floor(h) + 1, h = p (n - 1) from 0. No value lies
-    between these two, so each distribution function has at the quantile the value it has at the lower one. That one
-    needs no interpolation, and its rank is computed in integers: rounding would drop a row now and then.
+    Type 7 interpolates between the order statistics at floor(h) and floor(h) + 1, with h = p (n - 1) counted from 0. No
+    value lies between these two, so a distribution function is the same at the quantile and at the lower of them. The
+    lower one needs no interpolation, and its rank is computed in integers, because rounding could miss a row.
     """
-    steps = np.arange(STEPS + 1)
+    steps = np.arange(_STEPS + 1)
     if weights is None:
-        ranks = steps * (len(x) - 1) // STEPS
+        ranks = steps * (len(x) - 1) // _STEPS
         return np.unique(order_statistics(x, low, high, ranks, code))
     order = np.argsort(x)
-    reached = np.cumsum(weights[order])
-    # Both sides of "the first row that reaches beyond h" times 99: exact for whole weights, as for repeated rows.
-    # A row less, as type 7 counts them; of weights below one, that are no counts, a typical row less.
-    last = float(reached[-1]) - min(1.0, float(reached[-1]) / len(x))
-    beyond = steps * max(last, 0.0) * (1.0 + slack)
-    places = np.searchsorted(reached * STEPS, beyond, side="right")
-    return np.unique(x[order[np.minimum(places, len(order) - 1)]])
+    cumulative = np.cumsum(weights[order])
+    # The first row whose cumulative weight exceeds h. Both sides are multiplied by 99, which is exact for integer
+    # weights, as for repeated rows. Type 7 uses n - 1; if weights are below 1 on average, subtract the mean weight.
+    last = float(cumulative[-1]) - min(1.0, float(cumulative[-1]) / len(x))
+    target = steps * max(last, 0.0) * (1.0 + slack)
+    ranks = np.searchsorted(cumulative * _STEPS, target, side="right")
+    return np.unique(x[order[np.minimum(ranks, len(order) - 1)]])
 
 
-def _narrow(values: Ints, width: int, codes: Ints, levels: int, weights: Floats | None) -> Floats:
-    """Return half the sums of absolute differences of frequencies, from a table of all levels of both features."""
-    table = _table(values, width, codes, levels, weights)
+def _categorical(
+    values: Ints, width: int, codes: Ints, levels: int, weights: Floats | None
+) -> Floats:
+    """Return half the sums of absolute differences of frequencies, from the table of both features' levels."""
+    table = _weight_table(values, width, codes, levels, weights)
     table /= 2 * table.sum(axis=1, keepdims=True)
-    return _pairs(table, "cityblock")
+    return _pairwise(table, "cityblock")
 
 
-def _pairs(table: Floats, metric: Literal["chebyshev", "cityblock"]) -> Floats:
-    """Return the distances of all pairs of rows, as SciPy's condensed form."""
+def _pairwise(table: Floats, metric: Literal["chebyshev", "cityblock"]) -> Floats:
+    """Return the distances of all pairs of rows of a table, in SciPy's condensed form."""
     from scipy.spatial.distance import pdist
 
     return np.asarray(pdist(table, metric), dtype=float)
 
 
-def _table(cell: Ints, cells: int, codes: Ints, levels: int, weights: Floats | None) -> Floats:
-    """Return the weight of each level's rows in each cell, shape (levels, cells); levels without rows get all rows."""
+def _weight_table(
+    cell: Ints, cells: int, codes: Ints, levels: int, weights: Floats | None
+) -> Floats:
+    """Return the weight of each level in each cell, shape (levels, cells); empty levels get the total of all rows."""
     table = np.bincount(codes * cells + cell, weights, minlength=levels * cells).astype(float)
     table = table.reshape(levels, cells)
     table[~table.any(axis=1)] = table.sum(axis=0)
     return table
 
 
-def _wide(values: Ints, width: int, codes: Ints, levels: int, weights: Floats | None) -> Floats:
-    """Return the same as `_narrow` for a feature of many levels, most of which are absent from most of ours.
+def _categorical_sparse(
+    values: Ints, width: int, codes: Ints, levels: int, weights: Floats | None
+) -> Floats:
+    """Return the same as `_categorical` from a sparse table, for another feature of many levels.
 
-    Half the sum of |p - q| is 1 - the sum of min(p, q), to which only levels add that both have. Memory grows as the
+    Half the sum of |p - q| is 1 - the sum of min(p, q), to which only common levels contribute. Memory grows as the
     number of pairs of levels that occur, at most n.
     """
     from scipy.sparse import coo_array, csc_array, vstack
@@ -306,17 +307,17 @@ def _wide(values: Ints, width: int, codes: Ints, levels: int, weights: Floats | 
     size = np.bincount(codes, weights, minlength=levels)
     row = np.arange(levels)
     if not size.all():
-        # One row of all values stands for every level that has none.
+        # One additional row, the total of all rows, is used for all empty levels.
         table = csc_array(vstack([table, csc_array(table.sum(axis=0)[None, :])]))
         row[size == 0] = levels
         size = np.append(size, size.sum())
-    share = table.data / size[table.indices]
+    frequency = table.data / size[table.indices]
     common = np.zeros((len(size), len(size)))
     ends = table.indptr
     for column in np.flatnonzero(np.diff(ends) > 1):
-        here = slice(ends[column], ends[column + 1])
-        who, p = table.indices[here], share[here]
-        common[np.ix_(who, who)] += np.minimum.outer(p, p)
+        entries = slice(ends[column], ends[column + 1])
+        level, p = table.indices[entries], frequency[entries]
+        common[np.ix_(level, level)] += np.minimum.outer(p, p)
     distance = 1.0 - common[np.ix_(row, row)]
     distance[distance <= _ROUNDING * width] = 0.0
     return squareform(distance, checks=False)

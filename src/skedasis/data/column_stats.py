@@ -1,4 +1,8 @@
-"""Summary of a column for `plan`: exact order statistics, distinct values, moments."""
+"""`Column` and `Summary`: extremes, order statistics, distinct values and standard deviation of a numeric feature.
+
+`Column` has the values of a feature, and is what a method's `plan` step chooses its cells and grids from. `Summary` is
+what remains of it when the values are released. All statistics are exact.
+"""
 
 from __future__ import annotations
 
@@ -13,29 +17,28 @@ from skedasis.data.features import Feature, check_range
 from skedasis.errors import DataError, explained
 from skedasis.stats.grid import order_statistics
 
-FEW, MANY_FEW, ROWS_OF_FEW = 13, 64, 10
-"""A feature has few values if it has at most 13, or at most 64 with ten rows or more a value on average."""
+_FEW, MANY_FEW, _ROWS_PER_VALUE = 13, 64, 10
+"""A feature has few values if it has at most 13, or at most 64 with on average ten rows or more per value."""
 
-
-_PIECE = 16_384
+_CHUNK_ROWS = 16_384
 """Rows whose deviations are summed at a time."""
 
 
 @dataclass(frozen=True)
 class Summary:
-    """What is left of a column when its values are let go: a few numbers.
+    """Summary statistics of a column, without its values.
 
     Parameters
     ----------
     feature : Feature
     low, high, sd : float
-        Extremes and weighted standard deviation (ddof 0).
+        Smallest and largest value, and weighted standard deviation (ddof 0).
     missing : int
-        Rows without a value.
+        Number of rows with a missing value.
     integer, weighted : bool
         Whether all values are whole numbers; whether rows have weights.
     dtype : numpy dtype
-        What values that are put into the column are rounded to.
+        The type to which values are rounded when they are written into the column.
     """
 
     feature: Feature
@@ -49,27 +52,25 @@ class Summary:
 
     @property
     def resolution(self) -> float:
-        """Return the least distance of two values that the column can hold, 0 for numbers."""
+        """Return the smallest distance of two times that the column can represent; 0 for numbers."""
         return 0.0 if self.feature.time is None else self.feature.time.resolution
 
     def snap(self, values: Floats) -> Floats:
-        """Round values to what the column can hold, so that what is planned is what the model sees."""
-        return _held(values, self.feature, self.dtype)
+        """Round values to those that the column's type can represent, so that the model gets exactly them."""
+        return _snap(values, self.feature, self.dtype)
 
 
-def _held(values: Floats, feature: Feature, dtype: Any) -> Floats:
-    return snapped(values, dtype) if feature.time is None else feature.time.rounded(values)
-
-
-def snapped(values: Floats, dtype: Any) -> Floats:
-    """Round values to a floating-point type; other types are promoted instead when a value does not fit."""
+def _snap(values: Floats, feature: Feature, dtype: Any) -> Floats:
+    """Round to the resolution of times or to a narrow float type; a column of integers is promoted to float instead."""
+    if feature.time is not None:
+        return feature.time.rounded(values)
     if dtype.kind != "f" or dtype.itemsize >= 8:
         return values
     return values.astype(dtype).astype(float)
 
 
 class Column:
-    """One numeric feature's values, summarised on demand and exactly.
+    """The values of a numeric feature, with summary statistics that are computed on first use.
 
     Parameters
     ----------
@@ -77,14 +78,14 @@ class Column:
     x : ndarray of float, shape (n,)
         All rows; NaN is missing.
     weights : ndarray of float, shape (n,), optional
-        Positive weights; None means 1 each.
+        Positive weights; None for 1 each.
     dtype : numpy dtype
-        What values that are put into this column will be rounded to.
+        The type to which values are rounded when they are written into the column.
 
     Raises
     ------
     DataError
-        If a value is infinite, if all values are missing, and for values out of range (`skedasis.data.features`).
+        If all values are missing, if a value is infinite, or if values are out of range (`skedasis.data.features`).
     """
 
     def __init__(
@@ -105,12 +106,12 @@ class Column:
             raise DataError(
                 explained(
                     f"feature {name!r}",
-                    "no value at all",
+                    "only missing values",
                     "at least one value that is not missing",
                     "Leave the feature out, or check how the column was read",
                 )
             )
-        # One pass over two numbers instead of one over all: an infinity must be an extreme.
+        # An infinity must be an extreme, so no pass over all values is needed.
         if np.isinf(self.low) or np.isinf(self.high):
             raise DataError(
                 explained(
@@ -137,21 +138,21 @@ class Column:
 
     @cached_property
     def weight(self) -> float:
-        """Return the total weight of the rows that have a value."""
+        """Return the total weight of the rows with a value."""
         return float(len(self.x)) if self.weights is None else float(self.weights.sum())
 
     @cached_property
     def sd(self) -> float:
         """Return the weighted standard deviation (ddof 0)."""
         if self.low == self.high:
-            return 0.0  # a mean of equal numbers need not equal them
+            return 0.0  # the rounded mean of equal numbers may differ from them
         w = self.weights
         centre = (self.x.sum() if w is None else w @ self.x) / self.weight
         total = squares = 0.0
-        # Piece by piece: an array of all deviations costs more to make than to sum.
-        for i in range(0, len(self.x), _PIECE):
-            deviation = self.x[i : i + _PIECE] - centre
-            weighted = deviation if w is None else w[i : i + _PIECE] * deviation
+        # In chunks, because allocating an array of all deviations costs more than summing them.
+        for i in range(0, len(self.x), _CHUNK_ROWS):
+            deviation = self.x[i : i + _CHUNK_ROWS] - centre
+            weighted = deviation if w is None else w[i : i + _CHUNK_ROWS] * deviation
             total += float(weighted.sum())
             squares += float(weighted @ deviation)
         return float(np.sqrt(max(squares - total**2 / self.weight, 0.0) / self.weight))
@@ -161,7 +162,7 @@ class Column:
         """Return whether every value is a whole number."""
         if self.dtype.kind in "iub":
             return True
-        # A look at a few rows settles it for nearly every column that is not.
+        # The first rows decide for nearly all columns that are not integer.
         return bool((self.x[:100] % 1 == 0).all() and (self.x % 1 == 0).all())
 
     def distinct(self, limit: int | None = None) -> Floats | None:
@@ -173,50 +174,58 @@ class Column:
 
     @cached_property
     def distinct_values(self) -> Floats:
-        """Return the sorted distinct values, however many."""
+        """Return all sorted distinct values."""
         return np.unique(self.x)
 
     def few_values(self) -> Floats | None:
-        """Return the sorted distinct values of a feature that has few of them, None of any other.
+        """Return the sorted distinct values if the feature has few of them, else None.
 
-        They are its axis then: the model is evaluated at all of these and nowhere in between.
+        For such a feature the model is evaluated at its values only, not between them.
         """
         values = self.distinct(MANY_FEW)
-        if values is None or len(values) <= FEW:
+        if values is None or len(values) <= _FEW:
             return values
-        # Rows are counted instead of weights, so that grids and edges do not depend on the unit of the weights.
-        return values if len(self.x) >= ROWS_OF_FEW * len(values) else None
+        # Rows are counted, not weights, so that grids and edges do not depend on the unit of the weights.
+        return values if len(self.x) >= _ROWS_PER_VALUE * len(values) else None
 
     def order_statistics(self, k: int, steps: Ints | None = None) -> Floats:
-        """Return the inverse empirical distribution (R's type 1) at 0, 1/k, …, 1, or at some of these steps.
+        """Return the inverse empirical distribution (R's type 1) at 0, 1/k, …, 1.
 
-        Ranks are computed in integers: order statistic ceil(n j / k), or with weights the first value whose cumulative
-        weight reaches j/k of the total. Both sides of that comparison are multiplied by k, so that whole weights give
-        exactly what repeated rows would.
+        Parameters
+        ----------
+        k : int
+        steps : ndarray of int, optional
+            Numerators j of the probabilities j/k; by default 0 to k.
 
         Returns
         -------
         ndarray of float, shape (k + 1,) or that of `steps`
+
+        Notes
+        -----
+        Ranks are computed in integers: the order statistic ceil(n j / k), or with weights the first value whose
+        cumulative weight reaches j/k of the total. Both sides of that comparison are multiplied by k, so that integer
+        weights give exactly the result of repeated rows.
         """
         steps = np.arange(k + 1) if steps is None else steps
         if self.weights is None:
             ranks = np.maximum((len(self.x) * steps + k - 1) // k, 1) - 1
             return order_statistics(self.x, self.low, self.high, ranks)
         order = np.argsort(self.x, kind="stable")
-        reached = np.cumsum(self.weights[order])
-        goal = reached[-1] * steps
+        cumulative = np.cumsum(self.weights[order])
+        target = cumulative[-1] * steps
         if not (self.weights % 1 == 0).all():
-            # Sums of fractions round; equal weights must give what no weights give, whatever they are.
-            goal = goal * (1 - 4e-16 * len(order))
-        places = np.searchsorted(reached * k, goal, side="left")
-        return self.x[order][np.minimum(places, len(order) - 1)]
+            # Tolerance for the rounding of sums: equal fractional weights must give the same result as no weights.
+            target = target * (1 - 4e-16 * len(order))
+        ranks = np.searchsorted(cumulative * k, target, side="left")
+        return self.x[order][np.minimum(ranks, len(order) - 1)]
 
     def snap(self, values: Floats) -> Floats:
-        """Round values to what the column can hold."""
-        return _held(values, self.feature, self.dtype)
+        """Round values to those that the column's type can represent."""
+        return _snap(values, self.feature, self.dtype)
 
     def release(self) -> None:
-        """Let go of the values: nothing but the summary is asked for from now on."""
+        """Compute the summary and free the values."""
         self.summary()
         self.x, self.weights, self.present = self.x[:0].copy(), None, None
 

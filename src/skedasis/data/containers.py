@@ -1,4 +1,10 @@
-"""Containers of rows (NumPy arrays and data frames), and replacement of columns in a batch."""
+"""Containers of rows (NumPy arrays and data frames), and buffers in which columns of a batch are replaced.
+
+A `Table` wraps X: `ArrayTable` for a NumPy array, `FrameTable` for a data frame of any library that narwhals supports.
+It infers the features, and reads columns as floats or as codes. `Table.tile` returns a `Buffer`: a copy of a batch of
+rows, repeated, in the container and with the column types that the model expects. `Buffer.swept` replaces columns in it
+by floats, or by values of other rows of X (`Coded`, `Borrowed`).
+"""
 
 from __future__ import annotations
 
@@ -20,20 +26,18 @@ from skedasis.data.time_columns import TimeColumn, TimeObjects
 from skedasis.data.times import Ticks, TimeAxis
 from skedasis.errors import DataError, explained
 
-# ------------------------------------------------------------------------------------------
-# What columns of a batch are replaced by: numbers, or values that other rows of X have.
 
-
+# ------------------------------------------------------------------------------ column replacements
 @dataclass(frozen=True, eq=False)
 class Coded:
-    """Values of one column, named by rows of X that have them.
+    """Replacement of a column by levels, which are given as rows of X that have them.
 
     Parameters
     ----------
     codes : ndarray of int, shape (sets, n) or (sets, 1)
-        Places in `rows`. (Before they are cut into sets also (m,) or (n, m), as `LevelColumn.changes` is given them.)
+        Indices into `rows`. (Shape (m,) or (n, m) before they are divided into sets, as in `LevelColumn.changes`.)
     rows : ndarray of int, shape (L,)
-        Place p stands for what the column holds in row ``rows[p]`` of X.
+        Code k stands for the column's value in row ``rows[k]`` of X.
     """
 
     codes: Ints
@@ -42,68 +46,70 @@ class Coded:
 
 @dataclass(frozen=True, eq=False)
 class Borrowed:
-    """Values of one column that other rows of X have.
+    """Replacement of a column by its values in donor rows of X.
 
     Parameters
     ----------
     rows : ndarray of int, shape (sets, n) or (sets, 1)
-        Each takes what the column holds in this row of X. Several columns that borrow the same array move together.
+        The donor row of each entry. Columns with the same array of donors are replaced jointly.
     """
 
     rows: Ints
 
     @cached_property
     def mark(self) -> bytes:
-        """Return what tells these rows from others: made once, for all columns and outputs that borrow them."""
+        """Return a digest of the donor rows. It is computed once for all columns and outputs that use this object."""
         return blake2b(np.ascontiguousarray(self.rows).data, digest_size=24).digest()
 
     def part(self, first: int, last: int) -> Borrowed:
-        """Return some of the sets; itself for all, so that what is known of it is not made anew."""
+        """Return some of the sets. For all sets it returns itself, so that cached properties are reused."""
         if first == 0 and last >= len(self.rows):
             return self
         return Borrowed(self.rows[first:last])
 
     def strides(self, width: int) -> Ints:
-        """Return the rows' beginnings in a long array of rows of this width."""
-        known: tuple[int, Ints] | None = self.__dict__.get("_strides")
-        if known is None or known[0] != width:
-            known = width, self.rows * width
-            self.__dict__["_strides"] = known
-        return known[1]
+        """Return the offsets of the donor rows in a flat array of rows of this width; cached."""
+        cached: tuple[int, Ints] | None = self.__dict__.get("_strides")
+        if cached is None or cached[0] != width:
+            cached = width, self.rows * width
+            self.__dict__["_strides"] = cached
+        return cached[1]
 
 
 Values: TypeAlias = Floats | Sequence[Floats] | Coded | Borrowed
-"""What a column is replaced by: floats, (sets, n) or (sets, 1); as many arrays, (n,) or (1,); or rows that have it."""
+"""Replacement of a column: floats of shape (sets, n) or (sets, 1), a sequence of `sets` arrays of shape (n,) or (1,),
+or values of rows of X."""
 
 
-# ------------------------------------------------------------------------------------------
-# What arrays and data frames must offer alike: tables of rows, and buffers for a batch of them.
-
-
+# ------------------------------------------------------------------------------------- protocols
 class Buffer(Protocol):
-    """A batch's rows in the container of X, repeated, with some columns replaced."""
+    """A copy of a batch's rows in the container of X, repeated, in which columns are replaced."""
 
     n: int
     copies: int
 
     def own(self) -> Any:
-        """Return the rows as they are."""
+        """Return the rows without replacements."""
         ...
 
     def swept(self, changes: Mapping[int, Values], sets: int) -> Any:
-        """Return the rows `sets` times, one set after the other, with the columns that are keys replaced.
+        """Return the rows repeated `sets` times, one set after the other, with columns replaced.
 
-        A column's values are floats, (sets, n) or (sets, 1), a sequence of `sets` arrays, (n,) or (1,), or `Coded`.
+        Parameters
+        ----------
+        changes : mapping of int to Values
+            The replacement of each column, by its position.
+        sets : int
         """
         ...
 
 
 class Table(Protocol):
-    """What a container of rows must offer."""
+    """The interface of containers of rows."""
 
     @property
     def library(self) -> str | None:
-        """Return the data frame library, None for arrays."""
+        """Return the name of the data frame library; None for arrays."""
         ...
 
     def __len__(self) -> int: ...
@@ -117,15 +123,15 @@ class Table(Protocol):
         ...
 
     def integer_ends(self, j: int, rows: Rows | None = None) -> tuple[int, int] | None:
-        """Return the smallest and the largest integer of a column, None where there are none."""
+        """Return the smallest and the largest integer of a column; None if it has no integers."""
         ...
 
     def coded(self, j: int, rows: Rows | None = None) -> tuple[Ints, list[Any]]:
-        """Return each row's place among a column's distinct values, -1 where missing, and these values."""
+        """Return the code of each row, -1 where missing, and the column's distinct values by code."""
         ...
 
     def numeric_type(self, j: int) -> np.dtype[Any]:
-        """Return the type that swept values must fit into."""
+        """Return the NumPy type that replaced values are converted to if they fit."""
         ...
 
     def value(self, j: int, row: int) -> Any:
@@ -137,21 +143,18 @@ class Table(Protocol):
         ...
 
     def tile(self, rows: Rows, copies: int, used: Any = None) -> Buffer:
-        """Return a buffer of the rows, repeated, in the memory of a `used` one where that is possible."""
+        """Return a buffer of the rows, repeated; it reuses the memory of the buffer `used` if possible."""
         ...
-
-
-# ------------------------------------------------------------------------------------------
-# Tables that are NumPy arrays.
 
 
 Rows = slice | Ints
 
 
+# --------------------------------------------------------------------------------- NumPy arrays
 class ArrayTable:
-    """A two-dimensional array: rows are instances, columns are features.
+    """A two-dimensional array of rows and features.
 
-    The array is only ever read: whatever a model is given are copies.
+    The array is never modified: models get copies.
     """
 
     library = None
@@ -162,7 +165,7 @@ class ArrayTable:
                 explained(
                     "X",
                     f"an array of shape {X.shape}",
-                    "two dimensions: (rows, features)",
+                    "two dimensions (rows, features)",
                     "Use X.reshape(-1, 1) for a single feature",
                 )
             )
@@ -181,7 +184,7 @@ class ArrayTable:
                     "X",
                     f"an array of dtype {X.dtype}",
                     "numbers, booleans, times or objects",
-                    "Give mixed types as a data frame",
+                    "Pass columns of mixed types as a data frame",
                 )
             )
         self.X = np.asarray(X)
@@ -191,7 +194,7 @@ class ArrayTable:
         return len(self.X)
 
     def features(self) -> tuple[Feature, ...]:
-        """Return the columns as features called x0, x1, …."""
+        """Return the columns as features named x0, x1, …."""
         kinds: list[Kind] = [self._kind(j) for j in range(self.X.shape[1])]
         return tuple(
             Feature(f"x{j}", kind, position=j, label=j, dtype=str(self.X.dtype), time=self._axis(j))
@@ -199,7 +202,7 @@ class ArrayTable:
         )
 
     def time(self, j: int) -> TimeArray | None:
-        """Return column j as one of times, None where it is none."""
+        """Return column j as a column of times; None if it has no times."""
         if self.X.dtype.kind not in "mMO":
             return None
         if j not in self._times:
@@ -224,7 +227,7 @@ class ArrayTable:
         return to_float(values) if times is None else times.days(values)
 
     def integer_ends(self, j: int, rows: Rows | None = None) -> tuple[int, int] | None:
-        """Return the smallest and the largest integer of column j; None where there are none."""
+        """Return the smallest and the largest integer of column j; None if it has no integers."""
         if self.X.dtype.kind not in "iuO" or not len(self.X):
             return None
         values = self.X[:, j] if rows is None else self.X[rows, j]
@@ -233,12 +236,12 @@ class ArrayTable:
         return int(values.min()), int(values.max())
 
     def coded(self, j: int, rows: Rows | None = None) -> tuple[Ints, list[Any]]:
-        """Return each row's place among column j's distinct values, -1 where missing, and these values."""
+        """Return the code of each row, -1 where missing, and column j's distinct values by code."""
         values = self.X[:, j] if rows is None else self.X[rows, j]
         return coded_array(values, what=f"column {j} of X")
 
     def numeric_type(self, j: int) -> np.dtype[Any]:
-        """Return the NumPy type that a swept value of column j has to fit into."""
+        """Return the NumPy type that replaced values of column j are converted to if they fit."""
         return np.dtype(float) if self.X.dtype.kind in "mMO" else self.X.dtype
 
     def value(self, j: int, row: int) -> Any:
@@ -251,19 +254,19 @@ class ArrayTable:
         return self.X
 
     def tile(self, rows: Rows, copies: int, used: Any = None) -> ArrayBuffer:
-        """Return a writable buffer that holds the rows `copies` times, one set after the other.
+        """Return a writable buffer of the rows repeated `copies` times, one set after the other.
 
-        The memory of a buffer that is no longer `used` is taken over if it fits.
+        It takes over the memory of the earlier buffer `used` if shape and type are the same.
         """
         memory = used.memory if isinstance(used, ArrayBuffer) else None
         return ArrayBuffer(self, self.X[rows], copies, memory)
 
 
 class ArrayBuffer:
-    """The one array that a batch's model calls share.
+    """The array that is passed to the model for a batch of rows.
 
-    It is stored by columns: a swept column is written, and restored, in one contiguous piece, and models that read
-    single columns find them contiguous.
+    It is stored by columns, so that a replaced column is written and restored contiguously, and models that read single
+    columns read them contiguously.
     """
 
     def __init__(
@@ -277,10 +280,10 @@ class ArrayBuffer:
         self.table, self.X, self.rows = table, table.X, rows
         self.changed: set[int] = set()
         self.memory = memory
-        self.buffer = self._room(rows.dtype)
+        self.buffer = self._allocate(rows.dtype)
 
-    def _room(self, dtype: np.dtype[Any]) -> NDArray[Any]:
-        """Return the array, not yet filled: columns that are swept first need not be."""
+    def _allocate(self, dtype: np.dtype[Any]) -> NDArray[Any]:
+        """Return the array with all columns marked as changed; they are filled when they are first needed."""
         shape = (self.rows.shape[1], self.copies, self.n)
         self.changed = set(range(shape[0]))
         if self.memory is None or self.memory.shape != shape or self.memory.dtype != dtype:
@@ -288,19 +291,19 @@ class ArrayBuffer:
         return self.memory.reshape(shape[0], -1).T
 
     def own(self) -> NDArray[Any]:
-        """Return the batch's rows as they are."""
+        """Return the batch's rows without replacements."""
         if self.buffer.dtype != self.rows.dtype:
-            self.buffer = self._room(self.rows.dtype)
+            self.buffer = self._allocate(self.rows.dtype)
         self._restore(self.changed)
         return self.buffer[: self.n]
 
     def swept(self, changes: Mapping[int, Values], sets: int) -> NDArray[Any]:
-        """Return the rows `sets` times, one set after the other, with the columns that are keys replaced."""
+        """Return the rows repeated `sets` times, one set after the other, with columns replaced."""
         own = self.rows.dtype
         kept = all(isinstance(v, Coded | Borrowed) or fits(v, own) for v in changes.values())
         dtype = own if kept else np.dtype(float)
         if dtype != self.buffer.dtype:
-            self.buffer = self._room(dtype)
+            self.buffer = self._allocate(dtype)
         self._restore(self.changed - changes.keys())
         for j, values in changes.items():
             self._write(j, values, sets)
@@ -314,20 +317,20 @@ class ArrayBuffer:
             return
         if not isinstance(values, Coded):
             times = self.table.time(j)
-            for part, given in zip(column, values, strict=True):
-                part[:] = given if times is None else times.made(given)
+            for part, new in zip(column, values, strict=True):
+                part[:] = new if times is None else times.made(new)
             return
-        held = self.X[values.rows, j]
+        level_values = self.X[values.rows, j]
         for part, codes in zip(column, values.codes, strict=True):
-            part[:] = held.take(codes)
+            part[:] = level_values.take(codes)
 
     def _borrow(self, j: int, values: Borrowed, column: NDArray[Any]) -> None:
-        """Write what other rows of X hold: by places in one long array where X is one, which is twice as fast."""
+        """Write the donors' values. If X is contiguous, they are taken from the flat array, which is twice as fast."""
         (n, d), X, rows = self.X.shape, self.X, values.rows
-        whole = column.dtype == X.dtype and rows.shape == column.shape
-        if whole and X.flags.c_contiguous:
+        same_layout = column.dtype == X.dtype and rows.shape == column.shape
+        if same_layout and X.flags.c_contiguous:
             np.take(X.reshape(-1), values.strides(d) + j, out=column, mode="clip")
-        elif whole and X.flags.f_contiguous:
+        elif same_layout and X.flags.f_contiguous:
             np.take(X.T.reshape(-1), rows + j * n, out=column, mode="clip")
         else:
             column[:] = X[rows, j]
@@ -335,23 +338,23 @@ class ArrayBuffer:
     def _column(self, j: int) -> NDArray[Any]:
         return self.buffer[:, j].reshape(self.copies, self.n)
 
-    def _restore(self, places: set[int]) -> None:
-        for j in places:
-            # Gathered once: rows of X lie apart, and each set would gather them anew.
+    def _restore(self, columns: set[int]) -> None:
+        for j in columns:
+            # The strided column is copied once, not once per set.
             self._column(j)[:] = np.ascontiguousarray(self.rows[:, j])
-        self.changed = self.changed - places
+        self.changed = self.changed - columns
 
 
 def fits(values: Any, dtype: np.dtype[Any]) -> bool:
-    """Return whether a column of this type can take the values unchanged: an array, or a sequence of arrays.
+    """Return whether a column of this type can represent the values (an array or a sequence of arrays) unchanged.
 
-    A float type always can, and so can times: grids and edges were rounded to them when they were planned.
+    Float types and times always can, because grids and edges are rounded to them during planning.
     """
     if dtype.kind in "fOmM":
         return True
     if not isinstance(values, np.ndarray):
         return all(fits(part, dtype) for part in values)
-    # The comparison below finds what a cast would silently bend; the cast's own complaint is not needed twice.
+    # The comparison detects values that the cast changes, so NumPy's warning about it is not needed.
     with np.errstate(invalid="ignore"):
         return bool(np.array_equal(values.astype(dtype).astype(float), values))
 
@@ -364,7 +367,7 @@ class TimeArray:
     axis : TimeAxis
     times : ndarray of datetime64 or timedelta64, shape (n,)
     objects : TimeObjects, optional
-        What the column holds, if it holds objects.
+        The kind of the column's objects; None for datetime64 and timedelta64.
     """
 
     def __init__(
@@ -375,7 +378,7 @@ class TimeArray:
 
     @classmethod
     def of(cls, column: NDArray[Any]) -> TimeArray | None:
-        """Return a column of times, None for one of anything else."""
+        """Return a column of times; None if the column does not have times only."""
         if column.dtype.kind != "O":
             return cls(TimeAxis.of(column), column)
         objects = TimeObjects.of(column)
@@ -385,18 +388,18 @@ class TimeArray:
         return cls(TimeAxis.of(times, objects.kind, objects.zone), times, objects)
 
     def days(self, values: NDArray[Any]) -> Floats:
-        """Return rows of the column as days, NaN where missing."""
+        """Return values of the column as days; NaN where missing."""
         times = values if self.objects is None else self.objects.read(values)
         return self.axis.days_of_ticks(times.astype(np.int64), ~np.isnat(times))
 
     def made(self, days: Floats) -> NDArray[Any]:
-        """Return days as the column has them."""
+        """Return days as values of the column's type."""
         times = self._ticks(np.asarray(days, dtype=float)).view(self.axis.dtype)
         return times if self.objects is None else self.objects.made(times)
 
 
 def object_kind(values: Any) -> Kind:
-    """Return the kind of a column of Python objects: continuous if all that is not missing are numbers."""
+    """Return the kind of a column of Python objects: continuous if all objects that are not missing are numbers."""
     for value in values:
         if is_missing(value):
             continue
@@ -406,23 +409,20 @@ def object_kind(values: Any) -> Kind:
 
 
 def integer_ends(values: Iterable[Any]) -> tuple[int, int] | None:
-    """Return the smallest and the largest integer among Python objects; None where there are none."""
+    """Return the smallest and the largest integer among Python objects; None if there are none."""
     whole = [int(v) for v in values if isinstance(v, Integral) and not isinstance(v, bool)]
     return (min(whole), max(whole)) if whole else None
 
 
 def to_float(values: Any) -> Floats:
-    """Return values as a contiguous float64 array of its own; None becomes NaN."""
+    """Return a float64 copy of the values, contiguous; None becomes NaN."""
     array = np.asarray(values, dtype=object if isinstance(values, list) else None)
     if array.dtype.kind == "O":
         array = np.array([np.nan if is_missing(v) else v for v in array], dtype=float)
     return np.array(array, dtype=float)
 
 
-# ------------------------------------------------------------------------------------------
-# Tables that are data frames: pandas, Polars, PyArrow and whatever else narwhals reads.
-
-
+# ------------------------------------------- data frames: pandas, Polars, PyArrow and others of narwhals
 _NUMPY: dict[str, np.dtype[Any]] = {
     "Boolean": np.dtype(bool),
     **{f"Float{bits}": np.dtype(f"float{bits}") for bits in (16, 32, 64)},
@@ -432,11 +432,11 @@ _NUMPY: dict[str, np.dtype[Any]] = {
         for bits in (8, 16, 32, 64)
     },
 }
-"""Column types that NumPy has too: a swept column keeps them if its values fit."""
+"""The NumPy equivalents of column types. A replaced column keeps its type if the new values fit."""
 
 
 class FrameTable:
-    """An eager data frame. Models are called with the same kind of frame, columns in X's order."""
+    """An eager data frame. Models are called with frames of the same library, with the columns in X's order."""
 
     def __init__(self, X: Any) -> None:
         try:
@@ -446,13 +446,13 @@ class FrameTable:
                 explained(
                     "X",
                     "a column name more than once",
-                    "names that differ",
+                    "unique column names",
                     "Rename the columns, for example X.columns = [...]",
                 )
             ) from error
         if isinstance(frame, nw.LazyFrame):
             raise DataError(
-                explained("X", "a lazy frame", "rows in memory", "Call X.collect() first")
+                explained("X", "a lazy frame", "an eager data frame", "Call X.collect() first")
             )
         self.frame: nw.DataFrame[Any] = frame
         self.columns = list(frame.columns)
@@ -461,7 +461,7 @@ class FrameTable:
 
     @property
     def library(self) -> str:
-        """Return the frame's library, for tables that are to be of the same kind."""
+        """Return the name of the frame's library, for result tables of the same kind."""
         return self.frame.implementation.value
 
     def __len__(self) -> int:
@@ -483,11 +483,11 @@ class FrameTable:
         )
 
     def series(self, j: int) -> nw.Series[Any]:
-        """Return column j. Labels need not be text: `frame[label]` would take a number for a row."""
+        """Return column j (by `get_column`, because `frame[label]` takes an integer label for a row)."""
         return self.frame.get_column(self.columns[j])
 
     def _time(self, j: int) -> TimeColumn | None:
-        """Return column j as one of times, None where it is none."""
+        """Return column j as a column of times; None if it has no times."""
         if j not in self._times:
             numbers = self.dtypes[j].is_numeric() or self.dtypes[j] in (nw.String, nw.Boolean)
             self._times[j] = None if numbers else TimeColumn.of(self.series(j))
@@ -497,9 +497,12 @@ class FrameTable:
         dtype = self.dtypes[j]
         if dtype.is_numeric() or self._time(j) is not None:
             return "continuous"
-        if dtype in (nw.Object, nw.Unknown):  # older narwhals do not know half precision
+        if dtype in (
+            nw.Object,
+            nw.Unknown,
+        ):  # half precision is unknown to older versions of narwhals
             return object_kind(self.series(j).to_list())
-        # An ordered categorical arrives as Enum; its order counts, its codes have no distances.
+        # narwhals represents an ordered categorical as Enum. It has an order, but its codes have no distances.
         return "ordinal" if dtype == nw.Enum else "nominal"
 
     def _levels(self, j: int) -> tuple[Any, ...] | None:
@@ -517,26 +520,28 @@ class FrameTable:
         if series.dtype == nw.Object:
             return to_float(series.to_list())
         try:
-            if series.dtype.is_integer():  # Arrow casts no integers that float64 rounds
+            if series.dtype.is_integer():  # Arrow refuses to cast integers that float64 rounds
                 return to_float(series.to_numpy())
             return to_float(series.cast(nw.Float64).to_numpy())
-        except Exception as error:  # each library has its own for text that is no number
+        except (
+            Exception
+        ) as error:  # each library has its own exception for text that is not a number
             raise ValueError(str(error)) from error
 
     def integer_ends(self, j: int, rows: Rows | None = None) -> tuple[int, int] | None:
-        """Return the smallest and the largest integer of column j; None where there are none."""
+        """Return the smallest and the largest integer of column j; None if it has no large integers."""
         dtype = self.dtypes[j]
         series = self.series(j) if rows is None else self.series(j)[rows]
         if dtype == nw.Object:
             return integer_ends(series.to_list())
-        # Narrow ones cannot be too large.
+        # Narrower integers cannot exceed 2**53.
         if dtype not in (nw.Int64, nw.UInt64, nw.Int128, nw.UInt128):
             return None
         low, high = series.min(), series.max()
         return None if low is None or high is None else (int(low), int(high))
 
     def coded(self, j: int, rows: Rows | None = None) -> tuple[Ints, list[Any]]:
-        """Return each row's place among column j's distinct values, -1 where missing, and these values."""
+        """Return the code of each row, -1 where missing, and column j's distinct values by code."""
         series = self.series(j) if rows is None else self.series(j)[rows]
         what, dtype = f"column {self.columns[j]!r}", series.dtype
         if dtype.is_float():
@@ -546,19 +551,19 @@ class FrameTable:
             null = series.is_null().to_numpy()
             filled = series.fill_null(0 if dtype.is_integer() else False) if null.any() else series
             return coded_array(np.asarray(filled.to_numpy(), dtype=_NUMPY.get(str(dtype))), null)
-        keys = _keys(series)
+        keys = _physical_codes(series)
         if keys is None:
             return coded_objects(series.to_list(), what)
         codes, first = dense(keys, keys >= 0)
         return codes, coded_objects(series[first].to_list(), what)[1]
 
     def made(self, j: int, values: Floats) -> nw.Series[Any] | None:
-        """Return days as a column of times like column j; None where that is one of numbers."""
+        """Return days as a column of times like column j; None if column j has no times."""
         times = self._time(j)
         return None if times is None else times.made(values, self.columns[j])
 
     def numeric_type(self, j: int) -> np.dtype[Any]:
-        """Return the NumPy type that a swept value of column j has to fit into."""
+        """Return the NumPy type that replaced values of column j are converted to if they fit."""
         return _NUMPY.get(str(self.dtypes[j]), np.dtype(float))
 
     def value(self, j: int, row: int) -> Any:
@@ -567,35 +572,35 @@ class FrameTable:
         return value.item() if isinstance(value, np.generic) else value
 
     def to_array(self) -> NDArray[Any]:
-        """Return all columns as one array: of floats if each is numbers or booleans."""
+        """Return all columns as one array; it is numeric if all columns are numbers or booleans."""
         if all(dtype.is_numeric() or dtype == nw.Boolean for dtype in self.dtypes):
             array = self.frame.to_numpy()
-            if array.dtype.kind != "O":  # pandas mixes numbers and booleans as objects
+            if array.dtype.kind != "O":  # pandas makes objects of numbers mixed with booleans
                 return array
             return np.stack([self.column(j) for j in range(len(self.columns))], axis=1)
         return decoded(self.frame).to_numpy()
 
     def tile(self, rows: Rows, copies: int, used: Any = None) -> FrameBuffer:
-        """Return the rows `copies` times, one set after the other, ready to have a column replaced."""
+        """Return a buffer of the rows repeated `copies` times, one set after the other."""
         return FrameBuffer(self, rows, copies)
 
 
 class FrameBuffer:
-    """The frame that a batch's model calls share. Frames share columns, so only the swept one is new each time."""
+    """The data frame that is passed to the model for a batch of rows. Only replaced columns are new objects."""
 
     def __init__(self, table: FrameTable, rows: Rows, copies: int) -> None:
         self.table = table
         self.block = table.frame[rows]
         self.n, self.copies = len(self.block), copies
-        # Rows of a pandas frame may be a view of the caller's: what a model writes to is a copy.
+        # Rows of a pandas frame may be a view of the user's data. Cloned, because a model may write to its input.
         self.tiled = nw.concat([self.block] * copies) if copies > 1 else self.block.clone()
 
     def own(self) -> Any:
-        """Return a copy of the batch's rows as they are."""
+        """Return a copy of the batch's rows without replacements."""
         return self.block.clone().to_native()
 
     def swept(self, changes: Mapping[int, Values], sets: int) -> Any:
-        """Return the rows `sets` times, one set after the other, with the columns that are keys replaced."""
+        """Return the rows repeated `sets` times, one set after the other, with columns replaced."""
         size = sets * self.n
         frame = self.tiled if size == len(self.tiled) else self.tiled.head(size)
         return frame.with_columns(*(self._new(j, v) for j, v in changes.items())).to_native()
@@ -606,16 +611,16 @@ class FrameBuffer:
             return self.table.series(j)[rows]
         if isinstance(values, Coded):
             codes = np.broadcast_to(values.codes, (len(values.codes), self.n)).ravel()
-            # Twice by place, never by value: the library's own types stay what they are.
+            # Selected by index twice, never by value, so that the column keeps its type.
             return self.table.series(j)[values.rows][codes]
         return self._series(j, np.stack([np.broadcast_to(v, self.n) for v in values]).ravel())
 
     def _series(self, j: int, values: Floats) -> nw.Series[Any]:
-        """Return values as a column, of the type that column j has if they fit."""
+        """Return values as a column like column j; with its type if the values fit, else as float64."""
         label, dtype = self.table.columns[j], self.table.dtypes[j]
-        made = self.table.made(j, values)
-        if made is not None:
-            return made
+        times = self.table.made(j, values)
+        if times is not None:
+            return times
         wanted = self.table.numeric_type(j)
         kept = str(dtype) in _NUMPY and fits(values, wanted)
         if not kept:
@@ -625,13 +630,16 @@ class FrameBuffer:
         )
         if not (self.block.implementation.is_pandas_like() and kept):
             return series
-        # pandas has several types for the same numbers: nullable ones, those of Arrow.
+        # pandas has several types for the same numbers: NumPy, nullable, and Arrow types.
         own: Any = self.table.series(j).to_native().dtype
         return nw.from_native(series.to_native().astype(own), series_only=True)
 
 
 def decoded(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
-    """Return a frame without Arrow's dictionaries: as NumPy arrays these have a wrong value where one is missing."""
+    """Return an Arrow frame with dictionary columns decoded; other frames unchanged.
+
+    NumPy conversion of a dictionary column gives a wrong value where one is missing.
+    """
     if not frame.implementation.is_pyarrow():
         return frame
     new: list[Any] = []
@@ -643,25 +651,25 @@ def decoded(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
     return frame.with_columns(*new)
 
 
-def _keys(series: nw.Series[Any]) -> Ints | None:
-    """Return whole numbers that are equal where values are, -1 where missing; None if the library has none at hand."""
+def _physical_codes(series: nw.Series[Any]) -> Ints | None:
+    """Return the library's integer codes of a column's values, -1 where missing; None if it has no codes."""
     library, native = series.implementation, series.to_native()
     if library.is_pandas_like():
-        if native.dtype == object:  # 1 and True are the same to pandas
+        if native.dtype == object:  # pandas treats 1 and True as equal
             return None
         categories = series.dtype in (nw.Categorical, nw.Enum)
         return np.asarray(native.cat.codes if categories else native.factorize()[0], dtype=np.int64)
     text = series.dtype == nw.String
     if library.is_polars() and (text or series.dtype in (nw.Categorical, nw.Enum)):
-        return _polars_keys(series.cast(nw.Categorical) if text else series)
+        return _polars_codes(series.cast(nw.Categorical) if text else series)
     if library.is_pyarrow() and (text or series.dtype in (nw.Categorical, nw.Enum)):
-        # Chunks have their own dictionaries until these are made one.
+        # Each chunk has its own dictionary until they are unified.
         encoded = native.dictionary_encode().unify_dictionaries()
         parts = [part.indices.fill_null(-1).to_numpy() for part in encoded.chunks]
         return np.concatenate([np.zeros(0, dtype=np.int64), *parts]).astype(np.int64)
     return None
 
 
-def _polars_keys(series: nw.Series[Any]) -> Ints:
+def _polars_codes(series: nw.Series[Any]) -> Ints:
     physical = nw.from_native(series.to_native().to_physical(), series_only=True)
     return physical.cast(nw.Int64).fill_null(-1).to_numpy()

@@ -1,4 +1,8 @@
-"""`Source`: validated rows, labels and weights, read in batches."""
+"""`Source`: the validated data set (rows, labels, weights, schema), which is read in batches.
+
+`as_source` checks what the user passes and returns a `Source`. Methods read columns (`Source.column`, `Source.levels`)
+and batches of rows (`Source.batches`) from it, never X itself.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +21,7 @@ from skedasis._types import Floats, Ints
 from skedasis.data.categories import (
     MOST,
     LevelColumn,
-    few_enough,
+    check_level_count,
     in_order,
     level_column,
     observed_group,
@@ -28,12 +32,9 @@ from skedasis.data.factorize import missing_among
 from skedasis.data.features import Feature, check_integers, check_names, declare
 from skedasis.errors import DataError, explained
 
-# ------------------------------------------------------------------------------------------
-# Sources: the rows to explain on, in batches, with their labels and weights.
-
-
-_HOLD = 8_000_000
-"""Bytes of columns that are held, so that batches need not read them out of X again."""
+# ------------------------------------------------------------------------- data set and batches
+_CACHE_BYTES = 8_000_000
+"""Columns are cached as arrays if all of them together are smaller, so that batches do not extract them again."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,13 +45,13 @@ class Batch:
     ----------
     source : Source
     rows : slice or ndarray of int
-        Their places in X.
+        Indices of the rows in X.
     weights : ndarray of float, optional
-        None means 1 each.
+        None for 1 each.
     size : int
-        How many they are.
+        Number of rows.
     start : int, optional
-        Where they begin among the source's rows, if they are neighbours there.
+        Index of the first row in the source, if the rows are contiguous there.
     """
 
     source: Source
@@ -64,33 +65,33 @@ class Batch:
 
     @property
     def row_id(self) -> Ints:
-        """Return the rows' places in X, one by one."""
+        """Return the indices of the rows in X, shape (size,)."""
         if isinstance(self.rows, slice):
             return np.arange(self.rows.start, self.rows.stop)
         return self.rows
 
     @property
     def places(self) -> Ints:
-        """Return the rows' places among those of the source, one by one."""
+        """Return the indices of the rows in the source, shape (size,)."""
         if self.start is not None:
             return np.arange(self.start, self.start + self.size)
         ids = self.source.row_id
         return self.row_id if ids is None else np.searchsorted(ids, self.row_id)
 
     def take(self, some: Ints) -> Batch:
-        """Return a part of the batch."""
+        """Return some rows of the batch."""
         weights = None if self.weights is None else self.weights[some]
         return Batch(self.source, self.row_id[some], weights, len(some))
 
     def column(self, j: int) -> Floats:
         """Return a column of the batch as float64."""
-        held = self.source.held.get(j)
-        if held is not None and self.start is not None:
-            return held[self.start : self.start + self.size]
+        cached = self.source.float_cache.get(j)
+        if cached is not None and self.start is not None:
+            return cached[self.start : self.start + self.size]
         return self.source.table.column(j, self.rows)
 
     def codes(self, column: LevelColumn) -> Ints:
-        """Return the rows' places in a categorical feature's levels, shape (size,), -1 where there is none."""
+        """Return the rows' codes of a categorical feature, shape (size,); -1 for rows without a level."""
         return self._of_source(column.codes)
 
     def labels(self) -> Floats:
@@ -98,47 +99,49 @@ class Batch:
         return self._of_source(self.source.labels)
 
     def targets(self) -> NDArray[Any]:
-        """Return the rows' labels as the quantity reads them, shape (size,)."""
+        """Return the rows' labels as the quantity encodes them, shape (size,)."""
         if self.source.targets is None:
-            raise DataError(explained("y", "no labels", "one label a row", "Pass y="))
+            raise DataError(explained("y", "no labels", "one label per row", "Pass y="))
         return self._of_source(self.source.targets)
 
     def _of_source(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return what belongs to these rows of an array over all of the source's rows."""
+        """Return the entries of these rows from an array over all rows of the source."""
         if self.start is not None:
             return values[self.start : self.start + self.size]
         return values[self.places]
 
     def tile(self, copies: int, used: Any = None) -> Buffer:
-        """Return the batch's buffer."""
+        """Return a buffer of the batch's rows, repeated `copies` times (see `Table.tile`)."""
         return self.source.table.tile(self.rows, copies, used)
 
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """Rows, features, labels and weights, checked once.
+    """A validated data set: rows, features, labels and weights.
 
     Parameters
     ----------
     table : Table
+        All rows of X.
     features : tuple of Feature
     y : ndarray, optional
     weights : ndarray of float, shape (n,), optional
-        Positive: rows of weight zero are absent.
+        Positive, because rows of weight zero are excluded.
     row_id : ndarray of int, shape (n,), optional
-        The rows of X that take part; None means all.
+        Indices in X of the rows of this data set; None for all.
     library : str, optional
-        The data frame library that X came from; None for arrays.
-    held : dict of int to ndarray
-        Columns as floats that were asked for before, while all of them together are small.
-    coded : dict of int to ndarray
-        Codes of columns likewise, in no particular order.
+        The data frame library of X; None for arrays.
+    float_cache : dict of int to ndarray
+        Cache of columns as floats, by position.
+    code_cache : dict of int to ndarray
+        Cache of columns as codes in arbitrary order, by position.
     targets : ndarray, shape (n,), optional
-        The labels as the quantity reads them, such as the places of classes.
+        The labels as the quantity encodes them, for example as class indices.
     keys : ndarray, shape (n,), optional
-        What the caller knows the rows by, wherever they stand in X: what is drawn by chance is drawn for them.
+        The caller's unique row identifiers. Random draws are keyed by them, so that results do not depend on the order
+        of the rows.
     sampled : bool
-        Whether these are only some of the rows that were given.
+        Whether this is a subset of the rows that were passed.
     """
 
     table: Table
@@ -147,8 +150,8 @@ class Source:
     weights: Floats | None = None
     row_id: Ints | None = None
     library: str | None = None
-    held: dict[int, Floats] = field(default_factory=dict)
-    coded: dict[int, Ints | None] = field(default_factory=dict)
+    float_cache: dict[int, Floats] = field(default_factory=dict)
+    code_cache: dict[int, Ints | None] = field(default_factory=dict)
     targets: NDArray[Any] | None = None
     keys: NDArray[Any] | None = None
     sampled: bool = False
@@ -158,12 +161,12 @@ class Source:
 
     @cached_property
     def labels(self) -> Floats:
-        """Return the labels as numbers.
+        """Return the labels as floats, shape (n,).
 
         Raises
         ------
         DataError
-            Where there are none, or they are no finite numbers.
+            If there are no labels, or they are not finite numbers.
         """
         try:
             labels = np.asarray(self.y, dtype=float)
@@ -173,25 +176,27 @@ class Source:
             raise DataError(
                 explained(
                     "y",
-                    "labels that are no finite numbers" if self.y is not None else "no labels",
-                    "one finite number a row",
-                    "Encode classes as numbers, for example y == 'yes'",
+                    "labels that are not finite numbers" if self.y is not None else "no labels",
+                    "one finite number per row",
+                    "Encode classes as numbers, for example y == 'yes'"
+                    if self.y is not None
+                    else "Pass y=",
                 )
             )
         return labels
 
     @cached_property
     def sorted(self) -> Ints | None:
-        """Return the rows' places in the order of their keys, None where they stand in it: one for all orders."""
+        """Return the indices that sort the rows by their keys; None without keys."""
         return None if self.keys is None else np.argsort(self.keys, kind="stable")
 
     @property
     def order(self) -> Ints:
-        """Return the same as an array in any case."""
+        """Return the indices that sort the rows by their keys; without keys the rows in their given order."""
         return np.arange(len(self)) if self.sorted is None else self.sorted
 
     def only(self, places: Ints) -> Source:
-        """Return some of the rows, at ascending places, as a source of their own."""
+        """Return the subset of the rows with these indices, which are ascending."""
         parts = {
             name: None if values is None else values[places]
             for name, values in (
@@ -201,22 +206,22 @@ class Source:
                 ("keys", self.keys),
             )
         }
-        ids = places if self.row_id is None else self.row_id[places]
-        return replace(self, row_id=ids, held={}, coded={}, sampled=True, **parts)
+        rows = places if self.row_id is None else self.row_id[places]
+        return replace(self, row_id=rows, float_cache={}, code_cache={}, sampled=True, **parts)
 
-    def holds(self, size: int) -> bool:
-        """Return whether arrays of so many bytes are held, one of each column."""
-        return size * len(self.features) <= _HOLD
+    def fits_cache(self, size: int) -> bool:
+        """Return whether arrays of `size` bytes are small enough to be cached, one for each column."""
+        return size * len(self.features) <= _CACHE_BYTES
 
     def column(self, j: int) -> Column:
-        """Return the summary of a feature's column.
+        """Return the values of a numeric feature.
 
         Raises
         ------
         DataError
-            For values that are no numbers, and numbers out of range (`skedasis.data.features`).
+            If values are not numbers, or out of range (`skedasis.data.features`).
         """
-        # Checked before the conversion to floats, which rounds them.
+        # Checked before the conversion to floats, which rounds large integers.
         check_integers(self.features[j], self.table.integer_ends(j, self.row_id))
         try:
             x = self.table.column(j, self.row_id)
@@ -225,66 +230,71 @@ class Source:
             raise DataError(
                 explained(
                     f"feature {name!r}",
-                    f"values that are no numbers, declared {kind}",
+                    f"values that are not numbers, declared as {kind}",
                     "numbers",
-                    "Leave it out of schema, or give numeric codes",
+                    "Remove it from schema, or use numeric codes",
                 )
             ) from error
-        if self.holds(x.nbytes):
-            x.flags.writeable = False  # batches and results read it too
-            self.held[j] = x
+        if self.fits_cache(x.nbytes):
+            x.flags.writeable = False  # shared with batches and results
+            self.float_cache[j] = x
         return Column(self.features[j], x, self.weights, self.table.numeric_type(j))
 
     def levels(self, feature: Feature, top: int | None = None, most: int = MOST) -> LevelColumn:
-        """Return a categorical feature's levels, and which row has which.
+        """Return the levels of a categorical feature, and the code of each row.
 
         Parameters
         ----------
         feature : Feature
             A column, or a group of columns.
         top : int, optional
-            Only so many levels, those of the largest weight (of equal ones the first), are kept; the rows of the others
-            have the code -1.
+            Keep only this many levels, those with the largest weight (the first ones among equal weights). Rows of
+            other levels have the code -1.
         most : int
-            More levels than this are refused unless `top` is given.
+            Largest number of levels if `top` is not given.
 
         Raises
         ------
         DataError
-            For too many levels, none at all, infinite numbers, a declared order that misses an observed level or names
-            one twice, and groups that are neither one-hot blocks nor columns of few combinations.
+            For too many levels, a column without values, infinite numbers, a declared order that lacks an observed
+            level or has one twice, and groups that are neither one-hot blocks nor columns with few combinations.
 
         Notes
         -----
-        No model rows. Time grows as the rows; the column is read once, and X is not copied.
+        No model rows. Time is linear in the rows; the column is read once, and X is not copied.
         """
         whole = isinstance(top, Integral) and not isinstance(top, bool)
         if top is not None and (not whole or top < 1):
             raise DataError(
-                explained("top_levels", repr(top), "a whole number from 1", "Leave it out for all")
+                explained(
+                    "top_levels",
+                    repr(top),
+                    "an integer of at least 1",
+                    "Leave it out to keep all levels",
+                )
             )
         limit = len(self) + 1 if top is not None else most
         if feature.members:
-            seen = observed_group(self, feature)
-            blank = bool((seen.codes < 0).any())
-            few_enough(feature, len(seen.values) + blank, limit)
+            observed = observed_group(self, feature)
+            has_missing = bool((observed.codes < 0).any())
+            check_level_count(feature, len(observed.values) + has_missing, limit)
         else:
             codes, values = self.table.coded(feature.position, self.row_id)
-            blank = feature.kind == "nominal" and bool((codes < 0).any())
-            few_enough(feature, len(values) + blank, limit)
-            seen = in_order(feature, codes, values)
-        return level_column(self, feature, seen, top)
+            has_missing = feature.kind == "nominal" and bool((codes < 0).any())
+            check_level_count(feature, len(values) + has_missing, limit)
+            observed = in_order(feature, codes, values)
+        return level_column(self, feature, observed, top)
 
     def numbers(self, feature: Feature) -> Floats | None:
         """Return a feature's values as floats, NaN where missing; None if its values have no distances."""
         if feature.members or not feature.numeric:
             return None
-        held = self.held.get(feature.position)
-        if held is not None:
-            return held
+        cached = self.float_cache.get(feature.position)
+        if cached is not None:
+            return cached
         try:
             return self.table.column(feature.position, self.row_id)
-        except (ValueError, TypeError):  # declared to have an order, but no numbers
+        except (ValueError, TypeError):  # declared as ordinal, but not numeric
             return None
 
     def batches(self, size: int) -> Iterator[Batch]:
@@ -296,26 +306,26 @@ class Source:
             yield Batch(self, rows, weights, part.stop - part.start, start)
 
     def some(self, count: int, among: Ints | None = None) -> Batch:
-        """Return a batch of up to `count` rows, spread evenly over all, or over those whose places are `among`."""
+        """Return a batch of up to `count` rows at even steps through all rows, or through the rows `among`."""
         size = len(self) if among is None else len(among)
-        picked = np.unique(np.linspace(0, size - 1, min(count, size)).astype(int))
-        picked = picked if among is None else among[picked]
-        rows = picked if self.row_id is None else self.row_id[picked]
-        weights = None if self.weights is None else self.weights[picked]
-        return Batch(self, rows, weights, len(picked))
+        index = np.unique(np.linspace(0, size - 1, min(count, size)).astype(int))
+        index = index if among is None else among[index]
+        rows = index if self.row_id is None else self.row_id[index]
+        weights = None if self.weights is None else self.weights[index]
+        return Batch(self, rows, weights, len(index))
 
 
 def as_arrays(source: Source) -> Source:
-    """Return the same rows with an array underneath, for models that were fitted on arrays."""
+    """Return the source with X converted to an array, for models that were fitted on arrays."""
     if isinstance(source.table, ArrayTable):
         return source
     return replace(source, table=ArrayTable(source.table.to_array()))
 
 
 def as_frames(source: Source, names: Sequence[str]) -> Source:
-    """Return the same rows with a data frame underneath, for models that were fitted on one.
+    """Return the source with X converted to a data frame, for models that were fitted on one.
 
-    Its columns are the model's: by position, which is all that an array has.
+    An array's columns get the model's column names by position.
     """
     if not isinstance(source.table, ArrayTable):
         return source
@@ -341,17 +351,14 @@ def to_array(X: Any) -> NDArray[Any]:
     return decoded(nw.from_native(X, eager_only=True)).to_numpy()
 
 
-# ------------------------------------------------------------------------------------------
-# What the caller gave, checked: X, y, weights, schema and keys become a `Source`.
-
-
+# ------------------------------------------------------------------- validation of the arguments
 def as_table(X: Any) -> Table:
     """Return X as a table.
 
     Raises
     ------
     DataError
-        For what is neither an array nor a data frame.
+        If X is neither an array nor a data frame.
     """
     if isinstance(X, np.ndarray):
         return ArrayTable(X)
@@ -361,9 +368,7 @@ def as_table(X: Any) -> Table:
                 "X", f"a {type(X).__name__}", "a NumPy array or a data frame", "Use np.asarray(X)"
             )
         )
-    from skedasis.data.containers import (
-        FrameTable,  # narwhals is loaded by those who use data frames
-    )
+    from skedasis.data.containers import FrameTable
 
     try:
         return FrameTable(X)
@@ -386,18 +391,17 @@ def _is_tensor(X: Any) -> bool:
 def as_source(
     X: Any, y: Any = None, weights: Any = None, schema: Any = None, keys: Any = None
 ) -> Source:
-    """Check X, y, weights, schema and the rows' keys together.
+    """Validate X, y, weights, schema and row identifiers, and return them as a `Source`.
 
     Returns
     -------
     Source
-        Re-iterable, in memory.
 
     Raises
     ------
     DataError
-        For no rows, names that stand twice, lengths that differ, weights that are negative, not finite or all zero,
-        keys that stand twice.
+        If X has no rows or duplicate column names; if lengths differ; if weights are negative, not finite or all zero;
+        if keys are not unique.
     """
     table = as_table(X)
     features = table.features()
@@ -408,23 +412,23 @@ def as_source(
                 "X",
                 f"{len(table)} rows and {len(features)} columns",
                 "at least one of each",
-                "Check how the data was selected",
+                "Check how the data were selected",
             )
         )
     labels = None if y is None else _check_labels(y, len(table))
-    w, ids = _check_weights(weights, len(table))
-    known = None if keys is None else _check_keys(keys, len(table))
-    if ids is not None:
-        labels = None if labels is None else labels[ids]
-        known = None if known is None else known[ids]
-    return Source(table, declare(features, schema), labels, w, ids, table.library, keys=known)
+    w, rows = _check_weights(weights, len(table))
+    row_keys = None if keys is None else _check_keys(keys, len(table))
+    if rows is not None:
+        labels = None if labels is None else labels[rows]
+        row_keys = None if row_keys is None else row_keys[rows]
+    return Source(table, declare(features, schema), labels, w, rows, table.library, keys=row_keys)
 
 
 def _check_labels(y: Any, n: int) -> NDArray[Any]:
     """Return the labels as an array, one for each row."""
     labels = np.asarray(y)
     if labels.ndim == 2 and labels.shape[1] == 1:
-        labels = labels[:, 0]  # a frame of one column
+        labels = labels[:, 0]  # a data frame with one column
     if labels.ndim != 1:
         raise DataError(
             explained("y", f"shape {labels.shape}", f"shape ({n},)", "Pass one label for each row")
@@ -434,7 +438,7 @@ def _check_labels(y: Any, n: int) -> NDArray[Any]:
             explained(
                 "y",
                 f"length {len(labels)}",
-                f"length {n} (one a row)",
+                f"length {n} (one per row)",
                 "Pass the labels of the same rows as X",
             )
         )
@@ -442,34 +446,34 @@ def _check_labels(y: Any, n: int) -> NDArray[Any]:
 
 
 def _check_keys(keys: Any, n: int) -> NDArray[Any]:
-    """Return what the caller knows the rows by: of one kind, and each different."""
-    known = np.asarray(keys)
+    """Return the row identifiers as an array; raise if they are missing, of several types, or not unique."""
+    row_keys = np.asarray(keys)
     got = None
-    if known.shape != (n,):
-        got = f"shape {known.shape}"
-    elif missing_among(known).any():
-        got = f"{int(missing_among(known).sum())} that are missing"
+    if row_keys.shape != (n,):
+        got = f"shape {row_keys.shape}"
+    elif missing_among(row_keys).any():
+        got = f"{int(missing_among(row_keys).sum())} missing values"
     else:
         try:
-            distinct = len(np.unique(known))
+            distinct = len(np.unique(row_keys))
         except TypeError:
-            got = "several types, which have no order"
+            got = "values of several types, which cannot be sorted"
         else:
-            got = f"{distinct:,} different ones" if distinct < n else None
+            got = f"{distinct:,} distinct values in {n:,} rows" if distinct < n else None
     if got is not None:
         raise DataError(
             explained(
                 "row_id",
                 got,
-                f"shape ({n},), each different",
+                f"shape ({n},) of unique values",
                 "Pass one number or text for each row",
             )
         )
-    return known
+    return row_keys
 
 
 def _check_weights(weights: Any, n: int) -> tuple[Floats | None, Ints | None]:
-    """Return the weights of the rows that are there, and which rows those are (None: all)."""
+    """Return the positive weights, and the indices of their rows (None for all rows)."""
     if weights is None:
         return None, None
     try:
@@ -477,9 +481,9 @@ def _check_weights(weights: Any, n: int) -> tuple[Floats | None, Ints | None]:
     except (TypeError, ValueError) as error:
         raise DataError(
             explained(
-                "weights",
-                f"{type(weights).__name__} that holds no numbers",
-                "one number a row",
+                "sample_weight",
+                f"values of {type(weights).__name__} that are not numbers",
+                "one number per row",
                 "Pass an array of numbers",
             )
         ) from error
@@ -495,13 +499,13 @@ def _check_weights(weights: Any, n: int) -> tuple[Floats | None, Ints | None]:
     if got is not None:
         raise DataError(
             explained(
-                "weights",
+                "sample_weight",
                 got,
-                f"shape ({n},), finite, not negative, some positive",
-                "Pass one weight a row, 0 for a row that is to be absent",
+                f"shape ({n},), finite and non-negative, with a positive sum",
+                "Pass one weight per row; rows of weight 0 are excluded",
             )
         )
     if (w > 0).all():
         return w.copy(), None
-    ids = np.flatnonzero(w > 0)
-    return w[ids], ids
+    rows = np.flatnonzero(w > 0)
+    return w[rows], rows

@@ -1,4 +1,8 @@
-"""Integer codes and distinct values of a column, without sorting text or decoding categories."""
+"""Integer codes and distinct values of columns, and the notions of missing and equal values.
+
+`dense` and `coded_array` return the codes of a column without sorting text or decoding categories. `absent` defines
+which values are missing, `identity` which values are equal, and `ascending` their order.
+"""
 
 from __future__ import annotations
 
@@ -13,25 +17,25 @@ from skedasis.errors import DataError, explained
 
 _BOOLS = (bool, np.bool_)
 
+_TABLE_SIZE = 65_536
+"""Integers within this range are always looked up in a table; within larger ranges only if there are enough of them."""
 
-_TABLE = 65_536
-"""Whole numbers within such a range are looked up in a table, however few they are."""
 
-
+# ----------------------------------------------------------------------------- integer codes
 def dense(keys: NDArray[Any], present: Bools | None = None) -> tuple[Ints, Ints]:
-    """Return the places of numbers among their distinct values.
+    """Return the ranks of numbers among their distinct values.
 
     Parameters
     ----------
     keys : ndarray of int or float, shape (n,)
         No NaN among those that are present.
     present : ndarray of bool, shape (n,), optional
-        None means all.
+        None for all.
 
     Returns
     -------
     codes : ndarray of int, shape (n,)
-        0 for the smallest; -1 where not present.
+        0 for the smallest value; -1 where not present.
     first : ndarray of int, shape (L,)
         The first row of each distinct value.
 
@@ -42,7 +46,7 @@ def dense(keys: NDArray[Any], present: Bools | None = None) -> tuple[Ints, Ints]
     ([1, 0, 1, 2], [1, 0, 3])
     """
     some = keys if present is None else keys[present]
-    codes = _ranked(some)
+    codes = _ranks(some)
     if present is not None:
         every = np.full(len(keys), -1)
         every[present] = codes
@@ -50,15 +54,15 @@ def dense(keys: NDArray[Any], present: Bools | None = None) -> tuple[Ints, Ints]
     return codes, first_rows(codes, int(codes.max(initial=-1)) + 1)
 
 
-def _ranked(keys: NDArray[Any]) -> Ints:
+def _ranks(keys: NDArray[Any]) -> Ints:
     if len(keys) == 0:
         return np.zeros(0, dtype=np.int64)
     if keys.dtype.kind == "b":
         keys = keys.astype(np.int64)
     low, high = keys.min(), keys.max()
-    if keys.dtype.kind == "f" or int(high) - int(low) > max(4 * len(keys), _TABLE):
+    if keys.dtype.kind == "f" or int(high) - int(low) > max(4 * len(keys), _TABLE_SIZE):
         return np.unique(keys, return_inverse=True)[1].astype(np.int64)
-    # Unsigned numbers may be too large for an int64, narrow ones too narrow for their own range.
+    # uint64 may be too large for int64, and narrow integers may overflow in the difference.
     offset = (keys - low if keys.dtype.kind == "u" else keys.astype(np.int64) - int(low)).astype(
         np.int64
     )
@@ -68,9 +72,9 @@ def _ranked(keys: NDArray[Any]) -> Ints:
 
 
 def first_rows(codes: Ints, size: int) -> Ints:
-    """Return the first row of each code 0..size - 1, all of which occur; codes of -1 are passed over."""
+    """Return the first row of each code 0..size - 1, all of which occur; codes of -1 are ignored."""
     first = np.zeros(size + 1, dtype=np.int64)
-    # Backwards, for of several assignments to one place the last one stays.
+    # In reverse order, because the last of several assignments to an element stays.
     first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
     return first[:size]
 
@@ -85,31 +89,31 @@ def coded_array(
     values : ndarray, shape (n,)
         Numbers, booleans or objects.
     missing : ndarray of bool, shape (n,), optional
-        Rows without a value, besides those of NaN and None.
+        Missing values in addition to NaN and None.
     what : str
-        The column, for errors.
+        Name of the column, for error messages.
 
     Returns
     -------
     codes : ndarray of int, shape (n,)
         -1 where a value is missing.
     distinct : list
-        Plain Python objects in no particular order.
+        The distinct values by code, as plain Python objects. Their order is not specified.
     """
     if values.dtype.kind == "O":
         return coded_objects(values.tolist(), what)
     present = None if missing is None or not missing.any() else ~missing
     keys = values
     if values.dtype.kind == "f":
-        there = ~np.isnan(values)
-        present = there if present is None else there & present
-        keys = _whole(values, present)
+        not_nan = ~np.isnan(values)
+        present = not_nan if present is None else not_nan & present
+        keys = _as_integers(values, present)
     codes, first = dense(keys, present)
     return codes, [plain(v) for v in values[first]]
 
 
-def _whole(values: NDArray[Any], present: Bools) -> NDArray[Any]:
-    """Return whole numbers as integers, which are looked up instead of sorted; others as they are."""
+def _as_integers(values: NDArray[Any], present: Bools) -> NDArray[Any]:
+    """Return floats as integers if all are whole, because integers are looked up instead of sorted."""
     few = values[present][:100]
     if not (np.isfinite(few).all() and (few % 1 == 0).all()):
         return values
@@ -120,14 +124,15 @@ def _whole(values: NDArray[Any], present: Bools) -> NDArray[Any]:
 
 
 def coded_objects(values: list[Any], what: str = "X") -> tuple[Ints, list[Any]]:
-    """Return the codes of Python objects, and the distinct ones.
+    """Return the codes of Python objects, and the distinct objects by code.
 
-    Equal is what Python calls equal, but for booleans, which are no numbers: 1 and 1.0 are one value, 1 and True two.
+    Objects are equal if Python says so, except that booleans differ from numbers: 1 and 1.0 are one value, 1 and True
+    are two.
 
     Raises
     ------
     DataError
-        For objects that have no hash, such as lists.
+        For objects that are not hashable, such as lists.
     """
     types = set(map(type, values))
     mixed = bool(types & set(_BOOLS)) and len(types) > 1
@@ -139,35 +144,37 @@ def coded_objects(values: list[Any], what: str = "X") -> tuple[Ints, list[Any]]:
         raise DataError(
             explained(
                 what,
-                f"values that cannot be told apart ({names})",
+                f"values that are not hashable ({names})",
                 "text, numbers or booleans",
-                "Leave the feature out, or turn its values into text",
+                "Leave the feature out, or convert its values to text",
             )
         ) from error
-    found: list[Any] = []
+    values_by_code: list[Any] = []
     table: dict[Any, int] = {}
     for key in distinct:
         value = key[1] if mixed else key
-        table[key] = -1 if absent(value) else len(found)
+        table[key] = -1 if absent(value) else len(values_by_code)
         if table[key] >= 0:
-            found.append(plain(value))
-    return np.fromiter(map(table.__getitem__, keys), dtype=np.int64, count=len(keys)), found
+            values_by_code.append(plain(value))
+    codes = np.fromiter(map(table.__getitem__, keys), dtype=np.int64, count=len(keys))
+    return codes, values_by_code
 
 
+# --------------------------------------------------------- missing values, equality and order
 def is_missing(value: Any) -> bool:
-    """Return whether an object stands for a missing value: None, or the NA of pandas. NaN is a number."""
+    """Return whether an object is a marker of missing values: None, or the NA of pandas. NaN is a number here."""
     return value is None or type(value).__name__ == "NAType"
 
 
 def absent(value: Any) -> bool:
-    """Return whether an object is no level: missing, NaN, or a time that is none."""
+    """Return whether an object is not a level: a missing marker, NaN or NaT."""
     if is_missing(value) or type(value).__name__ == "NaTType":
         return True
     return isinstance(value, (Number, np.generic)) and bool(value != value)  # noqa: PLR0124
 
 
 def plain(value: Any) -> Any:
-    """Return NumPy's scalars as Python's own; narrow floats as the number that they are written as.
+    """Convert a NumPy scalar to a Python object; a narrow float becomes the number that it is printed as.
 
     Examples
     --------
@@ -184,7 +191,7 @@ def plain(value: Any) -> Any:
 
 
 def identity(value: Any) -> tuple[str, Any]:
-    """Return what tells a value from all others: its type and itself, where all numbers are one type."""
+    """Return a key that is equal for equal values only: type name and value; all numbers have one type."""
     value = plain(value)
     if isinstance(value, bool):
         return "bool", value
@@ -198,19 +205,19 @@ def identity(value: Any) -> tuple[str, Any]:
 
 
 def ascending(values: list[Any]) -> list[int]:
-    """Return the places of values in ascending order; values of several types by the type's name, then by value."""
+    """Return the indices that sort values in ascending order; several types are sorted by type name, then by value."""
     kinds = {type(v) for v in values}
     if kinds <= {str} or kinds <= {int, float}:
         return sorted(range(len(values)), key=values.__getitem__)
     keys = [identity(v) for v in values]
     try:
         return sorted(range(len(values)), key=keys.__getitem__)
-    except TypeError:  # objects without an order of their own
+    except TypeError:  # objects that cannot be compared
         return sorted(range(len(values)), key=lambda i: (keys[i][0], repr(values[i])))
 
 
 def missing_among(values: Any) -> NDArray[np.bool_]:
-    """Return which of some labels are missing: NaN, None, or what a data frame library has for them, shape (n,)."""
+    """Return which values are missing: NaN, NaT, None, or the marker of a data frame library; shape (n,)."""
     array = np.asarray(values)
     if array.dtype.kind == "f":
         return np.isnan(array)

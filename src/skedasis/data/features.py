@@ -1,4 +1,4 @@
-"""`Feature`: name and kind of a column, inferred or declared, and the range of numbers that is supported."""
+"""`Feature`: name and kind of a column, inferred or declared by a schema, and the supported range of numbers."""
 
 from __future__ import annotations
 
@@ -13,21 +13,18 @@ import numpy as np
 from skedasis.data.times import TimeAxis
 from skedasis.errors import DataError, explained
 
-# ------------------------------------------------------------------------------------------
-# Features: what a column is called, and what kind of values it holds.
-
-
+# ----------------------------------------------------------------------------- names and kinds
 Kind = Literal["continuous", "ordinal", "nominal"]
 
 
 @dataclass(frozen=True)
 class Feature:
-    """One column of the data, or several that move together.
+    """A column of the data, or a group of columns that is treated as one feature.
 
     Parameters
     ----------
     name : str
-        Its label, as text.
+        The column's label, as text.
     kind : {"continuous", "ordinal", "nominal"}
         Numbers, dates, times and durations are continuous unless declared otherwise; text and booleans are nominal.
     unit : str, optional
@@ -35,15 +32,15 @@ class Feature:
     levels : tuple, optional
         The values of an ordinal or nominal feature, in order: any hashable objects.
     position : int
-        The column's place in X.
+        The column's position in X, from 0.
     label : hashable
-        The label as X has it (pandas allows any hashable).
+        The label in X (pandas allows any hashable object).
     dtype : str
-        The column's type, as its library names it; ``"group"`` for several columns.
+        The column's type as its library names it; ``"group"`` for a group.
     members : tuple of int
-        Places of the columns of a group; empty for a single column.
+        Positions of the columns of a group; empty for a single column.
     time : TimeAxis, optional
-        Of a column of dates, times or durations: how they are days on an axis. It follows from the column.
+        The conversion to days on an axis, for a column of dates, times or durations. It is inferred from the column.
 
     Examples
     --------
@@ -63,45 +60,45 @@ class Feature:
 
     @property
     def columns(self) -> tuple[int, ...]:
-        """Return the places of all columns that the feature consists of."""
+        """Return the positions of all columns of the feature."""
         return self.members or (self.position,)
 
     @property
     def categorical(self) -> bool:
-        """Return whether the feature has levels: whether it is declared, or inferred, to be anything but continuous."""
+        """Return whether the feature has levels, that is, whether its kind is not continuous."""
         return self.kind != "continuous"
 
     @property
     def numeric(self) -> bool:
-        """Return whether the feature's values have distances: whether it has slopes and bins."""
+        """Return whether the feature's values have distances, so that it has slopes and bins."""
         return self.kind != "nominal" and not any(isinstance(v, str) for v in self.levels or ())
 
     @property
     def per(self) -> str:
-        """Return what slopes are per: the unit, of times a day, else the name."""
+        """Return the denominator of slopes: "day" for times, else the unit, else the name."""
         return "day" if self.time is not None else self.unit or self.name
 
     @property
     def axis(self) -> str:
-        """Return the text for an axis: the name, and the unit where it is known."""
+        """Return the axis label: the name, with the unit if there is one."""
         return f"{self.name} [{self.unit}]" if self.unit else self.name
 
 
 def declare(features: Sequence[Feature], schema: Any) -> tuple[Feature, ...]:
-    """Overrule what was inferred of the columns by what the user declares.
+    """Return the features with the user's schema applied.
 
     Parameters
     ----------
     features : sequence of Feature
         As inferred from the columns' types.
     schema : None, mapping or sequence of Feature
-        ``{"age": "ordinal"}`` or ``{0: Feature("age", unit="years")}``, which names a column of an array, or `Feature`
-        objects named as columns.
+        ``{"age": "ordinal"}``, ``{0: Feature("age", unit="years")}`` (which names a column of an array), or `Feature`
+        objects with the names of columns.
 
     Raises
     ------
     DataError
-        For a name that is no column, a kind that does not exist, or a schema of another type.
+        For an unknown column, an unknown kind, or a schema of another type.
     """
     if schema is None:
         return tuple(features)
@@ -120,13 +117,13 @@ def declare(features: Sequence[Feature], schema: Any) -> tuple[Feature, ...]:
         )
     declared = list(features)
     for name, entry in entries:
-        place = find(declared, name)
-        declared[place] = _overrule(declared[place], entry)
+        position = find(declared, name)
+        declared[position] = _apply(declared[position], entry)
     check_names([f.name for f in declared])
     return tuple(declared)
 
 
-def _overrule(inferred: Feature, entry: Any) -> Feature:
+def _apply(inferred: Feature, entry: Any) -> Feature:
     if isinstance(entry, Feature) and entry.kind in get_args(Kind):
         return replace(
             inferred, name=entry.name, kind=entry.kind, unit=entry.unit, levels=entry.levels
@@ -138,38 +135,38 @@ def _overrule(inferred: Feature, entry: Any) -> Feature:
             f"schema[{inferred.name!r}]",
             repr(entry.kind if isinstance(entry, Feature) else entry),
             " | ".join(get_args(Kind)),
-            "Name one of these kinds, or give a sd.Feature",
+            "Use one of these kinds, or pass a sd.Feature",
         )
     )
 
 
 def find(features: Sequence[Feature], wanted: Hashable) -> int:
-    """Return the place of the feature that is called `wanted`, or stands there.
+    """Return the position of a feature, given its label, its name or its position.
 
-    A label wins over a name, and a name over a position, so that a data frame whose columns are called 0, 1, …, or
-    "0", "1", …, is never misread.
+    A label takes precedence over a name, and a name over a position, so that a data frame with the columns 0, 1, … or
+    "0", "1", … is never misread.
 
     Raises
     ------
     DataError
-        Where there is none: the message suggests the nearest name.
+        If there is no such feature; the message suggests the nearest name.
     """
     if isinstance(wanted, np.generic):
         wanted = wanted.item()
     for attribute in ("label", "name"):
-        for place, feature in enumerate(features):
+        for position, feature in enumerate(features):
             if getattr(feature, attribute) == wanted and not isinstance(wanted, bool):
-                return place
+                return position
     if isinstance(wanted, Integral) and not isinstance(wanted, bool):
-        place = int(wanted)
-        if -len(features) <= place < len(features):
-            return place % len(features)
+        position = int(wanted)
+        if -len(features) <= position < len(features):
+            return position % len(features)
         raise DataError(
             explained(
                 "feature",
                 str(wanted),
-                f"a column of 0..{len(features) - 1}",
-                f"X has {len(features)} columns; count them from 0",
+                f"a position in 0..{len(features) - 1}",
+                f"X has {len(features)} columns; positions start at 0",
             )
         )
     names = [f.name for f in features]
@@ -180,34 +177,30 @@ def find(features: Sequence[Feature], wanted: Hashable) -> int:
 
 
 def check_names(names: Sequence[str]) -> None:
-    """Refuse names that stand twice: the first would win without a word."""
+    """Raise if a column name occurs more than once."""
     seen: set[str] = set()
-    twice = sorted({n for n in names if n in seen or seen.add(n)})
-    if twice:
+    duplicates = sorted({n for n in names if n in seen or seen.add(n)})
+    if duplicates:
         raise DataError(
             explained(
                 "X",
-                f"the column name {twice[0]!r} more than once",
-                "names that differ (as text)",
+                f"the column name {duplicates[0]!r} more than once",
+                "column names that are unique as text",
                 "Rename the columns, for example X.columns = [...]",
             )
         )
 
 
-# ------------------------------------------------------------------------------------------
-# Ranges of numbers in which effects can be computed with float64, without collisions of values or overflow.
+# ------------------------------------------------------------------- supported range of numbers
+_LARGEST_INTEGER = 2**53
+"""float64 represents all integers up to this size exactly."""
 
-
-LARGEST_INTEGER = 2**53
-"""float64 holds all integers up to this size exactly."""
-
-
-LEAST_SPREAD, LARGEST = 1e-140, 1e140
-"""Outside these limits squares of values or of slopes may leave float64's range (1e-308 to 1e308)."""
+_SMALLEST_RANGE, _LARGEST = 1e-140, 1e140
+"""Outside these limits squares of values or of slopes may leave the range of float64 (1e-308 to 1e308)."""
 
 
 class OutOfRange(DataError):  # noqa: N818 - named like `TooManyLevels`
-    """A feature has values outside the range in which effects can be computed with float64."""
+    """A feature has values for which effects cannot be computed in float64."""
 
 
 def check_integers(feature: Feature, ends: tuple[int, int] | None) -> None:
@@ -217,30 +210,30 @@ def check_integers(feature: Feature, ends: tuple[int, int] | None) -> None:
     ----------
     feature : Feature
     ends : tuple of int, optional
-        The smallest and the largest value, before they became floats; None for columns of anything else.
+        The smallest and the largest value, before the conversion to floats; None if the column has no integers.
 
     Raises
     ------
     OutOfRange
     """
-    if ends is None or max(abs(end) for end in ends) <= LARGEST_INTEGER:
+    if ends is None or max(abs(end) for end in ends) <= _LARGEST_INTEGER:
         return
     worst, (low, high) = max(ends, key=abs), ends
     fix = f"Subtract an offset, such as the smallest value {low:,}"
-    if high - low > LARGEST_INTEGER:
+    if high - low > _LARGEST_INTEGER:
         fix = "Rescale it to floats, for example divide it by its largest value"
     raise OutOfRange(
         explained(
             f"feature {feature.name!r}",
             f"the integer {worst:,}",
-            "integers up to 2**53 in size, which float64 holds exactly",
+            "integers up to 2**53 in size, which float64 represents exactly",
             fix,
         )
     )
 
 
 def check_range(feature: Feature, low: float, high: float) -> None:
-    """Raise if numbers are too large for float64, or too close together.
+    """Raise if the values of a feature are too large, or differ too little, for float64.
 
     Parameters
     ----------
@@ -253,22 +246,22 @@ def check_range(feature: Feature, low: float, high: float) -> None:
     OutOfRange
     """
     what, largest = f"feature {feature.name!r}", max(abs(low), abs(high))
-    if largest > LARGEST:
+    if largest > _LARGEST:
         raise OutOfRange(
             explained(
                 what,
                 f"values up to {largest:.3g} in size",
-                f"at most {LARGEST:g}",
+                f"at most {_LARGEST:g}",
                 "Rescale it, for example divide it by its largest value",
             )
         )
-    spread = float(np.float64(high) - np.float64(low))
-    if 0 < spread < LEAST_SPREAD:
+    extent = float(np.float64(high) - np.float64(low))
+    if 0 < extent < _SMALLEST_RANGE:
         raise OutOfRange(
             explained(
                 what,
-                f"values that differ by {spread:.3g} at most",
-                f"a spread (max - min) of at least {LEAST_SPREAD:g}, or 0",
+                f"values that differ by at most {extent:.3g}",
+                f"a range (max - min) of at least {_SMALLEST_RANGE:g}, or 0",
                 "Rescale it, for example divide it by its largest value",
             )
         )

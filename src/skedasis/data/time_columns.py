@@ -1,4 +1,8 @@
-"""Columns of times in arrays and data frames, converted to whole ticks and back to the column's own type."""
+"""Columns of times in arrays and data frames: conversion to integer ticks, and back to the column's own type.
+
+`TimeObjects` converts columns of Python objects (`datetime`, `date`, pandas `Timestamp` and others), and `TimeColumn`
+those of pandas, Polars and PyArrow. `skedasis.data.containers` is the caller; `skedasis.data.times` has the time axes.
+"""
 
 from __future__ import annotations
 
@@ -27,43 +31,39 @@ from skedasis.data.times import (
     unit_of,
 )
 
-# ------------------------------------------------------------------------------------------
-# Columns of Python's own times: which objects they hold, read as NumPy's times, and made of these again.
-
-
+# ------------------------------------------------------------------- columns of Python objects
 Times = NDArray[Any]
 """An array of datetime64 or timedelta64."""
 
 
 @runtime_checkable
-class _Keyed(Protocol):
+class _ZoneInfo(Protocol):
     """A time zone of zoneinfo."""
 
     key: str
 
 
 @runtime_checkable
-class _Named(Protocol):
+class _PytzZone(Protocol):
     """A time zone of pytz."""
 
     zone: str
 
 
-_NUMPY: dict[type, tuple[TimeKind, str]] = {
+_NUMPY_TYPES: dict[type, tuple[TimeKind, str]] = {
     date: ("date", "M8[D]"),
     datetime: ("datetime", "M8[us]"),
     timedelta: ("duration", "m8[us]"),
     time: ("time", "m8[us]"),
 }
-"""Of each of Python's types the kind of time, and the NumPy type that holds all its values."""
-
+"""For each Python type the kind of time, and the NumPy type that represents all its values."""
 
 _YEAR_1 = datetime(1, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
 class TimeObjects:
-    """What the objects of a column are: all that are not missing have one type, and one time zone or none.
+    """The common type and time zone of a column of time objects, with conversions to and from NumPy.
 
     Parameters
     ----------
@@ -71,10 +71,10 @@ class TimeObjects:
     type : type
         `date`, `datetime`, `timedelta` or `time` of Python, or ``Timestamp`` or ``Timedelta`` of pandas.
     dtype : dtype
-        The NumPy type of the same times: in UTC if there is a time zone; times of day count from midnight.
+        The equivalent NumPy type; times with a time zone are in UTC, times of day are durations from midnight.
     tz : tzinfo, optional
     missing : object
-        What stands for a missing time.
+        The column's marker of missing values.
     """
 
     kind: TimeKind
@@ -85,30 +85,30 @@ class TimeObjects:
 
     @classmethod
     def of(cls, values: Iterable[Any]) -> TimeObjects | None:
-        """Return what Python objects are; None unless all that are not missing are times of one type and zone."""
-        every = list(values)
-        there = [v for v in every if not absent(v)]
-        if not there or len({type(v) for v in there}) != 1:
+        """Return the type of a column's objects; None unless all are missing or times of one type and time zone."""
+        objects = list(values)
+        present = [v for v in objects if not absent(v)]
+        if not present or len({type(v) for v in present}) != 1:
             return None
-        first = there[0]
+        first = present[0]
         if isinstance(first, PandasTimestamp):
-            # Each has a unit of its own; the finest holds all.
-            kind, dtype = "datetime", np.result_type(*{v.to_datetime64().dtype for v in there})
+            # Each object has its own unit; the finest represents all.
+            kind, dtype = "datetime", np.result_type(*{v.to_datetime64().dtype for v in present})
         elif isinstance(first, PandasTimedelta):
-            kind, dtype = "duration", np.result_type(*{v.to_timedelta64().dtype for v in there})
-        elif type(first) in _NUMPY:
-            kind, name = _NUMPY[type(first)]
+            kind, dtype = "duration", np.result_type(*{v.to_timedelta64().dtype for v in present})
+        elif type(first) in _NUMPY_TYPES:
+            kind, name = _NUMPY_TYPES[type(first)]
             dtype = np.dtype(name)
         else:
             return None
         tz = None
         if isinstance(first, (datetime, time)):
-            # A library may have an object for each offset of a zone: the name tells that they are the same.
-            zones = {zone_name(v.tzinfo) for v in there}
+            # Compared by name, because pytz has one object for each offset of a zone.
+            zones = {zone_name(v.tzinfo) for v in present}
             tz = first.tzinfo
             if len(zones) != 1 or (tz is not None and (kind == "time" or zones == {None})):
                 return None
-        return cls(kind, type(first), dtype, tz, next(filter(absent, every), None))
+        return cls(kind, type(first), dtype, tz, next(filter(absent, objects), None))
 
     @property
     def zone(self) -> str | None:
@@ -116,7 +116,7 @@ class TimeObjects:
         return zone_name(self.tz)
 
     def read(self, values: Iterable[Any]) -> Times:
-        """Return objects of a column as NumPy's times, (n,), in UTC if they have a zone."""
+        """Return objects as NumPy times, (n,), in UTC if they have a time zone."""
         return np.array([None if absent(v) else self._numpy(v) for v in values], dtype=self.dtype)
 
     def _numpy(self, value: Any) -> Any:
@@ -131,17 +131,17 @@ class TimeObjects:
         return value
 
     def made(self, times: Times) -> NDArray[Any]:
-        """Return NumPy's times as objects of the column's type, (n,)."""
-        made = np.empty(len(times), dtype=object)
-        made[:] = [self.missing if np.isnat(v) else self._object(v) for v in times]
-        return made
+        """Return NumPy times as objects of the column's type, (n,)."""
+        objects = np.empty(len(times), dtype=object)
+        objects[:] = [self.missing if np.isnat(v) else self._object(v) for v in times]
+        return objects
 
     def _object(self, value: Any) -> Any:
-        if self.type not in _NUMPY:
-            found = self.type(value)
-            if self.tz is not None and isinstance(found, PandasTimestamp):
-                found = found.tz_localize("UTC").tz_convert(self.tz)
-            return found
+        if self.type not in _NUMPY_TYPES:
+            converted = self.type(value)
+            if self.tz is not None and isinstance(converted, PandasTimestamp):
+                converted = converted.tz_localize("UTC").tz_convert(self.tz)
+            return converted
         plain = value.astype("M8[D]" if self.kind == "date" else value.dtype).item()
         if self.kind == "time":
             return (_YEAR_1 + plain).time()
@@ -149,33 +149,31 @@ class TimeObjects:
 
 
 def zone_name(tz: tzinfo | None) -> str | None:
-    """Return a time zone's name, such as "Europe/Berlin", "UTC" or "+01:00"; None for one that has none."""
+    """Return a time zone's name, such as "Europe/Berlin", "UTC" or "+01:00"; None if it has no name."""
     if isinstance(tz, timezone):
         ahead = tz.utcoffset(None)
         sign, minutes = "-" if ahead < timedelta() else "+", abs(ahead) // timedelta(minutes=1)
         return "UTC" if not ahead else f"{sign}{minutes // 60:02}:{minutes % 60:02}"
-    if isinstance(tz, _Keyed):
+    if isinstance(tz, _ZoneInfo):
         return tz.key
-    return tz.zone if isinstance(tz, _Named) else None
+    return tz.zone if isinstance(tz, _PytzZone) else None
 
 
-# ------------------------------------------------------------------------------------------
-# Columns of times in data frames: read as whole ticks, and made of them, in the type that the column has.
-
-
+# ---------------------------------------------------------------------- columns of data frames
 class TimeColumn:
-    """A column of times: its axis, and the way from days to the column's own type.
+    """A data frame column of times: its axis, and the conversion of days to the column's own type.
 
     Parameters
     ----------
     axis : TimeAxis
     series : narwhals Series
-        The column, whose type is taken over.
+        The column, whose type converted columns get.
     ticks : ndarray of int64, shape (n,)
         The column in ticks of the axis.
     present : ndarray of bool, shape (n,)
+        Which rows have a value.
     objects : TimeObjects, optional
-        What the column holds, if it holds objects.
+        The type of the objects, if it is a column of objects.
     """
 
     def __init__(
@@ -191,22 +189,22 @@ class TimeColumn:
 
     @classmethod
     def of(cls, series: nw.Series[Any]) -> TimeColumn | None:
-        """Return a column of times, None for one of anything else."""
+        """Return a column of times; None if the column does not have times only."""
         objects = _objects_of(series)
-        found = _kind_of(series, objects)
-        if found is None:
+        kind_unit_zone = _kind_of(series, objects)
+        if kind_unit_zone is None:
             return None
-        kind, unit, zone = found
+        kind, unit, zone = kind_unit_zone
         ticks, present = ticks_of(series, unit, objects)
         axis = TimeAxis.fitting(kind, unit, ticks, present, zone)
         return cls(axis, series, ticks, present, objects)
 
     def days(self, series: nw.Series[Any]) -> NDArray[np.float64]:
-        """Return rows of the column as days, NaN where missing."""
+        """Return values of the column as days; NaN where missing."""
         return self.axis.days_of_ticks(*ticks_of(series, self.axis.unit, self._objects))
 
     def made(self, days: NDArray[np.float64], label: Any) -> nw.Series[Any]:
-        """Return days as a column of the same type: observed values exactly, others rounded to its resolution."""
+        """Return days as a column of the same type; observed values are exact, others rounded to its resolution."""
         ticks, like = self._ticks(days), self._series.to_native()
         if self._objects is not None:
             native = like.__class__(self._objects.made(ticks.view(self.axis.dtype)), dtype=object)
@@ -216,7 +214,7 @@ class TimeColumn:
 
 
 def _objects_of(series: nw.Series[Any]) -> TimeObjects | None:
-    """Return what the objects of a column are, None where it holds none or no times."""
+    """Return the type of a pandas column's time objects; None for other columns."""
     if series.dtype == nw.Object and series.implementation.is_pandas_like():
         return TimeObjects.of(series.to_native())
     return None
@@ -225,26 +223,23 @@ def _objects_of(series: nw.Series[Any]) -> TimeObjects | None:
 def _kind_of(
     series: nw.Series[Any], objects: TimeObjects | None
 ) -> tuple[TimeKind, str, str | None] | None:
-    """Return what a column's times are, their unit and zone; None for other columns."""
+    """Return kind, unit and time zone of a column of times; None for other columns."""
     dtype, arrow = series.dtype, str(_arrow_type(series))
-    found: tuple[TimeKind, str, str | None] | None = None
     if arrow.startswith(("time32", "time64")):
-        found = "time", _unit_of(_arrow_type(series)), None
-    elif dtype == nw.Date or arrow.startswith("date"):  # narwhals does not know all that Arrow has
-        found = "date", "D", None
-    elif isinstance(dtype, nw.Datetime):
-        found = "datetime", dtype.time_unit, dtype.time_zone
-    elif isinstance(dtype, nw.Duration):
-        found = "duration", dtype.time_unit, None
-    elif dtype == nw.Time:
-        found = "time", "ns", None
-    elif objects is not None:
-        found = objects.kind, unit_of(objects.dtype), objects.zone
-    return found
+        return "time", _unit_of(_arrow_type(series)), None
+    if dtype == nw.Date or arrow.startswith("date"):  # narwhals does not support all Arrow types
+        return "date", "D", None
+    if isinstance(dtype, nw.Datetime):
+        return "datetime", dtype.time_unit, dtype.time_zone
+    if isinstance(dtype, nw.Duration):
+        return "duration", dtype.time_unit, None
+    if dtype == nw.Time:
+        return "time", "ns", None
+    return None if objects is None else (objects.kind, unit_of(objects.dtype), objects.zone)
 
 
 def _arrow_type(series: nw.Series[Any]) -> Any:
-    """Return the type of Arrow that a column has, None for columns of other libraries."""
+    """Return a column's Arrow type; None for columns that are not stored as Arrow."""
     native: Any = series.to_native()
     if series.implementation.is_pyarrow():
         return native.type
@@ -256,7 +251,10 @@ def _arrow_type(series: nw.Series[Any]) -> Any:
 def ticks_of(
     series: nw.Series[Any], unit: str, objects: TimeObjects | None = None
 ) -> tuple[Ints, Bools]:
-    """Return a column of times as ticks, and which rows have a value; `objects` are those that it holds."""
+    """Return a column of times as ticks of `unit`, and which rows have a value.
+
+    `objects` is the type of the objects, if it is a column of objects.
+    """
     native: Any = series.to_native()
     arrow = _arrow_type(series)
     if arrow is not None:
@@ -295,7 +293,7 @@ def _unit_of(arrow: Any) -> str:
 
 
 def _scaled(ticks: Ints, given: str, wanted: str) -> Ints:
-    """Return ticks in another unit: the dates that Arrow counts in milliseconds are whole days nevertheless."""
+    """Return ticks in another unit; also exact for Arrow's dates in milliseconds, which are whole days."""
     have, want = PER_DAY[given], PER_DAY[wanted]
     return ticks * (want // have) if want >= have else ticks // (have // want)
 
@@ -309,9 +307,9 @@ def series_of(ticks: Ints, axis: TimeAxis, like: Any, implementation: nw.Impleme
         `NOT_A_TIME` is missing.
     axis : TimeAxis
     like : native Series
-        Its type is taken over.
+        A column of the type to return.
     implementation : narwhals Implementation
-        The library.
+        The data frame library.
     """
     if implementation.is_polars():
         pl = importlib.import_module("polars")
@@ -341,8 +339,8 @@ def _arrow(ticks: Ints, axis: TimeAxis, wanted: Any) -> Any:
 
 
 def times_of(values: Any) -> NDArray[Any]:
-    """Return a column, or an index, of a data frame library as datetime64 (UTC) or timedelta64, or as objects."""
-    if hasattr(values, "to_series"):  # an index of pandas
+    """Return a column or index of a data frame library as datetime64 (UTC) or timedelta64; else as objects."""
+    if hasattr(values, "to_series"):  # a pandas index
         values = values.to_series()
     try:
         series = nw.from_native(values, series_only=True)
@@ -356,14 +354,14 @@ def times_of(values: Any) -> NDArray[Any]:
 
 
 def as_series(points: TimePoints, name: str, backend: Any) -> nw.Series[Any]:
-    """Return places on a time axis as a column of a data frame library, in the type that the feature had."""
+    """Return points of a time axis as a column of a data frame library."""
     axis, times = points.axis, points.axis.times(points.days)
     if axis.kind == "time":
         clock: list[Any] = [None if v is None else time.fromisoformat(v) for v in points.tolist()]
         return nw.new_series(name, clock, backend=backend)
     unit = axis.unit
     if unit in ("h", "m", "s") or (unit == "D" and axis.kind != "date"):
-        unit = "ms" if backend == "polars" else "s"  # Polars has no seconds
+        unit = "ms" if backend == "polars" else "s"  # Polars has no unit of seconds
     series = nw.new_series(name, times.astype(f"{times.dtype.kind}8[{unit}]"), backend=backend)
     if axis.zone is not None:
         series = series.dt.replace_time_zone("UTC").dt.convert_time_zone(axis.zone)

@@ -1,4 +1,10 @@
-"""Time axes: dates, times and durations as floats in days, their text, and round ticks."""
+"""Time axes: dates, times and durations as floats in days, their text, and tick positions.
+
+`TimeAxis` converts between NumPy's integer ticks (in the column's unit) and days from an origin. The origin is close to
+the data, because a float64 of days from 1970 cannot represent nanoseconds. `written` formats days as text, and `ticks`
+chooses round positions on the axis. Columns of times in arrays and data frames are read by
+`skedasis.data.time_columns`.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +22,8 @@ from numpy.typing import NDArray
 from skedasis._types import Bools, Floats, Ints
 from skedasis.errors import DataError, explained
 
-# ------------------------------------------------------------------------------------------
-# Time axes: dates, times and durations as days on an axis of floats, and back to what the column holds.
-
-
+# ---------------------------------------------------------------------------------- time axes
 TimeKind = Literal["date", "datetime", "duration", "time"]
-
 
 PER_DAY = {
     "D": 1,
@@ -32,29 +34,20 @@ PER_DAY = {
     "us": 86_400_000_000,
     "ns": 86_400_000_000_000,
 }
-"""Ticks of each unit in a day, by NumPy's names of the units."""
-
+"""Ticks per day for each unit, by NumPy's names of the units."""
 
 _EXACT = 2**51
 """Up to this number of ticks the float64 of ticks / ticks_per_day rounds back to the same tick."""
 
-
 NOT_A_TIME = np.iinfo(np.int64).min
 """NumPy's tick of "not a time"."""
 
-
-_POWERS = 11
-"""A day has 864 * 10**11 nanoseconds: coarser grains than 10**11 ticks would not divide it."""
-
-
 _LIBRARIES = ("pandas", "polars", "pyarrow", "modin", "cudf")
 
-
-_WHEN = re.compile(r"\d{4}-\d\d|\d\d:\d\d")
+_ISO_TIME = re.compile(r"\d{4}-\d\d|\d\d:\d\d")
 """The beginning of a date, a point in time or a time of day in ISO 8601."""
 
-
-_WORDS = {
+_KIND_NAMES = {
     "date": "dates",
     "datetime": "dates and times",
     "duration": "durations",
@@ -64,10 +57,10 @@ _WORDS = {
 
 @runtime_checkable
 class PandasTimestamp(Protocol):
-    """A point in time of pandas, which has nanoseconds that Python's own has not."""
+    """A point in time of pandas. Unlike Python's `datetime` it has nanoseconds."""
 
     def to_datetime64(self) -> np.datetime64:
-        """Return it in UTC if it has a time zone."""
+        """Return it as datetime64, in UTC if it has a time zone."""
         ...
 
     def tz_localize(self, tz: str) -> PandasTimestamp:
@@ -84,28 +77,28 @@ class PandasTimedelta(Protocol):
     """A duration of pandas."""
 
     def to_timedelta64(self) -> np.timedelta64:
-        """Return it with the unit that it has."""
+        """Return it as timedelta64 with its own unit."""
         ...
 
 
 @dataclass(frozen=True)
 class TimeAxis:
-    """How a column of times is an axis of floats: days from `origin`.
+    """The conversion of a column of times to an axis of floats: days from `origin`.
 
     Parameters
     ----------
     kind : {"date", "datetime", "duration", "time"}
     unit : str
-        The column's resolution, as NumPy names it: "D", "h", "m", "s", "ms", "us" or "ns". Ticks are counted in it.
+        The column's unit, by NumPy's name: "D", "h", "m", "s", "ms", "us" or "ns". Ticks are integers in this unit.
     origin : int
-        The tick at which day 0 begins: of points in time the midnight (UTC) before the first value, counted from 1970.
+        The tick of day 0. For points in time it is the midnight (UTC) before the first value, counted from 1970.
     zone : str, optional
         The time zone of the column. Ticks are UTC; texts are local time.
     grain : int
-        Ticks of the smallest difference on the axis: 1, or a power of ten if the range has too many ticks for float64.
+        The smallest difference on the axis, in ticks: 1, or a power of ten if the range has too many ticks for float64.
     exact : bool
-        Whether every value of the column can be recovered from its float. If not, results round it to the nearest
-        multiple of the grain; the model still gets observed values as they are.
+        Whether every value of the column can be recovered from its float. If not, results are rounded to multiples of
+        the grain, but the model still gets observed values unchanged.
 
     Examples
     --------
@@ -132,7 +125,7 @@ class TimeAxis:
         Parameters
         ----------
         kind, unit, zone
-            As of the axis.
+            See the class.
         ticks : ndarray of int64, shape (n,)
         present : ndarray of bool, shape (n,)
             Which rows have a value.
@@ -142,14 +135,14 @@ class TimeAxis:
         some = ticks if present.all() else ticks[present]
         low, high = int(some.min()), int(some.max())
         day = PER_DAY[unit]
-        # Times of day count from midnight; durations count from zero unless this would lose digits.
-        near = kind == "time" or (kind == "duration" and max(abs(low), abs(high)) < _EXACT)
-        origin = 0 if near else low // day * day
-        span, grain, whole = max(high - origin, origin - low), 1, True
+        # Times of day start at midnight; durations at zero, unless that would lose precision.
+        from_zero = kind == "time" or (kind == "duration" and max(abs(low), abs(high)) < _EXACT)
+        origin = 0 if from_zero else low // day * day
+        span, grain, exact = max(high - origin, origin - low), 1, True
         while span // grain >= _EXACT and day % (10 * grain) == 0:
             grain *= 10
-            whole = whole and not (some % grain).any()
-        return cls(kind, unit, origin, zone, grain, whole)
+            exact = exact and not (some % grain).any()
+        return cls(kind, unit, origin, zone, grain, exact)
 
     @classmethod
     def of(
@@ -161,36 +154,37 @@ class TimeAxis:
         ----------
         values : ndarray of datetime64 or timedelta64, shape (n,)
         kind : {"date", "datetime", "duration", "time"}, optional
-            By default what the array's type says.
+            By default inferred from the array's type.
         zone : str, optional
-            The time zone, whose times are given in UTC.
+            The time zone of the column; `values` are UTC.
 
         Raises
         ------
         DataError
-            For units that are coarser than a day, or finer than a nanosecond.
+            For units coarser than a day or finer than a nanosecond.
         """
-        said, unit = kind_of(values.dtype)
-        return cls.fitting(kind or said, unit, values.astype(np.int64), ~np.isnat(values), zone)
+        inferred, unit = kind_of(values.dtype)
+        ticks, present = values.astype(np.int64), ~np.isnat(values)
+        return cls.fitting(kind or inferred, unit, ticks, present, zone)
 
     @property
     def per_day(self) -> int:
-        """Return how many grains a day has."""
+        """Return the number of grains per day."""
         return PER_DAY[self.unit] // self.grain
 
     @property
     def resolution(self) -> float:
-        """Return the least distance of two values, in days."""
+        """Return the smallest difference of two values, in days."""
         return 1 / self.per_day
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Return the NumPy type of its times: of times of day timedelta64 from midnight."""
+        """Return the NumPy type of the times; times of day are timedelta64 from midnight."""
         return np.dtype(f"{'m' if self.kind in ('duration', 'time') else 'M'}8[{self.unit}]")
 
     def days_of_ticks(self, ticks: Ints, present: Bools | None = None) -> Floats:
         """Return ticks as days; NaN where not present."""
-        # Divided first: differences of nanoseconds over centuries do not fit into an int64.
+        # Divide before subtracting, because differences of nanoseconds over centuries overflow int64.
         grain = self.grain
         if grain == 1:
             whole = (ticks - self.origin).astype(float)
@@ -200,17 +194,17 @@ class TimeAxis:
         return days if present is None else np.where(present, days, np.nan)
 
     def ticks(self, days: Floats) -> Ints:
-        """Return days as ticks, rounded to the column's resolution; NaN is NumPy's "not a time"."""
+        """Return days as ticks, rounded to the column's resolution; NaN becomes `NOT_A_TIME`."""
         missing = np.isnan(days)
         whole = np.rint(np.where(missing, 0.0, days) * self.per_day).astype(np.int64)
         return np.where(missing, NOT_A_TIME, whole * self.grain + self.origin)
 
     def rounded(self, days: Floats) -> Floats:
-        """Return the days of the nearest times that the column can hold."""
+        """Return the days of the nearest times that the column can represent."""
         if not self.exact:
-            return days  # observed values must stay what they are: `ticks` rounds all others
+            return days  # observed values must not change; `ticks` rounds all others
         whole = np.rint(days * self.per_day)
-        if self.kind == "time":  # there is none after the last tick of the day
+        if self.kind == "time":  # 24:00 is not a time of day
             whole = np.clip(whole, 0, self.per_day - 1)
         return whole / self.per_day
 
@@ -224,11 +218,11 @@ class TimeAxis:
         Parameters
         ----------
         values : array_like
-            datetime64 or timedelta64 (of an axis with a time zone in UTC), objects of Python's `datetime` or of pandas,
-            text as ISO 8601 writes it, or a column of a data frame library. Objects and text without a time zone are
-            local time on an axis that has one. Floats are refused, but for NaN.
+            datetime64 or timedelta64 (in UTC if the axis has a time zone), objects of Python's `datetime` or of pandas,
+            ISO 8601 text, or a column of a data frame library. On an axis with a time zone, objects and text without
+            one are local time. Floats are invalid, except NaN.
         what : str
-            For errors.
+            Name of the argument, for error messages.
 
         Returns
         -------
@@ -240,20 +234,20 @@ class TimeAxis:
         DataError
             For values that are not times of this kind.
         """
-        array = _as_times(values)
+        array = _to_times(values)
         if array.dtype.kind in "OU":
             flat = [self._scalar(v, what) for v in array.ravel().tolist()]
             return np.array(flat, dtype=float).reshape(array.shape)
         if array.dtype.kind == "f" and np.isnan(array).all():
             return array.astype(float)
         if array.dtype.kind not in "mM" or (array.dtype.kind == "m") != (self.dtype.kind == "m"):
-            raise self._refused(what, f"{array.dtype} values")
+            raise self._error(what, f"{array.dtype} values")
         return self._from_numpy(array)
 
     def _from_numpy(self, array: NDArray[Any]) -> Floats:
         present = ~np.isnat(array)
         if np.datetime_data(array.dtype)[0] == "generic":
-            return np.full(array.shape, np.nan)  # NaT alone has no unit
+            return np.full(array.shape, np.nan)  # an array of NaT only has no unit
         if np.datetime_data(array.dtype)[0] in ("Y", "M", "W"):
             array = array.astype("M8[D]" if array.dtype.kind == "M" else "m8[D]")
         if np.datetime_data(array.dtype)[1] != 1:
@@ -268,30 +262,30 @@ class TimeAxis:
         return self.days_of_ticks(ticks // ratio, present) + rest
 
     def _scalar(self, value: Any, what: str) -> float:
-        """Return one object, or text, as days."""
+        """Return an object or text as days."""
         if value is None or (isinstance(value, float) and np.isnan(value)):
             return np.nan
         if isinstance(value, str):
-            value = self._read(value, what)
-        found = self._as_numpy(value)
-        if found is None or (found.dtype.kind == "m") != (self.dtype.kind == "m"):
-            raise self._refused(what, repr(value)[:60])
-        return float(self._from_numpy(np.array([found]))[0])
+            value = self._parse(value, what)
+        scalar = self._as_numpy(value)
+        if scalar is None or (scalar.dtype.kind == "m") != (self.dtype.kind == "m"):
+            raise self._error(what, repr(value)[:60])
+        return float(self._from_numpy(np.array([scalar]))[0])
 
     def _as_numpy(self, value: Any) -> np.datetime64 | np.timedelta64 | None:
-        """Return an object as NumPy's, None where it is no time."""
+        """Return an object as a NumPy scalar; None if it is not a time."""
         if isinstance(value, (np.datetime64, np.timedelta64)):
             return value
         if isinstance(value, (date, datetime)):
             return self._instant(value)
-        return _amount(value)
+        return _to_timedelta(value)
 
     def _instant(self, value: date | datetime) -> np.datetime64:
-        """Return a point in time in UTC; without a zone of its own it is local time where the axis has one."""
+        """Return a point in time in UTC. Without a time zone it is local time if the axis has a time zone."""
         if not isinstance(value, datetime):
             if self.zone is None:
                 return np.datetime64(value)
-            value = datetime(value.year, value.month, value.day)  # noqa: DTZ001 - gets one below
+            value = datetime(value.year, value.month, value.day)  # noqa: DTZ001 - set below
         if value.tzinfo is None and self.zone is not None:
             value = value.replace(tzinfo=self.tz)
         if isinstance(value, PandasTimestamp):
@@ -300,35 +294,35 @@ class TimeAxis:
             value = value.astimezone(UTC).replace(tzinfo=None)
         return np.datetime64(value)
 
-    def _read(self, text: str, what: str) -> Any:
+    def _parse(self, text: str, what: str) -> Any:
         try:
             if self.kind == "time":
                 return time.fromisoformat(text)
             if self.kind != "duration":
                 return datetime.fromisoformat(text)
         except ValueError as error:
-            raise self._refused(what, repr(text)[:60]) from error
-        raise self._refused(what, repr(text)[:60])
+            raise self._error(what, repr(text)[:60]) from error
+        raise self._error(what, repr(text)[:60])
 
-    def _refused(self, what: str, got: str) -> DataError:
+    def _error(self, what: str, got: str) -> DataError:
         example = {
             "duration": 'np.timedelta64(3, "h")',
             "time": "datetime.time(14, 30)",
         }.get(self.kind, 'np.datetime64("2020-01-31")')
         return DataError(
             explained(
-                what, got, _WORDS[self.kind], f"Give the column's own type, such as {example}"
+                what, got, _KIND_NAMES[self.kind], f"Use the column's type, for example {example}"
             )
         )
 
     @cached_property
     def tz(self) -> tzinfo:
-        """Return the time zone in which texts are written."""
+        """Return the time zone of texts."""
         return zone_of(self.zone)
 
     @property
     def clock(self) -> str:
-        """Return what a script needs to format days: kind, milliseconds from 1970 to day 0, and the time zone."""
+        """Return what JavaScript needs to format days: kind, milliseconds from 1970 to day 0, and the time zone."""
         start = self.origin * 86_400_000 / PER_DAY[self.unit]
         zone = str(self.tz) if hasattr(self.tz, "key") else "UTC"
         if zone == "UTC" and self.zone is not None:
@@ -348,19 +342,19 @@ class TimeAxis:
         """Return local times as days."""
         if self.zone is None or self.dtype.kind == "m":
             return self._from_numpy(times)
-        # The offset at the same clock time in UTC differs from the right one by at most one change of the offset.
+        # The offset at the same clock time in UTC differs from the correct one by at most one change of the offset.
         guess = times - np.array([_offset(t, self.tz) for t in times], dtype="m8[s]")
         shift = np.array([_offset(t, self.tz) for t in guess], dtype="m8[s]")
         return self._from_numpy(times.astype(_finer(times.dtype)) - shift)
 
     def texts(self, days: Sequence[float] | Floats, step: float | None = None) -> list[str]:
-        """Return days as readable text, with enough detail to distinguish neighbours.
+        """Return days as readable text, precise enough to distinguish neighbours.
 
         Parameters
         ----------
         days : sequence of float
         step : float, optional
-            The least difference that matters, in days; by default that of neighbours among `days`.
+            The smallest difference to distinguish, in days; by default the smallest one among `days`.
 
         Examples
         --------
@@ -373,21 +367,21 @@ class TimeAxis:
         return written(self, np.asarray(days, dtype=float), step)
 
     def text(self, day: float, step: float | None = None) -> str:
-        """Return one day as readable text; see `texts`."""
+        """Return one point of the axis as readable text; see `texts`."""
         return self.texts([day], step)[0]
 
     def onto(self, other: TimeAxis, days: Floats) -> Floats:
-        """Return days on this axis as days on another one, whose origin may be another."""
+        """Return days on this axis as days on another axis, whose origin and unit may differ."""
         if (self.origin, self.unit) == (other.origin, other.unit):
             return days
-        # One division of Python's integers: it is rounded once, however large they are.
-        mine, theirs = PER_DAY[self.unit], PER_DAY[other.unit]
-        return days + (self.origin * theirs - other.origin * mine) / (mine * theirs)
+        # A single division of Python integers, so that the result is rounded only once.
+        own, others = PER_DAY[self.unit], PER_DAY[other.unit]
+        return days + (self.origin * others - other.origin * own) / (own * others)
 
 
 @dataclass(frozen=True, eq=False)
 class TimePoints:
-    """A table's column of times: a sequence of texts, from which data frames make their own type of times.
+    """A column of times in a result table: a sequence of texts, which data frames convert to their own type of times.
 
     Parameters
     ----------
@@ -409,7 +403,7 @@ class TimePoints:
         return iter(self.tolist())
 
     def tolist(self) -> list[str | None]:
-        """Return ISO 8601 texts in full, with the offset of the time zone; None where missing."""
+        """Return complete ISO 8601 texts, with the offset of the time zone; None where missing."""
         times = self.axis.local(self.days)
         missing = np.isnat(times)
         if self.axis.dtype.kind == "m":
@@ -439,11 +433,11 @@ class TimePoints:
 
     def joined(self, others: Sequence[TimePoints]) -> TimePoints:
         """Return several columns concatenated, on the axis of the first."""
-        moved = [o.axis.onto(self.axis, o.days) for o in others]
-        return TimePoints(self.axis, np.concatenate([self.days, *moved]))
+        converted = [o.axis.onto(self.axis, o.days) for o in others]
+        return TimePoints(self.axis, np.concatenate([self.days, *converted]))
 
     def alike(self, other: TimePoints) -> bool:
-        """Return whether both may stand in one column."""
+        """Return whether both can be concatenated: same kind and time zone."""
         return (self.axis.kind, self.axis.zone) == (other.axis.kind, other.axis.zone)
 
 
@@ -453,36 +447,37 @@ def _offset_text(seconds: int) -> str:
 
 
 class Ticks:
-    """The way from days back to the ticks of a column: observed values exactly, others rounded.
+    """The conversion of days back to ticks of a column: exact for observed values, rounded for others.
 
     Parameters
     ----------
     axis : TimeAxis
     ticks : ndarray of int64, shape (n,)
-        The column.
+        The values of the column.
     present : ndarray of bool, shape (n,)
+        Which rows have a value.
     """
 
     def __init__(self, axis: TimeAxis, ticks: Ints, present: Bools) -> None:
         self.axis = axis
         self._known: tuple[Floats, Ints] | None = None
         if not axis.exact:
-            # Nanoseconds over years: floats lead back to observed values by looking them up.
+            # For nanoseconds over years floats are not exact: observed values are looked up.
             some = np.unique(ticks[present])
             self._known = axis.days_of_ticks(some), some
 
     def __call__(self, days: Floats) -> Ints:
-        """Return days as ticks; NaN is `NOT_A_TIME`."""
+        """Return days as ticks; NaN becomes `NOT_A_TIME`."""
         ticks = self.axis.ticks(days)
         if self._known is None:
             return ticks
-        own, known = self._known
-        place = np.minimum(np.searchsorted(own, days), len(own) - 1)
-        return np.where(own[place] == days, known[place], ticks)
+        known_days, known_ticks = self._known
+        index = np.minimum(np.searchsorted(known_days, days), len(known_days) - 1)
+        return np.where(known_days[index] == days, known_ticks[index], ticks)
 
 
-def _amount(value: Any) -> np.timedelta64 | None:
-    """Return a time of day, from midnight, or a duration as NumPy's; None for anything else."""
+def _to_timedelta(value: Any) -> np.timedelta64 | None:
+    """Return a time of day (from midnight) or a duration as timedelta64; None for other objects."""
     if isinstance(value, time):
         return time_of_day(value)
     if isinstance(value, PandasTimedelta):
@@ -502,7 +497,7 @@ def unit_of(dtype: np.dtype[Any]) -> str:
     Raises
     ------
     DataError
-        For units that are coarser than a day, finer than a nanosecond, or multiples such as 25 seconds.
+        For units coarser than a day or finer than a nanosecond, and for multiples such as 25 seconds.
     """
     unit, count = np.datetime_data(dtype)
     if unit not in PER_DAY or count != 1:
@@ -510,7 +505,7 @@ def unit_of(dtype: np.dtype[Any]) -> str:
             explained(
                 "X",
                 f"an array of dtype {dtype}",
-                "times in days, hours, minutes, seconds or fractions down to nanoseconds",
+                "times in days, hours, minutes, seconds, or units down to nanoseconds",
                 f'Use X.astype("{dtype.kind}8[s]")',
             )
         )
@@ -518,7 +513,7 @@ def unit_of(dtype: np.dtype[Any]) -> str:
 
 
 def kind_of(dtype: np.dtype[Any]) -> tuple[TimeKind, str]:
-    """Return what times of a NumPy type are, and their unit; see `unit_of`."""
+    """Return the kind and the unit of a NumPy type of times; see `unit_of`."""
     unit = unit_of(dtype)
     if dtype.kind == "m":
         return "duration", unit
@@ -526,7 +521,7 @@ def kind_of(dtype: np.dtype[Any]) -> tuple[TimeKind, str]:
 
 
 def zone_of(name: str | None) -> tzinfo:
-    """Return the time zone of a name such as "Europe/Berlin" or "+01:00"; UTC where it is not known here."""
+    """Return the time zone of a name such as "Europe/Berlin" or "+01:00"; UTC for names unknown to this system."""
     fixed = re.search(r"([+-])(\d{2}):?(\d{2})$", name or "")
     if fixed:
         minutes = 60 * int(fixed[2]) + int(fixed[3])
@@ -542,12 +537,12 @@ def zone_of(name: str | None) -> tzinfo:
 
 
 def _offset(instant: np.datetime64, tz: tzinfo) -> int:
-    """Return by how many seconds local time is ahead of UTC."""
+    """Return the offset of local time from UTC, in seconds."""
     try:
         moment = instant.astype("M8[s]").item()
     except (ValueError, OverflowError):
         return 0
-    if not isinstance(moment, datetime):  # not a time; before the year 1, after 9999
+    if not isinstance(moment, datetime):  # NaT, or before the year 1 or after 9999
         return 0
     try:
         ahead = moment.replace(tzinfo=UTC).astimezone(tz).utcoffset()
@@ -557,66 +552,59 @@ def _offset(instant: np.datetime64, tz: tzinfo) -> int:
 
 
 def _finer(dtype: np.dtype[Any]) -> str:
-    """Return the type, or that of seconds where it is coarser: time zones are minutes apart."""
+    """Return the type with a unit of seconds or finer, because offsets of time zones are not whole hours."""
     unit = np.datetime_data(dtype)[0]
     return f"{dtype.kind}8[{unit if unit in ('s', 'ms', 'us', 'ns') else 's'}]"
 
 
-def _as_times(values: Any) -> NDArray[Any]:
-    """Return values as an array; those of a data frame library as datetime64 or timedelta64 if they are times."""
+def _to_times(values: Any) -> NDArray[Any]:
+    """Return values as an array; times of a data frame library become datetime64 or timedelta64."""
     if isinstance(values, np.ndarray):
         return values
     if type(values).__module__.partition(".")[0] in _LIBRARIES and np.ndim(values):
-        from skedasis.data.time_columns import times_of  # it loads narwhals
+        from skedasis.data.time_columns import times_of  # imports narwhals
 
         return times_of(values)
     return np.asarray(values, dtype=object)
 
 
 def given_times(values: Any) -> tuple[Any, ...] | None:
-    """Return what a caller gave as a tuple of times, of any types that `TimeAxis.days` takes; None for others."""
+    """Return the values as a tuple if all are times that `TimeAxis.days` accepts; else None."""
     if isinstance(values, str):
         return None
     try:
-        found = tuple(values)
+        times = tuple(values)
     except TypeError:
         return None
     kinds = (date, time, timedelta, np.datetime64, np.timedelta64)
-    there = [isinstance(v, kinds) or (isinstance(v, str) and bool(_WHEN.match(v))) for v in found]
-    return found if found and all(there) else None
+    is_time = [
+        isinstance(v, kinds) or (isinstance(v, str) and bool(_ISO_TIME.match(v))) for v in times
+    ]
+    return times if times and all(is_time) else None
 
 
-# ------------------------------------------------------------------------------------------
-# Text of points on a time axis, and round ticks.
-
-
+# ------------------------------------------------------------------------ text of points in time
 _Unit = Literal["D", "h", "m", "s", "ms", "us", "ns"]
-
 
 _UNITS: tuple[_Unit, ...] = ("D", "h", "m", "s", "ms", "us", "ns")
 
-
-_ROUND = {
+_ROUND_STEPS = {
     "s": (1, 2, 5, 10, 15, 30),
     "m": (1, 2, 5, 10, 15, 30),
     "h": (1, 2, 3, 6, 12),
     "D": (1, 2, 7, 14),
 }
-"""Usual steps between ticks, in each unit."""
-
+"""Round steps between ticks, in each unit."""
 
 _MONTHS = (1, 2, 3, 6)
-
 
 _YEAR_0 = 12 * 1970
 """Months from the year 0 to 1970."""
 
-
 _MONDAY = 4
-"""Days from 1970-01-01 to a Monday: weeks begin there."""
+"""Days from 1970-01-01 to a Monday, where weeks start."""
 
-
-_TEXT: dict[_Unit, _Unit] = {
+_TEXT_UNIT: dict[_Unit, _Unit] = {
     "D": "D",
     "h": "m",
     "m": "m",
@@ -625,12 +613,11 @@ _TEXT: dict[_Unit, _Unit] = {
     "us": "us",
     "ns": "ns",
 }
+"""Unit of the text for each precision: an hour is written with its minutes."""
 
+_UNIT_NAMES = {"D": "d", "h": "h", "m": "min", "s": "s"}
 
-_NAMES = {"D": "d", "h": "h", "m": "min", "s": "s"}
-
-
-_NOTHING = "–"
+_MISSING_TEXT = "–"
 
 
 def written(axis: TimeAxis, days: Floats, step: float | None, *, short: bool = False) -> list[str]:
@@ -641,21 +628,21 @@ def written(axis: TimeAxis, days: Floats, step: float | None, *, short: bool = F
     axis : TimeAxis
     days : ndarray of float, shape (n,)
     step : float, optional
-        The smallest difference to distinguish, in days; by default that of neighbours.
+        The smallest difference to distinguish, in days; by default the smallest one among `days`.
     short : bool
-        Whether the first of a month or of a year may be written as month or year, as for ticks.
+        Whether the first day of months or years may be written as month or year, as for ticks.
     """
-    there = np.isfinite(days)
-    texts = np.full(len(days), _NOTHING, dtype=object)
-    if there.any():
-        local = axis.local(days[there])
-        unit = _precision(days[there], local, step)
+    finite = np.isfinite(days)
+    texts = np.full(len(days), _MISSING_TEXT, dtype=object)
+    if finite.any():
+        local = axis.local(days[finite])
+        unit = _precision(days[finite], local, step)
         if axis.kind == "duration":
-            texts[there] = [_duration(int(t), axis.unit, unit) for t in local.astype(np.int64)]
+            texts[finite] = [_duration(int(t), axis.unit, unit) for t in local.astype(np.int64)]
         elif axis.kind == "time":
-            texts[there] = [_clock(t, unit) for t in local]
+            texts[finite] = [_clock(t, unit) for t in local]
         else:
-            texts[there] = _points(local, unit, short=short)
+            texts[finite] = _points(local, unit, short=short)
     return texts.tolist()
 
 
@@ -664,7 +651,7 @@ def _precision(days: Floats, local: NDArray[Any], step: float | None) -> _Unit:
     if step is None:
         gaps = np.diff(np.unique(days))
         step = float(gaps.min()) if len(gaps) else None
-    # A single value has no neighbour to be distinguished from: seconds are enough.
+    # A single value has no neighbour to be distinguished from, so seconds are enough.
     finest: _Unit = "s"
     if step is not None:
         fine: list[_Unit] = [u for u in _UNITS if step * PER_DAY[u] >= 2]
@@ -680,24 +667,24 @@ def _precision(days: Floats, local: NDArray[Any], step: float | None) -> _Unit:
 
 
 def _points(local: NDArray[Any], unit: _Unit, *, short: bool) -> list[str]:
-    """Write points in time as ISO 8601 does, with a blank between date and time."""
+    """Return points in time as ISO 8601 text, with a space between date and time."""
     if short and unit == "D" and len(local) > 1:
         coarser: tuple[Literal["Y", "M"], ...] = ("Y", "M")
         for coarse in coarser:
             if (local == local.astype(f"M8[{coarse}]")).all():
                 return np.datetime_as_string(local, unit=coarse, casting="unsafe").tolist()
-    texts = np.datetime_as_string(local, unit=_TEXT[unit], casting="unsafe").tolist()
+    texts = np.datetime_as_string(local, unit=_TEXT_UNIT[unit], casting="unsafe").tolist()
     return [t.replace("T", " ") for t in texts]
 
 
 def _clock(time: np.timedelta64, unit: _Unit) -> str:
-    """Write a time of day."""
+    """Return a time of day as text."""
     if time == np.timedelta64(1, "D"):
         return "24:00"
     text = str(
         np.datetime_as_string(
             np.datetime64(0, "D") + time,
-            unit="m" if unit in ("D", "h") else _TEXT[unit],
+            unit="m" if unit in ("D", "h") else _TEXT_UNIT[unit],
             casting="unsafe",
         )
     )
@@ -705,7 +692,7 @@ def _clock(time: np.timedelta64, unit: _Unit) -> str:
 
 
 def _duration(ticks: int, unit: str, finest: str) -> str:
-    """Write a duration in days, hours, minutes and seconds: those that are not zero."""
+    """Return a duration as text in days, hours, minutes and seconds, without those that are zero."""
     sign, rest = ("−" if ticks < 0 else ""), abs(ticks)
     if PER_DAY[finest] < PER_DAY[unit]:
         size = PER_DAY[unit] // PER_DAY[finest]
@@ -715,7 +702,7 @@ def _duration(ticks: int, unit: str, finest: str) -> str:
         size = PER_DAY[unit] // PER_DAY[name] if PER_DAY[unit] >= PER_DAY[name] else 0
         count, rest = divmod(rest, size) if size else (rest if name == unit else 0, rest)
         if count:
-            parts.append(f"{count:,} {_NAMES[name]}")
+            parts.append(f"{count:,} {_UNIT_NAMES[name]}")
     if unit in ("s", "ms", "us", "ns") and rest:
         per_second = PER_DAY[unit] // PER_DAY["s"]
         fraction = f"{rest / per_second:.9f}".rstrip("0").rstrip(".")
@@ -723,11 +710,12 @@ def _duration(ticks: int, unit: str, finest: str) -> str:
     return sign + " ".join(parts) if parts else "0"
 
 
+# ---------------------------------------------------------------------------------------- ticks
 def ticks(axis: TimeAxis, low: float, high: float, most: int) -> tuple[float, ...]:
-    """Return round points of a time axis, with at most `most` steps between them.
+    """Return tick positions on a time axis, with at most `most` steps between them.
 
-    Round points are multiples of seconds, minutes and hours, midnights, Mondays, the first of a month or of a year, in
-    local time if the axis has a time zone.
+    Ticks are multiples of seconds, minutes or hours, midnights, Mondays, or the first day of months or years; in local
+    time if the axis has a time zone.
 
     Examples
     --------
@@ -737,24 +725,24 @@ def ticks(axis: TimeAxis, low: float, high: float, most: int) -> tuple[float, ..
     """
     if not (math.isfinite(high - low) and high > low):
         return ()
-    before: list[float] = []
-    for at in _coarser(axis, low, high, most):
-        found = [float(v) for v in at if low <= v <= high]
-        if len(found) <= most + 1:
-            # If this step leaves a single tick, every k-th tick of the step before.
-            return tuple(found if len(found) > 1 or not before else _some(before, most))
-        before = found
+    previous: list[float] = []
+    for positions in _coarser_positions(axis, low, high, most):
+        inside = [float(v) for v in positions if low <= v <= high]
+        if len(inside) <= most + 1:
+            # If this step leaves a single tick, use every k-th tick of the previous step.
+            return tuple(inside if len(inside) > 1 or not previous else _thinned(previous, most))
+        previous = inside
     return ()
 
 
-def _some(places: list[float], most: int) -> list[float]:
-    """Return every k-th place: at most so many."""
-    return places[:: max(1, -(-len(places) // (most + 1)))]
+def _thinned(positions: list[float], most: int) -> list[float]:
+    """Return every k-th position, so that at most most + 1 remain."""
+    return positions[:: max(1, -(-len(positions) // (most + 1)))]
 
 
-def _coarser(axis: TimeAxis, low: float, high: float, most: int) -> Iterator[Floats]:
-    """Yield places at longer and longer steps."""
-    unit, ends = _ends(axis, low, high)
+def _coarser_positions(axis: TimeAxis, low: float, high: float, most: int) -> Iterator[Floats]:
+    """Yield tick positions at increasing steps."""
+    unit, ends = _local_range(axis, low, high)
     day = PER_DAY[unit]
     calendar = axis.kind in ("date", "datetime")
     for step in _steps(axis, day):
@@ -769,13 +757,13 @@ def _coarser(axis: TimeAxis, low: float, high: float, most: int) -> Iterator[Flo
 
 
 def _steps(axis: TimeAxis, day: int) -> Iterator[int]:
-    """Yield steps of a day at most, or of weeks; of durations any number of days: in ticks."""
+    """Yield steps in ticks: up to a day and in weeks; for durations any round number of days."""
     second = day // PER_DAY["s"]
     size = 1
     while size < second:
         yield from (k * size for k in (1, 2, 5))
         size *= 10
-    for name, counts in _ROUND.items():
+    for name, counts in _ROUND_STEPS.items():
         if PER_DAY[name] <= day:
             yield from (
                 k * (day // PER_DAY[name])
@@ -786,8 +774,8 @@ def _steps(axis: TimeAxis, day: int) -> Iterator[int]:
         yield from (day * k * 10**e for e in range(7) for k in (1, 2, 5) if (e, k) > (0, 2))
 
 
-def _ends(axis: TimeAxis, low: float, high: float) -> tuple[str, tuple[int, int]]:
-    """Return the unit of local times, and the ends of the axis in it."""
+def _local_range(axis: TimeAxis, low: float, high: float) -> tuple[str, tuple[int, int]]:
+    """Return the unit of local times, and the ends of the axis in this unit."""
     local = axis.local(np.array([low, high]))
     return str(np.datetime_data(local.dtype)[0]), (
         int(local[0].astype(np.int64)),
@@ -800,16 +788,16 @@ def _multiples(ends: tuple[int, int], step: int, shift: int) -> Ints:
     return np.arange(first - 1, last + 2, dtype=np.int64) * step + shift
 
 
-def _from_ticks(axis: TimeAxis, places: Ints, unit: str) -> Floats:
-    return axis.from_local(places.view(f"{axis.dtype.kind}8[{unit}]"))
+def _from_ticks(axis: TimeAxis, local_ticks: Ints, unit: str) -> Floats:
+    return axis.from_local(local_ticks.view(f"{axis.dtype.kind}8[{unit}]"))
 
 
 def _months(axis: TimeAxis, ends: tuple[int, int], unit: str, months: int) -> Floats:
-    places = np.array(ends, dtype=np.int64).view(f"M8[{unit}]").astype("M8[M]")
-    first, last = places.astype(np.int64).tolist()
+    """Return the first days of every `months` months."""
+    # Months are counted from the year 0, so that decades and centuries are round.
     first, last = (
-        first + _YEAR_0,
-        last + _YEAR_0,
-    )  # counted from the year 0, so that decades and centuries are round
-    at = np.arange(first // months, last // months + 2, dtype=np.int64) * months - _YEAR_0
-    return axis.from_local(at.view("M8[M]").astype(f"M8[{unit}]"))
+        np.array(ends, dtype=np.int64).view(f"M8[{unit}]").astype("M8[M]").astype(np.int64)
+        + _YEAR_0
+    )
+    count = np.arange(first // months, last // months + 2, dtype=np.int64) * months - _YEAR_0
+    return axis.from_local(count.view("M8[M]").astype(f"M8[{unit}]"))

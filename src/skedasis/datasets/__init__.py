@@ -1,14 +1,14 @@
-"""Data to explain: the papers' synthetic examples with their true effects, and real tables.
+"""Example data: the papers' synthetic examples with their true effects, and real tables.
 
-| want | take |
+| data | access |
 |---|---|
-| a function whose true effect and heterogeneity are known | `SYNTHETIC`, or its classes |
+| functions whose true effects and heterogeneity are known | `SYNTHETIC`, or its classes |
 | labelled rows whose true predictive distribution is known | `UNCERTAIN`, or its classes |
-| a real table at once, without a network | `load_diabetes()` |
-| another real table | `load(name)`, one of `names()` |
-| the table of the RHALE paper, preprocessed as there | `california_rhale()` |
+| a real table that needs no download | `load_diabetes()` |
+| other real tables | `load(name)`, with a name of `names()` |
+| the table of the RHALE paper, preprocessed as in the paper | `california_rhale()` |
 
-No data file is part of the package: `load` says where it looks.
+The package contains no data files. `load` documents where it looks for them.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ SYNTHETIC: dict[str, Synthetic] = {
     "piecewise_linear": PiecewiseLinear(),
     "non_linear": NonLinear(),
 }
-"""The papers' examples with the papers' parameters, by name."""
+"""The examples of the papers on effects, with the papers' parameters, by name."""
 
 UNCERTAIN: dict[str, Uncertain] = {
     "noisy_classes": NoisyClasses(),
@@ -65,4 +65,4 @@ UNCERTAIN: dict[str, Uncertain] = {
     "shared_information_noise_0.4": SharedInformation(noise=0.4),
     "square_border": SquareBorder(),
 }
-"""The entropy paper's examples, by name."""
+"""The examples of the paper on entropy, by name."""

@@ -1,6 +1,6 @@
-"""Real tables, none of which is part of the package: `load` finds or fetches them.
+"""Real tables: `load` finds or downloads them, because they are not part of the package.
 
-The files' columns are kept as they are, missing values and zeros that stand for missing ones too.
+Columns keep the values of the files, including missing values, and zeros that stand for missing values.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from skedasis.errors import DataError, explained
 
 TIMEOUT = 15.0
-"""Seconds that a download may wait for an answer."""
+"""Seconds that a download waits for a response."""
 
 Columns: TypeAlias = dict[str, NDArray[Any]]
 
@@ -35,15 +35,15 @@ class Dataset:
     ----------
     name : str
     X : pandas.DataFrame or ndarray, shape (n, d)
-        A data frame where pandas is installed; else an array, of objects if a column holds text.
+        A data frame if pandas is installed; else an array, of objects if a column has text.
     y : ndarray, shape (n,)
     feature_names : tuple of str, length d
     units : mapping of str to str
         Units of features and target, as far as they are known.
     target : str
-        Name of what y holds.
+        Name of the target y.
     description : str
-        Where the data come from, and what to mind.
+        Origin and peculiarities of the data.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Dataset:
 
 @dataclass(frozen=True)
 class _Source:
-    """How to find a file, how to know that it is the right one, and what its columns are."""
+    """Description of a file: its checksum, its columns, and where it can be downloaded."""
 
     sha256: str
     target: str
@@ -66,7 +66,7 @@ class _Source:
     leave_out: tuple[str, ...] = ()
     url: str | None = None
     header: str | None = None
-    """The first line to put in place of the public file's."""
+    """The line that replaces the first line of the downloaded file."""
 
 
 _EFFECTOR = "https://raw.githubusercontent.com/givasile/effector/v0.1.12/data"
@@ -75,8 +75,8 @@ _SOURCES: dict[str, _Source] = {
     "california_housing": _Source(
         sha256="8a3727f4cf54ac1a327f69b1d5b4db54c5834ea81c6e4efc0d163300022a685e",
         target="median_house_value",
-        description="Block groups of the 1990 census (Pace & Barry 1997). total_bedrooms misses "
-        "207 values; the target is capped at 500001; ocean_proximity is text.",
+        description="Block groups of the 1990 census (Pace & Barry 1997). total_bedrooms has 207 "
+        "missing values; the target is capped at 500001; ocean_proximity is text.",
         units={
             "longitude": "°",
             "latitude": "°",
@@ -112,7 +112,7 @@ _SOURCES: dict[str, _Source] = {
         sha256="c82fe0831fc83705287c407c198fc53917a3a20fce6c9ffbe9d2dc6fb6514713",
         target="class",
         description="Diabetes among Pima women (NIDDK). Zeros in plas, pres, skin, insu and mass "
-        "stand for missing values; they are left as they are.",
+        "stand for missing values; they are not replaced.",
         units={
             "plas": "mg/dL",
             "pres": "mmHg",
@@ -137,7 +137,7 @@ _SOURCES: dict[str, _Source] = {
     "munich_rent_2003": _Source(
         sha256="3c78533584f815bc11e1c2993bd4a4dd8365477da89ed974ee613342d35cc2b3",
         target="nm",
-        description="Munich's rent index 2003 (LMU Munich data archive). bez is the number of a "
+        description="Munich's rent index 2003 (LMU Munich data archive). bez is the number of the "
         "district. nmqm, the rent per square metre, is left out.",
         units={"nm": "EUR/month", "wfl": "m²"},
         leave_out=("nmqm",),
@@ -145,15 +145,15 @@ _SOURCES: dict[str, _Source] = {
     "credit": _Source(
         sha256="43c83a4630f1995f00b456becc4a84219616a2f2bae445e86c706264cc9050a4",
         target="Status",
-        description="Loans that went well and loans that did not (gastonstat/CreditScoring on "
-        "GitHub). Home, Marital, Records and Job are text; seven columns miss values.",
+        description="Credit risk of loans, good or bad (gastonstat/CreditScoring on GitHub). Home, "
+        "Marital, Records and Job are text; seven columns have missing values.",
         units={"Age": "years", "Seniority": "years", "Time": "months"},
     ),
 }
 
 
 def names() -> tuple[str, ...]:
-    """Return the names that `load` knows.
+    """Return the names of the tables that `load` provides.
 
     Examples
     --------
@@ -167,18 +167,23 @@ def names() -> tuple[str, ...]:
 def load(name: str, *, download: bool = True) -> Dataset:
     """Load a real table by name.
 
-    The file ``<name>.csv`` is looked for in the folder that the environment variable
-    ``SKEDASIS_DATA`` names, then in ``../shared/data`` as seen from the working directory and from
-    the project's root, then among earlier downloads (``~/.cache/skedasis``). Where it is public as
-    a CSV file it is fetched at last, into the first or the last of these. Wherever it comes from,
-    it must have the checksum that the documentation's numbers rest on.
+    The file ``<name>.csv`` is searched in the folder of the environment variable ``SKEDASIS_DATA``, then in
+    ``../shared/data`` relative to the working directory and to the project's root, then among earlier downloads
+    (``~/.cache/skedasis``). If it is not found and is publicly available as a CSV file, it is downloaded into the
+    folder of ``SKEDASIS_DATA``, or else into the cache. The file must have the checksum of the version that the
+    documentation uses.
 
     Parameters
     ----------
     name : str
         One of `names()`.
     download : bool
-        Whether a missing file may be fetched.
+        Whether a missing file may be downloaded.
+
+    Raises
+    ------
+    DataError
+        For an unknown name, a file that is not found or cannot be downloaded, and a wrong checksum.
 
     Examples
     --------
@@ -189,9 +194,7 @@ def load(name: str, *, download: bool = True) -> Dataset:
     skedasis.errors.DataError: name: got 'boston', expected one of ['california_housing', ...
     """
     if name not in _SOURCES:
-        raise DataError(
-            explained("name", repr(name), f"one of {list(names())}", "Choose one of them")
-        )
+        raise DataError(explained("name", repr(name), f"one of {list(names())}", "Use one of them"))
     source = _SOURCES[name]
     columns = _parse(_content(name, source, download))
     y = columns.pop(source.target)
@@ -201,10 +204,9 @@ def load(name: str, *, download: bool = True) -> Dataset:
 
 
 def load_diabetes() -> Dataset:
-    """Load scikit-learn's diabetes data, 442 rows and 10 features, in the units of measurement.
+    """Load scikit-learn's diabetes data, 442 rows and 10 features, in the original units.
 
-    The source (Efron et al. 2004) names no units for the blood serum; by their size they are the
-    American ones.
+    The source (Efron et al. 2004) does not give units for the blood serum; their magnitude suggests mg/dL.
 
     Examples
     --------
@@ -214,9 +216,11 @@ def load_diabetes() -> Dataset:
     ((442, 10), 'kg/m²')
     """
     if importlib.util.find_spec("sklearn") is None:
-        install = "Install it: pip install scikit-learn"
+        install = "Install it with pip install scikit-learn"
         raise DataError(
-            explained("load_diabetes", "no scikit-learn", "scikit-learn's copy", install)
+            explained(
+                "load_diabetes", "no scikit-learn", "scikit-learn, which has the data", install
+            )
         )
     from sklearn import datasets as bundled
 
@@ -237,19 +241,17 @@ def load_diabetes() -> Dataset:
 def california_rhale(standardize: bool = True) -> Dataset:
     """Load California housing as the RHALE paper prepares it: 19549 rows, 8 features.
 
-    Rows with a missing value are dropped, then, once, rows with a feature more than three standard
-    deviations from its mean (the paper's formula lacks the 3 that its text has).
+    Rows with a missing value are dropped, then (once) rows in which a feature is more than three standard deviations
+    from its mean. The paper's text has this factor 3, its formula does not.
 
     Parameters
     ----------
     standardize : bool
-        Whether features and target are then scaled to mean 0 and standard deviation 1 (ddof 0), as
-        in the paper.
+        Whether features and target are then scaled to mean 0 and standard deviation 1 (ddof 0), as in the paper.
 
     Notes
     -----
-    The paper's table gives the target's mean and standard deviation before the outliers are
-    dropped.
+    The paper's table gives the target's mean and standard deviation before outliers are dropped.
     """
     raw = load("california_housing")
     numeric = [j for j, column in enumerate(raw.feature_names) if column != "ocean_proximity"]
@@ -289,65 +291,66 @@ def _cache() -> Path:
 
 
 def folders() -> list[Path]:
-    """Return where files are looked for, in order."""
+    """Return the folders in which files are searched, in order."""
     chosen = os.environ.get("SKEDASIS_DATA")
-    beside = [root.parent / "shared" / "data" for root in (Path.cwd(), Path(__file__).parents[3])]
-    return [*([Path(chosen)] if chosen else []), *beside, _cache()]
+    shared = [root.parent / "shared" / "data" for root in (Path.cwd(), Path(__file__).parents[3])]
+    return [*([Path(chosen)] if chosen else []), *shared, _cache()]
 
 
 def _content(name: str, source: _Source, download: bool) -> str:
-    """Return the file's text, found or fetched."""
-    looked_in = folders()
-    for folder in looked_in:
+    """Return the text of a file, from a folder or downloaded."""
+    searched = folders()
+    for folder in searched:
         path = folder / f"{name}.csv"
         if path.is_file():
-            return _checked(path.read_bytes(), source, str(path), "Remove or replace it")
+            return _decode(path.read_bytes(), source, str(path), "Remove or replace it")
     if download and source.url is not None:
-        return _fetch(name, source, source.url)
+        return _download(name, source, source.url)
     raise DataError(
         explained(
             f"load({name!r})",
-            f"no {name}.csv in {', '.join(map(str, looked_in))}",
+            f"no {name}.csv in {', '.join(map(str, searched))}",
             f"a CSV file with sha256 {source.sha256[:12]}…",
-            "Put it there, or set SKEDASIS_DATA to the folder that holds it",
+            "Put it there, or set SKEDASIS_DATA to the folder that contains it",
         )
     )
 
 
-def _fetch(name: str, source: _Source, url: str) -> str:
-    """Download a public file, bring it into the form that the checksum is of, and keep it."""
+def _download(name: str, source: _Source, url: str) -> str:
+    """Download a public file, normalise line ends and header, verify the checksum, and cache it."""
     from http.client import HTTPException
     from urllib.request import urlopen
 
-    fix = f"Put it, as {name}.csv, into the folder that SKEDASIS_DATA names"
+    fix = f"Put {name}.csv into a folder, and set SKEDASIS_DATA to it"
     try:
-        with urlopen(url, timeout=TIMEOUT) as answer:  # noqa: S310 - the addresses above, all https
-            raw: bytes = answer.read()
+        with urlopen(url, timeout=TIMEOUT) as response:  # noqa: S310 - the URLs above, all https
+            raw: bytes = response.read()
     except (OSError, HTTPException) as error:
         raise DataError(
-            explained(f"load({name!r})", f"{error}", f"an answer from {url}", fix)
+            explained(f"load({name!r})", f"{error}", f"a response from {url}", fix)
         ) from error
     content = raw.replace(b"\r\n", b"\n")
     if source.header is not None:
         content = source.header.encode() + b"\n" + content.partition(b"\n")[2]
-    text = _checked(content, source, url, fix)
+    text = _decode(content, source, url, fix)
     folder = Path(os.environ.get("SKEDASIS_DATA") or _cache())
-    # Where nothing can be written, the next call fetches the file again.
+    # If the folder is not writable, the next call downloads the file again.
     with contextlib.suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f"{name}.csv").write_bytes(content)
     return text
 
 
-def _checked(content: bytes, source: _Source, where: str, fix: str) -> str:
-    found = hashlib.sha256(content).hexdigest()
-    if found != source.sha256:
-        raise DataError(explained(where, f"sha256 {found[:12]}…", f"{source.sha256[:12]}…", fix))
+def _decode(content: bytes, source: _Source, where: str, fix: str) -> str:
+    """Return the content as text; raise if the checksum is wrong."""
+    sha256 = hashlib.sha256(content).hexdigest()
+    if sha256 != source.sha256:
+        raise DataError(explained(where, f"sha256 {sha256[:12]}…", f"{source.sha256[:12]}…", fix))
     return content.decode("utf-8")
 
 
 def _parse(text: str) -> Columns:
-    """Return the columns of a CSV file, in its order."""
+    """Return the columns of a CSV file, in the file's order."""
     header, *rows = csv.reader(io.StringIO(text))
     return {
         name: _typed(cells) for name, cells in zip(header, zip(*rows, strict=True), strict=True)
@@ -355,7 +358,7 @@ def _parse(text: str) -> Columns:
 
 
 def _typed(cells: tuple[str, ...]) -> NDArray[Any]:
-    """Return integers, else floats, else text; an empty cell is NaN or None."""
+    """Return cells as integers, else as floats, else as text; an empty cell is NaN or None."""
     try:
         return np.array([int(cell) for cell in cells])
     except ValueError:

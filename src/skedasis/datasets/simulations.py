@@ -1,4 +1,4 @@
-"""The simulations of section 4 of the RHALE and UALE papers."""
+"""The simulations of section 4 of the RHALE and UALE papers: `Correlated`, `PiecewiseLinear` and `NonLinear`."""
 
 from __future__ import annotations
 
@@ -14,35 +14,32 @@ from skedasis.datasets.synthetic import Floats, Synthetic, columns
 
 @dataclass(frozen=True)
 class Correlated(Synthetic):
-    """RHALE and UALE section 4.1: x2 follows x1, and the function has three linear pieces.
+    """RHALE and UALE section 4.1: correlated features, and a function of three linear pieces.
 
-    With ``f1 = a1 x1 + a2 x2``: RHALE's form (Eq. 17) is f1 up to 1/2, then 1 - f1 up to 1, then 0,
-    which is continuous; UALE's form (Eq. 16) has 1/2 - f1 in the middle, and so jumps by -1/2 and
-    by 1/2. Both add ``alpha x1 x3``. x1 is uniform on (0, 1), x2 = x1 + noise, x3 is normal with
-    standard deviation 1/2.
+    With ``f1 = a1 x1 + a2 x2``: RHALE's form (Eq. 17) is f1 up to 1/2, then 1 - f1 up to 1, then 0, which is
+    continuous. UALE's form (Eq. 16) has 1/2 - f1 in the middle, and so jumps by -1/2 and by 1/2. Both add
+    ``alpha x1 x3``. x1 is uniform on (0, 1), x2 = x1 + noise, x3 is normal with standard deviation 1/2.
 
     Parameters
     ----------
     a1, a2, alpha : float
-        The papers' cases are (a) 1, 1, 0; (b) 2, 1/2, 0; (c) 1, 1, 1. The weights are positive.
+        Coefficients; a1 and a2 are positive. The papers' cases are (a) 1, 1, 0; (b) 2, 1/2, 0; (c) 1, 1, 1.
     noise : float
-        Standard deviation of x2 given x1. The papers write N(0, 0.01); 0.01 is the standard
-        deviation.
+        Standard deviation of x2 given x1. The papers write N(0, 0.01); 0.01 is the standard deviation.
     form : {"rhale", "uale"}
 
     Notes
     -----
-    The slopes of both forms are equal, and so are their true effects: with a = a1 + a2 and w the
-    feature's own weight, ``w x`` up to 1/(2a), ``w (1/a - x)`` up to 1/a, then 0. That is x, 1/2 -
-    x, 0 for equal weights.
+    The slopes of both forms are equal, and so are their true effects: with a = a1 + a2 and w the feature's own
+    coefficient, ``w x`` up to 1/(2a), ``w (1/a - x)`` up to 1/a, then 0. For equal coefficients that is x, 1/2 - x, 0.
 
-    The papers have 1/4 - x in the middle (2/5 - 2 x in case b). That is the effect of UALE's form
-    *with its jumps*, each of which counts w/(2a) (``jumps=True``). RHALE's form has no jump. In
-    case b the papers give x2 the effect of x1; its own weight is 1/2. The heterogeneity of x3 in
-    case c is the standard deviation of U(0, 1), 0.289; the papers have 1/4.
+    The papers have 1/4 - x in the middle (2/5 - 2 x in case b). That is the effect of UALE's form *with its jumps*,
+    each of which contributes w/(2a) (``jumps=True``). RHALE's form has no jumps. In case b the papers give x2 the
+    effect of x1, although its own coefficient is 1/2. The heterogeneity of x3 in case c is the standard deviation of
+    U(0, 1), 0.289; the papers have 1/4.
 
-    The truth is the limit of vanishing noise. Noise s rounds the corners of the effect, by at most
-    0.8 s w v / a, where v is the other feature's weight.
+    The true effect is the limit for noise 0. Noise s rounds the corners of the effect by at most 0.8 s w v / a, where v
+    is the other feature's coefficient.
 
     Examples
     --------
@@ -65,7 +62,7 @@ class Correlated(Synthetic):
 
     @property
     def breaks(self) -> tuple[float, float]:
-        """Return where the effects of x1 and x2 change slope."""
+        """Return the positions at which the effects of x1 and x2 change slope."""
         return 0.5 / (self.a1 + self.a2), 1.0 / (self.a1 + self.a2)
 
     def f(self, X: ArrayLike) -> Floats:
@@ -94,7 +91,7 @@ class Correlated(Synthetic):
         own, (first, second) = (self.a1, self.a2)[j], self.breaks
         effect = own * np.where(x <= first, x, np.where(x < second, second - x, 0.0))
         if jumps and self.form == "uale":
-            # Along x2 = x1, f1 runs a / own times as fast as it does along the feature alone.
+            # Along x2 = x1 the slope of f1 is a / own times that along the feature alone.
             effect -= 0.5 * own / (self.a1 + self.a2) * ((x > first) & (x < second))
         return effect
 
@@ -123,7 +120,7 @@ class _Pair(Synthetic):
     def _std(self, j: int, x: Floats) -> Floats | float:
         if j == 0:
             return self.spread
-        # x1 given x2 is a normal distribution cut off at 0 and 1.
+        # x1 given x2 has a normal distribution truncated to (0, 1).
         low, high = -x / self.spread, (1.0 - x) / self.spread
         mass = _normal_mass(x, self.spread)
         at_low, at_high = _normal_density(low), _normal_density(high)
@@ -135,9 +132,8 @@ class _Pair(Synthetic):
 class PiecewiseLinear(_Pair):
     """RHALE section 4.2: ``a(x1) x1 + x1 x2`` with a piecewise constant a.
 
-    a is 2, -2, 5, -10, 0.5 between 0, 0.2, 0.4, 0.45, 0.5, 1. As printed the function jumps at the
-    breaks, by the change of a times x1. It is kept so; the slopes, ``a(x1) + x2`` and ``x1``,
-    ignore the jumps as every derivative does.
+    a is 2, -2, 5, -10, 0.5 between 0, 0.2, 0.4, 0.45, 0.5, 1. The function as printed jumps at the breaks, by the
+    change of a times x1. This is kept; the slopes, ``a(x1) + x2`` and ``x1``, ignore the jumps.
 
     Parameters
     ----------
@@ -146,10 +142,9 @@ class PiecewiseLinear(_Pair):
 
     Notes
     -----
-    The paper's ground truth, a(x1) x1, leaves out ``x1 x2``. As x2 is x1 on average, that adds x1^2
-    / 2. Without jumps the true effect of x1 is the integral of a, plus x1^2 / 2; with jumps it is
-    a(x1) x1 + x1^2 / 2. The heterogeneity of x1 is ``spread`` everywhere (UALE's ``sigma_2 x1`` is
-    its integral).
+    The paper's ground truth, a(x1) x1, omits ``x1 x2``, which adds x1^2 / 2 because the mean of x2 given x1 is x1.
+    Without jumps the true effect of x1 is the integral of a, plus x1^2 / 2; with jumps it is a(x1) x1 + x1^2 / 2. The
+    heterogeneity of x1 is ``spread`` everywhere (UALE's ``sigma_2 x1`` is its integral).
 
     Examples
     --------
@@ -170,7 +165,7 @@ class PiecewiseLinear(_Pair):
         return self._level(x1) * x1 + x1 * x2
 
     def slope(self, X: ArrayLike) -> Floats:
-        """Return the partial derivatives, jumps ignored: (n, 2) -> (n, 2)."""
+        """Return the partial derivatives without jumps: (n, 2) -> (n, 2)."""
         x1, x2 = columns(X)
         return np.column_stack([self._level(x1) + x2, x1])
 
@@ -197,8 +192,8 @@ class NonLinear(_Pair):
 
     Notes
     -----
-    The paper's ground truth, 4 x1^2, leaves out ``x1 x2``: as x2 is x1 on average, the true effect
-    of x1 is 4.5 x1^2.
+    The paper's ground truth, 4 x1^2, omits ``x1 x2``. The mean of x2 given x1 is x1, so the true effect of x1 is
+    4.5 x1^2.
 
     Examples
     --------
@@ -230,7 +225,7 @@ def _normal_density(u: Floats) -> Floats:
 
 def _normal_mass(x: Floats, spread: float) -> Floats:
     """Return the probability that x plus normal noise lies in (0, 1)."""
-    # Mirrored to the left tail, where the complementary error function keeps its digits.
+    # Mirrored to the left tail, where the complementary error function is precise.
     left = np.minimum(x, 1.0 - x) / (spread * math.sqrt(2.0))
     step = 1.0 / (spread * math.sqrt(2.0))
     masses = [0.5 * (math.erfc(-u) - math.erfc(step - u)) for u in left.ravel().tolist()]

@@ -1,13 +1,12 @@
-"""The papers' synthetic examples: rows, function, slopes, and what is true of them.
+"""The papers' synthetic examples: rows, function, slopes, and the true effects and standard deviations.
 
-Every example gives two truths. The **true effect** accumulates the expected slope (RHALE Eq. 2); it
-is what DALE, UALE and RHALE estimate. Slopes do not see jumps, differences do: where a function
-jumps, ALE estimates ``true_effect(..., jumps=True)``. Effects are anchored at 0: they are 0 at x =
-0 whatever the feature's range, so compare differences from one point. The **true standard
-deviation** is that of the slopes at a given x (RHALE Eq. 6).
+The **true effect** accumulates the expected slope (RHALE Eq. 2); DALE, UALE and RHALE estimate it. Slopes do not
+include jumps, but differences do: if a function jumps, ALE estimates ``true_effect(..., jumps=True)``. True effects are
+0 at x = 0 for any range of the feature, so compare differences from one point. The **true standard deviation** is that
+of the slopes at a given x (RHALE Eq. 6).
 
-Some truths here differ from the papers'; each class says where and why. Section 4 of
-RHALE and UALE is in `simulations`.
+Some true values differ from the papers'; each class documents where and why. Section 4 of RHALE and UALE is in
+`simulations`.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ Seed: TypeAlias = int | np.random.Generator
 class Synthetic(ABC):
     """A distribution of rows and a function of them, with known effects.
 
-    Pass ``f`` and ``slope`` on as they are: ``sd.prediction(example.f, slope=example.slope)``.
+    Explain it with ``sd.prediction(example.f, slope=example.slope)``.
 
     Attributes
     ----------
@@ -56,7 +55,7 @@ class Synthetic(ABC):
 
     @abstractmethod
     def slope(self, X: ArrayLike) -> Floats:
-        """Return all partial derivatives at the rows of X, jumps ignored: (n, d) -> (n, d)."""
+        """Return all partial derivatives at the rows of X, without jumps: (n, d) -> (n, d)."""
 
     def true_effect(self, feature: int | str, x: ArrayLike, jumps: bool = False) -> Floats:
         """Return the true effect of a feature at the points x, 0 at x = 0.
@@ -64,10 +63,10 @@ class Synthetic(ABC):
         Parameters
         ----------
         feature : int or str
-            Position, from 0, or name.
+            Name, or position from 0.
         x : array_like of float, shape (m,)
         jumps : bool
-            Whether the function's jumps count, as they do for differences (ALE).
+            Whether the function's jumps are included, as in differences (ALE).
 
         Returns
         -------
@@ -81,13 +80,13 @@ class Synthetic(ABC):
         return np.broadcast_to(self._std(self.position(feature), points), points.shape).copy()
 
     def position(self, feature: int | str) -> int:
-        """Return a feature's column, from 0."""
+        """Return the position of a feature's column, from 0."""
         if feature in self.features:
             return self.features.index(str(feature))
         if isinstance(feature, (int, np.integer)) and 0 <= feature < len(self.features):
             return int(feature)
-        known = f"a position below {len(self.features)} or one of {list(self.features)}"
-        raise DataError(explained("feature", repr(feature), known, "Choose one of them"))
+        expected = f"a position below {len(self.features)} or one of {list(self.features)}"
+        raise DataError(explained("feature", repr(feature), expected, "Use one of them"))
 
     @abstractmethod
     def _draw(self, n: int, rng: np.random.Generator) -> Floats: ...
@@ -103,9 +102,8 @@ class Synthetic(ABC):
 class RhaleIntroduction(Synthetic):
     """RHALE Eq. 1 (after Goldstein et al. 2015): ``0.2 x1 - 5 x2 + 10 x2 1[x3 > 0]``.
 
-    All features are uniform on (-1, 1). The mean effect of x2 is 0 and its slopes are -5 or 5, so
-    the average hides everything. The paper's noise in Y is no part of the function. The jump in x3
-    is 10 x2, which averages to 0.
+    All features are uniform on (-1, 1). The slopes of x2 are -5 or 5, and its mean effect is 0, so the average hides
+    the effect. The paper's noise in Y is not part of the function. The jump in x3 is 10 x2, which averages to 0.
 
     Examples
     --------
@@ -148,9 +146,9 @@ class RhaleIntroduction(Synthetic):
 class RunningExample(Synthetic):
     """RHALE's running example: ``sin(2 pi x1) (1[x1 < 0] - 2 1[x3 < 0]) + x1 x2 + x2``.
 
-    Five sixths of x1 are uniform on (-0.5, 0), the rest on (0, 0.5); x2 is normal with standard
-    deviation ``spread``; x3 is x1 with normal noise. The effect of x1 is ``-sin(2 pi x1)`` left of
-    0 and nothing right of it, a case for bins of unequal width.
+    Five sixths of x1 are uniform on (-0.5, 0), the rest on (0, 0.5); x2 is normal with standard deviation ``spread``;
+    x3 is x1 plus normal noise. The effect of x1 is ``-sin(2 pi x1)`` for x1 < 0 and constant for x1 > 0, which suits
+    bins of unequal width.
 
     Parameters
     ----------
@@ -159,11 +157,10 @@ class RunningExample(Synthetic):
 
     Notes
     -----
-    The truth is the limit of vanishing noise: with noise s, x3 has the other sign than x1 within a
-    few s of 0, which moves the effect of x1 by at most 4 pi s / sqrt(2 pi), at 0 alone (0.05 for s
-    = 0.01). The paper writes N(0, sigma_3) for x3 in section 3 and N(x1, sigma_3) in the appendix;
-    the latter is meant. Its Eq. 22 to 33 have a factor z too many (the derivative of sin(2 pi z) is
-    2 pi cos(2 pi z)); its results do not.
+    The true effect is the limit for noise 0. With noise s, x3 and x1 may have different signs within a few s of 0,
+    which changes the effect of x1 near 0 by at most 4 pi s / sqrt(2 pi) (0.05 for s = 0.01). The paper writes
+    N(0, sigma_3) for x3 in section 3 and N(x1, sigma_3) in the appendix; the latter is meant. Its Eq. 22 to 33 have an
+    additional factor z (the derivative of sin(2 pi z) is 2 pi cos(2 pi z)); its results do not.
 
     Examples
     --------

@@ -1,1 +1,1 @@
-"""Statistics on plain arrays."""
+"""Statistics on plain arrays: grids and cells, moments, accumulation, binning, resampling, row hashes."""

@@ -1,7 +1,7 @@
-"""Accumulated effects as pure arrays: accumulation, centring, heterogeneity (RHALE Eq. 16), standard errors.
+"""Accumulated effects as arrays: the accumulation matrix, heterogeneity (RHALE Eq. 16), standard errors, importance.
 
-Everything here is a linear map. The curve at the edges is ``A @ slopes``; so are its centre and its error, and empty
-bins are a matter of which columns of A carry their width.
+An accumulated curve is linear in the mean slopes of the bins: its values at the edges are ``A @ slopes``. So standard
+errors follow from the rows of A, and empty bins only decide which columns of A carry their width.
 """
 
 from __future__ import annotations
@@ -16,18 +16,17 @@ Accumulate = Literal["variance", "std"]
 
 
 def accumulation(widths: Floats, known: Bools, kept: Ints) -> Floats:
-    """Return the matrix that takes the pieces' slopes to the curve at the kept edges.
+    """Return the matrix A that maps the cells' slopes to the curve at the given edges.
 
     Parameters
     ----------
     widths : ndarray of float, shape (P,)
-        Of the pieces between neighbouring edges.
+        Widths of the cells.
     known : ndarray of bool, shape (P,)
-        Which pieces have a slope. The curve is joined across the others by a straight line whose slope is the mean of
-        their nearest neighbours', so that a linear effect stays linear. Before the first and behind the last known
-        piece nothing is added.
+        Which cells have a slope. Cells without one get the mean slope of their nearest neighbours with one, so that a
+        linear effect stays linear. The curve is constant before the first and after the last cell with a slope.
     kept : ndarray of int, shape (K + 1,)
-        Edges at which the curve is wanted.
+        Indices of the edges at which the curve is evaluated.
 
     Returns
     -------
@@ -35,56 +34,46 @@ def accumulation(widths: Floats, known: Bools, kept: Ints) -> Floats:
     """
     passed = np.arange(len(widths)) < kept[:, None]
     matrix = np.where(passed & known, widths, 0.0)
-    there = np.flatnonzero(known)
-    if len(there) == 0:
+    with_slope = np.flatnonzero(known)
+    if len(with_slope) == 0:
         return matrix
     for gap in np.flatnonzero(~known):
-        right = np.searchsorted(there, gap)
-        if 0 < right < len(there):
-            share = np.where(passed[:, gap], widths[gap] / 2, 0.0)
-            matrix[:, there[right - 1]] += share
-            matrix[:, there[right]] += share
+        right = np.searchsorted(with_slope, gap)
+        if 0 < right < len(with_slope):
+            half = np.where(passed[:, gap], widths[gap] / 2, 0.0)
+            matrix[:, with_slope[right - 1]] += half
+            matrix[:, with_slope[right]] += half
     return matrix
 
 
-def centre_of(matrix: Floats, share: Floats) -> Floats:
-    """Return the linear form whose value is the mean over bins of the curve's mid-values.
-
-    Parameters
-    ----------
-    matrix : ndarray of float, shape (K + 1, P)
-        Of `accumulation`.
-    share : ndarray of float, shape (K,)
-        Each bin's share of the rows, n_k / N.
-
-    Returns
-    -------
-    ndarray of float, shape (P,)
-        Subtracted from each row of `matrix` it centres the curve, as Apley & Zhu's reference implementation does.
-    """
-    return share @ (matrix[:-1] + matrix[1:]) / 2
-
-
 def borrowed(values: Floats) -> Floats:
-    """Fill NaN by the mean of the nearest values on either side (one side at the ends); all NaN stays so."""
-    there = np.flatnonzero(~np.isnan(values))
-    if len(there) in (0, len(values)):
+    """Fill each NaN with the mean of the nearest value on either side.
+
+    At the ends there is one nearest value. If all values are NaN, they are returned as they are.
+    """
+    known = np.flatnonzero(~np.isnan(values))
+    if len(known) in (0, len(values)):
         return values
-    right = np.searchsorted(there, np.arange(len(values)))
-    after = values[there[np.minimum(right, len(there) - 1)]]
-    before = values[there[np.maximum(right - 1, 0)]]
+    right = np.searchsorted(known, np.arange(len(values)))
+    after = values[known[np.minimum(right, len(known) - 1)]]
+    before = values[known[np.maximum(right - 1, 0)]]
     return np.where(np.isnan(values), (before + after) / 2, values)
 
 
 def heterogeneity(widths: Floats, std: Floats, accumulate: Accumulate) -> Floats:
-    """Return the spread accumulated from the left end, at the edges, shape (K + 1,).
+    """Return the heterogeneity accumulated from the left end, at the edges, shape (K + 1,).
 
-    ``"variance"`` is RHALE Eq. 16, the root of the sum of width² std²; ``"std"`` is UALE Eq. 9, the sum of width * std.
+    Parameters
+    ----------
+    widths, std : ndarray of float, shape (K,)
+        Widths of the bins, and standard deviations of the local effects within them.
+    accumulate : {"variance", "std"}
+        ``"variance"``: RHALE Eq. 16, the root of the sum of width² std². ``"std"``: UALE Eq. 9, the sum of width * std.
     """
     step = widths * borrowed(std)
     if accumulate == "std":
         return np.concatenate([[0.0], np.cumsum(step)])
-    # Scaled by the largest step: squares of 1e-200 would vanish, of 1e200 overflow.
+    # Scaled by the largest step, because the squares of 1e-200 underflow and those of 1e200 overflow.
     largest = np.nanmax(step, initial=0.0)
     if largest == 0 or np.isnan(step).any():
         return np.concatenate([[0.0], np.cumsum(step)])
@@ -106,39 +95,40 @@ def std_error(
     error2 : ndarray of float, shape (P,)
         Squared standard errors of the slopes.
     degrees : ndarray of float, shape (P,)
-        Degrees of freedom of the variances behind them.
+        Degrees of freedom of the variances that the errors are estimated from.
     starts : ndarray of int, shape (K,)
-        First piece of each bin: the pieces of a bin share one variance.
+        First cell of each bin. The cells of a bin share one variance estimate.
     how : {"quadrature", "sum"}
-        "sum" adds the errors themselves, as the draft's Eq. 5 does: conservative.
+        "quadrature" adds the squared errors of independent slopes. "sum" adds the errors, as Eq. 5 of the draft on
+        uncertainty does, which is conservative.
     """
-    # NaN errors matter only where their slope takes part.
-    part = np.where(matrix != 0, matrix**2 * error2, 0.0)
-    variance = part.sum(axis=1)
+    # A NaN error matters only if its slope has a non-zero coefficient.
+    terms = np.where(matrix != 0, matrix**2 * error2, 0.0)
+    variance = terms.sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        share = np.add.reduceat(part, starts, axis=1) / variance[:, None]
-        freedom = 1.0 / (share**2 / np.maximum(degrees[starts], 1.0)).sum(axis=1)
-    freedom = np.where(variance > 0, freedom, np.inf)
+        fraction = np.add.reduceat(terms, starts, axis=1) / variance[:, None]
+        df = 1.0 / (fraction**2 / np.maximum(degrees[starts], 1.0)).sum(axis=1)
+    df = np.where(variance > 0, df, np.inf)
     if how == "sum":
-        return np.sqrt(part).sum(axis=1), freedom
-    return np.sqrt(variance), freedom
+        return np.sqrt(terms).sum(axis=1), df
+    return np.sqrt(variance), df
 
 
 def importance(edges: Floats, curve: Floats, weight: Floats, mean: Floats, m2: Floats) -> float:
-    """Return the weighted standard deviation over the data of a piecewise linear curve.
+    """Return the standard deviation over the data of a piecewise linear curve.
 
     Parameters
     ----------
     edges, curve : ndarray of float, shape (K + 1,)
     weight, mean, m2 : ndarray of float, shape (K,)
-        Moments of the feature itself within each bin: a linear piece needs no more.
+        Weighted moments of the feature within each bin. Mean and variance of a linear function follow from them.
     """
-    there = weight > 0
-    if not there.any():
+    used = weight > 0
+    if not used.any():
         return 0.0
-    widths = np.diff(edges)[there]
-    slope = np.diff(curve)[there] / widths
-    level = curve[:-1][there] + slope * (mean[there] - edges[:-1][there])
-    share = weight[there] / weight[there].sum()
-    within = share @ (slope**2 * m2[there] / weight[there])
-    return float(np.sqrt(within + share @ (level - share @ level) ** 2))
+    widths = np.diff(edges)[used]
+    slope = np.diff(curve)[used] / widths
+    bin_mean = curve[:-1][used] + slope * (mean[used] - edges[:-1][used])
+    fraction = weight[used] / weight[used].sum()
+    within = fraction @ (slope**2 * m2[used] / weight[used])
+    return float(np.sqrt(within + fraction @ (bin_mean - fraction @ bin_mean) ** 2))

@@ -1,8 +1,9 @@
-"""Grids and cells of a numeric axis, and the cell of each row.
+"""Cells and evaluation grids of a numeric axis: edges, order statistics, and the cell of each row.
 
-A bucket's number grows with the value (subtraction, multiplication and truncation all preserve order in floating
-point), so a value is greater than every edge in a lower bucket and smaller than every edge in a higher one. Only values
-that share a bucket with an edge, or with a wanted rank, have to be compared: a few in a hundred.
+Order statistics and cells are exact, but found without sorting all values. The range is divided into a few thousand
+buckets of equal width. The bucket number is monotone in the value (subtraction, multiplication and truncation preserve
+order in floating point), so a value is above every edge in a lower bucket and below every edge in a higher one. Only
+the values that share a bucket with an edge, or with a requested rank, are compared or sorted: a few per cent.
 """
 
 from __future__ import annotations
@@ -13,23 +14,18 @@ import numpy as np
 
 from skedasis._types import Bools, Floats, Ints, Side
 
-# ------------------------------------------------------------------------------------------
-# Buckets: exact order statistics and exact cells without sorting.
+# ------------------------------------------------------------------------------ bucket arithmetic
+_BUCKETS = 4096
+
+_BUCKETS_FOR_MANY_EDGES = 32_768
+"""With many edges, so many buckets that few values share one with an edge; their tables still fit the cache."""
+
+_FEW_VALUES = 2048
+"""For up to this many values, NumPy's search is as fast."""
 
 
-BUCKETS = 4096
-
-
-_MANY = 32_768
-"""Buckets for many edges: few values still share one with an edge, and the tables stay in the cache."""
-
-
-_FEW = 2048
-"""Below so many values NumPy's own search is as fast."""
-
-
-def bucket(x: Floats, low: float, high: float, count: int = BUCKETS) -> Ints | None:
-    """Return each value's bucket in 0..count, or None where the range cannot be cut up.
+def bucket(x: Floats, low: float, high: float, count: int = _BUCKETS) -> Ints | None:
+    """Return each value's bucket in 0..count, or None if the range cannot be divided.
 
     Parameters
     ----------
@@ -42,8 +38,7 @@ def bucket(x: Floats, low: float, high: float, count: int = BUCKETS) -> Ints | N
         return None
     code = x - low
     code *= scale
-    # Rounding can only lift the largest value into the bucket behind the last.
-    # Indices of NumPy's own width: narrower ones are cast again at every use.
+    # Only the largest values can have the code `count`. int64, because NumPy casts narrower indices at every use.
     return code.astype(np.int64)
 
 
@@ -60,79 +55,87 @@ def order_statistics(
     ranks : ndarray of int
         Non-decreasing.
     code : ndarray of int, optional
-        Of `bucket`, where it is known already.
+        The values' buckets (see `bucket`), if they are known.
     """
-    if code is None and len(x) > _FEW:
+    if code is None and len(x) > _FEW_VALUES:
         code = bucket(x, low, high)
     if code is None:
         return np.partition(x, np.unique(ranks))[ranks]
-    reached = np.cumsum(np.bincount(code, minlength=BUCKETS + 1))
-    wanted = np.searchsorted(reached, ranks, side="right")
-    asked = np.zeros(BUCKETS + 1, dtype=bool)
-    asked[wanted] = True
-    some = np.sort(x[asked.take(code)])
-    # Ranks among the sorted few: what lies in buckets that were not asked for is skipped.
-    size = np.diff(reached, prepend=0)
-    skipped = np.cumsum(np.where(asked, 0, size))
-    return some[ranks - skipped[wanted]]
+    cumulative = np.cumsum(np.bincount(code, minlength=_BUCKETS + 1))
+    rank_bucket = np.searchsorted(cumulative, ranks, side="right")
+    is_needed = np.zeros(_BUCKETS + 1, dtype=bool)
+    is_needed[rank_bucket] = True
+    some = np.sort(x[is_needed.take(code)])
+    # Ranks among the sorted values only: subtract the number of values in skipped buckets below.
+    size = np.diff(cumulative, prepend=0)
+    skipped = np.cumsum(np.where(is_needed, 0, size))
+    return some[ranks - skipped[rank_bucket]]
 
 
 def locate(
     inner: Floats, x: Floats, low: float, high: float, closed: Side, code: Ints | None = None
 ) -> Ints:
-    """Return for each value how many inner edges lie below it: its cell.
+    """Return each value's cell: the number of inner edges below it.
 
-    Equals ``np.searchsorted(inner, x, side="right" if closed == "left" else "left")``. Values beyond [low, high] are
-    allowed if both are inner edges: they then share the end buckets with them, and are compared. `code` is that of
-    `bucket`, where it is known already.
+    Equals ``np.searchsorted(inner, x, side="right" if closed == "left" else "left")``.
+
+    Parameters
+    ----------
+    inner : ndarray of float
+        Inner edges, increasing.
+    x : ndarray of float, shape (n,)
+        Values between `low` and `high`. Values outside are allowed if `low` and `high` are themselves the first and
+        the last inner edge: they are then compared with these.
+    closed : {"left", "right"}
+        The side on which a cell includes its edge.
+    code : ndarray of int, optional
+        The values' buckets (see `bucket`), if they are known.
     """
     side = "right" if closed == "left" else "left"
-    few = len(x) <= _FEW or not 0 < len(inner) < _MANY // 8
-    count = BUCKETS
-    if len(inner) >= BUCKETS // 8:
-        # Tables of this size are only worth making for many values.
-        few, count, code = few or len(x) < _MANY // 2, _MANY, None
-    edge = None if few else bucket(inner, low, high, count)
-    if code is None and not few:
-        beyond = inner[0] == low and inner[-1] == high
-        code = bucket(np.clip(x, low, high) if beyond else x, low, high, count)
-    if few or code is None or edge is None:
+    use_numpy = len(x) <= _FEW_VALUES or not 0 < len(inner) < _BUCKETS_FOR_MANY_EDGES // 8
+    count = _BUCKETS
+    if len(inner) >= _BUCKETS // 8:
+        # Tables of this size pay only for many values.
+        use_numpy = use_numpy or len(x) < _BUCKETS_FOR_MANY_EDGES // 2
+        count, code = _BUCKETS_FOR_MANY_EDGES, None
+    edge_code = None if use_numpy else bucket(inner, low, high, count)
+    if code is None and not use_numpy:
+        may_exceed = inner[0] == low and inner[-1] == high
+        code = bucket(np.clip(x, low, high) if may_exceed else x, low, high, count)
+    if use_numpy or code is None or edge_code is None:
         return np.searchsorted(inner, x, side=side)
-    shared: Bools = np.zeros(count + 1, dtype=bool)
-    shared[edge] = True
-    table = np.searchsorted(edge, np.arange(count + 1), side="left")
+    has_edge: Bools = np.zeros(count + 1, dtype=bool)
+    has_edge[edge_code] = True
+    table = np.searchsorted(edge_code, np.arange(count + 1), side="left")
     cell = table.take(code)
-    unsure = np.flatnonzero(shared.take(code))
-    if 2 * len(unsure) > len(x):  # long tails: nearly all values lie in few buckets
+    ambiguous = np.flatnonzero(has_edge.take(code))
+    if 2 * len(ambiguous) > len(x):  # long tails: nearly all values lie in few buckets
         return np.searchsorted(inner, x, side=side)
-    cell[unsure] = np.searchsorted(inner, x[unsure], side=side)
+    cell[ambiguous] = np.searchsorted(inner, x[ambiguous], side=side)
     return cell
 
 
-# ------------------------------------------------------------------------------------------
-# Cells: the pieces of a feature's axis, and which row lies in which.
-
-
+# ------------------------------------------------------------------------------ cells and grids
 EVERY_JUMP = "both sides of every jump"
-"""What is said of a grid that misses nothing of a step function."""
-
+"""Provenance label of a grid that represents a step function exactly."""
 
 OUTSIDE = -1
-"""The cell of a row that lies in none: missing, or beyond the edges."""
+"""The cell of a missing value, and of a value outside the edges."""
 
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Neighbouring intervals ``[z_{k-1}, z_k)`` (closed left) or ``(z_{k-1}, z_k]`` (closed right).
+    """Adjacent intervals ``[z_{k-1}, z_k)`` (closed left) or ``(z_{k-1}, z_k]`` (closed right).
 
-    The end interval on the open side takes its edge in: every value from ``z_0`` to ``z_K`` lies in exactly one cell.
+    The outermost interval on the open side includes its edge, so that every value from ``z_0`` to ``z_K`` lies in
+    exactly one cell.
 
     Parameters
     ----------
     edges : ndarray of float, shape (K + 1,)
-        Strictly increasing. One edge alone stands for a constant feature: no cell.
+        Strictly increasing. A constant feature has one edge and no cell.
     closed : {"left", "right"}
-        The side that belongs to a cell.
+        The side on which a cell includes its edge.
     """
 
     edges: Floats
@@ -147,7 +150,7 @@ class Cells:
         return np.diff(self.edges)
 
     def locate(self, x: Floats) -> Ints:
-        """Return each value's cell, or `OUTSIDE` for NaN and for values beyond the edges.
+        """Return each value's cell, or `OUTSIDE` for NaN and for values outside the edges.
 
         Parameters
         ----------
@@ -160,7 +163,7 @@ class Cells:
         if len(self) == 0:
             return np.full(len(x), OUTSIDE, dtype=np.int64)
         low, high = float(self.edges[0]), float(self.edges[-1])
-        # NaN compares false with both ends, so it falls out here with the values beyond them.
+        # NaN compares false with both ends, so it is excluded together with the values outside them.
         inside = (x >= low) & (x <= high)
         if inside.all():
             return locate(self.edges[1:-1], x, low, high, self.closed)
@@ -169,7 +172,7 @@ class Cells:
         return cell
 
     def keep(self, kept: Ints) -> Cells:
-        """Return the coarser cells whose edges are ``edges[kept]``."""
+        """Return the unions of cells whose edges are ``edges[kept]``."""
         return Cells(self.edges[kept], self.closed)
 
 
@@ -182,9 +185,9 @@ class Grid:
     points : ndarray of float, shape (m,)
         Strictly increasing.
     chosen : str
-        How they were chosen, for the provenance.
+        How the points were chosen, for the provenance.
     share : ndarray of float, shape (m,), optional
-        What each counts in the mean of a curve; None means alike.
+        Weight of each point in the mean of a curve, summing to 1; None for equal weights.
     """
 
     points: Floats
@@ -195,36 +198,36 @@ class Grid:
         return len(self.points)
 
     def locate(self, x: Floats) -> Ints:
-        """Return how many points lie at or below each value: 0 before the first, m from the last on. No NaN."""
+        """Return how many points are less than or equal to each value, 0 to m. The values must not be NaN."""
         return locate(self.points, x, float(self.points[0]), float(self.points[-1]), "left")
 
 
 def widths_share(points: Floats) -> Floats:
-    """Return what points count in a mean over the axis: half the gaps on both sides, as shares."""
+    """Return the weights of points in a mean over the axis: half the gaps on both sides, normalised to sum 1."""
     gaps = np.diff(points)
-    share = np.zeros(len(points))
-    share[:-1] += gaps / 2
-    share[1:] += gaps / 2
-    total = share.sum()
-    return share / total if total > 0 else np.full(len(points), 1 / max(len(points), 1))
+    weights = np.zeros(len(points))
+    weights[:-1] += gaps / 2
+    weights[1:] += gaps / 2
+    total = weights.sum()
+    return weights / total if total > 0 else np.full(len(points), 1 / max(len(points), 1))
 
 
 def uniform_edges(low: float, high: float, k: int) -> Floats:
-    """Return k + 1 equidistant edges, exact at both ends, without the ones that rounding made equal."""
-    edges = divided(low, high, np.arange(k + 1), np.full(k + 1, k))
+    """Return k + 1 equidistant edges, exact at both ends, without duplicates from rounding."""
+    edges = _points_between(low, high, np.arange(k + 1), np.full(k + 1, k))
     edges[0], edges[-1] = low, high
     return distinct(edges)
 
 
-def divided(low: float, high: float, part: Ints, whole: Ints) -> Floats:
-    """Return the points at part/whole of the way, written so that those which are whole numbers come out whole.
+def _points_between(low: float, high: float, part: Ints, whole: Ints) -> Floats:
+    """Return the points at the fractions part/whole of the interval; whole numbers among them are exact.
 
-    Rows often lie on such points, and an edge a hair above one puts it into the wrong cell. Fractions are reduced
-    first: 1/3 and 2/6 are the same point.
+    Data often lie on whole numbers, and an edge that is one rounding error off puts them into the wrong cell. Fractions
+    are reduced first, so that 1/3 and 2/6 are the same point.
     """
     common = np.gcd(part, whole)
     part, whole = part // common, whole // common
-    # Between ends that are close, or the same, rounding may step over them.
+    # If low and high are close or equal, rounding may exceed them.
     return np.clip((low * (whole - part) + high * part) / whole, low, high)
 
 

@@ -12,9 +12,9 @@ method, and zero (to rounding) for an additive quantity and for a feature that i
 Pairs are disjoint, and as near in x_s as rows with the same other features are. Rows are sorted by a normal score of
 x_s plus noise, and neighbours are paired. The noise is smaller if the other features determine x_s more closely, which
 the variance inflation factor measures. Its size is such that x₁x₂ of jointly normal features with correlation r has the
-score √(1 - r²), which is RHALE's own local spread; random pairs would extrapolate, and give 1.1 and more.
+score √(1 - r²), which is RHALE's own local heterogeneity; random pairs would extrapolate, and give 1.1 and more.
 
-This module knows arrays only: `skedasis.engine.heterogeneity_score` reads the data and calls the model.
+This module works on arrays only: `skedasis.engine.heterogeneity_score` reads the data and calls the model.
 """
 
 from __future__ import annotations
@@ -29,29 +29,23 @@ from skedasis._types import Bools, Floats, Ints
 from skedasis.stats.row_hash import row_hashes, uniform
 
 COLLINEAR = 10.0
-"""Above this variance inflation the other columns nearly determine a feature: only near values are compared."""
-
+"""Above this variance inflation the other columns nearly determine a feature, and only near values are compared."""
 
 FEW_PAIRS = 50.0
 """With fewer effective pairs the standard error of a score is not reliable."""
 
-
 _LARGEST_VIF = 1e4
-
 
 _PENALTY = 0.01
 """Ridge penalty for each regressor, on standardised columns."""
 
-
-_FREQUENT, _MOST_LEVELS = 0.01, 30
+_FREQUENT, _MAX_LEVELS = 0.01, 30
 """A level of a nominal column is a regressor if it has this fraction of the rows; most levels of one column."""
-
 
 _ROUNDING = 16.0
 """A score below this many rounding errors of the largest value of the quantity is zero."""
 
-
-_WIDEST = 0.999
+_RANDOM_PAIRS = 0.999
 """Above this variance of the noise (see `paired`) pairs are random."""
 
 
@@ -114,7 +108,7 @@ class HeterogeneityScore:
             return self.value * float(np.exp(-reach)), self.value * float(np.exp(reach))
 
 
-# ------------------------------------------------------------------------------------- the rows
+# --------------------------------------------------------------------------- rows of the score
 @dataclass(frozen=True, eq=False)
 class ScoreRows:
     """The rows of a score in the order of their hashes, so that the score does not depend on the order of the data.
@@ -168,7 +162,7 @@ def score_rows(
     drawn = uniform(row_hashes(row_id, random_state, "score: rows"))
     keys = drawn if weights is None else -np.log1p(-drawn) / weights
     exact = limit is None or n <= limit
-    # Only the smallest are sorted; the last of them is the smallest key that is left out.
+    # Sort the smallest limit + 1 keys only; the last of them is the smallest key that is left out.
     smallest = (
         np.arange(n) if limit is None or n <= limit else np.argpartition(keys, limit)[: limit + 1]
     )
@@ -215,12 +209,12 @@ def mid_ranks(x: Floats, weights: Floats | None = None) -> Ranks:
     array([0.66666667, 0.16666667, 0.66666667, 0.5       ])
     """
     present = ~np.isnan(x)
-    values, place = np.unique(x[present], return_inverse=True)
-    weight = np.bincount(place, None if weights is None else weights[present], len(values))
+    values, index = np.unique(x[present], return_inverse=True)
+    weight = np.bincount(index, None if weights is None else weights[present], len(values))
     below = np.cumsum(weight) - weight / 2
     ranks = np.full(len(x), 0.5)
     if len(values):
-        ranks[present] = (below / weight.sum())[place]
+        ranks[present] = (below / weight.sum())[index]
     return Ranks(ranks, len(values))
 
 
@@ -233,14 +227,14 @@ def frequent_levels(codes: Ints, weights: Floats | None = None) -> Floats:
         -1 is missing, and a level of its own.
     weights : ndarray of float, shape (n,), optional
     """
-    levels, place = np.unique(codes, return_inverse=True)
-    share = np.bincount(place, weights, len(levels))
-    share = share / share.sum()
-    order = np.lexsort((levels, -share))[:_MOST_LEVELS]
-    chosen = order[share[order] >= _FREQUENT]
-    if len(chosen) == len(levels):
-        chosen = chosen[:-1]  # the last follows from the others
-    return (place[:, None] == chosen[None, :]).astype(float)
+    levels, index = np.unique(codes, return_inverse=True)
+    fraction = np.bincount(index, weights, len(levels))
+    fraction = fraction / fraction.sum()
+    order = np.lexsort((levels, -fraction))[:_MAX_LEVELS]
+    frequent = order[fraction[order] >= _FREQUENT]
+    if len(frequent) == len(levels):
+        frequent = frequent[:-1]  # the last follows from the others
+    return (index[:, None] == frequent[None, :]).astype(float)
 
 
 def variance_inflation(
@@ -270,40 +264,42 @@ def variance_inflation(
     """
     w = np.ones(len(rows)) if rows.weights is None else rows.weights / rows.weights.mean()
     tables = [_regressors(column, w) for column in columns]
-    # Sorted by content: sums have the same bits for any order of the columns of X.
-    marks = [blake2b(np.ascontiguousarray(t).data, digest_size=16).digest() for t in tables]
-    order = sorted((k for k, t in enumerate(tables) if t.shape[1]), key=lambda k: marks[k])
-    # Columns of the same content have the same factor, that of the first of them.
-    first = {marks[k]: k for k in reversed(order)}
-    asked = [first.get(marks[k], -1) for k in wanted]
-    found = np.ones(len(wanted))
-    if len(order) < 2 or max(asked, default=-1) < 0:
-        return found
+    # Sorted by content, so that sums have the same bits for any order of the columns of X.
+    digests = [blake2b(np.ascontiguousarray(t).data, digest_size=16).digest() for t in tables]
+    order = sorted((k for k, t in enumerate(tables) if t.shape[1]), key=lambda k: digests[k])
+    # Columns of equal content share a factor, which is computed for the first of them.
+    first = {digests[k]: k for k in reversed(order)}
+    column_of = [first.get(digests[k], -1) for k in wanted]
+    factors = np.ones(len(wanted))
+    if len(order) < 2 or max(column_of, default=-1) < 0:
+        return factors
     table = np.hstack([tables[k] for k in order])
     owner = np.repeat(order, [tables[k].shape[1] for k in order])
-    left, total = np.zeros(len(columns)), np.zeros(len(columns))
+    residual, total = np.zeros(len(columns)), np.zeros(len(columns))
     penalty = _PENALTY * table.shape[1]
     for fit in (rows.half, ~rows.half):
         if fit.sum() < 2 or fit.all():
             continue
-        weight, held = w[fit], w[~fit]
-        middle = weight @ table[fit] / weight.sum()
-        moved = table[fit] - middle
-        inverse = np.linalg.inv((moved * weight[:, None]).T @ moved + penalty * np.eye(len(owner)))
-        judged = table[~fit] - middle
-        for k in {k for k in asked if k >= 0}:
+        fit_weight, test_weight = w[fit], w[~fit]
+        mean = fit_weight @ table[fit] / fit_weight.sum()
+        centred = table[fit] - mean
+        inverse = np.linalg.inv(
+            (centred * fit_weight[:, None]).T @ centred + penalty * np.eye(len(owner))
+        )
+        test = table[~fit] - mean
+        for k in {k for k in column_of if k >= 0}:
             own = np.flatnonzero(owner == k)
-            form = -inverse[:, own] @ np.linalg.inv(inverse[np.ix_(own, own)])
-            form = form[:, 0].copy()  # the ranks come first among a column's own
-            form[own] = 0.0
-            target = judged[:, own[0]]
-            left[k] += held @ (target - judged @ form) ** 2
-            total[k] += held @ target**2
-    for i, k in enumerate(asked):
+            coef = -inverse[:, own] @ np.linalg.inv(inverse[np.ix_(own, own)])
+            coef = coef[:, 0].copy()  # a column's ranks are the first of its regressors
+            coef[own] = 0.0
+            target = test[:, own[0]]
+            residual[k] += test_weight @ (target - test @ coef) ** 2
+            total[k] += test_weight @ target**2
+    for i, k in enumerate(column_of):
         if k >= 0 and total[k] > 0:
-            ratio = total[k] / max(left[k], total[k] / _LARGEST_VIF)
-            found[i] = min(max(ratio, 1.0), _LARGEST_VIF)
-    return found
+            ratio = total[k] / max(residual[k], total[k] / _LARGEST_VIF)
+            factors[i] = min(max(ratio, 1.0), _LARGEST_VIF)
+    return factors
 
 
 def _regressors(column: Ranks | Floats, w: Floats) -> Floats:
@@ -311,7 +307,7 @@ def _regressors(column: Ranks | Floats, w: Floats) -> Floats:
     if not isinstance(column, Ranks):
         return _standardised(column, w)
     rank = _standardised(column.values[:, None], w)
-    # The square of two values is a line through them.
+    # For two distinct values the square is a linear function of the rank.
     square = rank**2 - 1 if column.distinct > 2 else rank[:, :0]
     return np.hstack([rank, _standardised(square, w)])
 
@@ -319,14 +315,14 @@ def _regressors(column: Ranks | Floats, w: Floats) -> Floats:
 def _standardised(table: Floats, w: Floats) -> Floats:
     """Return the columns that vary, with mean 0 and variance 1."""
     table = table - w @ table / w.sum()
-    spread = np.sqrt(w @ table**2 / w.sum())
-    varies = spread > 1e-9 * np.abs(table).max(axis=0, initial=0.0)
-    return table[:, varies] / spread[varies]
+    std = np.sqrt(w @ table**2 / w.sum())
+    varies = std > 1e-9 * np.abs(table).max(axis=0, initial=0.0)
+    return table[:, varies] / std[varies]
 
 
-# ---------------------------------------------------------------------------- pairs and the score
+# ------------------------------------------------------------------------------ pairs and the score
 def paired(ranks: Floats | None, vif: float, noise: Floats) -> tuple[Ints, Ints]:
-    """Pair rows that are as near in a feature as rows with the same other features are.
+    """Pair rows that differ in a feature as much as rows with equal other features do.
 
     Parameters
     ----------
@@ -335,7 +331,7 @@ def paired(ranks: Floats | None, vif: float, noise: Floats) -> tuple[Ints, Ints]
     vif : float
         Variance inflation of the ranks.
     noise : ndarray of float, shape (n,)
-        Standard normal, one number a row.
+        Standard normal, one number per row.
 
     Returns
     -------
@@ -353,7 +349,7 @@ def paired(ranks: Floats | None, vif: float, noise: Floats) -> tuple[Ints, Ints]
 
     v = 2.0 / (1.0 + np.sqrt(12.0 * vif - 11.0))
     key = noise
-    if ranks is not None and v <= _WIDEST:
+    if ranks is not None and v <= _RANDOM_PAIRS:
         key = ndtri(ranks) + np.sqrt(v / (1.0 - v)) * noise
     order = np.argsort(key, kind="stable")[: len(key) // 2 * 2]
     return order[::2], order[1::2]
@@ -376,42 +372,42 @@ def swap_score(
     change : tuple of two ndarray of float, shape (m,)
         The change of the quantity in the first and in the second row of each pair.
     weights : tuple of two ndarray of float, shape (m,), optional
-        Of the rows. The weight of a pair is the product of both.
+        Weights of the rows. The weight of a pair is their product.
     own, own_weights : ndarray of float, shape (n,)
         The quantity at the rows of the score.
     eps : float
         Relative rounding of the quantity: a score below 16 units of it is zero.
     vif, exact
-        Carried into the result.
+        Copied into the result.
 
     Notes
     -----
-    The error is that of a mean of c² over disjoint pairs, by the delta method. One pair has none: NaN.
+    The error is that of a mean of c² over disjoint pairs, by the delta method. It is NaN for a single pair.
     """
     first, second = change
-    spread = _std(own, own_weights), float(np.ptp(own)) if len(own) else float("nan")
+    scales = _std(own, own_weights), float(np.ptp(own)) if len(own) else float("nan")
     m = len(first)
     if m == 0:
-        return HeterogeneityScore(0.0, 0.0, vif, 0, 0.0, *spread, exact)
+        return HeterogeneityScore(0.0, 0.0, vif, 0, 0.0, *scales, exact)
     c = (first + second) / 2
     scale = float(np.abs(c).max())
     size = float(np.abs(own).max(initial=0.0))
-    share = np.full(m, 1.0 / m)
+    fraction = np.full(m, 1.0 / m)
     if weights is not None:
-        share = weights[0] * weights[1]
-        share = share / share.sum()
-    # In units of the largest: squares of values of any size are numbers then.
+        fraction = weights[0] * weights[1]
+        fraction = fraction / fraction.sum()
+    # In units of the largest value, so that squares neither underflow nor overflow.
     square = (c / scale) ** 2 if scale > 0 else c
-    mean = float(share @ square)
+    mean = float(fraction @ square)
     score = scale * float(np.sqrt(mean))
     if score <= _ROUNDING * eps * size:
-        return HeterogeneityScore(0.0, 0.0, vif, m, 0.0, *spread, exact)
-    # Unbiased: for equal weights the sum of squares over m (m - 1). Of one pair the error is not known.
-    rest = 1.0 - float(share @ share)
-    variance = float(share**2 @ (square - mean) ** 2) / rest if m > 1 and rest > 0 else np.nan
+        return HeterogeneityScore(0.0, 0.0, vif, m, 0.0, *scales, exact)
+    # Unbiased: for equal weights the sum of squares over m (m - 1). One pair has no error estimate.
+    rest = 1.0 - float(fraction @ fraction)
+    variance = float(fraction**2 @ (square - mean) ** 2) / rest if m > 1 and rest > 0 else np.nan
     error = scale * float(np.sqrt(variance)) / (2.0 * float(np.sqrt(mean)))
-    effective = mean**2 / float(share**2 @ square**2)
-    return HeterogeneityScore(score, error, vif, m, effective, *spread, exact)
+    effective = mean**2 / float(fraction**2 @ square**2)
+    return HeterogeneityScore(score, error, vif, m, effective, *scales, exact)
 
 
 def _std(values: Floats, weights: Floats | None) -> float:
@@ -419,7 +415,7 @@ def _std(values: Floats, weights: Floats | None) -> float:
     if len(values) == 0:
         return float("nan")
     scale = float(np.abs(values).max()) or 1.0
-    share = np.full(len(values), 1 / len(values)) if weights is None else weights / weights.sum()
-    moved = values / scale
-    moved = moved - share @ moved
-    return scale * float(np.sqrt(share @ moved**2))
+    fraction = np.full(len(values), 1 / len(values)) if weights is None else weights / weights.sum()
+    scaled = values / scale
+    scaled = scaled - fraction @ scaled
+    return scale * float(np.sqrt(fraction @ scaled**2))

@@ -1,8 +1,8 @@
-"""`Moments`: weight, mean and M2, the sufficient statistics of every effect.
+"""`Moments`: weight, mean and M2 per cell, the sufficient statistics of every effect.
 
-A mean and a sum of squared deviations merge exactly (Chan, Golub & LeVeque 1983), so the same numbers come out whether
-the rows are seen at once, batch by batch or on several machines. Sums of squares are never kept: their difference loses
-every digit as soon as an offset dwarfs the spread.
+Means and sums of squared deviations merge exactly (Chan, Golub & LeVeque 1983), so the result is the same for all rows
+at once, in batches, or on several machines. Raw sums of squares are not kept, because their difference cancels if the
+mean is large compared with the standard deviation.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ WeightKind = Literal["frequency", "sampling"]
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Weighted first and second moments of many cells at once.
+    """Weighted first and second moments of many cells.
 
     Parameters
     ----------
     count : ndarray of float, shape (...)
-        Rows in each cell (rows are counted, whatever their weights).
+        Number of rows in each cell, regardless of their weights.
     weight, weight2 : ndarray of float, shape (...)
-        Sums of the rows' weights and of their squares.
+        Sum of the row weights, and of their squares.
     mean : ndarray of float, shape (...)
         Weighted mean; 0 where the cell is empty.
     m2 : ndarray of float, shape (...)
@@ -53,7 +53,7 @@ class Moments:
         weights: Floats | None = None,
         like: Moments | None = None,
     ) -> Moments:
-        """Gather `values` by cell.
+        """Return the moments of `values` in each cell.
 
         Parameters
         ----------
@@ -64,19 +64,19 @@ class Moments:
         cells : int
             Number of cells.
         weights : ndarray of float, shape (n,), optional
-            Positive weights; None means 1 each.
+            Positive weights; None for 1 each.
         like : Moments, optional
-            Of other values of the same rows in the same cells: their counts and weights are not summed again.
+            Moments of other values of the same rows in the same cells. Their counts and weights are reused.
 
         Notes
         -----
-        Two passes. The second corrects the first's rounding (the sum of deviations is not exactly zero), so that a
-        constant of 1e7 added to the values changes the variance by rounding only.
+        Two passes. The second pass corrects the rounding of the first (the sum of deviations is not exactly zero), so
+        that adding 1e7 to the values changes the variance by rounding only.
         """
         count, weight, weight2 = _sizes(cell, cells, weights) if like is None else like.sizes
         safe = np.where(weight > 0, weight, 1.0)
         mean = _sums(cell, values if weights is None else weights * values, cells) / safe
-        # One array, written in place: at these sizes making arrays costs more than filling them.
+        # One array, written in place: for arrays of this size allocation costs more than arithmetic.
         deviation = mean.take(cell)
         np.subtract(values, deviation, out=deviation)
         residual = _sums(cell, deviation if weights is None else weights * deviation, cells) / safe
@@ -88,11 +88,18 @@ class Moments:
 
     @classmethod
     def of_curves(cls, values: Floats, weights: Floats | None = None) -> Moments:
-        """Gather curves point by point: `values` has shape (m, n), one row a point, one column an instance."""
+        """Return the moments over rows at each point of their curves.
+
+        Parameters
+        ----------
+        values : ndarray of float, shape (m, n)
+            The curves of n rows at m points.
+        weights : ndarray of float, shape (n,), optional
+        """
         m, n = values.shape
         w = np.ones(n) if weights is None else weights
         weight, weight2 = float(w.sum()), float(w @ w)
-        # One dot product a point: a matrix product may round equal rows differently.
+        # One dot product per point: a matrix product may round equal rows differently.
         mean = np.vecdot(values, w) / weight
         deviation = values - mean[:, None]
         residual = np.vecdot(deviation, w) / weight
@@ -103,19 +110,19 @@ class Moments:
 
     @property
     def sizes(self) -> tuple[Floats, Floats, Floats]:
-        """Return count, weight and squared weight."""
+        """Return count, weight and sum of squared weights."""
         return self.count, self.weight, self.weight2
 
     def merge(self, other: Moments) -> Moments:
-        """Return the moments of both sets of rows, cell by cell (associative and commutative up to rounding)."""
+        """Return the moments of the union of both sets of rows (associative and commutative up to rounding)."""
         weight = self.weight + other.weight
-        share = other.weight / np.where(weight > 0, weight, 1.0)
+        fraction = other.weight / np.where(weight > 0, weight, 1.0)
         delta = other.mean - self.mean
-        # The heavier side is the base of the new mean: a zero-weight side then leaves the other untouched.
-        forward = self.mean + delta * share
-        backward = other.mean - delta * (1.0 - share)
-        mean = np.where(share <= 0.5, forward, backward)
-        m2 = self.m2 + other.m2 + delta**2 * self.weight * share
+        # The new mean starts from the heavier side, so that merging with weight zero changes nothing.
+        forward = self.mean + delta * fraction
+        backward = other.mean - delta * (1.0 - fraction)
+        mean = np.where(fraction <= 0.5, forward, backward)
+        m2 = self.m2 + other.m2 + delta**2 * self.weight * fraction
         mean = np.where(weight > 0, mean, 0.0)
         return Moments(self.count + other.count, weight, self.weight2 + other.weight2, mean, m2)
 
@@ -125,12 +132,12 @@ class Moments:
         Parameters
         ----------
         starts : ndarray of int, shape (k,)
-            First cell of each group, strictly increasing; ``starts[0]`` is 0. The last group ends with the cells.
+            First cell of each group, strictly increasing; ``starts[0]`` is 0. The last group ends at the last cell.
 
         Returns
         -------
         Moments
-            Of k groups. Means are taken over the group first and deviations from them after, so nothing cancels.
+            Moments of the k groups. Deviations are taken from each group's mean, so that nothing cancels.
         """
         count, weight, weight2 = (
             np.add.reduceat(a, starts) for a in (self.count, self.weight, self.weight2)
@@ -149,24 +156,24 @@ class Moments:
         return Moments(*(getattr(self, f.name)[index] for f in fields(self)))
 
     def reshape(self, *shape: int) -> Moments:
-        """Return the moments of the same cells, laid out otherwise."""
+        """Return the moments with the cells in another shape."""
         return Moments(*(getattr(self, f.name).reshape(shape) for f in fields(self)))
 
     def degrees(self, ddof: int = 1, kind: WeightKind = "frequency") -> Floats:
-        """Return what `m2` is divided by: n - ddof.
+        """Return the degrees of freedom that `m2` is divided by: n - ddof.
 
-        For frequency weights n is the weight; for sampling weights 1 is replaced by the weights' effective size, which
-        gives the unbiased ``sum(w) - sum(w**2) / sum(w)``: of a single row exactly nothing, whatever the rounding.
+        For frequency weights n is the total weight. For sampling weights the unit is ``sum(w**2) / sum(w)`` in place of
+        1, which makes the variance unbiased: ``sum(w) - sum(w**2) / sum(w)`` for ddof 1. A single row has exactly zero.
         """
         if kind == "frequency":
             return self.weight - ddof
-        one = self.weight2 / np.where(self.weight > 0, self.weight, 1.0)
-        return self.weight - ddof * np.where(self.count > 1, one, self.weight)
+        unit = self.weight2 / np.where(self.weight > 0, self.weight, 1.0)
+        return self.weight - ddof * np.where(self.count > 1, unit, self.weight)
 
     def variance(self, ddof: int = 1, kind: WeightKind = "frequency") -> Floats:
-        """Return the variances; NaN where a cell holds too little weight to have one (docs/explanation/errors.md).
+        """Return the variance of each cell; NaN where a cell has too little weight (docs/explanation/errors.md).
 
-        A cell of one row (or, for frequency weights, of weight 1 at most) has none, whatever `ddof`.
+        A cell with one row, or for frequency weights with a weight of 1 or less, has NaN for any `ddof`.
         """
         enough = (self.degrees(1, kind) > 0) & (self.count > 0)
         if kind == "sampling":
@@ -174,19 +181,19 @@ class Moments:
         return np.where(enough, self.m2 / np.where(enough, self.degrees(ddof, kind), 1.0), np.nan)
 
     def effective(self, kind: WeightKind = "frequency") -> Floats:
-        """Return the size that a mean's error divides by: n, or (sum w)^2 / sum w^2 for sampling weights."""
+        """Return the effective sample size of each mean: n, or (sum w)^2 / sum w^2 for sampling weights."""
         if kind == "frequency":
             return self.weight
         return self.weight**2 / np.where(self.weight2 > 0, self.weight2, 1.0)
 
     def arrays(self) -> dict[str, Floats]:
-        """Return the five arrays by name, as they are saved."""
+        """Return the five arrays by name, as result files store them."""
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
 
 @dataclass(frozen=True, eq=False)
 class Totals:
-    """Sums over rows, where nothing is squared: they merge by adding.
+    """Sums over rows, which merge by addition.
 
     Parameters
     ----------
@@ -201,7 +208,7 @@ class Totals:
 
 
 def _sizes(cell: Ints, cells: int, weights: Floats | None) -> tuple[Floats, Floats, Floats]:
-    """Return count, weight and squared weight of each cell."""
+    """Return count, weight and sum of squared weights of each cell."""
     count: Floats = np.bincount(cell, minlength=cells).astype(float)
     if weights is None:
         return count, count, count

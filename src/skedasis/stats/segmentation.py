@@ -1,12 +1,17 @@
 """Partitions of fine cells into bins: RHALE's Eq. 13, penalized likelihood, greedy merging, refinement of edges.
 
-The cost of a partition by Eq. 13 is a sum over its bins, so one array over the grid solves it; a table with the number
-of bins as a second index, as the papers have it, is not needed.
+The cost of a partition is a sum over its bins, so dynamic programming over one array finds the exact optimum. The
+second index of the papers, the number of bins, is not needed.
 
-RHALE's Eq. 13 sums the bins' variances, and needs a least number of rows and a discount to know when to stop. Here a
-partition is judged by how well its bins describe the local effects: a bin costs its deviance, ``n log(variance)``, and
-a price that pure chance would not pay. So there is nothing to set: where slopes are constant one bin is left, and
-jumps, slopes that change steadily, and regions of other scatter are found where the data show them.
+- `optimal_partition` and `merge_greedily` minimise `Criterion`, RHALE's Eq. 13. It sums the bins' variances, and needs
+  a minimum number of rows and a discount to limit the number of bins.
+- `likelihood_partition` minimises a penalized likelihood. A bin costs its deviance, ``n log(variance)``, and a penalty
+  that random variation rarely exceeds. It has no settings: constant slopes give one bin, and edges lie where slopes
+  jump, change linearly, or change their variance. `Noise` is the variance model; `refine_edges` then moves the edges
+  between single rows.
+- `fewest_bins` merges the cells of a given curve (of a step function, for example) within a tolerance.
+
+`skedasis.binning` is the caller: its schemes choose the fine cells and call these functions.
 """
 
 from __future__ import annotations
@@ -20,22 +25,20 @@ from skedasis._types import Bools, Floats, Ints
 from skedasis.stats.grid import Cells
 from skedasis.stats.moments import Moments, WeightKind
 
-# ------------------------------------------------------------------------------------------
-# Partitions of fine cells into bins: the exact optimum of Eq. 13, the greedy one, and the fewest bins of a curve.
 
-
+# ------------------------------------------------------------------------------- RHALE's Eq. 13
 @dataclass(frozen=True)
 class Criterion:
-    """RHALE Eq. 13: ``(1 - alpha n_k / N) * variance_k * width_k``, infinite for bins with too few rows.
+    """RHALE Eq. 13: ``(1 - alpha n_k / N) * variance_k * width_k``; infinite for bins with too few rows.
 
     Parameters
     ----------
     alpha : float
-        The discount for populous bins.
+        Discount for bins with many rows.
     least : float
-        The least weight of a bin, N_PPB.
+        Minimum weight of a bin, N_PPB.
     total : float
-        N: the weight of all cells.
+        Total weight of all cells, N.
     ddof : int
         Delta degrees of freedom of the variance.
     kind : {"frequency", "sampling"}
@@ -52,11 +55,11 @@ class Criterion:
     tie: float = 0.0
 
     def discount(self, weight: Floats) -> Floats:
-        """Return tau_k."""
+        """Return the discount factor tau_k of bins with this weight."""
         return 1.0 - self.alpha * weight / self.total
 
     def cost(self, bins: Moments, widths: Floats) -> Floats:
-        """Return each bin's share of the objective."""
+        """Return the cost of each bin."""
         variance = bins.variance(self.ddof, self.kind)
         cost = self.discount(bins.weight) * variance * widths
         return np.where((bins.weight >= self.least) & ~np.isnan(variance), cost, np.inf)
@@ -68,13 +71,13 @@ def objective(edges: Floats, moments: Moments, kept: Ints, criterion: Criterion)
 
 
 def optimal_partition(edges: Floats, moments: Moments, criterion: Criterion) -> Ints | None:
-    """Return the places of the edges that minimise the criterion, or None where no partition has enough rows.
+    """Return the indices of the edges that minimise the criterion, or None if every partition has too few rows.
 
     Parameters
     ----------
     edges : ndarray of float, shape (K + 1,)
     moments : Moments
-        Of the local effects, per cell.
+        Moments of the local effects in each cell.
     criterion : Criterion
 
     Returns
@@ -83,10 +86,10 @@ def optimal_partition(edges: Floats, moments: Moments, criterion: Criterion) -> 
 
     Notes
     -----
-    ``T(j) = min over l < j of T(l) + B(l, j)`` (Eq. 14). The moments of all bins that end at j grow from those that end
-    at j - 1 by merging one cell, so no variance is ever a difference of large sums. O(K²) time, O(K) memory.
+    ``T(j) = min over l < j of T(l) + B(l, j)`` (Eq. 14). The moments of all bins that end at j follow from those that
+    end at j - 1 by merging one cell, so that no variance is a difference of large sums. O(K²) time, O(K) memory.
 
-    Every bin is charged the tie's width on top of its cost. That makes ties go to fewer bins and stays additive.
+    Every bin costs ``criterion.tie`` in addition, so that ties go to fewer bins and the cost stays additive.
     """
     k = len(moments.weight)
     best = np.full(k + 1, np.inf)
@@ -111,9 +114,9 @@ def optimal_partition(edges: Floats, moments: Moments, criterion: Criterion) -> 
 
 
 class _OpenBins:
-    """The bins that end at the same cell, one for each cell to start at, while that cell moves to the right.
+    """Moments of all bins that end at the current cell, one for each first cell; the current cell moves to the right.
 
-    `Moments.merge` in place: the arrays are this class's own, and are grown K times.
+    This is `Moments.merge` in place, because the arrays are updated K times.
     """
 
     def __init__(self, moments: Moments, criterion: Criterion) -> None:
@@ -121,12 +124,18 @@ class _OpenBins:
         self.weight, self.mean, self.m2, self.weight2, self.count = np.zeros(
             (5, len(moments.weight))
         )
-        # A bin of weight 1 has no variance.
+        # A bin of weight 1 or less has no variance.
         self.least = max(criterion.least, float(np.nextafter(1.0, 2.0)))
         self.enough = 0
 
     def grow(self, cell: int) -> int:
-        """Add a cell to every bin that starts at it or before; return how many bins, from the left, hold enough."""
+        """Add a cell to all bins that start at it or before it.
+
+        Returns
+        -------
+        int
+            The number of bins with enough rows. They are the first ones.
+        """
         cells = self.cells
         added = float(cells.weight[cell])
         if added > 0:
@@ -134,27 +143,26 @@ class _OpenBins:
             weight, mean = self.weight[upto], self.mean[upto]
             weight += added
             before = cells.mean[cell] - mean
-            step = (
-                added / weight
-            )  # exactly 1 for the bin that starts here: it takes the cell's mean as it is
+            # Exactly 1 for the bin that starts here, so that it gets the cell's mean unchanged.
+            step = added / weight
             step *= before
             mean += step
-            # Welford's form of the pairwise merge: the deviations from the old mean and from the new.
+            # Welford's form of the pairwise merge: the product of the deviations from the old and from the new mean.
             step -= before
             step *= before
             step *= -added
             step += cells.m2[cell]
             self.m2[upto] += step
-            if self.criterion.kind == "sampling":  # frequencies need neither
+            if self.criterion.kind == "sampling":  # not needed for frequency weights
                 self.weight2[upto] += cells.weight2[cell]
                 self.count[upto] += cells.count[cell]
-        # Bins that start further left hold more, and none ever loses any.
+        # Bins that start further left have more rows, and no bin ever loses rows.
         while self.enough <= cell and self.weight[self.enough] >= self.least:
             self.enough += 1
         return self.enough
 
     def discounted_variance(self, enough: int) -> Floats:
-        """Return tau_k * variance_k of the first bins, which are known to hold enough."""
+        """Return tau_k * variance_k of the first `enough` bins."""
         c, weight, m2 = self.criterion, self.weight[:enough], self.m2[:enough]
         tau = weight * (-c.alpha / c.total)
         tau += 1.0
@@ -163,19 +171,15 @@ class _OpenBins:
             tau /= weight - c.ddof
             return tau
         degrees = weight - c.ddof * self.weight2[:enough] / weight
-        # One row, however heavy, has no variance.
+        # One row has no variance, whatever its weight.
         some = (self.count[:enough] > 1) & (degrees > 0)
         return np.where(some, tau / np.where(some, degrees, 1.0), np.inf)
 
 
 def merge_greedily(edges: Floats, moments: Moments, criterion: Criterion) -> Ints | None:
-    """Return the places of the edges that are left after merging neighbours while that lowers the criterion.
+    """Return the indices of the edges that remain after merging neighbours while that lowers the criterion.
 
-    Returns None where all cells together hold too few rows.
-
-    Notes
-    -----
-    A merge's gain depends on its two bins only: after each merge two gains are computed anew.
+    Returns None if all cells together have too few rows. Bins with too few rows are merged first.
     """
     kept = np.arange(len(edges))
     bins = moments
@@ -183,26 +187,27 @@ def merge_greedily(edges: Floats, moments: Moments, criterion: Criterion) -> Int
         widths = np.diff(edges[kept])
         cost = criterion.cost(bins, widths)
         merged = bins.take(slice(0, -1)).merge(bins.take(slice(1, None)))
-        # Bins with too few rows have no cost yet. Their merges come first, cheapest first.
-        starved = ~np.isfinite(cost)
-        needed = starved[:-1] | starved[1:]
+        # Bins with too few rows have infinite cost. They are merged first, the cheapest merge first.
+        too_few = ~np.isfinite(cost)
+        needed = too_few[:-1] | too_few[1:]
         width = widths[:-1] + widths[1:]
         variance = np.nan_to_num(merged.variance(criterion.ddof, criterion.kind))
         after = criterion.discount(merged.weight) * variance * width
         change = np.where(needed, after, after - np.where(needed, 0.0, cost[:-1] + cost[1:]))
         if needed.any():
             change[~needed] = np.inf
-        # The leftmost of those that cost the same but for rounding.
-        place = int(np.argmax(change <= change.min() + criterion.tie))
-        if not needed.any() and change[place] > criterion.tie:
+        # The leftmost of the merges whose costs differ by rounding only.
+        best = int(np.argmax(change <= change.min() + criterion.tie))
+        if not needed.any() and change[best] > criterion.tie:
             break
-        kept = np.delete(kept, place + 1)
+        kept = np.delete(kept, best + 1)
         bins = moments.pool(kept[:-1])
     return kept if np.isfinite(criterion.cost(bins, np.diff(edges[kept]))).all() else None
 
 
+# ------------------------------------------------------------- fewest bins that describe a curve
 def fewest_bins(edges: Floats, curve: Floats, weight: Floats, tolerance2: float) -> Ints:
-    """Return the fewest unions of cells whose polyline through a curve is near enough to it.
+    """Return the fewest unions of cells whose polyline approximates a curve within a tolerance.
 
     Parameters
     ----------
@@ -211,20 +216,20 @@ def fewest_bins(edges: Floats, curve: Floats, weight: Floats, tolerance2: float)
     weight : ndarray of float, shape (K,)
         Weight of the rows in each cell.
     tolerance2 : float
-        Largest squared distance: the mean over the cells, by weight, of the exact integral of the squared difference
-        of the two piecewise linear functions, each about its own mean.
+        Largest allowed squared distance: the weighted mean over the cells of the mean squared difference of the two
+        centred piecewise linear functions, integrated exactly.
 
     Returns
     -------
     ndarray of int, shape (bins + 1,)
-        Which edges stay. Among partitions with as few bins, the one with the smallest distance.
+        Indices of the edges. Among partitions with the same number of bins, the one with the smallest distance.
 
     Notes
     -----
-    An effect is defined up to a constant, so the distance is that of the centred functions: with A the mean of the
-    squared difference and B the mean difference, A - B². For a given offset c, A - 2 c B + c² is a sum over the bins,
-    and dynamic programming over (number of bins, cell) finds its minimum in O(bins K²) (DESIGN 4.5). Its minimum over
-    the partitions is the lower envelope of lines in c, plus c²; a search of the envelope finds the best offset exactly.
+    An effect is defined up to a constant, so the functions are centred: with A the mean squared difference and B the
+    mean difference, the squared distance is A - B². For a fixed offset c, A - 2 c B + c² is a sum over the bins, and
+    dynamic programming over (number of bins, cell) minimises it in O(bins K²) (DESIGN 4.5). As a function of c the
+    minimum over partitions is a lower envelope of lines, plus c². A search along the envelope finds the best c exactly.
 
     Examples
     --------
@@ -244,28 +249,34 @@ def fewest_bins(edges: Floats, curve: Floats, weight: Floats, tolerance2: float)
 
 @dataclass(frozen=True)
 class _Polyline:
-    """The means of the squared difference of a polyline to the curve, and of the difference.
+    """A polyline of `bins` bins through edges of the curve: the optimum of the dynamic programme for one offset.
 
-    It is the lowest one of `bins` bins when it is moved by `moved`.
+    Parameters
+    ----------
+    bins : int
+    shift : float
+        The offset c for which it is optimal.
+    square, offset : float
+        Mean squared difference from the curve (A), and mean difference (B).
     """
 
     bins: int
-    moved: float
+    shift: float
     square: float
     offset: float
 
     @property
     def distance2(self) -> float:
-        """Return the squared distance of the centred functions."""
+        """Return the squared distance of the centred functions, A - B²."""
         return self.square - self.offset**2
 
     def at(self, offset: float) -> float:
-        """Return the mean squared difference when the polyline is moved by an offset, less the offset's square."""
+        """Return the value of its line in the envelope, A - 2 c B, at an offset c."""
         return self.square - 2 * offset * self.offset
 
 
-class _Lowest:
-    """Polylines from the first edge to each edge, by number of bins: the lowest ones when moved by an offset."""
+class _FixedOffset:
+    """Dynamic programme for one offset: the best polylines from the first edge to each edge, by number of bins."""
 
     def __init__(self, squares: Floats, offsets: Floats, offset: float) -> None:
         self.squares, self.offsets = squares, offsets
@@ -274,7 +285,7 @@ class _Lowest:
         self.begins = [np.zeros(len(squares), dtype=np.int64)]
 
     def extend(self, bins: int) -> None:
-        """Find the polylines of up to so many bins."""
+        """Solve for up to `bins` bins."""
         ends = np.arange(len(self.cost))
         while len(self.begins) < bins:
             table = self.least[:, None] + self.cost
@@ -291,32 +302,32 @@ class _Polylines:
     Parameters
     ----------
     squares, offsets : ndarray of float, shape (K + 1, K + 1)
-        What the chord between two edges adds to the two means of a polyline; infinite and zero for a >= b.
+        Contribution of the chord from edge a to edge b to A and B of a polyline; infinite and zero for a >= b.
     """
 
     def __init__(self, squares: Floats, offsets: Floats) -> None:
         self.squares, self.offsets = squares, offsets
         self.rounding = 1e-13 * float(squares[np.isfinite(squares)].max(initial=0.0))
-        self._tried: dict[float, _Lowest] = {}
+        self._solutions: dict[float, _FixedOffset] = {}
 
     def nearest(self, bins: int, reach: float, enough: float) -> _Polyline:
-        """Return the nearest of all polylines of so many bins; any of them where none is as near as `enough`.
+        """Return the polyline of `bins` bins with the smallest distance, or any if none is within the tolerance.
 
         Parameters
         ----------
         bins : int
         reach : float
-            The mean difference of no polyline is larger.
+            Upper bound on the absolute mean difference of any polyline.
         enough : float
-            A squared distance.
+            The tolerance, as a squared distance.
         """
         left, right = self.lowest(bins, -reach), self.lowest(bins, reach)
         best = min((self.lowest(bins, 0.0), left, right), key=lambda p: p.distance2)
         intervals = [(left, right)]
         while intervals:
             left, right = intervals.pop()
-            a, b = left.moved, right.moved
-            # Lines bound their envelope from above; it is concave, so that its own chord bounds it from below.
+            a, b = left.shift, right.shift
+            # The lines bound their envelope from above. It is concave, so that its chord bounds it from below.
             slope = (right.at(b) - left.at(a)) / (b - a) if b > a else 0.0
             c = min(max(-slope / 2, a), b)
             bound = left.at(a) + slope * (c - a) + c**2
@@ -326,9 +337,9 @@ class _Polylines:
             crossing = (left.square - right.square) / (2 * (left.offset - right.offset))
             if not a < crossing < b:
                 continue
-            # An offset that fewer bins were tried at costs one more step, a new one costs all steps.
-            tried = (c for c in self._tried if a < c < b)
-            c = min(tried, key=lambda c: abs(c - crossing), default=crossing)
+            # An offset that was solved for fewer bins needs one more step; a new offset needs all steps.
+            solved = (c for c in self._solutions if a < c < b)
+            c = min(solved, key=lambda c: abs(c - crossing), default=crossing)
             middle = self.lowest(bins, c)
             best = min(best, middle, key=lambda p: p.distance2)
             if c != crossing or middle.at(c) < left.at(c) - self.rounding:
@@ -336,27 +347,27 @@ class _Polylines:
         return best
 
     def lowest(self, bins: int, offset: float) -> _Polyline:
-        """Return the polyline of so many bins whose mean squared difference is least when moved by an offset."""
-        if offset not in self._tried:
-            self._tried[offset] = _Lowest(self.squares, self.offsets, offset)
-        found = self._tried[offset]
-        found.extend(bins)
-        square, mean = found.square[bins - 1][-1], found.offset[bins - 1][-1]
+        """Return the polyline of `bins` bins that is optimal for an offset."""
+        if offset not in self._solutions:
+            self._solutions[offset] = _FixedOffset(self.squares, self.offsets, offset)
+        solution = self._solutions[offset]
+        solution.extend(bins)
+        square, mean = solution.square[bins - 1][-1], solution.offset[bins - 1][-1]
         return _Polyline(bins, offset, float(square), float(mean))
 
     def edges_of(self, polyline: _Polyline) -> Ints:
-        """Return the edges through which a polyline goes, (bins + 1,)."""
+        """Return the indices of the edges of a polyline, (bins + 1,)."""
         kept = [len(self.squares) - 1]
-        for begins in reversed(self._tried[polyline.moved].begins[: polyline.bins]):
+        for begins in reversed(self._solutions[polyline.shift].begins[: polyline.bins]):
             kept.append(int(begins[kept[-1]]))
         return np.array(kept[::-1])
 
 
 def _chords(edges: Floats, curve: Floats, share: Floats) -> tuple[Floats, Floats]:
-    """Return what each chord of a curve adds to the mean squared and the mean difference, (K + 1, K + 1) each.
+    """Return the contribution of each chord to the mean squared and the mean difference, (K + 1, K + 1) each.
 
-    Relative to the chord's first corner the curve has corners (u, g). Its difference from a chord of slope s is
-    s u - g, linear within each cell, so its square integrates to sums of u u', u g' and g g'.
+    Relative to the chord's first vertex the curve has vertices (u, g). The difference from a chord of slope s is
+    s u - g, which is linear within each cell, so its square integrates to sums of u u', u g' and g g'.
     """
     count = len(edges)
     squares, offsets = np.full((count, count), np.inf), np.zeros((count, count))
@@ -374,64 +385,42 @@ def _chords(edges: Floats, curve: Floats, share: Floats) -> tuple[Floats, Floats
         slope = g[1:] / u[1:]
         squares[a, a + 1 :] = np.maximum(slope**2 * uu - 2 * slope * ug + gg, 0.0)
         offsets[a, a + 1 :] = slope * along - off
-        # A chord across one cell is the curve itself.
+        # Within one cell the chord is the curve.
         squares[a, a + 1] = offsets[a, a + 1] = 0.0
     return squares, offsets
 
 
-# ------------------------------------------------------------------------------------------
-# Partitions of fine cells by their risk: bins whose slopes are constant or linear, with a price for each bin.
+# ----------------------------------------------------------------- partition by penalized likelihood
+PENALTY = (1.5, 8.0)
+"""The penalty of a bin is ``1.5 log(N / bins) + 8``: fewer than one in twenty constant effects is then divided. It
+decreases with the number of bins (Birgé & Massart's form)."""
 
+LINEAR_PENALTY = 1.0
+"""The additional penalty of a linear slope instead of a constant one is ``log N`` plus this."""
 
-PRICE = (1.5, 8.0)
-"""A bin costs ``1.5 log(N / bins) + 8``: with so much, fewer than one in twenty constant effects is ever divided. The
-more bins there are already, the less a further one has to prove (Birgé & Massart's form)."""
+MIN_ROWS = 5.0
+"""Minimum number of rows in a bin, because the variance of fewer rows is not reliable."""
 
-
-TREND = 1.0
-"""A linear slope in place of a constant one costs ``log N`` and this."""
-
-
-LEAST = 5.0
-"""Rows of a bin, at least: fewer have no variance to speak of."""
-
-
-PRIOR = 3.0
-"""So many rows' worth of the scatter nearby are added to each bin: a handful of equal slopes is no certainty."""
-
-
-_CLIP, _NEAR, _WIDE, _LONE, _ROWS = 3.5, 2, 25, 8, 4
-"""Outliers are cut at 3.5 deviations from the median of 2 cells on either side; the scatter is the median over 25
-cells on either side; cells of at least 8 rows tell their own scatter; up to 4 rows of a cell may be outliers."""
-
-
-_TIED, _STRAY = 0.2, 0.005
-"""Slopes have few values where a fifth of the cells equals a neighbour; less than 0.5 % other ones are outliers."""
-
-
-_GAUSS = 1.55
-"""What the kurtosis of residuals from a running median comes to if they are normal, as (kurtosis - 1) / 2."""
-
-
-_HEAVIEST = 10.0
-
+PRIOR_ROWS = 3.0
+"""The local variance enters each bin with the weight of this many rows, so that a few equal slopes are not exact."""
 
 _BLOCK = 32
+"""Start cells whose costs are computed together."""
 
 
 @dataclass(frozen=True, eq=False)
-class Points:
-    """What is known of the cells, those without rows left out; each array has shape (m,).
+class CellMoments:
+    """Moments of the non-empty cells; each array has shape (m,).
 
     Parameters
     ----------
     weight : ndarray of float
-        How many rows a cell counts for.
+        Effective number of rows.
     mean, m2 : ndarray of float
-        Of the local effects: mean, and sum of squared deviations.
+        Local effects: mean and sum of squared deviations.
     x, xx, xd : ndarray of float, optional
-        Of the feature: mean, sum of squared deviations, and of their products with those of the local effects. None
-        where there is no axis.
+        Feature values: mean, sum of squared deviations, and sum of products with the deviations of the local effects.
+        None if the cells have no axis.
     """
 
     weight: Floats
@@ -444,27 +433,27 @@ class Points:
     def __len__(self) -> int:
         return len(self.weight)
 
-    def take(self, index: Ints | slice) -> Points:
-        """Return some of the cells."""
+    def take(self, index: Ints | slice) -> CellMoments:
+        """Return the moments of some of the cells."""
         x, xx, xd = (None if a is None else a[index] for a in (self.x, self.xx, self.xd))
-        return Points(self.weight[index], self.mean[index], self.m2[index], x, xx, xd)
+        return CellMoments(self.weight[index], self.mean[index], self.m2[index], x, xx, xd)
 
 
 @dataclass(frozen=True)
-class Risk:
-    """How partitions are judged.
+class PenalizedLikelihood:
+    """Settings of the penalized likelihood of a partition.
 
     Parameters
     ----------
     least : float
-        The least weight of a bin.
+        Minimum weight of a bin.
     linear : bool
         Whether slopes may change linearly within a bin.
     floor : float
-        The variance below which there is only rounding.
+        Variances below this are rounding.
     """
 
-    least: float = LEAST
+    least: float = MIN_ROWS
     linear: bool = True
     floor: float = 0.0
 
@@ -476,7 +465,7 @@ class Partition:
     Parameters
     ----------
     starts : ndarray of int, shape (bins + 1,)
-        The first cell of each bin, and behind the last the number of cells.
+        First cell of each bin, followed by the number of cells.
     trend : ndarray of bool, shape (bins,)
         Whether the slope changes linearly within the bin.
     """
@@ -485,93 +474,109 @@ class Partition:
     trend: Bools
 
 
-def risk_partition(points: Points, noise: Noise, risk: Risk) -> Partition:
-    """Return the partition that minimises the sum of its bins' costs and prices.
+def likelihood_partition(
+    points: CellMoments, noise: Noise, likelihood: PenalizedLikelihood
+) -> Partition:
+    """Return the partition that minimises the sum of deviances and penalties of its bins.
 
     Parameters
     ----------
-    points : Points
-        At least one cell; outliers cut (`Noise.cut`).
+    points : CellMoments
+        At least one cell; outliers clipped (`Noise.clip`).
     noise : Noise
-    risk : Risk
+    likelihood : PenalizedLikelihood
 
     Notes
     -----
-    The cost is a sum over bins, so one array over the cells finds the minimum exactly, as for Eq. 14: O(m²) time. A
-    bin costs ``n log v``, twice the negative log-likelihood of normal slopes, v being the variance about its mean or,
-    if that pays, about its line. With heavy tails prices rise, for the deviance of variances scatters more. The price
-    depends on the number of bins: it is set for one bin, and again for as many as were found, while they become more.
+    The cost is a sum over bins, so one array over the cells finds the minimum exactly, as for Eq. 14: O(m²) time. The
+    deviance of a bin is ``n log v``, twice the negative log-likelihood of normal slopes. v is the variance about the
+    bin's mean or, if that is cheaper with its penalty, about the regression line. With heavy tails the penalties
+    increase, because the deviance of a variance estimate then varies more. The penalty depends on the number of bins:
+    it is set for one bin, then for the number found, until that no longer increases (at most four times).
     """
     total = float(points.weight.sum())
-    # Sums of squares over all rows are exact to so much: what is below that is no scatter.
+    # Rounding of sums of squares over all rows: smaller variances are not distinguishable from 0.
     rounding = total * np.finfo(float).eps * float(np.ptp(points.mean)) ** 2
-    near = np.maximum(noise.at(points), rounding)
-    trend = noise.tails * (np.log(max(total, 2.0)) + TREND)
-    cost = _costs(points, near, noise.prior, risk, trend)
-    bins, found = 1, np.array([0, len(points)])
+    variance = np.maximum(noise.variance_at(points), rounding)
+    linear_penalty = noise.tails * (np.log(max(total, 2.0)) + LINEAR_PENALTY)
+    cost = _costs(points, variance, noise.prior, likelihood, linear_penalty)
+    bins, starts = 1, np.array([0, len(points)])
     for _ in range(4):
-        found = _cheapest(cost, noise.tails * (PRICE[0] * np.log(total / bins) + PRICE[1]))
-        if len(found) - 1 <= bins:
+        starts = _cheapest(cost, noise.tails * (PENALTY[0] * np.log(total / bins) + PENALTY[1]))
+        if len(starts) - 1 <= bins:
             break
-        bins = len(found) - 1
-    found = _joined(points, found, rounding)
-    return Partition(found, _trends(points, near, noise.prior, found, trend, risk))
+        bins = len(starts) - 1
+    starts = _merge_equal(points, starts, rounding)
+    linear = _linear_bins(points, variance, noise.prior, starts, linear_penalty, likelihood)
+    return Partition(starts, linear)
 
 
-def _joined(points: Points, starts: Ints, rounding: float) -> Ints:
-    """Return the starts without those between bins whose slopes are all the same: only rounding can divide these."""
+def _merge_equal(points: CellMoments, starts: Ints, rounding: float) -> Ints:
+    """Merge neighbouring bins whose slopes are all equal up to rounding; return the starts that remain."""
     kept = [starts[0]]
     for start, end in pairwise(starts[1:]):
         both = points.take(slice(kept[-1], end))
-        away = both.mean - np.average(both.mean, weights=both.weight)
-        if float(both.weight @ away**2 + both.m2.sum()) > rounding * float(both.weight.sum()):
+        deviation = both.mean - np.average(both.mean, weights=both.weight)
+        squares = float(both.weight @ deviation**2 + both.m2.sum())
+        if squares > rounding * float(both.weight.sum()):
             kept.append(start)
     return np.array([*kept, starts[-1]])
 
 
-def _trends(
-    points: Points, near: Floats, prior: float, starts: Ints, price: float, risk: Risk
+def _linear_bins(
+    points: CellMoments,
+    variance: Floats,
+    prior: float,
+    starts: Ints,
+    penalty: float,
+    likelihood: PenalizedLikelihood,
 ) -> Bools:
-    """Return in which bins a linear slope pays."""
-    out = np.zeros(len(starts) - 1, dtype=bool)
-    if not risk.linear or points.x is None:
-        return out
+    """Return the bins in which a linear slope is cheaper, including its penalty."""
+    is_linear = np.zeros(len(starts) - 1, dtype=bool)
+    if not likelihood.linear or points.x is None:
+        return is_linear
     for k, (a, b) in enumerate(pairwise(starts)):
-        one = _Sums.of(points.take(slice(a, b)), near[a:b], prior)
-        constant, linear = one.deviances(np.array([0]), np.array([b - a]))
-        out[k] = linear[0, 0] + price < constant[0, 0]
-    return out
+        sums = _CumulativeSums.of(points.take(slice(a, b)), variance[a:b], prior)
+        constant, linear = sums.deviances(np.array([0]), np.array([b - a]))
+        is_linear[k] = linear[0, 0] + penalty < constant[0, 0]
+    return is_linear
 
 
-def _cheapest(cost: Floats, price: float) -> Ints:
-    """Return where the bins of the cheapest partition start; ``cost[j - 1, l]`` is that of cells l to j - 1."""
+def _cheapest(cost: Floats, penalty: float) -> Ints:
+    """Return the starts of the cheapest partition; ``cost[j - 1, l]`` is the cost of a bin of the cells l to j - 1."""
     m = len(cost)
     best, back = np.zeros(m + 1), np.zeros(m + 1, dtype=np.int64)
     for j in range(1, m + 1):
         through = best[:j] + cost[j - 1, :j]
         back[j] = through.argmin()
-        best[j] = through[back[j]] + price
+        best[j] = through[back[j]] + penalty
     starts = [m]
     while starts[-1] > 0:
         starts.append(int(back[starts[-1]]))
     return np.array(starts[::-1])
 
 
-def _costs(cells: Points, near: Floats, prior: float, risk: Risk, trend: float) -> Floats:
-    """Return the costs of all bins, (m, m): by the last cell and the first."""
+def _costs(
+    cells: CellMoments,
+    variance: Floats,
+    prior: float,
+    likelihood: PenalizedLikelihood,
+    linear_penalty: float,
+) -> Floats:
+    """Return the costs of all bins, shape (m, m), indexed by last cell and first cell."""
     m = len(cells)
     out = np.full((m, m), np.inf)
     for first in range(0, m, _BLOCK):
-        # Sums start anew at each block, at its own level: what lies before it costs no digits.
-        sums = _Sums.of(cells.take(slice(first, m)), near[first:], prior)
+        # Sums restart at each block, relative to its own mean, so that earlier cells cost no precision.
+        sums = _CumulativeSums.of(cells.take(slice(first, m)), variance[first:], prior)
         size = min(_BLOCK, m - first)
         start, end = np.arange(size), np.arange(1, m - first + 1)
         cost, linear = sums.deviances(start, end)
-        if risk.linear and cells.x is not None:
-            linear += trend
+        if likelihood.linear and cells.x is not None:
+            linear += linear_penalty
             np.minimum(cost, linear, out=cost)
-        enough = sums.weight[end] - sums.weight[start, None] >= risk.least
-        enough |= (start[:, None] + first == 0) & (end + first == m)  # one bin is always there
+        enough = sums.weight[end] - sums.weight[start, None] >= likelihood.least
+        enough |= (start[:, None] + first == 0) & (end + first == m)  # a single bin is always valid
         out[first:, first : first + size] = np.where(
             enough & (end > start[:, None]), cost, np.inf
         ).T
@@ -579,11 +584,11 @@ def _costs(cells: Points, near: Floats, prior: float, risk: Risk, trend: float) 
 
 
 @dataclass(frozen=True, eq=False)
-class _Sums:
-    """Sums over the cells before each edge, (m + 1,), of effects and axis measured from the first cells' level."""
+class _CumulativeSums:
+    """Cumulative sums over cells, (m + 1,), of local effects and axis relative to the mean of the first cells."""
 
     weight: Floats
-    scatter: Floats
+    variance: Floats
     d: Floats
     dd: Floats
     x: Floats
@@ -594,13 +599,13 @@ class _Sums:
     prior: float
 
     @classmethod
-    def of(cls, cells: Points, near: Floats, prior: float) -> _Sums:
+    def of(cls, cells: CellMoments, variance: Floats, prior: float) -> _CumulativeSums:
         w = cells.weight
         head = slice(0, _BLOCK)
         d = cells.mean - np.average(cells.mean[head], weights=w[head])
-        parts: list[Floats] = [w, w * near, w * d, w * d * d + cells.m2]
+        parts: list[Floats] = [w, w * variance, w * d, w * d * d + cells.m2]
         if cells.x is not None and cells.xx is not None and cells.xd is not None:
-            # Measured by their own range, so that squares of 1e-200 do not vanish.
+            # Scaled by the range, because the square of 1e-200 underflows.
             scale = float(cells.x[-1] - cells.x[0]) or 1.0
             x = (cells.x - cells.x[0]) / scale
             parts += [w * x, w * x * x + cells.xx / scale / scale, w * x * d + cells.xd / scale]
@@ -612,7 +617,7 @@ class _Sums:
         return cls(*sums, axis=cells.x is not None, prior=prior)
 
     def deviances(self, start: Ints, end: Ints) -> tuple[Floats, Floats]:
-        """Return those of all bins from `start` to `end`, about their means and about their lines: (starts, ends)."""
+        """Return the deviances of all bins from `start` to `end`, about mean and about line; (starts, ends) each."""
 
         def over(sums: Floats) -> Floats:
             return sums[end] - sums[start, None]
@@ -621,7 +626,7 @@ class _Sums:
             w, d = over(self.weight), over(self.d)
             inverse = 1.0 / w
             square = over(self.dd) - d * d * inverse
-            prior = self.prior * over(self.scatter) * inverse
+            prior = self.prior * over(self.variance) * inverse
             np.maximum(square, 0.0, out=square)
             known = w + self.prior
             constant = w * np.log((square + prior) / known)
@@ -630,174 +635,189 @@ class _Sums:
             x = over(self.x)
             xx = over(self.xx) - x * x * inverse
             xd = over(self.xd) - x * d * inverse
-            # Two cells always lie on a line.
-            lies = (over(self.cells) >= 3) & (xx > 1e-12 * w * (self.xx[-1] / self.weight[-1]))
-            explained = np.where(lies, xd * xd / np.where(lies, xx, 1.0), 0.0)
-            left = np.maximum(square - explained, 0.0)
-            linear = w * np.log((left + prior) / known)
+            # Two cells always lie on a line, so a line needs three.
+            has_line = (over(self.cells) >= 3) & (xx > 1e-12 * w * (self.xx[-1] / self.weight[-1]))
+            explained = np.where(has_line, xd * xd / np.where(has_line, xx, 1.0), 0.0)
+            residual = np.maximum(square - explained, 0.0)
+            linear = w * np.log((residual + prior) / known)
         return constant, linear
+
+
+# ------------------------------------------------------------- variance model of the local effects
+_CLIP, _NEAR, _WIDE, _MANY_ROWS, _MAX_OUTLIERS = 3.5, 2, 25, 8, 4
+"""Outliers are clipped at 3.5 standard deviations from the median over 2 cells on either side. The variance is the
+median over 25 cells on either side. Cells with 8 rows or more have their own variance. Up to 4 rows of a cell may be
+outliers."""
+
+_TIED, _RARE = 0.2, 0.005
+"""Slopes have few distinct values if a fifth of the cells equals a neighbour. Values of fewer than 0.5 % of the rows
+are then outliers."""
+
+_GAUSS = 1.55
+"""(kurtosis - 1) / 2 of residuals from a running median, if the rows are normal."""
+
+_HEAVIEST = 10.0
+"""Upper limit of the squared tail factor."""
 
 
 @dataclass(frozen=True, eq=False)
 class Noise:
-    """How local effects scatter about their own mean, whatever that is.
+    """The variance of local effects about their unknown mean function.
 
     Parameters
     ----------
     where : ndarray of float, shape (c,)
-        Places on the axis, or of the cells where there is none.
-    scatter : ndarray of float, shape (c,)
-        Variance of a row there, from medians: jumps and outliers leave no trace.
+        Positions on the axis, or indices of the cells if there is none.
+    variance : ndarray of float, shape (c,)
+        Variance of a single row at these positions, from medians, so that jumps and outliers do not affect it.
     tails : float
-        How much more the deviance of a variance scatters than it would if rows were normal: 1 or more.
+        Variance of the deviance of a variance estimate, relative to normal rows; at least 1.
     prior : float
-        So many rows' worth of the scatter are added to each bin.
+        Number of rows with this variance that are added to each bin.
     """
 
     where: Floats
-    scatter: Floats
+    variance: Floats
     tails: float
-    prior: float = PRIOR
+    prior: float = PRIOR_ROWS
 
     @classmethod
-    def of(cls, points: Points, floor: float) -> Noise:
-        """Measure it; nothing is below the rounding `floor`."""
+    def of(cls, points: CellMoments, floor: float) -> Noise:
+        """Estimate the variances; none is below the rounding `floor`."""
         m, w = len(points), points.weight
         where = np.arange(m, dtype=float) if points.x is None else points.x
         floor = max(floor, np.finfo(float).tiny)
         if m < 5:
             rows = float(np.maximum(w - 1, 0.0).sum())
-            near = float(points.m2.sum()) / rows if rows > 0 else 0.0
-            return cls(where, np.full(m, max(near, floor)), 1.0)
+            pooled = float(points.m2.sum()) / rows if rows > 0 else 0.0
+            return cls(where, np.full(m, max(pooled, floor)), 1.0)
         between = np.diff(points.mean) ** 2 / (1 / w[1:] + 1 / w[:-1])
         # The median of chi squared with one degree of freedom is 0.4549.
-        scatter = _running_median(between, _WIDE, gaps=True) / 0.4549
-        large = w >= _LONE
+        variance = _running_median(between, _WIDE, gaps=True) / 0.4549
+        large = w >= _MANY_ROWS
         if w[large].sum() > w.sum() / 2:
-            scatter, tails = _of_cells(points, scatter, large)
-            scatter = np.maximum(scatter, floor)
+            variance, tails = _noise_within_cells(points, variance, large)
+            variance = np.maximum(variance, floor)
         else:
-            scatter = np.maximum(scatter, floor)
-            residual = (points.mean - _running_median(points.mean, 5)) / np.sqrt(scatter / w)
-            # The two at either end have residuals wherever slopes change. Means of several rows are nearer to normal.
-            tails = 1 + float(np.median(w)) * (_tails(residual[2:-2]) - 1)
-        variance, share = _strays(points, floor)
-        scatter, tails = np.maximum(scatter, variance), max(tails, (1 / share - 1) / 2 / _GAUSS)
-        heavier = 1 + (min(tails**2, _HEAVIEST) - 1) * m / (m + 150)
-        return cls(where, scatter, heavier, PRIOR / share)
+            variance = np.maximum(variance, floor)
+            residual = (points.mean - _running_median(points.mean, 5)) / np.sqrt(variance / w)
+            # Without the two cells at either end, whose residuals contain the change of the slopes. Means of several
+            # rows are closer to normal than single rows.
+            tails = 1 + float(np.median(w)) * (_tail_factor(residual[2:-2]) - 1)
+        rare_variance, fraction = _rare_values(points, floor)
+        variance = np.maximum(variance, rare_variance)
+        tails = max(tails, (1 / fraction - 1) / 2 / _GAUSS)
+        tails = 1 + (min(tails**2, _HEAVIEST) - 1) * m / (m + 150)
+        return cls(where, variance, tails, PRIOR_ROWS / fraction)
 
-    def at(self, points: Points) -> Floats:
-        """Return the scatter at other cells of the same axis."""
+    def variance_at(self, points: CellMoments) -> Floats:
+        """Return the variance of a single row at other cells of the same axis."""
         if points.x is None or points.x is self.where:
-            return self.scatter
+            return self.variance
         right = np.minimum(np.searchsorted(self.where, points.x), len(self.where) - 1)
         left = np.maximum(right - 1, 0)
         nearer = points.x - self.where[left] < self.where[right] - points.x
-        return self.scatter[np.where(nearer, left, right)]
+        return self.variance[np.where(nearer, left, right)]
 
-    def cut(self, points: Points) -> Points:
-        """Return the cells with their outliers cut, for a single one must not make a bin of its own.
+    def clip(self, points: CellMoments) -> CellMoments:
+        """Return the cells with outliers clipped, so that a single row does not make a bin.
 
-        Means are cut where a few rows may have moved them: the cell's own scatter shows these. Where its rows agree
-        with one another it is no outlier, however far it lies from its neighbours. Cells that hold far more rows than
-        most others stay as they are.
+        A cell's mean is clipped if a few rows may have caused its deviation, which its own variance shows. If the rows
+        of a cell agree, it is not an outlier, however far it is from its neighbours. Cells with many more rows than
+        most others are not clipped.
         """
         if len(points) < 5:
             return points
-        w, near = points.weight, self.at(points)
-        middle = _running_median(points.mean, _NEAR)
-        reach = _CLIP * np.sqrt(near / w)
-        mean = middle + np.clip(points.mean - middle, -reach, reach)
-        alike = w <= 4 * np.quantile(w, 0.25)
-        # One row off by a moves a mean by a / w and adds a² to the squares; k alike rows count k² there and k here.
-        few = points.m2 * _ROWS >= (points.mean - middle) ** 2 * w * (w - 1)
-        inner, large = np.maximum(w - 1, 1.0), w >= _LONE
-        beside = _running_median(np.where(large, points.m2 / inner, near), _NEAR)
-        most = np.maximum(near, beside) * np.exp(_CLIP * np.sqrt(2 * self.tails / inner)) * inner
-        m2 = np.where(alike, np.minimum(points.m2, most), points.m2)
-        return replace(points, mean=np.where(alike & few, mean, points.mean), m2=m2)
+        w, variance = points.weight, self.variance_at(points)
+        median = _running_median(points.mean, _NEAR)
+        reach = _CLIP * np.sqrt(variance / w)
+        mean = median + np.clip(points.mean - median, -reach, reach)
+        usual_size = w <= 4 * np.quantile(w, 0.25)
+        # One row that is off by a moves the mean by a / w and adds a² to m2; k such rows move the mean by k a / w, and
+        # add k a² to m2.
+        few = points.m2 * _MAX_OUTLIERS >= (points.mean - median) ** 2 * w * (w - 1)
+        inner, large = np.maximum(w - 1, 1.0), w >= _MANY_ROWS
+        neighbours = _running_median(np.where(large, points.m2 / inner, variance), _NEAR)
+        limit = np.maximum(variance, neighbours) * np.exp(_CLIP * np.sqrt(2 * self.tails / inner))
+        m2 = np.where(usual_size, np.minimum(points.m2, limit * inner), points.m2)
+        return replace(points, mean=np.where(usual_size & few, mean, points.mean), m2=m2)
 
 
-def _strays(points: Points, floor: float) -> tuple[float, float]:
-    """Return variance and share of the rows that stray from the others where slopes have few values; else 0 and 1.
+def _rare_values(points: CellMoments, floor: float) -> tuple[float, float]:
+    """Return the variance due to rare values, and their fraction of the rows; 0 and 1 if slopes vary continuously.
 
-    Slopes of two groups are often two numbers. Chance then makes long runs of equal ones, in which nothing scatters at
-    all: the rarer the other number, the longer. Medians do not see it. What strays from the middle of five neighbours
-    does, and jumps do not, for those five jump with them.
+    The slopes of two groups of rows are often two numbers. By chance there are then long runs of equal slopes with no
+    variance: the rarer the other number, the longer. Medians over cells miss it. Deviations from the median of five
+    neighbours show it, and are not affected by jumps, because the five neighbours jump together.
     """
     tie = max(floor, (8 * np.finfo(float).eps * float(np.abs(points.mean).max())) ** 2)
     same = np.diff(points.mean) ** 2 <= tie
     if np.mean(np.append(same, False) | np.append(False, same)) < _TIED:
         return 0.0, 1.0
     square = (points.mean - _running_median(points.mean, 2)) ** 2 + points.m2 / points.weight
-    strays = square > tie
+    deviates = square > tie
     rows = float(np.median(points.weight))
-    share = 1.0 - float(np.mean(~strays)) ** (1 / rows)
-    if strays.sum() < _ROWS or share < _STRAY:
+    fraction = 1.0 - float(np.mean(~deviates)) ** (1 / rows)
+    if deviates.sum() < _MAX_OUTLIERS or fraction < _RARE:
         return 0.0, 1.0
-    # A few that stray much farther than the others are outliers among these.
-    square = np.minimum(square, 16 * np.median(square[strays]))
-    return float(np.average(square, weights=points.weight)), max(share, _STRAY)
+    # A few that deviate much more than the others are outliers among these.
+    square = np.minimum(square, 16 * np.median(square[deviates]))
+    return float(np.average(square, weights=points.weight)), max(fraction, _RARE)
 
 
-def _of_cells(points: Points, between: Floats, large: Bools) -> tuple[Floats, float]:
-    """Return the scatter and the weight of the tails, from cells of many rows."""
+def _noise_within_cells(points: CellMoments, between: Floats, large: Bools) -> tuple[Floats, float]:
+    """Return the variance of single rows and the tail factor, from cells of many rows."""
     w = points.weight
     variance = points.m2 / np.maximum(w - 1, 1.0)
-    scatter = _running_median(np.where(large, variance, np.median(variance[large])), _WIDE)
-    if (scatter <= 0).mean() > 0.3:  # rows of a cell are copies of one another
-        scatter = np.maximum(scatter, between)
-    told = np.flatnonzero(large & (variance > 0))
-    if len(told) <= 10:
-        return scatter, 1.0
-    level = np.log(variance[told])
-    steps = float(np.median(np.abs(np.diff(level)))) / 0.6745 / np.sqrt(2)
-    return scatter, max(1.0, steps**2 * (float(np.median(w[told])) - 1) / 2)
+    smooth = _running_median(np.where(large, variance, np.median(variance[large])), _WIDE)
+    if (smooth <= 0).mean() > 0.3:  # rows of a cell are copies of each other
+        smooth = np.maximum(smooth, between)
+    used = np.flatnonzero(large & (variance > 0))
+    if len(used) <= 10:
+        return smooth, 1.0
+    log_variance = np.log(variance[used])
+    steps = float(np.median(np.abs(np.diff(log_variance)))) / 0.6745 / np.sqrt(2)
+    return smooth, max(1.0, steps**2 * (float(np.median(w[used])) - 1) / 2)
 
 
-def _tails(residual: Floats) -> float:
-    """Return how much more the deviance of a variance scatters than it would with normal residuals."""
+def _tail_factor(residual: Floats) -> float:
+    """Return the variance of the deviance of a variance estimate, relative to normal residuals."""
     if len(residual) < 16:
         return 1.0
     residual = np.clip(residual, -4.0, 4.0)
     square = float(np.mean(residual**2))
-    if square**2 == 0:  # so small that its square is lost
+    if square**2 == 0:  # underflow
         return 1.0
     return max(1.0, (float(np.mean(residual**4)) / square**2 - 1) / 2 / _GAUSS)
 
 
 def _running_median(values: Floats, reach: int, *, gaps: bool = False) -> Floats:
-    """Return the median of each value and those up to `reach` places away; beyond the ends values are mirrored.
+    """Return the median over each value and its `reach` neighbours on either side.
 
-    With `gaps` the values belong to the gaps between cells: returned is, for each cell, that of `reach` on either side.
+    With `gaps` the values belong to the gaps between cells, and the median of each cell is over `reach` gaps on either
+    side.
     """
-    # Mirrored, not repeated: an outlier at the end would be the median there.
+    # Values are mirrored at the ends. If the last value were repeated, an outlier there would be the median.
     padded = np.pad(values, reach, mode="symmetric")
     size = 2 * reach if gaps else 2 * reach + 1
     return np.median(np.lib.stride_tricks.sliding_window_view(padded, size), axis=1)
 
 
-# ------------------------------------------------------------------------------------------
-# Edges to the very row: bins that were chosen among a few hundred candidates, looked at again around their edges.
-
-
-_AROUND = 2
+# -------------------------------------------------------------- refinement of edges between rows
+_REACH = 2
 """Cells on either side of an edge within which it may move."""
 
-
 _CANDIDATES = 300
-"""Edges that are tried at a time."""
+"""Number of candidate edges in each round."""
 
-
-_MOST = 1000
-"""The same where bins are many. Where even that is too few for them, edges stay: bins are as fine as the cells."""
-
+_MAX_CANDIDATES = 1000
+"""Largest number of candidates if there are many bins. If they need more, edges are not refined."""
 
 _ROUNDS = 8
 
 
 @dataclass(frozen=True, eq=False)
-class Sharpened:
+class RefinedBins:
     """Bins whose edges lie between two rows.
 
     Parameters
@@ -811,97 +831,107 @@ class Sharpened:
     trend: Bools
 
 
-def points_of(moments: Moments, axis: Moments | None, kind: WeightKind) -> Points:
-    """Return what the risk needs of the cells that hold rows.
+def to_cell_moments(moments: Moments, axis: Moments | None, kind: WeightKind) -> CellMoments:
+    """Return the moments of the non-empty cells, as the penalized likelihood needs them.
 
     Parameters
     ----------
     moments : Moments
-        Of the local effects.
+        Moments of the local effects.
     axis : Moments, optional
-        Of the feature.
+        Moments of the feature values.
     kind : {"frequency", "sampling"}
-        Sampling weights count as much as they are worth together: (sum w)² / sum w² rows.
+        Sampling weights are scaled to their effective sample size, (sum w)² / sum w².
     """
     some = np.flatnonzero(moments.weight > 0)
     cells = moments.take(some)
-    worth = _worth(float(cells.weight.sum()), float(cells.weight2.sum()), kind)
+    scale = _weight_scale(float(cells.weight.sum()), float(cells.weight2.sum()), kind)
     x = None if axis is None else axis.mean[some]
-    # How effects lean within a cell is not known: its rows count as if they lay at their mean.
-    nothing = None if axis is None else np.zeros(len(some))
-    return Points(cells.weight * worth, cells.mean, cells.m2 * worth, x, nothing, nothing)
+    # The slope within a cell is not known: all rows of a cell are placed at their mean x.
+    zeros = None if axis is None else np.zeros(len(some))
+    return CellMoments(cells.weight * scale, cells.mean, cells.m2 * scale, x, zeros, zeros)
 
 
-def _worth(weight: float, weight2: float, kind: WeightKind) -> float:
+def _weight_scale(weight: float, weight2: float, kind: WeightKind) -> float:
     return 1.0 if kind == "frequency" else weight / weight2
 
 
-def sharpened(
+def refine_edges(
     cells: Cells,
     kept: Ints,
     rows: tuple[Floats, Floats, Floats | None],
-    risk: Risk,
+    likelihood: PenalizedLikelihood,
     kind: WeightKind,
-) -> Sharpened | None:
-    """Return bins with their edges moved to the best place between two rows; None where they lie so already.
+) -> RefinedBins | None:
+    """Return bins whose edges are moved to the best position between two rows; None if they are there already.
 
     Parameters
     ----------
     cells : Cells
     kept : ndarray of int, shape (bins + 1,)
-        Edges that were chosen among those of the cells.
+        Indices of the chosen edges among those of the cells.
     rows : tuple of three ndarray, shapes (n,)
         Values, local effects, and weights or None.
-    risk : Risk
+    likelihood : PenalizedLikelihood
     kind : {"frequency", "sampling"}
 
     Notes
     -----
-    Rows near an edge are its new candidates, what lies between is one cell. With more than 300 candidates they are
-    thinned out, and looked at again around the edges found, until nothing moves.
+    The rows near an edge are its new candidates; the cells between are merged. If there are more than 300 candidates,
+    they are thinned, and the search is repeated around the edges found until none moves.
     """
-    x, d, w = _inside(cells, rows)
-    w = w * _worth(float(w.sum()), float(w @ w), kind)
+    x, d, w = _rows_in_cells(cells, rows)
+    w = w * _weight_scale(float(w.sum()), float(w @ w), kind)
     cell = cells.locate(x)
-    fine = gathered(x, d, w, cell, len(cells))
-    if _alone(fine, float(np.abs(x).max(initial=0.0))):
+    fine = cell_moments(x, d, w, cell, len(cells))
+    if _one_value_per_cell(fine, float(np.abs(x).max(initial=0.0))):
         return None
-    noise = Noise.of(_some(fine), risk.floor)
+    noise = Noise.of(_non_empty(fine), likelihood.floor)
     near = np.zeros(len(cells), dtype=bool)
-    for place in kept[1:-1]:
-        near[max(place - _AROUND, 0) : place + _AROUND] = True
+    for edge in kept[1:-1]:
+        near[max(edge - _REACH, 0) : edge + _REACH] = True
     units, low, high = _units(cells, fine, near, x, d, w, cell)
-    if len(units) <= len(kept) or _wanted(len(kept) - 2) > _MOST:
+    if len(units) <= len(kept) or _n_candidates(len(kept) - 2) > _MAX_CANDIDATES:
         return None
     first = np.searchsorted(high, cells.edges[kept[1:-1]], side="right")
     starts = np.unique(np.concatenate([[0], first, [len(units)]]))
-    # So many units lie within reach of an edge, if they are spread evenly over the cells near edges.
-    reach = 2 * _AROUND * -(-len(units) // int(near.sum()))
-    starts, found = _settled(units, starts, reach, noise, risk)
+    # Number of units within reach of an edge, if they are distributed evenly over the cells near edges.
+    reach = 2 * _REACH * -(-len(units) // int(near.sum()))
+    starts, partition = _search_edges(units, starts, reach, noise, likelihood)
     inner = starts[1:-1]
     between = high[inner - 1] + (low[inner] - high[inner - 1]) / 2
     edges = np.concatenate([cells.edges[:1], between, cells.edges[-1:]])
-    return Sharpened(edges, found.trend)
+    return RefinedBins(edges, partition.trend)
 
 
-def _alone(fine: Points, largest: float) -> bool:
-    """Return whether the rows of each cell share one value, but for the rounding of their mean."""
+def _one_value_per_cell(fine: CellMoments, largest: float) -> bool:
+    """Return whether all rows of each cell have the same value, up to the rounding of their mean."""
     rounding = 4 * np.finfo(float).eps * largest
     return bool(fine.xx is not None and (fine.xx <= fine.weight * rounding**2).all())
 
 
-def _inside(
+def _rows_in_cells(
     cells: Cells, rows: tuple[Floats, Floats, Floats | None]
 ) -> tuple[Floats, Floats, Floats]:
-    """Return the rows that count, and lie in a cell."""
+    """Return the rows with positive weight that lie in a cell."""
     x, d, w = rows
     weight = np.ones(len(x)) if w is None else w
-    there = (cells.locate(x) >= 0) & (weight > 0)
-    return (x, d, weight) if there.all() else (x[there], d[there], weight[there])
+    used = (cells.locate(x) >= 0) & (weight > 0)
+    return (x, d, weight) if used.all() else (x[used], d[used], weight[used])
 
 
-def gathered(x: Floats, d: Floats, w: Floats, cell: Ints, cells: int) -> Points:
-    """Return what is known of cells from their rows; cells without rows have weight 0."""
+def cell_moments(x: Floats, d: Floats, w: Floats, cell: Ints, cells: int) -> CellMoments:
+    """Return the moments of cells from single rows; empty cells have weight 0.
+
+    Parameters
+    ----------
+    x, d, w : ndarray of float, shape (n,)
+        Feature values, local effects and weights.
+    cell : ndarray of int, shape (n,)
+        The cell of each row, in ``0..cells - 1``.
+    cells : int
+        Number of cells.
+    """
 
     def summed(values: Floats) -> Floats:
         sums: Floats = np.bincount(cell, values, cells).astype(float, copy=False)
@@ -909,104 +939,107 @@ def gathered(x: Floats, d: Floats, w: Floats, cell: Ints, cells: int) -> Points:
 
     weight = summed(w)
     safe = np.where(weight > 0, weight, 1.0)
-    mean, middle = (summed(w * v) / safe for v in (d, x))
-    off, beside = d - mean[cell], x - middle[cell]
-    # The sum of deviations is not exactly zero: what it is corrects the mean (see `Moments.of`).
-    left = summed(w * off) / safe
-    m2 = np.maximum(summed(w * off * off) - weight * left**2, 0.0)
-    xx, xd = summed(w * beside * beside), summed(w * off * beside)
-    return Points(weight, mean + left, m2, middle, xx, xd)
+    mean, mean_x = (summed(w * v) / safe for v in (d, x))
+    dev, dev_x = d - mean[cell], x - mean_x[cell]
+    # The sum of deviations is not exactly zero: it corrects the mean (see `Moments.of`).
+    residual = summed(w * dev) / safe
+    m2 = np.maximum(summed(w * dev * dev) - weight * residual**2, 0.0)
+    xx, xd = summed(w * dev_x * dev_x), summed(w * dev * dev_x)
+    return CellMoments(weight, mean + residual, m2, mean_x, xx, xd)
 
 
-def _some(points: Points) -> Points:
+def _non_empty(points: CellMoments) -> CellMoments:
     return points.take(np.flatnonzero(points.weight > 0))
 
 
-def pooled(points: Points, starts: Ints) -> Points:
-    """Return neighbouring cells of an axis merged; `starts` are the first cell of each group."""
+def merge_cells(points: CellMoments, starts: Ints) -> CellMoments:
+    """Return the moments of merged neighbouring cells; `starts` are the first cells of the groups."""
     w = points.weight
-    x, xx, xd = _axis(points)
+    x, xx, xd = _axis_moments(points)
     weight = np.add.reduceat(w, starts)
     group = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(w))))
-    mean, middle = (np.add.reduceat(w * v, starts) / weight for v in (points.mean, x))
-    off, beside = points.mean - mean[group], x - middle[group]
-    m2 = np.add.reduceat(points.m2 + w * off * off, starts)
-    return Points(
+    mean, mean_x = (np.add.reduceat(w * v, starts) / weight for v in (points.mean, x))
+    dev, dev_x = points.mean - mean[group], x - mean_x[group]
+    m2 = np.add.reduceat(points.m2 + w * dev * dev, starts)
+    return CellMoments(
         weight,
         mean,
         m2,
-        middle,
-        np.add.reduceat(xx + w * beside * beside, starts),
-        np.add.reduceat(xd + w * off * beside, starts),
+        mean_x,
+        np.add.reduceat(xx + w * dev_x * dev_x, starts),
+        np.add.reduceat(xd + w * dev * dev_x, starts),
     )
 
 
-def _axis(points: Points) -> tuple[Floats, Floats, Floats]:
+def _axis_moments(points: CellMoments) -> tuple[Floats, Floats, Floats]:
     if points.x is None or points.xx is None or points.xd is None:
-        raise TypeError("points of an axis have their places on it")
+        raise TypeError("the cells have no axis: x, xx and xd are needed")
     return points.x, points.xx, points.xd
 
 
 def _units(
-    cells: Cells, fine: Points, near: Bools, x: Floats, d: Floats, w: Floats, cell: Ints
-) -> tuple[Points, Floats, Floats]:
-    """Return the distinct values near edges one by one, and what lies between them as one; with their two ends."""
+    cells: Cells, fine: CellMoments, near: Bools, x: Floats, d: Floats, w: Floats, cell: Ints
+) -> tuple[CellMoments, Floats, Floats]:
+    """Return the units of the refined search, with their lower and upper ends.
+
+    Each distinct value near an edge is a unit. Runs of cells that are not near an edge are merged into one unit.
+    """
     rows = np.flatnonzero(near[cell])
-    values, place = np.unique(x[rows], return_inverse=True)
-    single = gathered(x[rows], d[rows], w[rows], place, len(values))
-    apart = np.flatnonzero((fine.weight > 0) & ~near)
-    # Runs of cells that are not near an edge; a near cell between two of them parts them.
-    passed = np.cumsum(near)[apart]
-    starts = np.flatnonzero(np.append(True, np.diff(passed) > 0)) if len(apart) else apart
-    low, high, parts = values, values, single
-    if len(apart):
-        between = pooled(fine.take(apart), starts)
-        ends = np.append(starts[1:], len(apart)) - 1
-        low = np.concatenate([values, cells.edges[apart[starts]]])
-        high = np.concatenate([values, cells.edges[apart[ends] + 1]])
-        parts = _together(single, between)
+    values, index = np.unique(x[rows], return_inverse=True)
+    single = cell_moments(x[rows], d[rows], w[rows], index, len(values))
+    far = np.flatnonzero((fine.weight > 0) & ~near)
+    # Two far cells belong to the same run if no near cell lies between them.
+    near_before = np.cumsum(near)[far]
+    starts = np.flatnonzero(np.append(True, np.diff(near_before) > 0)) if len(far) else far
+    low, high, units = values, values, single
+    if len(far):
+        between = merge_cells(fine.take(far), starts)
+        ends = np.append(starts[1:], len(far)) - 1
+        low = np.concatenate([values, cells.edges[far[starts]]])
+        high = np.concatenate([values, cells.edges[far[ends] + 1]])
+        units = _concatenate(single, between)
     order = np.argsort(low, kind="stable")
-    return parts.take(order), low[order], high[order]
+    return units.take(order), low[order], high[order]
 
 
-def _together(a: Points, b: Points) -> Points:
-    pairs = [(p.weight, p.mean, p.m2, *_axis(p)) for p in (a, b)]
-    return Points(*(np.concatenate(both) for both in zip(*pairs, strict=True)))
+def _concatenate(a: CellMoments, b: CellMoments) -> CellMoments:
+    pairs = [(p.weight, p.mean, p.m2, *_axis_moments(p)) for p in (a, b)]
+    return CellMoments(*(np.concatenate(both) for both in zip(*pairs, strict=True)))
 
 
-def _settled(
-    units: Points, starts: Ints, reach: int, noise: Noise, risk: Risk
+def _search_edges(
+    units: CellMoments, starts: Ints, reach: int, noise: Noise, likelihood: PenalizedLikelihood
 ) -> tuple[Ints, Partition]:
-    """Return the first unit of each bin (and behind the last their number), when looking again moves nothing."""
+    """Search again around the edges until none moves; return the first unit of each bin (then the number of units)."""
     found = Partition(starts, np.zeros(len(starts) - 1, dtype=bool))
     for _ in range(_ROUNDS):
-        if _wanted(len(starts) - 2) > _MOST:
+        if _n_candidates(len(starts) - 2) > _MAX_CANDIDATES:
             break
-        candidates, all_of_them = _candidates(starts, reach, len(units))
-        merged = pooled(units, candidates)
-        found = risk_partition(noise.cut(merged), noise, risk)
+        candidates, complete = _candidates(starts, reach, len(units))
+        merged = merge_cells(units, candidates)
+        found = likelihood_partition(noise.clip(merged), noise, likelihood)
         now = np.append(candidates, len(units))[found.starts]
-        if all_of_them and len(now) == len(starts) and (now == starts).all():
+        if complete and len(now) == len(starts) and (now == starts).all():
             break
         gaps = np.diff(np.append(candidates, len(units)))
         inner = found.starts[1:-1]
         if len(inner) == 0:
             return now, found
-        reach = _AROUND * max(int(gaps[np.concatenate([inner - 1, inner])].max()), 1)
+        reach = _REACH * max(int(gaps[np.concatenate([inner - 1, inner])].max()), 1)
         starts = now
     return starts, found
 
 
-def _wanted(edges: int) -> int:
-    """Return how many candidates there are to be for so many edges."""
-    return max(_CANDIDATES, edges * (2 * _AROUND + 1))
+def _n_candidates(edges: int) -> int:
+    """Return the number of candidates for this many edges."""
+    return max(_CANDIDATES, edges * (2 * _REACH + 1))
 
 
 def _candidates(starts: Ints, reach: int, units: int) -> tuple[Ints, bool]:
-    """Return units at which bins may start, and whether these are all within reach."""
+    """Return units at which bins may start, and whether they are all units within reach of an edge."""
     inner = starts[1:-1]
-    each = _wanted(len(inner)) // max(len(inner), 1)
-    step = max(1, -(-2 * min(reach, units) // each))
+    per_edge = _n_candidates(len(inner)) // max(len(inner), 1)
+    step = max(1, -(-2 * min(reach, units) // per_edge))
     offsets = np.arange(-min(reach, units), min(reach, units) + 1, step)
     around = (inner[:, None] + offsets).ravel()
     inside = around[(around > 0) & (around < units)]
