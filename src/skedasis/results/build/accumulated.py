@@ -1,35 +1,20 @@
 """From the moments of local effects to an accumulated effect of a numeric feature; selection of its bins."""
 
-
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import replace
-import numpy as np
-from skedasis._types import Bools
-from skedasis._types import Ints
-from skedasis.binning import EXACT
-from skedasis.binning import Binning
-from skedasis.binning import Optimal
-from skedasis.binning import Spread
-from skedasis.results.effect import Rows
-from skedasis.results.build.linear_form import AXIS
-from skedasis.results.build.linear_form import LOCAL
-from skedasis.results.effect import Spec
-from skedasis.stats.grid import Cells
-from skedasis.stats.grid import distinct
-from skedasis.stats.moments import Moments
-from skedasis._types import Floats
-from skedasis.results.effect import Effect
-from skedasis.results.effect import BinStats
-from skedasis.results.build.linear_form import Linear
-from skedasis.results.build.linear_form import linear
-from skedasis.results.effect import About
-from skedasis.results.build.linear_form import bulge
-from skedasis.results.build.step_functions import accumulate_values
-from skedasis.stats import ale_math
+from dataclasses import dataclass, replace
 
+import numpy as np
+
+from skedasis._types import Bools, Floats, Ints
+from skedasis.binning import EXACT, Binning, Optimal, Spread
+from skedasis.results.build.linear_form import AXIS, LOCAL, Linear, bulge, linear
+from skedasis.results.build.step_functions import accumulate_values
+from skedasis.results.effect import About, BinStats, Effect, Rows, Spec
+from skedasis.stats import ale_math
+from skedasis.stats.grid import Cells, distinct
+from skedasis.stats.moments import Moments
 
 # ------------------------------------------------------------------------------------------
 # Bins by a scheme: which edges stay, where slopes change, and edges moved to the very row where rows are at hand.

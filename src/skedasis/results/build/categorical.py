@@ -5,26 +5,17 @@ the rows of both its levels, so a row takes part in two steps, and errors have t
 part depends on its level alone, the second moments of each level's pairs of steps are enough for that.
 """
 
-
 from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import pairwise
+
 import numpy as np
-from skedasis._types import Floats
-from skedasis._types import Ints
-from skedasis.binning import Binning
-from skedasis.binning import Spread
-from skedasis.results.effect import Effect
-from skedasis.results.effect import TRUSTED_ROWS
-from skedasis.results.effect import BinStats
-from skedasis.results.effect import LevelStats
-from skedasis.results.effect import Rows
-from skedasis.results.effect import About
-from skedasis.results.effect import Spec
-from skedasis.results.build.steps import UP
-from skedasis.results.build.steps import Steps
-from skedasis.results.build.steps import step_errors
+
+from skedasis._types import Floats, Ints
+from skedasis.binning import Binning, Spread
+from skedasis.results.build.steps import UP, Steps, step_errors
+from skedasis.results.effect import TRUSTED_ROWS, About, BinStats, Effect, LevelStats, Rows, Spec
 from skedasis.stats import ale_math
 from skedasis.stats.grid import Cells
 from skedasis.stats.moments import Moments

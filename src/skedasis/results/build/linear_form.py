@@ -1,20 +1,17 @@
 """Accumulated curves as linear forms of bin statistics, and linear trends within bins."""
 
-
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+
 import numpy as np
-from skedasis._types import Bools
-from skedasis._types import Floats
-from skedasis._types import Ints
-from skedasis.results.effect import Spec
+
+from skedasis._types import Bools, Floats, Ints
+from skedasis.results.effect import BinStats, Spec
 from skedasis.stats import ale_math
 from skedasis.stats.grid import Cells
 from skedasis.stats.moments import Moments
-from skedasis.results.effect import BinStats
-
 
 # ------------------------------------------------------------------------------------------
 # Accumulated curves as linear forms: their pieces, and the matrix from the pieces' slopes to the curve.

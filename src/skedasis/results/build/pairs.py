@@ -4,32 +4,23 @@ All four kinds of pairs are one algebra. A side has nodes (edges, or levels), ce
 live; `Side` gives the two small matrices that tell how homes see nodes and how homes weigh cells. The rest is linear.
 """
 
-
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
+
 import numpy as np
-from skedasis._types import Bools
-from skedasis._types import Floats
-from skedasis._types import Ints
-from skedasis.binning import Binning
-from skedasis.binning import Uniform
-from skedasis.binning import as_binning
+
+from skedasis._types import Bools, Floats, Ints
+from skedasis.binning import Binning, Uniform, as_binning
 from skedasis.data.column_stats import Column
-from skedasis.errors import UnsupportedError
-from skedasis.errors import explained
-from skedasis.results.effect import About
-from skedasis.results.effect import Spec
-from skedasis.results.surface import CellStats
-from skedasis.results.surface import PairRows
-from skedasis.results.surface import Side
-from skedasis.results.surface import Surface
+from skedasis.errors import UnsupportedError, explained
+from skedasis.results.effect import About, Spec
+from skedasis.results.surface import CellStats, PairRows, Side, Surface
 from skedasis.stats.ale_math import accumulation
 from skedasis.stats.grid import Cells
 from skedasis.stats.moments import Moments
-
 
 CELL, HOME, MAIN0, MAIN1, JOINT = "cell", "home", "main0", "main1", "joint"
 """Moments: of the double differences in each cell; of the rows in each pair of homes; of the differences along each

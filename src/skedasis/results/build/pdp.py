@@ -1,32 +1,29 @@
 """From the moments of curves to PDP, ICE and M-plots; the point of missing values."""
 
-
 from __future__ import annotations
 
-import numpy as np
-from skedasis._types import Floats
-from skedasis.results.effect import Effect
-from skedasis.results.effect import Curves
-from skedasis.results.effect import LevelStats
-from skedasis.results.effect import Rows
-from skedasis.results.effect import About
-from skedasis.results.effect import Spec
-from skedasis.results.surface import PairRows
-from skedasis.results.surface import Side
-from skedasis.results.surface import Surface
-from skedasis.stats.grid import Grid
-from skedasis.stats.moments import Moments
 from collections.abc import Mapping
-from skedasis._types import Ints
-from skedasis.results.effect import TRUSTED_ROWS
-from skedasis.results.effect import BinStats
-from skedasis.results.build.linear_form import AXIS
-from skedasis.results.build.linear_form import LOCAL
-from skedasis.stats import ale_math
-from skedasis.stats.grid import Cells
 from dataclasses import replace
-from skedasis.results.effect import MissingPoint
 
+import numpy as np
+
+from skedasis._types import Floats, Ints
+from skedasis.results.build.linear_form import AXIS, LOCAL
+from skedasis.results.effect import (
+    TRUSTED_ROWS,
+    About,
+    BinStats,
+    Curves,
+    Effect,
+    LevelStats,
+    MissingPoint,
+    Rows,
+    Spec,
+)
+from skedasis.results.surface import PairRows, Side, Surface
+from skedasis.stats import ale_math
+from skedasis.stats.grid import Cells, Grid
+from skedasis.stats.moments import Moments
 
 # ------------------------------------------------------------------------------------------
 # Partial dependence: from the moments of swept values to PDP and ICE.
@@ -62,7 +59,9 @@ def depend(
     kind = spec.weight_kind
     shown = raw if spec.center is None else anchored
     spread = np.sqrt(
-        np.nan_to_num(anchored.variance(1, kind), nan=0.0 if _is_single_point(grid, spec) else np.nan)
+        np.nan_to_num(
+            anchored.variance(1, kind), nan=0.0 if _is_single_point(grid, spec) else np.nan
+        )
     )
     error = np.sqrt(shown.variance(1, kind) / shown.effective(kind))
     return Effect(
@@ -97,7 +96,9 @@ def depend_levels(
     kind = spec.weight_kind
     shown = raw if spec.center is None else anchored
     spread = np.sqrt(
-        np.nan_to_num(anchored.variance(1, kind), nan=0.0 if _is_single_point(levels, spec) else np.nan)
+        np.nan_to_num(
+            anchored.variance(1, kind), nan=0.0 if _is_single_point(levels, spec) else np.nan
+        )
     )
     value = shown.mean - shown.mean[0]
     share = levels.share

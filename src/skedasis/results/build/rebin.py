@@ -5,47 +5,33 @@ Differences belong to the cells they were taken across, and so do moments when t
 of these cells. Steps between levels can be grouped into runs, where the feature has an order of its own.
 """
 
-
 from __future__ import annotations
 
 from dataclasses import replace
+
 import numpy as np
-from skedasis._types import Bools
-from skedasis._types import Floats
-from skedasis._types import Ints
-from skedasis.binning import AutoUniform
-from skedasis.binning import Binning
-from skedasis.binning import Edges
-from skedasis.binning import Greedy
-from skedasis.binning import Optimal
-from skedasis.binning import Quantile
-from skedasis.binning import Uniform
-from skedasis.binning import as_binning
-from skedasis.binning import fitting
+
+from skedasis._types import Bools, Floats, Ints
+from skedasis.binning import (
+    AutoUniform,
+    Binning,
+    Edges,
+    Greedy,
+    Optimal,
+    Quantile,
+    Uniform,
+    as_binning,
+    fitting,
+)
 from skedasis.data.column_stats import Column
-from skedasis.errors import UnsupportedError
-from skedasis.errors import explained
-from skedasis.results.build.accumulated import accumulate
-from skedasis.results.build.accumulated import Chosen
-from skedasis.results.build.accumulated import chosen_bins
-from skedasis.results.build.accumulated import spread_of
-from skedasis.results.effect import Effect
-from skedasis.results.build.categorical import accumulate_levels
-from skedasis.results.build.categorical import grouped
+from skedasis.errors import UnsupportedError, explained
+from skedasis.results.build.accumulated import Chosen, accumulate, chosen_bins, spread_of
+from skedasis.results.build.categorical import accumulate_levels, grouped
+from skedasis.results.build.linear_form import AXIS, LOCAL, RISE
 from skedasis.results.build.pdp import marginal
-from skedasis.results.effect import LevelStats
-from skedasis.results.effect import Rows
-from skedasis.results.build.linear_form import AXIS
-from skedasis.results.build.linear_form import LOCAL
-from skedasis.results.build.linear_form import RISE
-from skedasis.results.effect import Spec
-from skedasis.results.build.steps import BOTH
-from skedasis.results.build.steps import DOWN
-from skedasis.results.build.steps import UP
-from skedasis.results.build.steps import Steps
-from skedasis.results.build.steps import step_moments
-from skedasis.results.build.step_functions import chosen_for_reading
-from skedasis.results.build.step_functions import read_in_bins
+from skedasis.results.build.step_functions import chosen_for_reading, read_in_bins
+from skedasis.results.build.steps import BOTH, DOWN, UP, Steps, step_moments
+from skedasis.results.effect import Effect, LevelStats, Rows, Spec
 from skedasis.stats.grid import Cells
 from skedasis.stats.moments import Moments
 

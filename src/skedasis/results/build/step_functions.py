@@ -6,29 +6,18 @@ unions of cells whose polyline through the curve is near enough to it, and a row
 whole bin.
 """
 
-
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
+
 import numpy as np
-from skedasis._types import Bools
-from skedasis._types import Floats
-from skedasis._types import Ints
-from skedasis.results.effect import Effect
-from skedasis.results.effect import BinStats
-from skedasis.results.effect import Rows
-from skedasis.results.build.linear_form import AXIS
-from skedasis.results.build.linear_form import LOCAL
-from skedasis.results.build.linear_form import RISE
-from skedasis.results.build.linear_form import linear
-from skedasis.results.effect import About
-from skedasis.results.effect import Spec
-from skedasis.results.build.steps import Steps
-from skedasis.results.build.steps import step_errors
-from skedasis.results.build.linear_form import bulge
-from skedasis.results.build.linear_form import lines
+
+from skedasis._types import Bools, Floats, Ints
+from skedasis.results.build.linear_form import AXIS, LOCAL, RISE, bulge, linear, lines
+from skedasis.results.build.steps import Steps, step_errors
+from skedasis.results.effect import About, BinStats, Effect, Rows, Spec
 from skedasis.stats import ale_math
 from skedasis.stats.grid import Cells
 from skedasis.stats.moments import Moments
@@ -81,8 +70,8 @@ def accumulate_values(
 ) -> Effect:
     """Read an accumulated effect off the moments of steps between a feature's values.
 
-    The parameters are those of `skedasis.results.build.accumulated.accumulate`, which calls this function. Where the values
-    are few, `cells` has them for edges.
+    The parameters are those of `skedasis.results.build.accumulated.accumulate`, which calls this function. For
+    features with few values, these are the edges of `cells`.
 
     Notes
     -----

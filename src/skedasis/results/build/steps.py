@@ -8,20 +8,17 @@ Of categories a step pools the rows of both ends. Of numbers it is the mean of i
 at v + ½ mean over the rows at v': no direction is preferred, whatever the counts (DESIGN 4.1).
 """
 
-
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+
 import numpy as np
-from skedasis._types import Bools
-from skedasis._types import Floats
-from skedasis._types import Ints
+
+from skedasis._types import Bools, Floats, Ints
 from skedasis.results.effect import Spec
 from skedasis.stats import ale_math
-from skedasis.stats.moments import Moments
-from skedasis.stats.moments import WeightKind
-
+from skedasis.stats.moments import Moments, WeightKind
 
 DOWN, UP, BOTH = "down", "up", "both"
 """Moments by value: of the step from the value before, of that to the value after, and of both together, which gives
