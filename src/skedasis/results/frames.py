@@ -94,7 +94,7 @@ def _no_table(effect: Effect, of: str) -> Exception:
         return UnsupportedError(
             explained(
                 what,
-                f"a {effect.spec.method} of {name}, which has no {of}",
+                f"the {effect.spec.method} of {name}, which has no {of}",
                 f"a method with {of}",
                 "Use ALE, DALE, UALE or RHALE for bins, ICE for curves",
             )
@@ -267,7 +267,7 @@ def surface_table(surface: Surface, of: str) -> Table:
         raise UnsupportedError(
             explained(
                 "to_frame(of='cells')",
-                f"the surface of a {surface.spec.method}, which has no cells",
+                f"the {surface.spec.method} surface, which has no cells",
                 "a method with cells",
                 "Use ALE or DALE",
             )

@@ -253,7 +253,7 @@ def on_axes(shown: Surface, x0: Any, x1: Any, *, step: bool | tuple[bool, bool] 
     if any(steps) and shown.cells is None:
         raise UnsupportedError(
             explained(
-                f"step=True for the surface of a {shown.spec.method}",
+                f"step=True for the {shown.spec.method} surface",
                 "a surface on the points of a grid",
                 "a surface with cells, as from ALE and DALE",
                 "Omit step",
@@ -665,7 +665,7 @@ class Surface(ShownSurface):
             raise UnsupportedError(
                 explained(
                     "with_main_effects",
-                    f"a {self.spec.method} without slopes by the single features",
+                    f"{self.spec.method} without slopes by the single features",
                     "the effects of the two features",
                     "Pass them: s.with_main_effects(sd.explain(q, X, [a, b], method=sd.ALE()))",
                 )
