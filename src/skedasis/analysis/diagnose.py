@@ -294,8 +294,9 @@ def _notes(record: Json, uncertainty: Importance) -> tuple[str, ...]:
     floored = record.get("floored_rows", 0)
     if floored:
         notes.append(
-            f"For {floored:,} of the model's predictions the probability of the label was below the floating-point "
-            "resolution (float64: 2.2e-16, float32: 1.2e-7), and was raised to it. Likelihood-PFI depends on this floor."
+            f"For {floored:,} of the model's predictions the probability of the label was below the "
+            "floating-point resolution (float64: 2.2e-16, float32: 1.2e-7), and was raised to it: "
+            "Likelihood-PFI depends on that floor."
         )
     if record["rows"] < record["source_rows"]:
         rows = f"{record['rows']:,} of {record['source_rows']:,} rows"
