@@ -22,7 +22,7 @@ from skedasis.data.features import Feature
 from skedasis.engine import run
 from skedasis.errors import DataError, explained
 
-# --- encoding of columns for random forests -------------------------------------------------------------------
+# --- encoding of columns for random forests -------------------------------------------------------
 
 
 LEVELS = 20
@@ -195,7 +195,7 @@ def moments(values: Floats, weights: Floats) -> tuple[Floats, Floats]:
     return mean, weights @ (values - mean) ** 2 / weights.sum()
 
 
-# --- out-of-bag R² and partners ----------------------------------------------------------------------------
+# --- out-of-bag R² and partners -------------------------------------------------------------------
 
 
 TREES = 100

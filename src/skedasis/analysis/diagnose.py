@@ -25,6 +25,7 @@ from skedasis.quantities.outputs import Several
 from skedasis.quantities.tree_evaluator import Wish
 from skedasis.quantities.uncertainty import entropy, nll
 from skedasis.results.diagnosis import Diagnosis
+from skedasis.results.display import given_level
 from skedasis.results.importance import Importance
 from skedasis.stats.moments import WeightKind
 
@@ -225,10 +226,7 @@ def _check(repeats: Any, level: Any, y: Any) -> None:
                 "Pass for example repeats=10",
             )
         )
-    number = isinstance(level, (int, float, np.number)) and not isinstance(level, bool)
-    if not number or not 0 < level < 1:
-        fix = "Pass for example 0.95"
-        raise DataError(explained("diagnose(level)", repr(level), "a number between 0 and 1", fix))
+    given_level("diagnose(level)", level)
     if y is None:
         raise DataError(
             explained("diagnose(y)", "None", "the label of each row", "Pass the labels of X")

@@ -29,7 +29,7 @@ from skedasis.results.ale_statistics import Chance, point_figures, way_of
 from skedasis.results.display import given_seed
 from skedasis.results.effects import Effects
 
-# --- data with permuted columns ----------------------------------------------------------------------------
+# --- data with permuted columns -------------------------------------------------------------------
 
 
 Changed = tuple[Any, list[Any], Any]
@@ -118,7 +118,7 @@ def _extended_schema(schema: Any, features: Sequence[Feature], labels: Sequence[
     return {**by_name, **copies}
 
 
-# --- null distribution ---------------------------------------------------------------------------------------
+# --- null distribution ----------------------------------------------------------------------------
 
 
 How = Literal["replaced", "added"]

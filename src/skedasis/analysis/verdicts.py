@@ -52,7 +52,7 @@ from skedasis.analysis.dependence import Dependence
 from skedasis.results.diagnosis import Kind, Verdict, in_hundredths, written
 from skedasis.results.importance import Importance
 
-# --- limits ------------------------------------------------------------------------------------------------
+# --- limits ---------------------------------------------------------------------------------------
 
 
 RELEVANT, LITTLE = 0.05, 0.01
@@ -83,7 +83,7 @@ _LOCAL = 0.1
 """Changes of the rows' entropies are notable if their standard deviation exceeds this fraction of the entropies'."""
 
 
-# --- classification of the measures ---------------------------------------------------------------------------
+# --- classification of the measures ---------------------------------------------------------------
 
 
 Class = Literal["zero", "not significant", "small", "positive", "negative"]
@@ -257,7 +257,7 @@ def _local_changes(entropy: Importance) -> list[float]:
     return [float(s) if s > least else 0.0 for s in std]
 
 
-# --- verdicts ---------------------------------------------------------------------------------------------
+# --- verdicts -------------------------------------------------------------------------------------
 
 
 def verdicts(
@@ -312,7 +312,7 @@ def _kind_if_informative(e: Evidence) -> Kind:
     return "independent" if supported and conclusive else "informative"
 
 
-# --- sentences: the text of each verdict, and the recommended next step --------------------------------------------
+# --- sentences: the text of each verdict, and the recommended next step ---------------------------
 
 
 _NOTHING = "No further check is needed."
@@ -433,7 +433,7 @@ _SENTENCES: dict[Kind, Callable[[Evidence], tuple[str, str]]] = {
 }
 
 
-# --- parts of sentences ------------------------------------------------------------------------------------
+# --- parts of sentences ---------------------------------------------------------------------------
 
 
 def _partners(e: Evidence) -> str:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from skedasis.results.importance import Importance
 
 
-# --- text, checks of common arguments, and errors -----------------------------------------
+# --- text, checks of common arguments, and errors -------------------------------------------------
 
 
 METRIC_ROWS = 20
@@ -149,7 +149,7 @@ def no_interval(importance: Importance, repeats: int) -> DataError:
     return DataError(explained(f"interval of {importance.method}", got, expected, fix))
 
 
-# --- notebooks and interactive pages --------------------------------------------------------
+# --- notebooks and interactive pages --------------------------------------------------------------
 
 
 Line = TypeVar("Line")

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from skedasis.stats.heterogeneity_score import HeterogeneityScore
 
 
-# --- description of a result: plain values that can be written as JSON ----------------------
+# --- description of a result: plain values that can be written as JSON ----------------------------
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ class About:
         return f"{self.quantity} [{self.unit}]" if self.unit else self.quantity
 
 
-# --- parts of results: bins, rows, ICE curves, levels, the point of missing values -----------
+# --- parts of results: bins, rows, ICE curves, levels, the point of missing values ----------------
 
 
 TRUSTED_ROWS = 10
@@ -430,7 +430,7 @@ def joined(values: Sequence[Any]) -> str:
     return f"{shown}, …" if len(values) > 5 else shown
 
 
-# --- the effect -------------------------------------------------------------------------------
+# --- the effect -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)

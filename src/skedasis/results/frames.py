@@ -32,7 +32,7 @@ _END_FIELDS = ("low", "high", "time")
 _VALUE_FIELDS = ("value", "heterogeneity", "std_error")
 
 
-# --- tables of single effects ------------------------------------------------------------------
+# --- tables of single effects ---------------------------------------------------------------------
 
 
 def table_of(effect: Effect, of: str) -> Table:
@@ -129,7 +129,7 @@ def _with_feature(effect: Effect, columns: Table) -> Table:
     return {"feature": np.array([effect.feature] * length, dtype=object), **columns}
 
 
-# --- tables of several effects -----------------------------------------------------------------
+# --- tables of several effects --------------------------------------------------------------------
 
 
 def effects_table(effects: Sequence[Effect], of: str) -> Table:
@@ -230,7 +230,7 @@ def _columns(
     return out
 
 
-# --- tables of surfaces and rankings ---------------------------------------------------------------
+# --- tables of surfaces and rankings --------------------------------------------------------------
 
 
 def surface_table(surface: Surface, of: str) -> Table:
@@ -309,7 +309,7 @@ def ranking_table(ranks: Sequence[Any]) -> Table:
     return {name: [getattr(r, name) for r in ranks] for name in names}
 
 
-# --- columns and data frames ---------------------------------------------------------------------
+# --- columns and data frames ----------------------------------------------------------------------
 
 
 def placed(points: Any, time: TimeAxis | None) -> Any:

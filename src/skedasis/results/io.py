@@ -63,7 +63,7 @@ from skedasis.stats.grid import Cells
 from skedasis.stats.heterogeneity_score import HeterogeneityScore
 from skedasis.stats.moments import Moments
 
-# --- values to JSON ---------------------------------------------------------------------------
+# --- values to JSON -------------------------------------------------------------------------------
 
 
 MARK = "$"
@@ -167,7 +167,7 @@ def _scalar(value: Any) -> Any:
     return float(value) if math.isfinite(value) else _marked("float", repr(float(value)))
 
 
-# --- JSON to values ---------------------------------------------------------------------------
+# --- JSON to values -------------------------------------------------------------------------------
 
 
 def unpacked(node: Any, array: Callable[[str], Any], kinds: Kinds, *, older: bool = False) -> Any:
@@ -251,7 +251,7 @@ def _objects(values: Any, shape: Any) -> NDArray[Any]:
     return out.reshape(shape)
 
 
-# --- files ------------------------------------------------------------------------------------
+# --- files ----------------------------------------------------------------------------------------
 
 
 FORMAT = 3

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 from skedasis._types import Floats, Ints, Json
 from skedasis.data.times import TimeAxis
 from skedasis.errors import DataError, UnsupportedError, explained
-from skedasis.results.display import Ranking, Shown, save_if, this
+from skedasis.results.display import Ranking, Shown, given_level, save_if, this
 from skedasis.results.effect import About, Effect, LevelStats, Spec, locked
 from skedasis.results.effects import Effects, check_order
 from skedasis.results.importance import Importance
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from skedasis.plots.html import Explorable
 
 
-# --- mean, standard deviation between models, and intervals -----------------------------------
+# --- mean, standard deviation between models, and intervals ---------------------------------------
 
 
 Of = Literal["learner", "bound", "models"]
@@ -158,12 +157,8 @@ class OfModels:
         Nadeau & Bengio (2003), Machine Learning 52; Molnar et al. (2023), Relating the partial dependence plot and
         permutation feature importance to the data generating process, xAI, CCIS 1901.
         """
-        if isinstance(level, bool) or not isinstance(level, Real) or not 0 < float(level) < 1:
-            fix = "Pass for example 0.95"
-            raise DataError(
-                explained("interval(level)", repr(level), "a number between 0 and 1", fix)
-            )
-        return t_interval(self.value, self._error(self._correction(of)), self.freedom, float(level))
+        level = given_level("interval(level)", level)
+        return t_interval(self.value, self._error(self._correction(of)), self.freedom, level)
 
     def _correction(self, of: Of | None) -> float:
         """Return the term that is added to 1/m in the variance.
@@ -238,7 +233,7 @@ def known_table(of: str, usual: str) -> None:
         )
 
 
-# --- interactive pages, as in `skedasis.results.display` -----------------------------------------
+# --- interactive pages, as in `skedasis.results.display` ------------------------------------------
 
 
 class ShownEffectOfModels(Shown):
@@ -390,7 +385,7 @@ class ShownImportanceOfModels(Shown):
         return save_if(page, path)
 
 
-# --- effects of features ------------------------------------------------------------------------
+# --- effects of features --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)

@@ -151,7 +151,7 @@ def between(nodes: Floats, x: Floats) -> tuple[Ints, Floats, Bools]:
     return i, np.where(inside, fraction, 0.0), inside
 
 
-# --- cells and rows ---------------------------------------------------------------------------------
+# --- cells and rows -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,7 +227,7 @@ class PairRows:
         return len(self.x0)
 
 
-# --- evaluation: bilinear, or the step function of the papers -----------------------------------------
+# --- evaluation: bilinear, or the step function of the papers -------------------------------------
 
 
 Position = tuple[Ints, Floats, Bools]
@@ -347,7 +347,7 @@ def interaction_strength(shown: Surface) -> float:
     return float(np.sqrt(w @ (value[known] - w @ value[known]) ** 2))
 
 
-# --- the surface -----------------------------------------------------------------------------------
+# --- the surface ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)

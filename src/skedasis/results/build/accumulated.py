@@ -22,7 +22,7 @@ from skedasis.stats import ale_math
 from skedasis.stats.grid import Cells, distinct
 from skedasis.stats.moments import Moments
 
-# --- selection of bins ----------------------------------------------------------------------------------
+# --- selection of bins ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +131,7 @@ def _gathered(cells: Cells, rows: Rows) -> dict[str, Moments]:
     return {LOCAL: local, AXIS: Moments.of(x, cell, len(cells), w, like=local)}
 
 
-# --- accumulated effects ----------------------------------------------------------------------------------
+# --- accumulated effects --------------------------------------------------------------------------
 
 
 def accumulate(

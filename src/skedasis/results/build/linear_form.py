@@ -19,7 +19,7 @@ from skedasis.stats import ale_math
 from skedasis.stats.grid import Cells
 from skedasis.stats.moments import Moments
 
-# --- linear forms -------------------------------------------------------------------------------------
+# --- linear forms ---------------------------------------------------------------------------------
 
 
 LOCAL, AXIS, RISE = "local", "axis", "rise"
@@ -230,7 +230,7 @@ def _slopes_of_cells(
     )
 
 
-# --- linear trends of the slope within bins -------------------------------------------------------------
+# --- linear trends of the slope within bins -------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,7 +30,7 @@ from skedasis.stats import ale_math
 from skedasis.stats.grid import Cells, Grid
 from skedasis.stats.moments import Moments
 
-# --- partial dependence ------------------------------------------------------------------------------------
+# --- partial dependence ---------------------------------------------------------------------------
 
 
 SHOWN = "shown"
@@ -180,7 +180,7 @@ def _is_single_point(points: Grid | LevelStats, spec: Spec) -> bool:
     return len(points) == 1 and not spec.mean_alone
 
 
-# --- M-plots -----------------------------------------------------------------------------------------------
+# --- M-plots --------------------------------------------------------------------------------------
 
 
 def marginal(
@@ -303,7 +303,7 @@ def _weighted_std(value: Floats, fraction: Floats) -> float:
     return float(np.sqrt(fraction @ (value - mean) ** 2))
 
 
-# --- the point of missing values ---------------------------------------------------------------------------
+# --- the point of missing values ------------------------------------------------------------------
 
 
 def with_missing(effect: Effect, moments: Moments, *, exact: bool) -> Effect:

@@ -35,7 +35,7 @@ _FLAT = 1e-6
 """A curve whose range is below this fraction of the quantity's range is considered constant."""
 
 
-# --- steps between observed values ---------------------------------------------------------------------------
+# --- steps between observed values ----------------------------------------------------------------
 
 
 def rise_forms(values: Floats, edges: Floats, known: Bools) -> Floats:
@@ -164,7 +164,7 @@ def _supported(values: Floats, edges: Floats, known: Bools) -> Bools:
     return (edges >= values[with_rows[0]]) & (edges <= values[with_rows[-1] + 1])
 
 
-# --- bins that summarise a curve of differences ---------------------------------------------------------------
+# --- bins that summarise a curve of differences ---------------------------------------------------
 def chosen_for_reading(effect: Effect, score: HeterogeneityScore | None) -> Ints:
     """Return the fewest bins that approximate a curve of differences, as indices of its edges.
 
