@@ -308,7 +308,7 @@ def test_a_sample_is_seeded_and_said():
     X[:, 1] += X[:, 0]
     some = measured(X, rows=100, seed=4)
     assert some.rows == 100
-    assert some.notes == ("R² rests on a seeded sample of 100 of 300 rows.",)
+    assert some.notes == ("R² is computed on a random sample of 100 of 300 rows.",)
     np.testing.assert_array_equal(measured(X, rows=100, seed=4).others, some.others)
     assert (measured(X, rows=100, seed=5).others != some.others).any()
     assert measured(X, rows=300).notes == ()

@@ -84,11 +84,11 @@ def test_the_entropies_of_the_design_are_what_they_are_by_hand(found):
 def test_sentences_say_the_numbers_and_whom_it_concerns(found):
     by = {v.feature: v for v in found.verdicts}
     assert by["x0"].text.startswith("Informative, and independent of the other features")
-    assert "can be taken at its word" in by["x0"].text
+    assert "can be read at face value" in by["x0"].text
     assert f"{found.likelihood.mean[0]:.3g}" in by["x0"].text
-    assert "hardly" in by["x0"].text
+    assert "barely" in by["x0"].text
     assert "shared with x2" in by["x1"].text
-    assert "under-reports" in by["x1"].text
+    assert "underestimates" in by["x1"].text
     assert "predict it well (R² 0.99)" in by["x1"].text
     assert "sd.PFI(groups={'together': ['x1', 'x2']})" in by["x1"].next
     assert "not informative" in by["x4"].text
@@ -208,9 +208,9 @@ def test_a_model_of_one_uncertainty_is_told_apart():
     X, y = designed(n=300)
     d = sd.diagnose(lambda X: (X[:, 0] + X[:, 1], np.full(len(X), 1.5)), X, y, **QUICK)
     assert kinds(d) == ["informative", "informative", *["unused"] * 4]
-    assert "same everywhere" in d.notes[0]
-    assert "cannot tell" in d.verdicts[0].text
-    assert "same everywhere" in str(d)
+    assert "entropy is constant" in d.notes[0]
+    assert "cannot be determined" in d.verdicts[0].text
+    assert "entropy is constant" in str(d)
 
 
 def test_a_forest_says_what_the_entropy_cannot():
@@ -224,7 +224,7 @@ def test_a_forest_says_what_the_entropy_cannot():
     )
     alone, copied = d.verdicts[:2]
     assert (alone.kind, copied.kind) == ("informative", "informative")
-    assert "hardly" in alone.text
+    assert "barely" in alone.text
     assert "the others predict it well (R² 0.9" in copied.text
     assert "sd.PFI(groups={'together': ['x1', 'x2']})" in copied.next
 
@@ -251,8 +251,8 @@ def test_labels_of_no_probability_are_told_of():
         return np.stack([1 - p, p], axis=1)
 
     d = sd.diagnose(sure, X, (X[:, 0] > 0).astype(int), **QUICK)
-    assert "below what can be told from 0 (float64: 2.2e-16" in " ".join(d.notes)
-    assert "raised to that floor" in " ".join(d.notes)
+    assert "floating-point resolution (float64: 2.2e-16" in " ".join(d.notes)
+    assert "was raised to it" in " ".join(d.notes)
     assert kinds(d) == ["independent", "unused"] or kinds(d) == ["informative", "unused"]
 
 
@@ -484,7 +484,7 @@ def test_zero_is_zero_up_to_rounding_only():
 def test_with_many_rows_what_is_small_stays_small():
     last = judged(importance([1, 0.009], 1e-4), importance([1, 0.009], 1e-4))[1]
     assert last.kind == "little effect"
-    assert last.text.count("is small beside the largest") == 2
+    assert last.text.count("is small compared with the largest") == 2
     assert "about zero" not in last.text
     assert judged(importance([1, 0.02], 1e-4), importance([1, 0.02], 1e-4))[1].kind == "shared"
     some = importance([0.1, 0.006], 1e-4)
@@ -507,7 +507,9 @@ def test_what_is_told_from_0_is_not_advised_to_be_left_out():
     found = judged(likelihood, importance([1] * 5))
     assert [v.kind for v in found] == [*["shared"] * 3, *["uninformative"] * 2]
     assert ["without it" in v.next for v in found] == [False] * 3 + [True] * 2
-    assert "Likelihood-PFI 0.009 (0.00699 to 0.011; small beside the largest)" in found[2].text
+    assert (
+        "Likelihood-PFI 0.009 (0.00699 to 0.011; small compared with the largest)" in found[2].text
+    )
 
 
 def test_entropy_below_zero_is_shared_information_and_no_reproach():
@@ -521,9 +523,9 @@ def test_entropy_below_zero_is_shared_information_and_no_reproach():
     assert (d.entropy.mean < -0.1).all()
     assert kinds(d) == ["shared", "shared"]
     for verdict in d.verdicts:
-        assert "surer" in verdict.text
-        assert "together they lie where it is less certain" in verdict.text
-        assert "under-reports" not in verdict.text
+        assert "more certain" in verdict.text
+        assert "agree where it is less certain" in verdict.text
+        assert "underestimates" not in verdict.text
         assert "sd.PFI(groups=" in verdict.next
 
 
@@ -541,7 +543,7 @@ def test_at_rows_it_was_trained_on_a_forest_is_asked_about_that():
             assert "trained on" in verdict.next
     noise = d.verdicts[3]
     assert noise.kind == "informative"
-    assert "forests find nothing that it is shared with" in noise.text
+    assert "forests find no feature that it is shared with" in noise.text
 
 
 def test_an_interval_that_reaches_far_decides_nothing_whatever_the_others():
@@ -550,7 +552,7 @@ def test_an_interval_that_reaches_far_decides_nothing_whatever_the_others():
     assert "(−134,355 to 407,955)" in judged(huge, calm)[1].text
     unsure = judged(importance([1.0, 0.0]), huge)[1]
     assert unsure.kind == "undecided"
-    assert unsure.text.startswith("Undecided: Entropy-PFI")
+    assert unsure.text.startswith("Undecided: the interval of Entropy-PFI")
     assert judged(importance([1.0, 0.5]), huge)[1].kind == "informative"
 
 
@@ -560,7 +562,7 @@ def test_what_is_hardly_known_is_not_called_nothing():
     assert wide.next == "Use more rows."
     unsure = judged(importance([1, 1]), importance([1, 0.1], [0.01, 0.2]))[1]
     assert unsure.kind == "informative"
-    assert "not decided" in unsure.text
+    assert "is undecided" in unsure.text
     # Beside what the feature does to the likelihood this is little, whatever the others' entropies do.
     assert (
         judged(importance([1, 1]), importance([0.1, 0.01], [0.01, 0.02]))[1].kind == "independent"
@@ -579,15 +581,15 @@ def test_a_forest_may_contradict_or_support():
     likelihood, entropy = importance([1, 1]), importance([1, 0.0001])
     told = judged(likelihood, entropy, [0.9, 0.9])[1]
     assert told.kind == "informative"
-    assert "yet the others predict it well (R² 0.90)" in told.text
+    assert "but the others predict it well (R² 0.90)" in told.text
     part = judged(likelihood, entropy, [0.9, 0.3])[1]
     assert part.kind == "informative"
-    assert "yet the others predict it in part (R² 0.30)" in part.text
+    assert "but the others partly predict it (R² 0.30)" in part.text
     assert "may be too small" in part.next
     lone = judged(likelihood, entropy, [0.9, 0.01])[1]
     assert lone.kind == "independent"
-    assert "and the others predict it hardly" in lone.text
-    assert "taken at its word" in lone.text
+    assert "and the others barely predict it" in lone.text
+    assert "at face value" in lone.text
     helper = {"partners": (("f1",), ("f0",))}
     helps = judged(likelihood, entropy, [0.9, 0.01], **helper)[1]
     assert helps.kind == "informative"
@@ -595,14 +597,14 @@ def test_a_forest_may_contradict_or_support():
     unknown = judged(likelihood, entropy)[1]
     assert unknown.kind == "independent"
     assert "R²" not in unknown.text
-    assert "taken at its word" not in unknown.text
-    assert "not known" in unknown.text
+    assert "at face value" not in unknown.text
+    assert "unknown" in unknown.text
 
 
 def test_entropy_that_forests_do_not_support_is_asked_about():
     lone = judged(importance([1, 1]), importance([1, 0.5]), [0.01, 0.01])[1]
     assert lone.kind == "informative"
-    assert "but the forests find nothing that it is shared with: the others predict" in lone.text
+    assert "but the forests find no feature that it is shared with: the others" in lone.text
     assert "trained on" in lone.next
     none = judged(importance([1, 0.0]), importance([1, 0.5]), [0.01, 0.01])[1]
     assert none.kind == "uninformative"
@@ -618,11 +620,11 @@ def test_what_predicts_another_is_not_independent_either():
     links = {"partners": (("f1",), ("f0",)), "predicts": (("", np.nan), ("f0", 0.8))}
     square = judged(likelihood, entropy, [0.8, -0.1], **links)[1]
     assert square.kind == "informative"
-    assert "hardly (R² −0.10), but it predicts f0 (R² 0.80)" in square.text
+    assert "barely predict it (R² −0.10), but it predicts f0 (R² 0.80)" in square.text
     assert "['f1', 'f0']" in square.next
     shared = judged(likelihood, importance([1, 1]), [0.8, -0.1], **links)[1]
     assert shared.kind == "shared"
-    assert "; the others predict it hardly (R² −0.10), but it predicts f0 (R² 0.80)." in shared.text
+    assert "; the others barely predict it (R² −0.10), but it predicts f0 (R² 0.80)." in shared.text
 
 
 def test_little_entropy_is_believed_where_forests_find_a_link():
@@ -631,7 +633,7 @@ def test_little_entropy_is_believed_where_forests_find_a_link():
     assert judged(likelihood, entropy, [0.3, 0.3], partners=(("f1",), ("f0",)))[1].kind == "shared"
     lone = judged(likelihood, entropy, [0.01, 0.01])[1]
     assert lone.kind == "independent"
-    assert "is small beside the largest" in lone.text
+    assert "is small compared with the largest" in lone.text
     # A tenth of a nat is never small, nor is a fifth of the largest.
     for much in (importance([5, 0.15], 1e-3), importance([0.3, 0.07], 1e-3)):
         assert judged(likelihood, much, [0.01, 0.01])[1].kind == "informative"

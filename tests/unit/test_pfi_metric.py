@@ -221,7 +221,7 @@ def test_the_reason_for_no_interval_is_the_true_one():
     with refused(sd.DataError, "2 repeats of 90 rows", "at least 3 repeats", "sd.PFI(repeats=10)"):
         important(LINE, NUMBER, "r2", repeats=2).interval()
     rare = important(LINE, np.arange(N) == 3, "roc_auc")
-    with refused(sd.DataError, "roc_auc, which nine tenths", "many rows", "method='repeats'"):
+    with refused(sd.DataError, "roc_auc, which is undefined", "nine tenths", "method='repeats'"):
         rare.interval()
     assert np.isfinite(rare.interval(method="repeats")).all()
     few = sd.explain(LINE, X[:6], method=sd.PFI(repeats=5))

@@ -110,7 +110,7 @@ def test_a_constant_m_plot_has_nothing_to_bin():
 
 @pytest.mark.parametrize("method", [sd.PDP(), sd.ICE(), sd.PDP(derivative=True)])
 def test_grids_are_still_refused(method):
-    with refused(sd.UnsupportedError, "rebin of a", "without bins", "Choose another grid"):
+    with refused(sd.UnsupportedError, "rebin of the", "without bins", "another grid"):
         rebinned(one(method), 5)
 
 
@@ -245,7 +245,7 @@ def test_steps_lie_on_no_axis(bins):
 
 def test_nominal_levels_have_no_bins():
     e = one(sd.ALE(), **{**ORDINAL, "schema": {"grade": "nominal"}})
-    with refused(sd.UnsupportedError, "rebin of the ALE of 'grade'", "declare them", "ordinal"):
+    with refused(sd.UnsupportedError, "rebin of the ALE of 'grade'", "declare it", "ordinal"):
         rebinned(e, sd.Optimal())
 
 
@@ -313,10 +313,10 @@ def test_a_product_keeps_its_mixed_slope_on_any_bins():
 
 @pytest.mark.parametrize("method", [sd.ALE(bins=4), sd.PDP(grid=4)])
 def test_other_surfaces_are_refused(method):
-    with refused(sd.UnsupportedError, "rebin of a", "surface", "sd.DALE()"):
+    with refused(sd.UnsupportedError, "rebin of the", "surface", "sd.DALE()"):
         one(method, SLOPED, (0, 1)).rebin(5)
 
 
 def test_a_surface_that_kept_some_rows_is_refused():
-    with refused(sd.UnsupportedError, "a part of the rows", "larger keep="):
+    with refused(sd.UnsupportedError, "a sample of the rows", "larger keep="):
         one(sd.DALE(bins=4), SLOPED, (0, 1), keep=800).rebin(5)

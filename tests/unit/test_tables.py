@@ -127,9 +127,9 @@ def test_one_point_of_missing_values_is_one_row():
 
 
 def test_no_point_of_missing_values_is_an_error():
-    with refused(sd.UnsupportedError, "'a'", "no such point", "no row misses it"):
+    with refused(sd.UnsupportedError, "'a'", "no point of missing values", "missing in some rows"):
         explain(sd.ALE(bins=5), "a").to_frame(of="missing")
-    with refused(sd.UnsupportedError, "no such point"):
+    with refused(sd.UnsupportedError, "no point of missing values"):
         explain(sd.ALE(bins=5), ["a", SCRIPT]).to_frame(of="missing")
 
 
@@ -213,7 +213,7 @@ def test_a_ranking_counts_levels():
 
 
 def test_what_an_effect_does_not_have():
-    with refused(sd.UnsupportedError, "of='bins'", repr(SCRIPT), "which has none"):
+    with refused(sd.UnsupportedError, "of='bins'", repr(SCRIPT), "which has no bins"):
         explain(sd.PDP(), SCRIPT).to_frame(of="bins")
     with refused(sd.UnsupportedError, "of='curves'", "ICE for curves"):
         explain(sd.ALE(), SCRIPT).to_frame(of="curves")

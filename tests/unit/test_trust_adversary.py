@@ -57,7 +57,7 @@ def test_levels_are_numbers_between_zero_and_one(ask: Callable[[Any], Any], leve
     ids=["surface", "trust of a surface", "trust", "split", "chance"],
 )
 def test_seeds_are_whole_numbers_from_zero(ask: Callable[[Any], Any], seed: Any) -> None:
-    with refused(sd.DataError, "seed", "0 or more"):
+    with refused(sd.DataError, "seed", "non-negative integer"):
         ask(seed)
 
 

@@ -104,7 +104,7 @@ def test_a_single_row_is_no_pair():
 @pytest.mark.parametrize(
     ("method", "fix"),
     [
-        (sd.MPlot(), "Explain by another method, such as sd.ALE()"),
+        (sd.MPlot(), "Use another method, such as sd.ALE()"),
         (sd.PDP(heterogeneity=False), "without heterogeneity_rows=0 or heterogeneity=False"),
         (sd.DALE(), "without heterogeneity_rows=0"),
     ],

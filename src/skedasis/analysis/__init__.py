@@ -1,1 +1,1 @@
-"""Analyses that need several passes."""
+"""Analyses that combine several passes: `diagnose`, and the null distribution of effects from refits (`chance`)."""

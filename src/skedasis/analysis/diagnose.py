@@ -1,4 +1,8 @@
-"""`diagnose`: what each feature is to a model with a predictive distribution (entropy_importance, sec. 3.5 and 5.1)."""
+"""`diagnose`: a verdict on each feature from Likelihood-PFI and Entropy-PFI (entropy_importance, sec. 3.5 and 5.1).
+
+The model needs a predictive distribution. One pass computes both importances, `skedasis.analysis.dependence` measures
+by random forests how well features predict each other, and `skedasis.analysis.verdicts` combines the three.
+"""
 
 from __future__ import annotations
 
@@ -21,18 +25,21 @@ from skedasis.quantities.outputs import Several
 from skedasis.quantities.tree_evaluator import Wish
 from skedasis.quantities.uncertainty import entropy, nll
 from skedasis.results.diagnosis import Diagnosis
+from skedasis.results.display import given_level
 from skedasis.results.importance import Importance
 from skedasis.stats.moments import WeightKind
 
 LEAST_REPEATS = 3
-"""Fewer have no interval, and without intervals there is no verdict."""
+"""Minimum repeats for an interval; verdicts are based on intervals."""
+
+
 _FLAT = (
-    "The entropy is the same everywhere: this model gives one uncertainty for all rows, so Entropy-PFI says nothing, "
+    "The entropy is constant: this model has the same uncertainty for all rows, so Entropy-PFI is uninformative, "
     "and Likelihood-PFI is the PFI of an ordinary loss (entropy_importance, sec. 3.5)."
 )
 
 
-def diagnose(  # noqa: PLR0913 - the verbs share a dozen keywords, and this one asks for two things
+def diagnose(  # noqa: PLR0913 - the keywords of `explain`, and those of the dependence
     model: Any,
     X: Any,
     y: Any,
@@ -54,36 +61,36 @@ def diagnose(  # noqa: PLR0913 - the verbs share a dozen keywords, and this one 
     dependence_rows: int | None = 2000,
     max_samples: int | float | None = None,
 ) -> Diagnosis:
-    """Say of each feature whether it informs the model, and whether its importance can be taken at its word.
+    """Classify each feature as informative, shared, unused, ..., and state whether its importance is reliable.
 
-    Likelihood-PFI is how much worse the model predicts the labels when a feature's values come from other rows.
-    Entropy-PFI is how much less certain it gets, which happens where the feature no longer agrees with others that
-    tell of the label as well. A feature of high Likelihood-PFI and no Entropy-PFI is independent of the rest, if
-    forests find nothing that speaks against it; one that has both shares what it knows, and its Likelihood-PFI
-    under-reports it.
+    Likelihood-PFI is the increase of the negative log-likelihood if a feature's values come from other rows.
+    Entropy-PFI is the corresponding increase of the model's uncertainty. The uncertainty increases if the feature no
+    longer agrees with other features that contain the same information about the label. A feature with high
+    Likelihood-PFI and zero Entropy-PFI is independent of the other features, unless the random forests contradict it.
+    A feature for which both are high shares information with others, and its Likelihood-PFI underestimates it.
 
     Parameters
     ----------
     model : fitted model with a predictive distribution, or `skedasis.ensemble`
-        Whatever `skedasis.entropy` and `skedasis.nll` take.
+        Any model that `skedasis.entropy` and `skedasis.nll` accept.
     X : array or data frame, n rows
-        Rows that the model was not trained on. Never changed.
+        Rows that the model was not trained on. It is not modified.
     y : array of n labels
     repeats : int
-        Permutations of each feature, 3 at least.
+        Number of permutations of each feature, at least 3.
     level : float
-        Of the intervals that the verdicts rest on.
+        Confidence level of the intervals that the verdicts are based on.
     groups : mapping of str to list of columns, optional
-        Columns that are moved together, under a name of their own.
+        Groups of columns that are permuted together, by group name.
     weights, weight_kind, schema, seed, memory, keep, threads, progress, row_id, tree
         As in `skedasis.explain`.
     dependence : bool
         Whether to measure how well each feature is predicted by the others, and by the others and the label
-        (out-of-bag R² of random forests). Needs scikit-learn.
+        (out-of-bag R² of random forests). Requires scikit-learn.
     dependence_rows : int, optional
-        On so many rows at most, a seeded sample; None takes all.
+        Maximum number of rows for the forests; if there are more, a random sample. None uses all rows.
     max_samples : int or float, optional
-        Take so many of the rows for the importances, or such a part of them: a seeded sample.
+        Number or fraction of the rows for the importances: a random sample.
 
     Returns
     -------
@@ -92,7 +99,7 @@ def diagnose(  # noqa: PLR0913 - the verbs share a dozen keywords, and this one 
     Raises
     ------
     DataError
-        For fewer than 3 repeats, rows or repeats that leave no interval (fewer than 7 rows always), a level outside
+        For fewer than 3 repeats, too few rows or repeats for an interval (fewer than 7 rows always), a level outside
         (0, 1), a quantity in place of the model, and as `skedasis.explain`.
     UnsupportedError
         For a model without a predictive distribution.
@@ -101,42 +108,45 @@ def diagnose(  # noqa: PLR0913 - the verbs share a dozen keywords, and this one 
 
     Notes
     -----
-    Costs n (1 + repeats · features) model rows, none where trees are walked: both measures come from one pass. The
-    forests of the dependence need none; of 2,000 rows and ten features they take about 20 seconds on one core, so pass
-    `threads`, fewer rows, or ``dependence=False``.
+    The cost is n (1 + repeats · features) model rows, or none for trees that are evaluated from their structure; both
+    measures come from one pass. The random forests need no model rows. With 2,000 rows and ten features they take about
+    20 seconds on one core; pass `threads`, fewer rows, or ``dependence=False`` to reduce that.
 
-    Hold the rows out from training. At the rows that it was trained on an overfitted model is sure of labels that it
-    knows by heart, and any other value, of pure noise too, makes it worse and less certain: each feature looks shared.
+    Use rows that were held out from training. On its training rows an overfitted model is certain of memorised labels.
+    There other values of any feature, even of pure noise, make it worse and less certain, so that every feature looks
+    shared.
 
-    The verdicts follow sec. 3.5 of the paper. A measure is about zero where its interval holds 0, or where its mean is
-    small: below 5 % of the largest mean of that measure and below 0.01 nats, or below 1e-4 nats. With enough rows
-    everything can be told from 0. For entropies it is 20 % and 0.1 nats where no forest finds a link between the
-    feature and others, as the paper reads Fig. 8 and 9. "Below 0" and "above 0" are intervals that do not hold 0.
+    The verdicts follow sec. 3.5 of the paper. A measure is *about zero* if its interval contains 0, or if its mean is
+    *small*: below 5 % of the largest mean of that measure and below 0.01 nats, or below 1e-4 nats. (With enough rows
+    every mean differs significantly from 0.) For entropies the limits are 20 % and 0.1 nats if no forest finds a link
+    between the feature and others, in agreement with the paper's reading of Fig. 8 and 9. "Below 0" and "above 0" are
+    intervals that do not contain 0.
 
     | verdict | Likelihood-PFI | Entropy-PFI |
     |---|---|---|
     | unused | exactly 0 | exactly 0 |
-    | no effect | holds 0 | holds 0 |
+    | no effect | contains 0 | contains 0 |
     | little effect | about zero | about zero, and one of the two is small |
     | independent | above 0, not small | about zero |
     | shared | above 0 | not about zero |
-    | uninformative | holds 0, or small and below it | not about zero |
-    | informative | above 0 | what it says is not supported |
-    | undecided | about zero | about zero, and one of the two decides nothing |
+    | uninformative | contains 0, or small and below 0 | not about zero |
+    | informative | above 0 | not supported by the forests, or inconclusive |
+    | undecided | about zero | about zero, and one of the two is inconclusive |
     | misleading | below 0, not small | any |
 
-    The last three and "little effect" are ours. An Entropy-PFI that is not zero means shared information, whatever its
-    sign. Below 0 the model is surer with other rows' values: those that share lie together where it is less certain.
-    That is no fault of the model, and says nothing of noise that can be reduced.
+    "Little effect" and the last three verdicts are additions to the paper. A nonzero Entropy-PFI means shared
+    information, whatever its sign. If it is negative, the model is more certain with other rows' values: the features
+    that share information agree where the model is less certain. This is no defect of the model, and is unrelated to
+    reducible noise.
 
-    An interval decides nothing where it is wide: it holds 0, and also a fifth of the largest mean that is told from 0
-    (0.01 nats at least, 0.1 at most). A likelihood that decides nothing leaves the feature undecided, whatever its
-    entropy. An Entropy-PFI of zero is not supported where the entropy is wide or the same everywhere, and where forests
-    find a link: the others predict the feature with an R² of 0.1 or more, or it helps to predict another. (An entropy
-    that is additive in the features has Entropy-PFI 0 at any dependence.) Without R² the entropy alone speaks for
-    independence, and the sentence says so. One that is not zero is not supported where forests find no link at all:
-    then ask whether the model was trained on these rows. Each verdict is of a single feature at `level`; of many
-    features some are told from 0 by chance.
+    An interval is *inconclusive* if it is wide: if it contains 0, and also a fifth of the largest significant mean (at
+    least 0.01 nats, at most 0.1). If the likelihood is inconclusive, the feature is undecided, whatever its entropy. A
+    zero Entropy-PFI is not supported if the entropy is inconclusive or constant, or if forests find a link: the others
+    predict the feature with an R² of at least 0.1, or it helps to predict another feature. (An entropy that is additive
+    in the features has Entropy-PFI 0 at any dependence.) Without R² independence is concluded from the entropy only,
+    which the sentence of the verdict mentions. A nonzero Entropy-PFI is not supported if forests find no link at all;
+    then check whether the model was trained on these rows. Each verdict is about a single feature at `level`: among
+    many features some differ significantly from 0 by chance.
 
     References
     ----------
@@ -144,7 +154,7 @@ def diagnose(  # noqa: PLR0913 - the verbs share a dozen keywords, and this one 
 
     Examples
     --------
-    Two features that agree share what they know; a third one stands alone.
+    Two nearly equal features share their information; a third feature is independent.
 
     >>> import numpy as np
     >>> import skedasis as sd
@@ -165,36 +175,38 @@ def diagnose(  # noqa: PLR0913 - the verbs share a dozen keywords, and this one 
     quantity = _both(model)
     source = as_source(X, y, weights, schema, row_id)
     features = grouped(source, groups)
-    # What forests cannot take is refused before the model is asked for anything.
+    # Encoded before the pass, so that invalid columns raise before the model is called.
     data = coded(source, features, dependence_rows, seed) if dependence else None
-    given: Json = {"y": y, "weights": weights, "weight_kind": weight_kind}
-    given |= {"schema": schema, "groups": groups, "row_id": row_id, "tree": tree}
-    given |= {"memory": memory, "keep": keep, "threads": threads, "progress": progress}
-    found = explain(
-        quantity, X, method=PFI(repeats=repeats, max_samples=max_samples), seed=seed, **given
+    options: Json = {"y": y, "weights": weights, "weight_kind": weight_kind}
+    options |= {"schema": schema, "groups": groups, "row_id": row_id, "tree": tree}
+    options |= {"memory": memory, "keep": keep, "threads": threads, "progress": progress}
+    importances = explain(
+        quantity, X, method=PFI(repeats=repeats, max_samples=max_samples), seed=seed, **options
     )
-    _check_intervals(found["likelihood"])
-    shared = _shared(data, len(features), seed, threads, progress)
-    made: Json = {"source_rows": len(source), "seconds": time.perf_counter() - started}
-    return _diagnosis(found, shared, level, made)
+    _check_intervals(importances["likelihood"])
+    links = _dependence(data, len(features), seed, threads, progress)
+    record: Json = {"source_rows": len(source), "seconds": time.perf_counter() - started}
+    return _diagnosis(importances, links, level, record)
 
 
-def _shared(data: Any, features: int, seed: int, threads: int, progress: bool | None) -> Any:
-    """Return how well forests predict the features from one another; nothing where that was not asked for."""
+def _dependence(
+    data: Any, features: int, seed: int, threads: int, progress: bool | None
+) -> Dependence:
+    """Return the dependence between the features; NaN if there is no data for forests."""
     if data is None:
         return nothing(features)
     return dependence(data, seed=seed, threads=threads, progress=progress)
 
 
 def _both(model: Any) -> Several:
-    """Return both quantities of a model, read off the same answers."""
+    """Return both quantities of a model, computed from the same predictions."""
     if isinstance(model, Quantity):
         raise DataError(
             explained(
                 "diagnose(model)",
                 f"a quantity ({model.name})",
                 "the model itself",
-                "Pass the model: diagnose takes its entropy and its likelihood",
+                "Pass the model: diagnose derives its entropy and its likelihood",
             )
         )
     likelihood = nll(model)
@@ -203,22 +215,18 @@ def _both(model: Any) -> Several:
 
 
 def _check(repeats: Any, level: Any, y: Any) -> None:
-    """Refuse settings without which there is no verdict."""
+    """Raise for settings with which verdicts are impossible."""
     whole = isinstance(repeats, (int, np.integer)) and not isinstance(repeats, bool)
     if not whole or repeats < LEAST_REPEATS:
         raise DataError(
             explained(
                 "diagnose(repeats)",
                 repr(repeats),
-                f"a whole number from {LEAST_REPEATS}: verdicts rest on intervals",
-                "Use repeats=10",
+                f"an integer of at least {LEAST_REPEATS}, because verdicts are based on intervals",
+                "Pass for example repeats=10",
             )
         )
-    number = isinstance(level, (int, float, np.number)) and not isinstance(level, bool)
-    if not number or not 0 < level < 1:
-        raise DataError(
-            explained("diagnose(level)", repr(level), "a number between 0 and 1", "Use 0.95")
-        )
+    given_level("diagnose(level)", level)
     if y is None:
         raise DataError(
             explained("diagnose(y)", "None", "the label of each row", "Pass the labels of X")
@@ -230,67 +238,65 @@ def _check_intervals(likelihood: Importance) -> None:
         return
     if likelihood.rows < LEAST_ROWS:
         got, expected = f"{likelihood.rows:,} rows", f"at least {LEAST_ROWS} rows"
-        fix = "Bring more rows, or a larger max_samples"
+        fix = "Pass more rows, or a larger max_samples"
     else:
         repeats = likelihood.values.shape[1]
-        got = f"{repeats} repeats of {likelihood.rows:,} rows that are too much alike"
-        expected, fix = "repeats from which an interval can be told", "Use more repeats or rows"
-    raise DataError(
-        explained("diagnose", f"{got}, for which there are no intervals", expected, fix)
-    )
+        got = f"{repeats} repeats of {likelihood.rows:,} rows that are too similar for an interval"
+        expected, fix = "rows and repeats with a standard error", "Use more repeats or rows"
+    raise DataError(explained("diagnose", got, expected, fix))
 
 
 def _diagnosis(
-    found: Mapping[str, Importance], shared: Dependence, level: float, more: Json
+    importances: Mapping[str, Importance], links: Dependence, level: float, more: Json
 ) -> Diagnosis:
-    """Put the measures together, and say what they mean."""
-    likelihood, certain = found["likelihood"], found["entropy"]
-    made = likelihood.provenance
+    """Combine the measures and derive the verdicts."""
+    likelihood, uncertainty = importances["likelihood"], importances["entropy"]
     record: Json = {
-        **made,
+        **likelihood.provenance,
         "method": "diagnose",
-        "settings": {**made["settings"], "level": float(level)},
-        "dependence": _forests(shared),
+        "settings": {**likelihood.provenance["settings"], "level": float(level)},
+        "dependence": _forest_record(links),
         **more,
     }
     return Diagnosis(
         likelihood,
-        certain,
-        shared.others,
-        shared.with_target,
-        shared.partners,
-        verdicts(likelihood, certain, shared, level),
+        uncertainty,
+        links.others,
+        links.with_target,
+        links.partners,
+        verdicts(likelihood, uncertainty, links, level),
         float(level),
-        (*_notes(record, certain), *shared.notes),
+        (*_notes(record, uncertainty), *links.notes),
         record,
     )
 
 
-def _forests(shared: Dependence) -> Json:
-    """Return how the R² were made."""
-    if shared.rows == 0:
+def _forest_record(links: Dependence) -> Json:
+    """Return the provenance of the R²."""
+    if links.rows == 0:
         return {"rows": 0}
     from importlib.metadata import version
 
     return {
         "model": "random forest, out-of-bag",
         "trees": TREES,
-        "rows": shared.rows,
+        "rows": links.rows,
         "scikit-learn": version("scikit-learn"),
     }
 
 
-def _notes(record: Json, certain: Importance) -> tuple[str, ...]:
+def _notes(record: Json, uncertainty: Importance) -> tuple[str, ...]:
     notes: list[str] = []
-    if same_everywhere(certain):
+    if same_everywhere(uncertainty):
         notes.append(_FLAT)
     floored = record.get("floored_rows", 0)
     if floored:
         notes.append(
-            f"{floored:,} of the model's answers gave the label a probability below what can be told from 0 (float64: "
-            "2.2e-16, float32: 1.2e-7), raised to that floor: Likelihood-PFI depends on it."
+            f"For {floored:,} of the model's predictions the probability of the label was below the "
+            "floating-point resolution (float64: 2.2e-16, float32: 1.2e-7), and was raised to it: "
+            "Likelihood-PFI depends on that floor."
         )
     if record["rows"] < record["source_rows"]:
         rows = f"{record['rows']:,} of {record['source_rows']:,} rows"
-        notes.append(f"The importances rest on a seeded sample of {rows}.")
+        notes.append(f"The importances are computed on a random sample of {rows}.")
     return tuple(notes)

@@ -1,4 +1,9 @@
-"""`chance`: the null distribution of effects, from refits with permuted columns."""
+"""`chance`: the null distribution of ALE statistics, from refits of the learner with permuted columns.
+
+A permuted column is independent of the label and of all other columns. The effects that a learner finds in such columns
+show which effects of real features can be due to chance (after Okoli 2023). `results.ale_statistics` derives p-values
+from them.
+"""
 
 from __future__ import annotations
 
@@ -24,16 +29,15 @@ from skedasis.results.ale_statistics import Chance, point_figures, way_of
 from skedasis.results.display import given_seed
 from skedasis.results.effects import Effects
 
-# ------------------------------------------------------------------------------------------
-# Data with permuted columns, in the container that it came in.
+# --- data with permuted columns -------------------------------------------------------------------
 
 
 Changed = tuple[Any, list[Any], Any]
-"""The data, what the random columns are known by, and the schema of all columns."""
+"""The data in the container of X, the labels of the random columns, and the schema of all columns."""
 
 
 def replaced(X: Any, features: Sequence[Feature], orders: Sequence[Ints], schema: Any) -> Changed:
-    """Return X with columns permuted in their places.
+    """Return X with columns replaced by permutations of themselves.
 
     Parameters
     ----------
@@ -41,7 +45,7 @@ def replaced(X: Any, features: Sequence[Feature], orders: Sequence[Ints], schema
     features : sequence of Feature
         The columns.
     orders : sequence of ndarray of int, shape (n,)
-        Row i gets the value of row ``order[i]``.
+        Permutations, one per column: row i gets the value of row ``order[i]``.
     schema : mapping, sequence of Feature or None
     """
     pairs = list(zip(features, orders, strict=True))
@@ -57,7 +61,7 @@ def replaced(X: Any, features: Sequence[Feature], orders: Sequence[Ints], schema
 
 
 def added(X: Any, features: Sequence[Feature], orders: Sequence[Ints], schema: Any) -> Changed:
-    """Return X with permuted copies of columns behind its own; parameters are those of `replaced`."""
+    """Return X with permuted copies of columns appended; the parameters are those of `replaced`."""
     pairs = list(zip(features, orders, strict=True))
     if isinstance(X, np.ndarray):
         width = X.shape[1]
@@ -71,7 +75,7 @@ def added(X: Any, features: Sequence[Feature], orders: Sequence[Ints], schema: A
             for (f, order), label in zip(pairs, labels, strict=True)
         ]
         new = native(frame.with_columns(*columns))
-    return new, labels, _declared(schema, features, labels)
+    return new, labels, _extended_schema(schema, features, labels)
 
 
 def _frame(X: Any) -> tuple[Any, Any]:
@@ -84,44 +88,44 @@ def _column(frame: Any, feature: Feature, order: Ints) -> Any:
     return frame.get_column(feature.label)[order]
 
 
-def _labels(taken: list[Any], features: Sequence[Feature]) -> list[Any]:
-    """Return labels that no column has: numbers where all columns have these, as scikit-learn demands."""
-    if all(isinstance(label, (int, np.integer)) for label in taken):
-        first = max(map(int, taken)) + 1
+def _labels(existing: list[Any], features: Sequence[Feature]) -> list[Any]:
+    """Return new labels: integers if all columns have integer labels, as scikit-learn requires uniform types."""
+    if all(isinstance(label, (int, np.integer)) for label in existing):
+        first = max(map(int, existing)) + 1
         return list(range(first, first + len(features)))
-    found: list[Any] = []
-    known = {str(label) for label in taken}
+    labels: list[Any] = []
+    known = {str(label) for label in existing}
     for feature in features:
         label = f"{feature.name} (random)"
         while label in known:
             label += "'"
         known.add(label)
-        found.append(label)
-    return found
+        labels.append(label)
+    return labels
 
 
-def _declared(schema: Any, features: Sequence[Feature], labels: Sequence[Any]) -> Any:
-    """Declare copies as their columns are declared."""
+def _extended_schema(schema: Any, features: Sequence[Feature], labels: Sequence[Any]) -> Any:
+    """Return the schema with the copies declared in the same way as their columns."""
     if schema is None:
         return None
-    kinds = {
+    copies = {
         label: Feature(
             label if isinstance(label, str) else f"{f.name} (random)", f.kind, f.unit, f.levels
         )
         for f, label in zip(features, labels, strict=True)
     }
-    given = schema if isinstance(schema, Mapping) else {f.name: f for f in schema}
-    return {**given, **kinds}
+    by_name = schema if isinstance(schema, Mapping) else {f.name: f for f in schema}
+    return {**by_name, **copies}
 
 
-# ------------------------------------------------------------------------------------------
-# `chance`: what effects a learner finds in features that say nothing.
+# --- null distribution ----------------------------------------------------------------------------
 
 
 How = Literal["replaced", "added"]
 
 
-INSTEAD = ALE()
+FALLBACK = ALE()
+"""The method for categorical features, if the requested method does not support them."""
 
 
 Fit = Callable[[Any, Any], Any]
@@ -140,68 +144,70 @@ def chance(
     progress: bool | None = None,
     **options: Any,
 ) -> Chance:
-    """Fit a learner again and again with permuted columns, and return the ALE statistics of these.
+    """Return the null distribution of ALE statistics, from refits of a learner with permuted columns.
 
     Parameters
     ----------
     fit : estimator or callable
-        An estimator of scikit-learn's kind, of which copies are fitted; or ``fit(X, y)`` that returns a fitted model or
-        a quantity, which `explain` takes.
+        A scikit-learn estimator, of which copies are fitted; or ``fit(X, y)`` that returns a fitted model or a quantity
+        for `explain`.
     X : array or data frame, n rows
-        What the model under test was fitted and explained on. Never changed.
+        The rows on which the model under test was fitted and explained. They are not modified.
     y : array of n labels
-        Passed on as it is.
+        Passed to `fit` unchanged.
     method : method or str, optional
-        As in `explain`: that of the effects that are to be tested.
+        The method of the effects under test, as in `explain`.
     repeats : int
-        Random features for each column.
+        Number of random features per column.
     columns : str, int or list, optional
-        By default all. A feature without copies of its own is compared with those of all columns.
+        Columns to permute, by default all. A feature without random copies of itself is compared with those of all
+        columns.
     how : {"replaced", "added"}
-        "replaced": one column at a time is permuted in its place. If a feature is independent of the label and of the
-        other features, it is one more such permutation, and its p-value is exact for any learner.
-        "added": permuted copies of all columns are appended together. It needs fewer fits, but more features compete:
-        a learner that selects, such as a tree, uses each less than it would, and p-values get too small (of three
-        features with boosted stumps 8 to 10 % fell below 0.05; with least squares they stay uniform).
+        "replaced": one column at a time is replaced by a permutation of itself. If a feature is independent of the
+        label and of the other features, it is exchangeable with its permutations, and its p-value is exact for any
+        learner.
+        "added": permuted copies of all columns are appended together. It needs fewer fits, but more features compete.
+        A learner that selects features, such as a tree, uses each of them less, and p-values are too small (for three
+        features with boosted stumps 8 to 10 % were below 0.05; with least squares they are uniform).
     seed : int
     progress : bool, optional
         As in `explain`.
     **options
-        Of `explain`: weights, schema, memory, threads, and so on. Not groups or several models.
+        Options of `explain`: weights, schema, memory, threads, ... Groups and several models are not supported.
 
     Returns
     -------
     Chance
-        For ``Effects.statistics(null=...)``.
+        The null distribution, for ``Effects.statistics(null=...)``.
 
     Raises
     ------
     DataError
-        For fewer than one repeat, a fit that cannot be called or gives no model, labels of another length, columns that
-        do not exist.
+        For fewer than one repeat, a `fit` that cannot be called or returns no model, labels of another length, and
+        columns that do not exist.
     UnsupportedError
-        For groups, methods without accumulated effects, and quantities of several outputs.
+        For groups, methods without accumulated effects, and quantities with several outputs.
 
     Notes
     -----
     **Cost.** "replaced" fits ``repeats * columns`` models and explains one feature of each; "added" fits ``repeats``
-    models and explains as many features as there are columns. Both take the method's model rows for
-    ``repeats * columns`` features (ALE: 2 n each), and each fit's check of at most 128 rows.
+    models and explains as many features as there are columns. Both need the method's model rows for
+    ``repeats * columns`` features (ALE: 2 n each), and at most 128 rows for the check of each fitted model.
 
-    **What is tested.** A permuted column is independent of everything. A real feature may say nothing about the label
-    beyond the others and still depend on these: what learners make of it varies more then, and its p-value is too
-    small. With many features, expect one in twenty below 0.05.
+    **Null hypothesis.** A permuted column is independent of the label and of all other columns. A real feature may be
+    uninformative given the others, but dependent on them. Then its effect varies more between fits, and its p-value is
+    too small. Among many features, expect one in twenty p-values below 0.05.
 
-    A random feature gets the column's own values, so that both have the same bins, levels and scale. Effects are of the
-    rows that the learner was fitted on: test effects on the same rows.
+    A random feature has the values of its column, so that both have the same bins, levels and scale. The effects are
+    computed on the rows that the learner is fitted on; compare them with effects on the same rows.
 
-    Weights in `options` weigh the effects, and are passed to an estimator as ``sample_weight``; a callable has to heed
-    them by itself.
+    Weights in `options` weight the effects, and are passed to an estimator as ``sample_weight``. A callable must apply
+    them itself.
 
     References
     ----------
-    After Okoli (2023), arXiv:2310.09877, who adds one random variable to each of 1,000 refits, drawn from a
-    distribution fitted to the model's residuals: of another scale than the features.
+    After Okoli (2023), arXiv:2310.09877, who adds one random variable to each of 1,000 refits. It is drawn from a
+    distribution fitted to the residuals of the model, whose scale differs from that of the features.
 
     Examples
     --------
@@ -222,103 +228,108 @@ def chance(
     _check(repeats, how, seed, options)
     source = as_source(X, None, options.get("weights"), options.get("schema"))
     _check_labels(y, len(X))
-    chosen = _columns(source.features, columns)
+    selected = _columns(source.features, columns)
     learn = _learner(fit, options.get("weights"))
-    way = as_method(method)
-    ways = {f.name: _way(way, f) for f in chosen}
-    # Statistics of curves read no heterogeneity score.
-    given = {**options, "seed": seed, "progress": False, "heterogeneity_rows": 0}
-    jobs = [chosen] * repeats if how == "added" else [[f] for f in chosen for _ in range(repeats)]
-    found = _Found({f.name: [] for f in chosen})
-    change = added if how == "added" else replaced
-    with Progress(len(jobs), "refits with random features", progress) as bar:
-        for job in jobs:
-            orders = [_order(len(X), seed, f, len(found.draws[f.name])) for f in job]
-            new, labels, schema = change(X, job, orders, options.get("schema"))
+    requested = as_method(method)
+    methods = {f.name: _method_for(requested, f) for f in selected}
+    # ALE statistics do not use the heterogeneity score.
+    common = {**options, "seed": seed, "progress": False, "heterogeneity_rows": 0}
+    refits = (
+        [selected] * repeats if how == "added" else [[f] for f in selected for _ in range(repeats)]
+    )
+    draws = _Draws({f.name: [] for f in selected})
+    permute = added if how == "added" else replaced
+    with Progress(len(refits), "refits with random features", progress) as bar:
+        for features in refits:
+            orders = [_order(len(X), seed, f, len(draws.values[f.name])) for f in features]
+            new, labels, schema = permute(X, features, orders, options.get("schema"))
             model = _fitted(learn, new, y)
-            for part in _alike(job, ways):
-                asked = {**given, "schema": schema, "method": ways[job[part[0]].name]}
-                effects = _effects(model, new, [labels[k] for k in part], asked)
-                found.take([job[k].name for k in part], effects)
+            for group in _by_method(features, methods):
+                keywords = {**common, "schema": schema, "method": methods[features[group[0]].name]}
+                effects = _effects(model, new, [labels[k] for k in group], keywords)
+                draws.add([features[k].name for k in group], effects)
             bar.advance()
-    _used(found.draws, how)
-    made: Json = {"how": how, "repeats": int(repeats), "fits": len(jobs), "seed": seed}
-    made |= {"model_rows": found.model_rows, "rows": len(X)}
-    made["seconds"] = time.perf_counter() - started
-    return Chance({name: np.array(d) for name, d in found.draws.items()}, found.ways, made)
+    _check_used(draws.values, how)
+    record: Json = {"how": how, "repeats": int(repeats), "fits": len(refits), "seed": seed}
+    record |= {"model_rows": draws.model_rows, "rows": len(X)}
+    record["seconds"] = time.perf_counter() - started
+    values = {name: np.array(v) for name, v in draws.values.items()}
+    return Chance(values, draws.settings, record)
 
 
 @dataclass
-class _Found:
-    """What is gathered: each column's draws, how they were explained, and the model rows."""
+class _Draws:
+    """The statistics of the random features by column, the settings of their effects, and the model rows."""
 
-    draws: dict[str, list[Floats]]
-    ways: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    values: dict[str, list[Floats]]
+    settings: dict[str, tuple[str, ...]] = field(default_factory=dict)
     model_rows: int = 0
 
-    def take(self, names: list[str], effects: Effects) -> None:
-        """Take the effects of random features that stand for columns of these names."""
+    def add(self, names: list[str], effects: Effects) -> None:
+        """Add the effects of random features that are permutations of the named columns."""
         self.model_rows += int(effects.provenance.get("model_rows", 0))
         for name, effect in zip(names, effects.values(), strict=True):
-            self.draws[name].append(point_figures(effect))
-            self.ways.setdefault(name, way_of(effect))
+            self.values[name].append(point_figures(effect))
+            self.settings.setdefault(name, way_of(effect))
 
 
 def _fitted(learn: Fit, X: Any, y: Any) -> Any:
     model = learn(X, y)
     if model is None:
-        fix = "Return the fitted model (fit of scikit-learn does)"
+        fix = "Return the fitted model from fit(X, y)"
         raise DataError(explained("chance(fit)", "None", "a fitted model", fix))
     return model
 
 
-def _effects(model: Any, X: Any, wanted: list[Any], asked: Mapping[str, Any]) -> Effects:
+def _effects(model: Any, X: Any, features: list[Any], keywords: Mapping[str, Any]) -> Effects:
     """Return the effects of random features."""
-    found = explain(model, X, wanted, **asked)
-    if not isinstance(found, Effects):
-        got = f"a {type(found).__name__}"
+    effects = explain(model, X, features, **keywords)
+    if not isinstance(effects, Effects):
+        got = f"a result of type {type(effects).__name__}"
         fix = "Return one quantity, such as sd.probability(model, class_=...), and use an ALE"
         raise UnsupportedError(explained("chance", got, "effects of one output", fix))
-    return found
+    return effects
 
 
-def _way(method: Any, feature: Feature) -> Any:
-    """Return the method for a feature: ALE where it has no form for a categorical one, as `explain` takes it."""
+def _method_for(method: Any, feature: Feature) -> Any:
+    """Return the method for a feature, as `explain` selects it: ALE if `method` does not support a categorical one."""
     if not feature.categorical or not hasattr(method, "in_place_of"):
         return method
     try:
         method.for_feature(feature)
     except UnsupportedError:
-        return INSTEAD
+        return FALLBACK
     return method
 
 
-def _alike(job: list[Feature], ways: Mapping[str, Any]) -> list[list[int]]:
-    """Group the places of features that are explained by the same method."""
+def _by_method(features: list[Feature], methods: Mapping[str, Any]) -> list[list[int]]:
+    """Return the indices of the features, grouped by their method."""
     groups: dict[bool, list[int]] = {}
-    for k, feature in enumerate(job):
-        groups.setdefault(ways[feature.name] is INSTEAD, []).append(k)
+    for k, feature in enumerate(features):
+        groups.setdefault(methods[feature.name] is FALLBACK, []).append(k)
     return list(groups.values())
 
 
 def _order(rows: int, seed: int, feature: Feature, repeat: int) -> Ints:
-    """Return a permutation: the same for a column whatever others are asked for."""
+    """Return a permutation, which depends on the column but not on which others are selected."""
     return np.random.default_rng([seed, feature.position, repeat]).permutation(rows)
 
 
-def _used(draws: Mapping[str, list[Floats]], how: str) -> None:
-    """Refuse appended columns that no model looked at, as a pipeline that names its columns does not."""
+def _check_used(draws: Mapping[str, list[Floats]], how: str) -> None:
+    """Raise if no model used the appended columns, for example because a pipeline selects columns by name."""
     if how == "added" and not any(np.any(d) for d in draws.values()):
-        fix = "Use how='replaced': a pipeline that names its columns drops others"
-        raise DataError(explained("chance", "models that use no added column", "some", fix))
+        fix = "Use how='replaced', because a pipeline that selects columns by name drops added ones"
+        expected = "models that use them"
+        raise DataError(explained("chance", "models that use no added column", expected, fix))
 
 
 def _learner(fit: Any, weights: Any) -> Fit:
-    """Return what fits a fresh model."""
+    """Return a function (X, y) that fits a new model."""
     if isinstance(fit, type) or not (hasattr(fit, "fit") or callable(fit)):
-        got = f"the class {fit.__name__}" if isinstance(fit, type) else f"a {type(fit).__name__}"
+        got, fix = f"an object of type {type(fit).__name__}", "Pass an unfitted estimator"
+        if isinstance(fit, type):
+            got, fix = f"the class {fit.__name__}", f"Pass an instance: {fit.__name__}()"
         expected = "an estimator, or a callable fit(X, y) that returns a model"
-        fix = f"Write {fit.__name__}()" if isinstance(fit, type) else "Pass what fits the model"
         raise DataError(explained("chance(fit)", got, expected, fix))
     if not hasattr(fit, "fit"):
         return fit
@@ -326,9 +337,10 @@ def _learner(fit: Any, weights: Any) -> Fit:
     extra = {}
     if weights is not None:
         if "sample_weight" not in inspect.signature(estimator.fit).parameters:
-            got = f"a {type(estimator).__name__}, whose fit takes no sample_weight"
-            fix = "Pass a callable fit(X, y) that heeds the weights"
-            raise DataError(explained("chance(weights)", got, "an estimator that does", fix))
+            got = f"{type(estimator).__name__}, whose fit has no parameter sample_weight"
+            fix = "Pass a callable fit(X, y) that applies the weights"
+            expected = "an estimator with sample_weight"
+            raise DataError(explained("chance(weights)", got, expected, fix))
         extra["sample_weight"] = np.asarray(weights, dtype=float)
 
     def learn(X: Any, y: Any) -> Any:
@@ -340,7 +352,7 @@ def _learner(fit: Any, weights: Any) -> Fit:
 
 
 def _fresh(estimator: Any) -> Any:
-    """Return an estimator with the same parameters that was never fitted."""
+    """Return an unfitted estimator with the same parameters."""
     if hasattr(estimator, "get_params"):
         try:
             from sklearn.base import clone
@@ -355,33 +367,36 @@ def _check(repeats: Any, how: Any, seed: Any, options: Mapping[str, Any]) -> Non
     given_seed("chance(seed)", seed)
     whole = isinstance(repeats, Integral) and not isinstance(repeats, (bool, np.bool_))
     if not whole or repeats < 1:
-        got, fix = repr(repeats), "Use 100"
-        raise DataError(explained("chance(repeats)", got, "a whole number of at least 1", fix))
+        got, fix = repr(repeats), "Pass for example 100"
+        raise DataError(explained("chance(repeats)", got, "an integer of at least 1", fix))
     if how not in ("replaced", "added"):
-        raise DataError(explained("chance(how)", repr(how), "'replaced' or 'added'", "Name one"))
+        known = "'replaced' or 'added'"
+        raise DataError(explained("chance(how)", repr(how), known, "Pass one of these"))
     for name in ("groups", "cv", "correction"):
         if options.get(name) is not None:
             got, expected = f"{name}={options[name]!r}"[:60], "single columns and one model"
-            raise UnsupportedError(explained("chance", got, expected, f"Leave {name} away"))
+            raise UnsupportedError(explained("chance", got, expected, f"Remove {name}"))
     if "features" in options or "y" in options:
         name = "features" if "features" in options else "y"
-        fix = "Name columns by columns=, and pass y once"
-        raise DataError(explained("chance", f"{name} among the options", "those of explain", fix))
+        fix = "Select columns by columns=" if name == "features" else "Pass y only once"
+        expected = "options of explain except features and y"
+        raise DataError(explained("chance", f"the option {name}", expected, fix))
 
 
 def _check_labels(y: Any, rows: int) -> None:
-    given = len(y) if hasattr(y, "__len__") and not isinstance(y, (str, Mapping)) else None
-    if given != rows:
-        got = f"a {type(y).__name__}" if given is None else f"length {given}"
+    length = len(y) if hasattr(y, "__len__") and not isinstance(y, (str, Mapping)) else None
+    if length != rows:
+        got = f"an object of type {type(y).__name__}" if length is None else f"length {length}"
         fix = "Pass the labels of the same rows as X"
-        raise DataError(explained("chance(y)", got, f"length {rows} (one a row)", fix))
+        raise DataError(explained("chance(y)", got, f"length {rows} (one per row)", fix))
 
 
-def _columns(features: tuple[Feature, ...], wanted: Any) -> list[Feature]:
-    if wanted is None:
+def _columns(features: tuple[Feature, ...], columns: Any) -> list[Feature]:
+    if columns is None:
         return list(features)
-    several = isinstance(wanted, (list, np.ndarray))
-    places = [find(features, w) for w in (wanted if several else [wanted])]
-    if not places:
-        raise DataError(explained("chance(columns)", "an empty list", "some", "Use None for all"))
-    return [features[k] for k in dict.fromkeys(places)]
+    several = isinstance(columns, (list, np.ndarray))
+    positions = [find(features, c) for c in (columns if several else [columns])]
+    if not positions:
+        fix = "Pass None for all columns"
+        raise DataError(explained("chance(columns)", "an empty list", "at least one column", fix))
+    return [features[k] for k in dict.fromkeys(positions)]

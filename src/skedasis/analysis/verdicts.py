@@ -1,40 +1,42 @@
 """Verdicts on features from Likelihood-PFI and Entropy-PFI, and their sentences (entropy_importance, sec. 3.5).
 
-| place | when |
+Each measure of a feature is classified on its own:
+
+| class | when |
 |---|---|
 | zero | every repeat is 0, up to rounding (1e-12 nats for each nat that is averaged) |
-| level | its interval holds 0 |
-| small | its interval does not, but the mean is negligible (below) |
-| up, down | otherwise |
+| not significant | its interval contains 0 |
+| small | its interval does not contain 0, but the mean is negligible |
+| positive, negative | otherwise |
 
-A mean is small below 5 % of the largest of that measure and below 0.01 nats, or below 1e-4 nats; of an entropy below
-20 % and 0.1 nats, if forests find no link between the feature and others. With many rows every mean differs
-significantly from 0: so there is `small`. It is measured in nats too, for a share alone would let
-one strong feature decide what is said of all others. (The paper reads the age of concrete as small, sec. 5.1: a small
-Entropy-PFI, and a feature that the others do not predict.)
+A mean is small below 5 % of the largest mean of that measure and below 0.01 nats, or below 1e-4 nats; for an entropy
+below 20 % and 0.1 nats, if forests find no link between the feature and others. The class exists because with many rows
+every mean differs significantly from 0. The limit is also in nats, because with a fraction alone one strong feature
+would decide the verdicts on all others. (The paper reads the age of concrete as small, sec. 5.1: a small Entropy-PFI,
+and a feature that the others do not predict.)
 
-Each measure is placed on its own (`skedasis.analysis.verdicts`): zero, level, small, up or down. The first three are
-about zero; zero and level hold 0. Then both together:
+The first three classes are *about zero*; the intervals of the first two contain 0. Both measures together give the
+verdict:
 
 | Likelihood-PFI | Entropy-PFI | verdict |
 |---|---|---|
 | zero | zero | unused |
-| holds 0 | holds 0 | no effect |
+| contains 0 | contains 0 | no effect |
 | about zero | about zero, and one of the two is small | little effect |
-| up | about zero | independent; informative, if that is not decided |
-| up, or small above 0 | up, down | shared; informative, if forests find nothing to share with |
-| holds 0, or small below it | up, down | uninformative |
+| positive | about zero | independent; informative, if that is not supported |
+| positive, or small above 0 | positive, negative | shared; informative, if forests find nothing to share with |
+| contains 0, or small below 0 | positive, negative | uninformative |
 | about zero | about zero, and one of the two is wide | undecided |
-| down | any | misleading |
+| negative | any | misleading |
 
-A non-zero Entropy-PFI means shared information whatever its sign: below zero, the two that share lie together where the
-model is less certain. That says nothing of whether the model is right to be surer elsewhere.
+A nonzero Entropy-PFI means shared information, whatever its sign. If it is negative, the features that share
+information agree where the model is less certain. That does not mean that the model is wrong to be more certain
+elsewhere.
 
-An interval that holds 0 decides nothing if it is wide: if it also holds a fifth of the largest mean of that measure
-that is told from 0 (0.01 nats at least, 0.1 at most), and, of an entropy, a fifth of what the feature does to the
-likelihood. Nor does an entropy decide anything that is the same everywhere, or that calls independent what others
-predict, or what others are predicted from: an entropy that is additive in the features has Entropy-PFI 0 at any
-dependence.
+An interval that contains 0 is inconclusive if it is wide: if it also contains a fifth of the largest significant mean
+of that measure (at least 0.01 nats, at most 0.1), and, for an entropy, a fifth of the feature's Likelihood-PFI.
+Independence is not concluded either from an entropy that is constant, or if others predict the feature or are predicted
+from it: an entropy that is additive in the features has Entropy-PFI 0 at any dependence.
 """
 
 from __future__ import annotations
@@ -50,211 +52,212 @@ from skedasis.analysis.dependence import Dependence
 from skedasis.results.diagnosis import Kind, Verdict, in_hundredths, written
 from skedasis.results.importance import Importance
 
-# ------------------------------------------------------------------------------------------
-# Where a feature's Likelihood-PFI and Entropy-PFI lie: about zero, above or below, and how sure that is.
+# --- limits ---------------------------------------------------------------------------------------
 
 
 RELEVANT, LITTLE = 0.05, 0.01
-"""Means below this share of the measure's largest, and below so many nats, are small."""
+"""Means below this fraction of the measure's largest mean, and below this number of nats, are small."""
 
 
 UNLINKED, MUCH = 0.2, 0.1
-"""The same for entropies where forests find no link to others. A tenth of a nat is never small, and no interval that
-reaches so far from 0 says that there is nothing: it is a likelihood ratio of 1.1 a row."""
+"""The same for entropies of features without a link to others. 0.1 nats, a likelihood ratio of 1.1 per row, is never
+small, and an interval around 0 that reaches so far is always wide."""
 
 
 LEAST_NATS = 1e-4
-"""Means below this are small whatever the largest: a likelihood ratio of 1.0001 a row. Nats have no unit."""
+"""Means below this are small in any case: a likelihood ratio of 1.0001 per row. Nats have no unit."""
 
 
 WIDE, WIDE_NATS = 0.2, 0.01
-"""Intervals that hold 0 are wide if they also hold this share of what was told from 0, and so many nats."""
+"""Intervals around 0 are wide if they contain this fraction of the largest significant mean, and so many nats."""
 
 
 _ROUNDING = 1e-12
 
 
 WELL, HARDLY = 0.5, 0.1
-"""R² from which other features predict a feature well, and below which they hardly do."""
+"""R² from which the others predict a feature well, and below which they barely predict it."""
 
 
 _LOCAL = 0.1
-"""Rows' entropies move if their spread exceeds this share of the entropies' own."""
+"""Changes of the rows' entropies are notable if their standard deviation exceeds this fraction of the entropies'."""
 
 
-Place = Literal["zero", "level", "small", "up", "down"]
+# --- classification of the measures ---------------------------------------------------------------
+
+
+Class = Literal["zero", "not significant", "small", "positive", "negative"]
 
 
 @dataclass(frozen=True)
-class Measured:
-    """One importance of one feature.
+class Measure:
+    """Likelihood-PFI or Entropy-PFI of one feature.
 
     Parameters
     ----------
     name : str
     mean, lower, upper : float
         In nats.
-    place : str
+    kind : str
+        One of `Class`.
     wide : bool
-        Whether the interval holds 0 and much else.
+        Whether the interval contains 0, and is too wide to be conclusive.
     more : {"repeats", "rows"}
-        What would narrow the interval most.
+        What would reduce the width of the interval most.
     """
 
     name: str
     mean: float
     lower: float
     upper: float
-    place: Place
+    kind: Class
     wide: bool
     more: str
 
     @property
     def about_zero(self) -> bool:
-        """Return whether there is nothing to speak of."""
-        return self.place in ("zero", "level", "small")
+        """Return whether the measure is zero, not significant or small."""
+        return self.kind in ("zero", "not significant", "small")
 
     @property
     def above_zero(self) -> bool:
-        """Return whether the interval lies above 0, however little."""
-        return self.place == "up" or (self.place == "small" and self.mean > 0)
+        """Return whether the interval lies above 0, even if the mean is small."""
+        return self.kind == "positive" or (self.kind == "small" and self.mean > 0)
 
     def __str__(self) -> str:
-        if self.place == "zero":
-            return f"{self.name} 0"  # of zeros there is no interval to speak of
-        ends = f"{written(self.lower)} to {written(self.upper)}"
-        return f"{self.name} {written(self.mean)} ({ends})"
+        if self.kind == "zero":
+            return f"{self.name} 0"  # the interval has width zero
+        interval = f"{written(self.lower)} to {written(self.upper)}"
+        return f"{self.name} {written(self.mean)} ({interval})"
 
 
 @dataclass(frozen=True)
-class Case:
-    """All that a verdict rests on.
+class Evidence:
+    """The evidence for the verdict on a feature.
 
     Parameters
     ----------
     feature : str
-    likelihood, entropy : Measured
+    likelihood, entropy : Measure
     others, with_target : float
-        R²; NaN where it is not known.
+        R²; NaN if it is unknown.
     partners : tuple of str
     predicts : tuple of (str, float)
         The feature that is predicted best from it, and its R².
-    flat : bool
-        Whether the model's entropy is the same for all rows.
-    moves : float
-        Spread of what the rows' entropies change by; 0 if they do not, or no rows are kept.
+    constant_entropy : bool
+        Whether the entropy of the model is the same for all rows.
+    local_change : float
+        Standard deviation of the changes of the rows' entropies; 0 if it is negligible, or if no rows are kept.
     """
 
     feature: str
-    likelihood: Measured
-    entropy: Measured
+    likelihood: Measure
+    entropy: Measure
     others: float
     with_target: float
     partners: tuple[str, ...]
     predicts: tuple[str, float]
-    flat: bool
-    moves: float
+    constant_entropy: bool
+    local_change: float
 
     @property
-    def linked(self) -> bool:
-        """Return whether the feature is predicted well, or predicts another one well."""
-        return bool(self.others >= WELL or self.predicts[1] >= WELL)
-
-    @property
-    def known(self) -> bool:
-        """Return whether there is a forest to ask."""
+    def has_forest(self) -> bool:
+        """Return whether the R² of the feature is known."""
         return not np.isnan(self.others)
 
     @property
-    def alone(self) -> bool:
-        """Return whether forests find no link to others: they hardly predict it, and learn nothing from it."""
+    def unlinked(self) -> bool:
+        """Return whether forests find no link to others: they barely predict the feature, and do not use it."""
         return self.others < HARDLY and not self.predicts[0] and not self.partners
 
 
-def cases(
-    likelihood: Importance, entropy: Importance, found: Dependence, level: float
-) -> list[Case]:
-    """Place each feature's two importances.
+def evidence(
+    likelihood: Importance, entropy: Importance, links: Dependence, level: float
+) -> list[Evidence]:
+    """Return the evidence for each feature.
 
     Parameters
     ----------
     likelihood, entropy : Importance
         Of the same features, in nats.
-    found : Dependence
+    links : Dependence
     level : float
-        Of the intervals.
+        Confidence level of the intervals.
     """
     d = len(likelihood)
-    informing = _measured(likelihood, "Likelihood-PFI", level, np.zeros(d, bool), np.zeros(d))
-    links = zip(found.others, found.partners, found.predicts, strict=True)
-    unlinked = np.array([r2 < HARDLY and not p and not q[0] for r2, p, q in links])
-    certain = _measured(entropy, "Entropy-PFI", level, unlinked, WIDE * np.abs(likelihood.mean))
-    flat, moves = same_everywhere(entropy), _moves(entropy)
+    first = _measures(likelihood, "Likelihood-PFI", level, np.zeros(d, bool), np.zeros(d))
+    forests = zip(links.others, links.partners, links.predicts, strict=True)
+    unlinked = np.array([r2 < HARDLY and not p and not q[0] for r2, p, q in forests])
+    second = _measures(entropy, "Entropy-PFI", level, unlinked, WIDE * np.abs(likelihood.mean))
+    constant, changes = same_everywhere(entropy), _local_changes(entropy)
     return [
-        Case(
+        Evidence(
             likelihood.features[k],
-            informing[k],
-            certain[k],
-            float(found.others[k]),
-            float(found.with_target[k]),
-            found.partners[k],
-            found.predicts[k],
-            flat,
-            moves[k],
+            first[k],
+            second[k],
+            float(links.others[k]),
+            float(links.with_target[k]),
+            links.partners[k],
+            links.predicts[k],
+            constant,
+            changes[k],
         )
         for k in range(d)
     ]
 
 
 def same_everywhere(entropy: Importance) -> bool:
-    """Return whether the model gives the same uncertainty everywhere, as far as its rows say."""
+    """Return whether the entropy of the model is constant over the rows that are known."""
     if (np.abs(entropy.values) > LEAST_NATS).any():
         return False
-    kept = entropy.local
-    if kept is None:
+    rows = entropy.local
+    if rows is None:
         return True
-    spread = max(np.ptp(kept.own), np.abs(kept.after - kept.own[:, None]).max(initial=0.0))
-    return bool(spread <= LEAST_NATS)
+    largest = max(np.ptp(rows.own), np.abs(rows.after - rows.own[:, None]).max(initial=0.0))
+    return bool(largest <= LEAST_NATS)
 
 
-def _measured(
-    found: Importance, name: str, level: float, unlinked: Bools, narrow: Floats
-) -> list[Measured]:
-    """Place each feature's importance; an interval within `narrow` of 0 is not wide, unless that is much."""
-    mean, (lower, upper) = found.mean, found.interval(level)
-    told: Bools = (lower > 0) | (upper < 0)
-    rounding = _ROUNDING * max(1.0, abs(found.baseline))
-    largest, certain = (float(np.abs(m).max(initial=0.0)) for m in (mean, mean[told]))
+def _measures(
+    importance: Importance, name: str, level: float, unlinked: Bools, tolerated: Floats
+) -> list[Measure]:
+    """Classify the importance of each feature; intervals within `tolerated` of 0, up to `MUCH`, are not wide."""
+    mean, (lower, upper) = importance.mean, importance.interval(level)
+    significant: Bools = (lower > 0) | (upper < 0)
+    rounding = _ROUNDING * max(1.0, abs(importance.baseline))
+    largest, largest_significant = (
+        float(np.abs(m).max(initial=0.0)) for m in (mean, mean[significant])
+    )
     usual, lone = min(RELEVANT * largest, LITTLE), min(UNLINKED * largest, MUCH)
-    little = np.maximum(np.where(unlinked, lone, usual), LEAST_NATS)
-    least = np.maximum(np.minimum(np.maximum(WIDE * certain, narrow), MUCH), WIDE_NATS)
-    drawn = found.std**2 / found.values.shape[1] > found.std_error**2 / 2
-    measured: list[Measured] = []
+    small_below = np.maximum(np.where(unlinked, lone, usual), LEAST_NATS)
+    wide_above = np.minimum(np.maximum(WIDE * largest_significant, tolerated), MUCH)
+    wide_above = np.maximum(wide_above, WIDE_NATS)
+    # Whether most of the variance is due to the permutations: then more repeats help more than more rows.
+    random = importance.std**2 / importance.values.shape[1] > importance.std_error**2 / 2
+    measures: list[Measure] = []
     for k, m in enumerate(map(float, mean)):
-        place: Place = "up" if m > 0 else "down"
-        if (np.abs(found.values[k]) <= rounding).all():
-            place = "zero"
-        elif not told[k]:
-            place = "level"
-        elif abs(m) < little[k]:
-            place = "small"
-        wide = place == "level" and bool(max(-lower[k], upper[k]) > least[k])
-        more = "repeats" if drawn[k] else "rows"
-        measured.append(Measured(name, m, float(lower[k]), float(upper[k]), place, wide, more))
-    return measured
+        kind: Class = "positive" if m > 0 else "negative"
+        if (np.abs(importance.values[k]) <= rounding).all():
+            kind = "zero"
+        elif not significant[k]:
+            kind = "not significant"
+        elif abs(m) < small_below[k]:
+            kind = "small"
+        wide = kind == "not significant" and bool(max(-lower[k], upper[k]) > wide_above[k])
+        more = "repeats" if random[k] else "rows"
+        measures.append(Measure(name, m, float(lower[k]), float(upper[k]), kind, wide, more))
+    return measures
 
 
-def _moves(entropy: Importance) -> list[float]:
-    """Return how far rows' entropies spread when a feature's values are replaced, where that is much; else 0."""
+def _local_changes(entropy: Importance) -> list[float]:
+    """Return the standard deviations over rows of the changes of the entropy; 0 where they are negligible."""
     if entropy.local is None:
         return [0.0] * len(entropy)
-    spread = entropy.local.difference.std(axis=1)
+    std = entropy.local.difference.std(axis=1)
     least = max(_LOCAL * float(entropy.local.own.std()), LEAST_NATS)
-    return [float(s) if s > least else 0.0 for s in spread]
+    return [float(s) if s > least else 0.0 for s in std]
 
 
-# ------------------------------------------------------------------------------------------
-# How Likelihood-PFI and Entropy-PFI are read together (entropy_importance, sec. 3.5).
+# --- verdicts -------------------------------------------------------------------------------------
 
 
 def verdicts(
@@ -268,148 +271,156 @@ def verdicts(
         Of the same features, in nats.
     found : Dependence
     level : float
-        Of the intervals.
+        Confidence level of the intervals.
     """
-    return tuple(_verdict(case) for case in cases(likelihood, entropy, found, level))
+    return tuple(_verdict(e) for e in evidence(likelihood, entropy, found, level))
 
 
-def _verdict(case: Case) -> Verdict:
-    kind = _kind(case)
-    return Verdict(case.feature, kind, *said(kind, case))
+def _verdict(e: Evidence) -> Verdict:
+    kind = _kind(e)
+    return Verdict(e.feature, kind, *_SENTENCES[kind](e))
 
 
-def _kind(case: Case) -> Kind:
-    if case.likelihood.place == "down":
+def _kind(e: Evidence) -> Kind:
+    if e.likelihood.kind == "negative":
         return "misleading"
-    if case.likelihood.wide:
+    if e.likelihood.wide:
         return "undecided"
-    return _of_much(case) if case.likelihood.above_zero else _of_nothing(case)
+    return _kind_if_informative(e) if e.likelihood.above_zero else _kind_if_not_informative(e)
 
 
-def _of_nothing(case: Case) -> Kind:
-    """Return the verdict on a feature without which the model does no worse, as far as is told."""
-    if not case.entropy.about_zero:
+def _kind_if_not_informative(e: Evidence) -> Kind:
+    """Return the verdict if the model is not significantly worse without the feature."""
+    if not e.entropy.about_zero:
         return "uninformative"
-    if case.entropy.wide:
+    if e.entropy.wide:
         return "undecided"
-    places = {case.likelihood.place, case.entropy.place}
-    if "small" in places:
+    kinds = {e.likelihood.kind, e.entropy.kind}
+    if "small" in kinds:
         return "little effect"
-    return "unused" if places == {"zero"} else "no effect"
+    return "unused" if kinds == {"zero"} else "no effect"
 
 
-def _of_much(case: Case) -> Kind:
-    """Return the verdict on a feature without which the model does worse, be it by little."""
-    if not case.entropy.about_zero:
-        return "informative" if case.alone else "shared"
-    if case.likelihood.place == "small" and not case.entropy.wide:
+def _kind_if_informative(e: Evidence) -> Kind:
+    """Return the verdict if the model is significantly worse without the feature, even if by little."""
+    if not e.entropy.about_zero:
+        return "informative" if e.unlinked else "shared"
+    if e.likelihood.kind == "small" and not e.entropy.wide:
         return "little effect"
-    supported = case.alone or not case.known
-    return "independent" if supported and not (case.flat or case.entropy.wide) else "informative"
+    supported = e.unlinked or not e.has_forest
+    conclusive = not (e.constant_entropy or e.entropy.wide)
+    return "independent" if supported and conclusive else "informative"
 
 
-# ------------------------------------------------------------------------------------------
-# What is said of a feature: a sentence for each kind of verdict, with its numbers, and what to look at next.
+# --- sentences: the text of each verdict, and the recommended next step ---------------------------
 
 
-def said(kind: Kind, case: Case) -> tuple[str, str]:
-    """Return a verdict's sentence, and what to look at next."""
-    return _WORDS[kind](case)
+_NOTHING = "No further check is needed."
 
 
-def _unused(case: Case) -> tuple[str, str]:
+_EFFECT = "Inspect its effect on the prediction."
+
+
+_REFIT = "Fit the model without it, and compare on new rows."
+
+
+_HELD_OUT = "If the model was trained on these rows, repeat the diagnosis on held-out rows."
+
+
+def _unused(e: Evidence) -> tuple[str, str]:
     text = "Unused: replacing its values changes neither the likelihood nor the entropy."
-    return text, _left_out(case) or "Nothing to look at: the model can do without it."
+    return text, _missed_information(e) or _NOTHING
 
 
-def _no_effect(case: Case) -> tuple[str, str]:
-    text = f"No effect that can be told from 0: {case.likelihood} and {case.entropy}."
-    return text, _left_out(case) or _local(case) or "Nothing to look at."
+def _no_effect(e: Evidence) -> tuple[str, str]:
+    text = f"No significant effect: {e.likelihood} and {e.entropy}."
+    return text, _missed_information(e) or _local(e) or _NOTHING
 
 
-def _little_effect(case: Case) -> tuple[str, str]:
-    text = f"Little effect: {_nothing(case.likelihood)}, and {_nothing(case.entropy)}."
-    return text, _left_out(case) or _local(case) or "Nothing to look at."
+def _little_effect(e: Evidence) -> tuple[str, str]:
+    text = f"Little effect: {_about_zero(e.likelihood)}, and {_about_zero(e.entropy)}."
+    return text, _missed_information(e) or _local(e) or _NOTHING
 
 
-def _undecided(case: Case) -> tuple[str, str]:
-    open_, other = case.likelihood, case.entropy
-    if not open_.wide:
-        open_, other = other, open_
-    return f"Undecided: {open_} may be nothing or something; {other}.", f"Use more {open_.more}."
+def _undecided(e: Evidence) -> tuple[str, str]:
+    wide, other = e.likelihood, e.entropy
+    if not wide.wide:
+        wide, other = other, wide
+    text = f"Undecided: the interval of {wide} is too wide for a verdict; {other}."
+    return text, f"Use more {wide.more}."
 
 
-def _independent(case: Case) -> tuple[str, str]:
+def _independent(e: Evidence) -> tuple[str, str]:
     text = "Informative, and independent of the other features"
-    if not case.known:
+    if not e.has_forest:
         text += (
-            f" as far as its entropy tells: {case.likelihood}, while {_nothing(case.entropy)}. Only that speaks for "
-            "it: how well the others predict it is not known."
+            f" according to its entropy: {e.likelihood}, while {_about_zero(e.entropy)}. How well the others predict "
+            "it is unknown."
         )
     else:
-        text += (
-            f": {case.likelihood}, while {_nothing(case.entropy)} and {_predicted(case)}. Its PFI can be taken at its "
-            "word."
+        text += f": {e.likelihood}, while {_about_zero(e.entropy)} and {_predicted(e)}."
+        text += " Its PFI can be read at face value."
+    return text, _local(e) or _EFFECT
+
+
+def _informative(e: Evidence) -> tuple[str, str]:
+    if not e.entropy.about_zero:  # and forests find no link
+        return f"Informative, {e.likelihood}; {_unsupported(e)}.", _HELD_OUT
+    linked = e.has_forest and not e.unlinked
+    r2, start = _predicted(e), f"Informative, {_with_size(e.likelihood)}"
+    if e.constant_entropy:
+        text = (
+            f"{start}; whether it is shared cannot be determined, because the entropy is constant"
         )
-    return text, _local(case) or _EFFECT
-
-
-def _informative(case: Case) -> tuple[str, str]:
-    if not case.entropy.about_zero:  # and the forests find no link
-        return f"Informative, {case.likelihood}; {_unfounded(case)}.", _HELD_OUT
-    linked = case.known and not case.alone
-    r2, begins = _predicted(case), f"Informative, {_given(case.likelihood)}"
-    if case.flat:
-        text = f"{begins}; whether that is shared its entropy cannot tell, which is the same everywhere"
-    elif case.entropy.wide:
-        text = f"{begins}; whether that is shared is not decided, {case.entropy}"
+    elif e.entropy.wide:
+        text = f"{start}; whether it is shared is undecided, {e.entropy}"
     else:
-        text = f"{begins}; {_nothing(case.entropy)}, as if it were independent"
-    link = ", yet " if linked and not case.flat else "; "
-    text += f"{link}{r2}." if r2 else "."
+        text = f"{start}; {_about_zero(e.entropy)}, as for an independent feature"
+    separator = ", but " if linked and not e.constant_entropy else "; "
+    text += f"{separator}{r2}." if r2 else "."
     if linked:
-        return text, f"Its PFI may be too small. {_permute(case)}"
-    if case.entropy.wide and not case.flat:
-        return text, f"Use more {case.entropy.more}."
-    return text, _local(case) or _EFFECT
+        return text, f"Its PFI may be too small. {_permute(e)}"
+    if e.entropy.wide and not e.constant_entropy:
+        return text, f"Use more {e.entropy.more}."
+    return text, _local(e) or _EFFECT
 
 
-def _shared(case: Case) -> tuple[str, str]:
-    begins, r2 = f"Informative, and shared with {_rest(case)}", _predicted(case)
-    if case.entropy.mean > 0:
+def _shared(e: Evidence) -> tuple[str, str]:
+    start, r2 = f"Informative, and shared with {_partners(e)}", _predicted(e)
+    if e.entropy.mean > 0:
         text = (
-            f"{begins}: {_given(case.likelihood)} under-reports it, for the model is less certain where they disagree, "
-            f"{case.entropy}"
+            f"{start}: {_with_size(e.likelihood)} underestimates it, because the model is less certain where they "
+            f"disagree, {e.entropy}"
         )
     else:
-        text = f"{begins}: {_given(case.likelihood)}; {_surer(case)}"
-    return f"{text}; {r2}." if r2 else f"{text}.", _permute(case)
+        text = f"{start}: {_with_size(e.likelihood)}; {_more_certain(e)}"
+    return f"{text}; {r2}." if r2 else f"{text}.", _permute(e)
 
 
-def _uninformative(case: Case) -> tuple[str, str]:
-    if case.alone:
-        return f"Not informative, {_given(case.likelihood)}; {_unfounded(case)}.", _HELD_OUT
-    begins, r2 = f"Shared with {_rest(case)}, but not informative", _predicted(case)
-    if case.entropy.mean > 0:
+def _uninformative(e: Evidence) -> tuple[str, str]:
+    if e.unlinked:
+        return f"Not informative, {_with_size(e.likelihood)}; {_unsupported(e)}.", _HELD_OUT
+    start, r2 = f"Shared with {_partners(e)}, but not informative", _predicted(e)
+    if e.entropy.mean > 0:
         text = (
-            f"{begins}: the model is less certain where they disagree, {case.entropy}, and yet not told to be worse, "
-            f"{_given(case.likelihood)}"
+            f"{start}: the model is less certain where they disagree, {e.entropy}, but not significantly worse, "
+            f"{_with_size(e.likelihood)}"
         )
     else:
-        text = f"{begins}, {_given(case.likelihood)}: {_surer(case)}"
-    kept = f"but with {_listed(case.partners)}" if case.partners else "but with all others"
+        text = f"{start}, {_with_size(e.likelihood)}: {_more_certain(e)}"
+    kept = f"but with {_joined(e.partners)}" if e.partners else "but with all others"
     return (
         f"{text}; {r2}." if r2 else f"{text}.",
         f"Fit the model without it, {kept}, and compare on new rows.",
     )
 
 
-def _misleading(case: Case) -> tuple[str, str]:
-    text = f"Misleading: with its values replaced the model does better, {case.likelihood}; {case.entropy}."
+def _misleading(e: Evidence) -> tuple[str, str]:
+    text = f"Misleading: with other rows' values the model predicts better, {e.likelihood}; {e.entropy}."
     return text, _REFIT
 
 
-_WORDS: dict[Kind, Callable[[Case], tuple[str, str]]] = {
+_SENTENCES: dict[Kind, Callable[[Evidence], tuple[str, str]]] = {
     "unused": _unused,
     "no effect": _no_effect,
     "little effect": _little_effect,
@@ -422,98 +433,92 @@ _WORDS: dict[Kind, Callable[[Case], tuple[str, str]]] = {
 }
 
 
-_EFFECT = "Look at its effect on the prediction."
+# --- parts of sentences ---------------------------------------------------------------------------
 
 
-_REFIT = "Fit the model without it, and compare on new rows."
+def _partners(e: Evidence) -> str:
+    return _joined(e.partners) if e.partners else "other features"
 
 
-_HELD_OUT = "Are these rows that the model was trained on? Diagnose rows that were held out."
+def _smallness(measure: Measure) -> str:
+    """Return the reason why a mean is small."""
+    tiny = abs(measure.mean) < LEAST_NATS
+    return "below the limit of 0.0001 nats" if tiny else "small compared with the largest"
 
 
-def _rest(case: Case) -> str:
-    return _listed(case.partners) if case.partners else "other features"
+def _with_size(measure: Measure) -> str:
+    """Return a measure with its numbers, and with a remark if it is small."""
+    if measure.kind == "small":
+        return f"{str(measure)[:-1]}; {_smallness(measure)})"
+    return str(measure)
 
 
-def _little(measured: Measured) -> str:
-    """Say what a small mean is small beside."""
-    tiny = abs(measured.mean) < LEAST_NATS
-    return "below what matters, 0.0001 nats" if tiny else "small beside the largest"
+def _about_zero(measure: Measure) -> str:
+    """Return a clause that states in what sense a measure is about zero."""
+    if measure.kind == "zero":
+        return f"{measure.name} is 0"
+    if measure.kind == "not significant":
+        return f"{measure} is not significantly different from 0"
+    return f"{measure} is {_smallness(measure)}"
 
 
-def _given(measured: Measured) -> str:
-    """Return a measure with its numbers, and whether it is small."""
+def _more_certain(e: Evidence) -> str:
     return (
-        f"{str(measured)[:-1]}; {_little(measured)})"
-        if measured.place == "small"
-        else str(measured)
+        f"with other rows' values the model is more certain, {e.entropy}, so these features agree where it is less "
+        "certain"
     )
 
 
-def _nothing(measured: Measured) -> str:
-    """Say that a measure is about zero, and what that means."""
-    if measured.place == "zero":
-        return f"{measured.name} is 0"
-    if measured.place == "level":
-        return f"{measured} is not told from 0"
-    return f"{measured} is {_little(measured)}"
-
-
-def _surer(case: Case) -> str:
-    return f"with other rows' values the model is surer, {case.entropy}, so together they lie where it is less certain"
-
-
-def _unfounded(case: Case) -> str:
-    """Say that only the entropy says that the feature is shared."""
+def _unsupported(e: Evidence) -> str:
+    """Return a clause that only the entropy indicates shared information."""
     return (
-        f"{case.entropy} says that it is shared, but the forests find nothing that it is shared with: "
-        f"{_predicted(case)}"
+        f"{e.entropy} indicates shared information, but the forests find no feature that it is shared with: "
+        f"{_predicted(e)}"
     )
 
 
-def _predicted(case: Case) -> str:
-    """Say how well the others predict the feature, and what it predicts; nothing where that is not known."""
-    if not case.known:
+def _predicted(e: Evidence) -> str:
+    """Return a clause on how well the others predict the feature, and what it predicts; empty if it is unknown."""
+    if not e.has_forest:
         return ""
-    how = "well" if case.others >= WELL else "hardly" if case.others < HARDLY else "in part"
-    text = f"the others predict it {how} (R² {in_hundredths(case.others)})"
-    name, r2 = case.predicts
-    if case.others < WELL and r2 >= HARDLY:
+    verb = "barely predict it" if e.others < HARDLY else "partly predict it"
+    verb = "predict it well" if e.others >= WELL else verb
+    text = f"the others {verb} (R² {in_hundredths(e.others)})"
+    name, r2 = e.predicts
+    if e.others < WELL and r2 >= HARDLY:
         return f"{text}, but it predicts {name} (R² {in_hundredths(r2)})"
-    if case.others < HARDLY and case.partners:
-        return f"{text}, but it helps to predict {_listed(case.partners)}"
+    if e.others < HARDLY and e.partners:
+        return f"{text}, but it helps to predict {_joined(e.partners)}"
     return text
 
 
-def _permute(case: Case) -> str:
-    if case.partners:
-        names = [case.feature, *case.partners]
+def _permute(e: Evidence) -> str:
+    if e.partners:
+        names = [e.feature, *e.partners]
         return f"Permute them together: sd.PFI(groups={{'together': {names}}})."
-    if case.known:
-        return "Permute it together with the features that belong to it: no single one stands out."
-    return "Let forests find what it is shared with: dependence=True."
+    if e.has_forest:
+        return "Permute it together with related features; no single one of them stands out."
+    return "Use dependence=True to find the features that share its information."
 
 
-def _left_out(case: Case) -> str:
-    """Say so where the label helps to predict the feature, which the model makes no use of."""
-    if not case.with_target - max(case.others, 0.0) >= HARDLY:
+def _missed_information(e: Evidence) -> str:
+    """Return a hint if the label helps to predict a feature that the model does not use."""
+    if not e.with_target - max(e.others, 0.0) >= HARDLY:
         return ""
     return (
-        f"The label helps to predict it (R² {in_hundredths(case.others)} without, {in_hundredths(case.with_target)} "
-        "with it): it may hold something that the model leaves out."
+        f"The label helps to predict it (R² {in_hundredths(e.others)} without, {in_hundredths(e.with_target)} "
+        "with it): it may contain information that the model does not use."
     )
 
 
-def _local(case: Case) -> str:
-    if case.moves == 0:
+def _local(e: Evidence) -> str:
+    """Return a hint if the entropies of single rows change although their mean does not."""
+    if e.local_change == 0:
         return ""
-    how_far = f"{written(case.moves)} (standard deviation)"
-    return f"Single rows' entropies do move, by {how_far}: look at {_entropy_of(case)}."
+    size = f"{written(e.local_change)} (standard deviation)"
+    call = f"sd.explain(sd.entropy(model), X, {e.feature!r}, method='ice')"
+    return f"The entropies of single rows do change, by {size}: see {call}."
 
 
-def _entropy_of(case: Case) -> str:
-    return f"sd.explain(sd.entropy(model), X, {case.feature!r}, method='ice')"
-
-
-def _listed(names: tuple[str, ...]) -> str:
+def _joined(names: tuple[str, ...]) -> str:
     return " and ".join(([", ".join(names[:-1])] if len(names) > 1 else []) + list(names[-1:]))

@@ -1,1 +1,1 @@
-"""What comes out: immutable values that evaluate, re-bin, tabulate, save and plot themselves, without the model."""
+"""Results: immutable values that evaluate, rebin, tabulate, save and plot themselves without calling the model."""

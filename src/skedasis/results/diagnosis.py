@@ -1,4 +1,7 @@
-"""`Diagnosis`: what each feature is to a model with a predictive distribution, and whether its importance is true."""
+"""`Diagnosis`: features classified by Likelihood-PFI and Entropy-PFI (entropy_importance, sec. 3.5).
+
+`skedasis.diagnose` computes it; `skedasis.analysis.verdicts` says which measures lead to which verdict.
+"""
 
 from __future__ import annotations
 
@@ -28,12 +31,12 @@ Kind = Literal[
     "undecided",
     "misleading",
 ]
-"""Of verdicts. `skedasis.diagnose` says which measures lead to which."""
+"""Kinds of verdicts. `skedasis.diagnose` documents which measures lead to which kind."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the two importances say of one feature.
+    """The verdict on one feature.
 
     Parameters
     ----------
@@ -41,9 +44,9 @@ class Verdict:
     kind : str
         One of `Kind`.
     text : str
-        A sentence, with the numbers that it rests on.
+        A sentence with the numbers that the verdict is based on.
     next : str
-        What to look at next.
+        The recommended next step.
     """
 
     feature: str
@@ -54,7 +57,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Finding:
-    """All that was found of one feature.
+    """All measures of one feature, with its verdict.
 
     Parameters
     ----------
@@ -62,7 +65,9 @@ class Finding:
     likelihood, entropy : ImportanceRank
         Likelihood-PFI and Entropy-PFI, in nats.
     r2_others, r2_with_target : float
+        As in `Diagnosis`.
     partners : tuple of str
+        The features that it shares most information with.
     verdict : Verdict
     """
 
@@ -77,28 +82,29 @@ class Finding:
 
 @dataclass(frozen=True, eq=False)
 class Diagnosis(ShownDiagnosis):
-    """Features placed by Likelihood-PFI and Entropy-PFI. Made by `skedasis.diagnose`.
+    """Features classified by Likelihood-PFI and Entropy-PFI. Computed by `skedasis.diagnose`.
 
     Attributes
     ----------
     likelihood, entropy : Importance
-        Of the negative log-likelihood, and of the entropy of the predictive distribution, in nats, from one pass.
+        Permutation importances for the negative log-likelihood and for the entropy of the predictive distribution, in
+        nats, from one pass.
     r2_others, r2_with_target : ndarray of float, shape (features,)
-        How well a forest predicts the feature from the others, and from the others and the label (out-of-bag R²). NaN
-        where that was not asked for, or there is nothing to predict.
+        Out-of-bag R² of a random forest that predicts the feature from the others, and from the others and the label.
+        NaN if it was not computed, or if the feature is constant.
     partners : tuple of tuple of str
-        For each feature those that it shares most with.
+        For each feature, the features that it shares most information with.
     verdicts : tuple of Verdict
         In X's order.
     level : float
-        Of the intervals that the verdicts rest on.
+        Confidence level of the intervals that the verdicts are based on.
     notes : tuple of str
-        What concerns all features.
+        Notes that concern all features.
     provenance : dict
 
     Notes
     -----
-    No method of a result ever calls the model.
+    No method of a result calls the model.
 
     Examples
     --------
@@ -128,17 +134,19 @@ class Diagnosis(ShownDiagnosis):
 
     @property
     def features(self) -> tuple[str, ...]:
-        """Return the features' names, in X's order."""
+        """Return the feature names, in X's order."""
         return self.likelihood.features
 
     def __len__(self) -> int:
         return len(self.features)
 
     def __getitem__(self, feature: str) -> Finding:
-        """Return all that was found of a feature."""
+        """Return the measures and the verdict of a feature."""
         if feature not in self.features:
             known = f"one of {list(self.features)}"
-            raise DataError(explained("feature", repr(feature), known, "Use a feature's name"))
+            raise DataError(
+                explained("feature", repr(feature), known, "Pass the name of a feature")
+            )
         k = self.features.index(feature)
         return Finding(
             feature,
@@ -151,11 +159,11 @@ class Diagnosis(ShownDiagnosis):
         )
 
     def ranking(self) -> tuple[Finding, ...]:
-        """Return the features by Likelihood-PFI, most important first."""
+        """Return the features, ordered by decreasing Likelihood-PFI."""
         return tuple(self[r.feature] for r in self.likelihood.ranking())
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """Return a tidy data frame, one line a feature, in X's order.
+        """Return a tidy data frame with one row per feature, in X's order.
 
         Parameters
         ----------
@@ -171,7 +179,7 @@ class Diagnosis(ShownDiagnosis):
         Raises
         ------
         UnsupportedError
-            Where no data frame library is installed.
+            If no data frame library is installed.
         """
         from skedasis.results.frames import frame
 
@@ -193,9 +201,9 @@ class Diagnosis(ShownDiagnosis):
         }
 
     def plot(self, **options: Any) -> Figure:
-        """Draw the features at their two importances, and beside it how well the others predict them.
+        """Plot the two importances against each other, and how well other features predict each feature.
 
-        Options are those of `skedasis.plots.mpl.importance.draw_diagnosis`.
+        The options are those of `skedasis.plots.mpl.importance.draw_diagnosis`.
 
         Returns
         -------
@@ -206,7 +214,7 @@ class Diagnosis(ShownDiagnosis):
         return draw_diagnosis(self, **options)
 
     def save(self, path: str | Path) -> None:
-        """Write the diagnosis into a file that `skedasis.load` reads."""
+        """Save the diagnosis to a file that `skedasis.load` reads."""
         from skedasis.results.io import save
 
         save(self, path)
@@ -219,15 +227,15 @@ class Diagnosis(ShownDiagnosis):
     def __str__(self) -> str:
         repeats = self.likelihood.values.shape[1]
         head = (
-            f"Diagnosis of {len(self)} features on {self.likelihood.rows:,} rows: means of {repeats} repeats in nats, "
-            f"with {100 * self.level:g} % intervals"
+            f"Diagnosis of {len(self)} features on {self.likelihood.rows:,} rows: "
+            f"means over {repeats} repeats, in nats, with {100 * self.level:g} % intervals"
         )
-        said = [f"{f.feature}: {f.verdict.text} {f.verdict.next}" for f in self.ranking()]
-        return "\n".join([head, "", *_aligned(self.lines()), "", *said, *self.notes])
+        texts = [f"{f.feature}: {f.verdict.text} {f.verdict.next}" for f in self.ranking()]
+        return "\n".join([head, "", *_aligned(self.lines()), "", *texts, *self.notes])
 
     def lines(self) -> list[tuple[str, ...]]:
-        """Return the table that is printed, by Likelihood-PFI: its heading, and a line of texts for each feature."""
-        heading: tuple[str, ...] = (
+        """Return the printed table: a header, then one row of formatted cells per feature, by Likelihood-PFI."""
+        header: tuple[str, ...] = (
             "feature",
             "Likelihood-PFI",
             "Entropy-PFI",
@@ -235,22 +243,22 @@ class Diagnosis(ShownDiagnosis):
             "R² with y",
             "verdict",
         )
-        ends = [m.interval(self.level) for m in (self.likelihood, self.entropy)]
-        lines: list[tuple[str, ...]] = [heading]
+        intervals = [m.interval(self.level) for m in (self.likelihood, self.entropy)]
+        lines: list[tuple[str, ...]] = [header]
         for finding in self.ranking():
             k = self.features.index(finding.feature)
             means = finding.likelihood.mean, finding.entropy.mean
-            measured = [
+            importances = [
                 f"{written(mean)} ({written(low[k])} to {written(high[k])})"
-                for mean, (low, high) in zip(means, ends, strict=True)
+                for mean, (low, high) in zip(means, intervals, strict=True)
             ]
             r2 = [in_hundredths(r) for r in (finding.r2_others, finding.r2_with_target)]
-            lines.append((finding.feature, *measured, *r2, finding.verdict.kind))
+            lines.append((finding.feature, *importances, *r2, finding.verdict.kind))
         return lines
 
 
 def written(value: float) -> str:
-    """Return a number in three digits.
+    """Format a number with three significant digits.
 
     Examples
     --------
@@ -264,7 +272,7 @@ def written(value: float) -> str:
 
 
 def in_hundredths(value: float) -> str:
-    """Return an R² in two decimals.
+    """Format an R² with two decimals.
 
     Examples
     --------
@@ -275,7 +283,7 @@ def in_hundredths(value: float) -> str:
 
 
 def _aligned(lines: list[tuple[str, ...]]) -> list[str]:
-    """Return lines of texts as columns: names and verdicts to the left, numbers to the right."""
+    """Align a table of text: the first and the last column to the left, numbers to the right."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     last = len(widths) - 1
     return [

@@ -1,7 +1,7 @@
-"""Display of results: text tables, notebook representation, `plot`, `explore`.
+"""Display of results: text tables, error messages about missing intervals, notebook representation and `explore`.
 
-Results inherit from these classes. What they show is made in `skedasis.plots.html`, which is imported when it is asked
-for: the one import upwards, as in `Effect.plot`.
+Result classes inherit from the `Shown*` mixins. `skedasis.plots.html` renders the pages. It is imported inside the
+methods, because `plots` depends on `results`: as in `Effect.plot`, these are the only imports in that direction.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
     from skedasis.results.importance import Importance
 
 
-# ------------------------------------------------------------------------------------------
-# What results say of themselves in words: printed as a table, and why there is no interval.
+# --- text, checks of common arguments, and errors -------------------------------------------------
 
 
 METRIC_ROWS = 20
-"""Rows that a metric needs for a standard error: two in each of ten parts."""
+"""Minimum rows for the standard error of a metric: two in each of the jackknife's ten parts."""
 
 
-_ROWS = 7
+_MIN_ROWS = 7
+"""Minimum rows for the standard error of a mean."""
 
 
 def count(number: int, what: str) -> str:
-    """Return a number of things in words.
+    """Format a count with its noun, in the plural where needed.
 
     Examples
     --------
@@ -45,10 +45,11 @@ def count(number: int, what: str) -> str:
 
 
 def given_level(what: str, level: Any) -> float:
-    """Return a confidence level, or refuse it."""
+    """Return `level` as a float; raise if it is not a confidence level."""
     number = isinstance(level, Real) and not isinstance(level, (bool, np.bool_))
     if not number or not 0 < float(level) < 1:
-        raise DataError(explained(what, repr(level), "a number between 0 and 1", "Use 0.95"))
+        fix = "Pass for example 0.95"
+        raise DataError(explained(what, repr(level), "a number between 0 and 1", fix))
     return float(level)
 
 
@@ -56,31 +57,34 @@ def no_score(what: str, method: str) -> UnsupportedError:
     """Return the error for an effect without a heterogeneity score."""
     fix = "Explain again without heterogeneity_rows=0"
     if method == "MPlot":
-        fix = "Explain by another method, such as sd.ALE(): an M-plot is no effect of its feature"
+        fix = (
+            "Use another method, such as sd.ALE(): the heterogeneity score is not defined for M-plots, "
+            "because they do not isolate the effect of the feature"
+        )
     elif method in ("PDP", "ICE"):
         fix += " or heterogeneity=False"
     return UnsupportedError(
-        explained(what, "no heterogeneity score", "an effect that was explained with one", fix)
+        explained(what, "no heterogeneity score", "an effect with a heterogeneity score", fix)
     )
 
 
 def given_seed(what: str, seed: Any) -> int:
-    """Return a seed, or refuse it."""
+    """Return `seed` as an int; raise if it is not a non-negative integer."""
     whole = isinstance(seed, Integral) and not isinstance(seed, (bool, np.bool_))
     if not whole or seed < 0:
-        raise DataError(explained(what, repr(seed), "0 or more", "Use 0"))
+        raise DataError(explained(what, repr(seed), "a non-negative integer", "Pass for example 0"))
     return int(seed)
 
 
 def importance_table(importance: Importance) -> str:
-    """Return the ranking as a table of text: feature, mean, and the interval where there is one."""
+    """Return the ranking as a text table: feature, mean, and the interval if it is known for any feature."""
     lines = [f"{importance.axis}: {importance.method}, {count(importance.rows, 'row')}"]
-    known = bool(np.isfinite(importance.std_error).any())
+    has_interval = bool(np.isfinite(importance.std_error).any())
     table = [["feature", "importance", "95 % interval"]]
     for line in importance.ranking():
-        ends = f"{line.lower:.4g} to {line.upper:.4g}" if np.isfinite(line.std_error) else "-"
-        table.append([line.feature, f"{line.mean:.4g}", ends])
-    lines += _aligned([row[: 3 if known else 2] for row in table])
+        interval = f"{line.lower:.4g} to {line.upper:.4g}" if np.isfinite(line.std_error) else "-"
+        table.append([line.feature, f"{line.mean:.4g}", interval])
+    lines += _aligned([row[: 3 if has_interval else 2] for row in table])
     floored = importance.provenance.get("floored_rows", 0)
     if floored:
         lines.append(
@@ -90,7 +94,7 @@ def importance_table(importance: Importance) -> str:
 
 
 def tabled(ranking: Sequence[Any]) -> str:
-    """Return a ranking as a table of text, numbers in four digits."""
+    """Return a ranking as a text table, numbers with four significant digits."""
     names = [field.name for field in fields(ranking[0])] if len(ranking) else ["feature"]
     cells = [[_cell(getattr(line, name)) for name in names] for line in ranking]
     return "\n".join(_aligned([[name.replace("_", " ") for name in names], *cells]))
@@ -103,7 +107,7 @@ def _cell(value: Any) -> str:
 
 
 def _aligned(table: Sequence[Sequence[str]]) -> list[str]:
-    """Return the lines of a table: names to the left, numbers to the right."""
+    """Return the lines of a text table: the first column aligned to the left, the others to the right."""
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     return [
         "  ".join(
@@ -115,47 +119,49 @@ def _aligned(table: Sequence[Sequence[str]]) -> list[str]:
 
 
 def no_interval(importance: Importance, repeats: int) -> DataError:
-    """Return the error for an importance without an interval, with what is in the way.
+    """Return the error for an importance without an interval; it names the reason.
 
     Parameters
     ----------
     importance : Importance
     repeats : int
-        How many it takes: three, or for the draws alone two.
+        The number of repeats that the interval needs: 3, or 2 for an interval over the repeats only.
     """
-    given, of_metric = importance.values.shape[1], importance.metric is not None
-    rows = METRIC_ROWS if of_metric and repeats > 2 else _ROWS
+    n_repeats, of_metric = importance.values.shape[1], importance.metric is not None
+    rows = METRIC_ROWS if of_metric and repeats > 2 else _MIN_ROWS
     weight = importance.provenance.get("weight", importance.rows)
-    got = f"{count(given, 'repeat')} of {count(importance.rows, 'row')}"
+    got = f"{count(n_repeats, 'repeat')} of {count(importance.rows, 'row')}"
     expected, fix = f"at least {repeats} repeats, and {rows} rows", "Use sd.PFI(repeats=10)"
     if importance.is_exact:
         got, expected = count(importance.rows, "row"), f"at least {rows} rows"
     if importance.is_exact and importance.rows > 1 and weight <= 1:
-        got, expected = f"weights that add up to {weight:.4g}", "more than one row"
-        fix = "Pass how often each row is there, or weight_kind='sampling'"
-    elif given >= repeats and importance.rows < rows:
+        got, expected = f"frequency weights with sum {weight:.4g}", "a sum above 1"
+        fix = "Pass the number of times each row occurs, or weight_kind='sampling'"
+    elif n_repeats >= repeats and importance.rows < rows:
         fix = "Pass more rows"
-    elif of_metric and given >= repeats:
-        got = f"{importance.metric}, which nine tenths of the rows do not always have"
-        expected = "a metric of any of them: of each class many rows"
-        fix = "Use method='repeats', for the draws alone"
+    elif of_metric and n_repeats >= repeats:
+        got = f"{importance.metric}, which is undefined on some of the jackknife's subsamples"
+        expected = "a metric that is defined on any nine tenths of the rows"
+        fix = (
+            "Pass more rows of each class, or use method='repeats' for an interval over the "
+            "permutations only"
+        )
     return DataError(explained(f"interval of {importance.method}", got, expected, fix))
 
 
-# ------------------------------------------------------------------------------------------
-# What makes results show themselves: in notebooks as they are, and as pages that answer the pointer.
+# --- notebooks and interactive pages --------------------------------------------------------------
 
 
 Line = TypeVar("Line")
 
 
 class Shown:
-    """A result that notebooks show."""
+    """A result with a representation in notebooks."""
 
     __slots__ = ()
 
     def _repr_html_(self) -> str:
-        """Return a picture or a table that needs no script: IPython asks for it. No model row."""
+        """Return a static figure or table as HTML, for IPython. No model row."""
         from skedasis.plots.html import html_of
 
         return html_of(self)
@@ -163,17 +169,17 @@ class Shown:
     def _repr_mimebundle_(
         self, include: Iterable[str] | None = None, exclude: Iterable[str] | None = None
     ) -> dict[str, str]:
-        """Return what this looks like by its MIME type: IPython asks for it, and may name what it wants or does not."""
+        """Return the representations by MIME type, for IPython, restricted to `include` and without `exclude`."""
         known: dict[str, Callable[[], str]] = {
             "text/plain": lambda: repr(self),
             "text/html": self._repr_html_,
         }
         wanted = set(include or known) - set(exclude or ())
-        return {kind: made() for kind, made in known.items() if kind in wanted}
+        return {kind: render() for kind, render in known.items() if kind in wanted}
 
 
 class Ranking(Shown, tuple[Line, ...]):
-    """A ranking: a tuple of its lines, which notebooks show as a table, and `print` writes as one."""
+    """A ranking: a tuple of lines that prints as a table."""
 
     __slots__ = ()
 
@@ -182,7 +188,7 @@ class Ranking(Shown, tuple[Line, ...]):
 
 
 class ShownEffect(Shown):
-    """What an `Effect` shows."""
+    """Display methods of `Effect`."""
 
     __slots__ = ()
 
@@ -202,32 +208,32 @@ class ShownEffect(Shown):
         simultaneous: bool = False,
         title: str | None = None,
     ) -> Explorable:
-        """Return the picture as a page that tells, under the pointer, what each bin, point and curve is.
+        """Return the figure as an interactive page with tooltips for bins, points and curves.
 
         Parameters
         ----------
         path : str or Path, optional
-            Where the page is written, too.
+            A file to which the page is also written.
         ice, own, curves, level, color, color_name, rises, histogram, values, simultaneous
             As in `plot` (`skedasis.plots.mpl.effect.draw`).
         title : str, optional
-            Of the page; by default the feature's name.
+            Title of the page; by default the feature name.
 
         Returns
         -------
         Explorable
-            Notebooks show it; its `save` writes it.
+            Notebooks display it; its `save` method writes it to a file.
 
         Raises
         ------
         DataError, UnsupportedError
-            As `plot` does; and for a path that is a folder.
+            As `plot`, and if `path` is a folder.
 
         Notes
         -----
-        The page is one file that fetches nothing. Arrow keys go from bin to bin and from curve to curve; the numbers
-        behind the picture are tables below it. Of single rows it holds what the picture shows: curves with their rows'
-        numbers, ticks where rows lie, and dashes for the local effects of bins with few rows. No model row.
+        The page is a single file that loads nothing from the network. Arrow keys move between bins and between curves.
+        Tables below the figure hold its numbers. The page contains those data of single rows that the figure shows:
+        ICE curves with row indices, the rug, and the local effects of bins with few rows. No model row.
 
         Examples
         --------
@@ -258,7 +264,7 @@ class ShownEffect(Shown):
 
 
 class ShownEffects(Shown):
-    """What `Effects` show."""
+    """Display methods of `Effects`."""
 
     __slots__ = ()
 
@@ -275,37 +281,36 @@ class ShownEffects(Shown):
         level: float = 0.95,
         title: str | None = None,
     ) -> Explorable:
-        """Return all effects on shared scales, as a page that filters, sorts and tells numbers under the pointer.
+        """Return all effects on shared scales as an interactive page with filter, sorting and tooltips.
 
         Parameters
         ----------
         path : str or Path, optional
-            Where the page is written, too.
+            A file to which the page is also written.
         by : {"importance", "heterogeneity_score"}
-            How they are sorted at first. The page sorts them by name and by X's order, too.
+            Initial order. The page can also sort by name and by X's order.
         top : int, optional
-            Only so many.
+            Show only this many effects.
         columns : int, optional
-            So many side by side at most; by default as many as there is room for.
+            Maximum number of effects side by side; by default as many as fit.
         lower, ice, curves, level
             As in `plot` (`skedasis.plots.mpl.effect.draw_all`).
         title : str, optional
-            Of the page; by default what is explained.
+            Title of the page; by default the quantity.
 
         Returns
         -------
         Explorable
-            Notebooks show it; its `save` writes it.
+            Notebooks display it; its `save` method writes it to a file.
 
         Raises
         ------
         DataError
-            Where there is nothing to show, for a `by`, `top` or `columns` that do not exist, and a path that is a
-            folder.
+            If there is nothing to show, for invalid `by`, `top` or `columns`, and if `path` is a folder.
 
         Notes
         -----
-        The page is one file that fetches nothing. No model row.
+        The page is a single file that loads nothing from the network. No model row.
 
         Examples
         --------
@@ -320,40 +325,41 @@ class ShownEffects(Shown):
         from skedasis.plots.spec import View
 
         view = View(ice, False, curves, level)
-        made = of_effects(
+        page = of_effects(
             this(self), view, by=by, top=top, columns=columns, lower=lower, title=title
         )
-        return save_if(made, path)
+        return save_if(page, path)
 
 
 class ShownSurface(Shown):
-    """What a `Surface` shows."""
+    """Display methods of `Surface`."""
 
     __slots__ = ()
 
     def explore(self, path: str | Path | None = None, *, title: str | None = None) -> Explorable:
-        """Return the heat map as a page that tells, under the pointer, what each cell is.
+        """Return the heat map as an interactive page with a tooltip for each cell.
 
         Parameters
         ----------
         path : str or Path, optional
-            Where the page is written, too.
+            A file to which the page is also written.
         title : str, optional
-            Of the page; by default the features' names.
+            Title of the page; by default the feature names.
 
         Returns
         -------
         Explorable
-            Notebooks show it; its `save` writes it.
+            Notebooks display it; its `save` method writes it to a file.
 
         Raises
         ------
         DataError
-            For a path that is a folder.
+            If `path` is a folder.
 
         Notes
         -----
-        The page is one file that fetches nothing; the numbers behind the picture are a table below it. No model row.
+        The page is a single file that loads nothing from the network. A table below the figure holds its numbers. No
+        model row.
 
         Examples
         --------
@@ -370,7 +376,7 @@ class ShownSurface(Shown):
 
 
 class ShownImportance(Shown):
-    """What an `Importance` shows."""
+    """Display methods of `Importance`."""
 
     __slots__ = ()
 
@@ -384,30 +390,31 @@ class ShownImportance(Shown):
         level: float = 0.95,
         title: str | None = None,
     ) -> Explorable:
-        """Return the bars, or rows before and after permutation, as a page that tells numbers under the pointer.
+        """Return the bars, or histograms of rows before and after permutation, as an interactive page with tooltips.
 
         Parameters
         ----------
         path : str or Path, optional
-            Where the page is written, too.
+            A file to which the page is also written.
         kind, features, top, level
             As in `plot`.
         title : str, optional
-            Of the page; by default what it shows.
+            Title of the page; by default a description of its content.
 
         Returns
         -------
         Explorable
-            Notebooks show it; its `save` writes it.
+            Notebooks display it; its `save` method writes it to a file.
 
         Raises
         ------
         DataError, UnsupportedError
-            As `plot` does; and for a path that is a folder.
+            As `plot`, and if `path` is a folder.
 
         Notes
         -----
-        The page is one file that fetches nothing. Of single rows it holds histograms alone. No model row.
+        The page is a single file that loads nothing from the network. It contains no data of single rows, only
+        histograms of them. No model row.
 
         Examples
         --------
@@ -420,14 +427,14 @@ class ShownImportance(Shown):
         """
         from skedasis.plots.html import of_importance
 
-        made = of_importance(
+        page = of_importance(
             this(self), kind=kind, features=features, top=top, level=level, title=title
         )
-        return save_if(made, path)
+        return save_if(page, path)
 
 
 class ShownDiagnosis(Shown):
-    """What a `Diagnosis` shows."""
+    """Display methods of `Diagnosis`."""
 
     __slots__ = ()
 
@@ -438,30 +445,30 @@ class ShownDiagnosis(Shown):
         level: float | None = None,
         title: str | None = None,
     ) -> Explorable:
-        """Return the features between their two importances, as a page that tells their numbers under the pointer.
+        """Return the features in the plane of the two importances as an interactive page with tooltips.
 
         Parameters
         ----------
         path : str or Path, optional
-            Where the page is written, too.
+            A file to which the page is also written.
         level : float, optional
-            Of the intervals; by default that of the verdicts.
+            Confidence level of the intervals; by default that of the verdicts.
         title : str, optional
-            Of the page.
+            Title of the page.
 
         Returns
         -------
         Explorable
-            Notebooks show it; its `save` writes it.
+            Notebooks display it; its `save` method writes it to a file.
 
         Raises
         ------
         DataError
-            For a level outside (0, 1), and a path that is a folder.
+            For a level outside (0, 1), and if `path` is a folder.
 
         Notes
         -----
-        The verdicts are a table below the picture. No model row.
+        A table below the figure lists the verdicts. No model row.
         """
         from skedasis.plots.html import of_diagnosis
 
@@ -469,12 +476,12 @@ class ShownDiagnosis(Shown):
 
 
 def this(result: Any) -> Any:
-    """Return a result as what it is: a class to inherit from cannot name its heirs."""
+    """Return `result` unchanged, typed as Any: a mixin cannot name the classes that inherit from it."""
     return result
 
 
 def save_if(page: Explorable, path: str | Path | None) -> Explorable:
-    """Write a page where that is asked for, and return it."""
+    """Return the page; write it to `path` first if that is not None."""
     if path is not None:
         page.save(path)
     return page

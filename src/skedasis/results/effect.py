@@ -1,4 +1,9 @@
-"""`Effect`: the effect of one feature, and the parts that results consist of."""
+"""`Effect`: the effect of one feature, and the dataclasses that results consist of.
+
+`Spec` and `About` describe how a result was made and what it is about. `BinStats`, `Rows`, `Curves`, `LevelStats` and
+`MissingPoint` hold its data. The functions of `skedasis.results.build` construct effects from moments;
+`skedasis.results.io` saves every class of this module, with the field names as keys.
+"""
 
 from __future__ import annotations
 
@@ -30,13 +35,12 @@ if TYPE_CHECKING:
     from skedasis.stats.heterogeneity_score import HeterogeneityScore
 
 
-# ------------------------------------------------------------------------------------------
-# How a result was made, as plain values that can be written as JSON.
+# --- description of a result: plain values that can be written as JSON ----------------------------
 
 
 @dataclass(frozen=True)
 class Spec:
-    """What a result needs to know of its method to be re-binned, centred and drawn.
+    """The settings of the method that a result needs for rebinning, centring and drawing.
 
     Parameters
     ----------
@@ -44,19 +48,20 @@ class Spec:
         "ALE", "RHALE", "PDP", …
     center : {"mean", "start", "anchor", None}
     local : str
-        Where the rows' local effects came from. "slopes", central "differences" and the "values" of an M-plot belong to
-        points and may be put into any bins. Differences across cells belong to these: those of an ALE ("edges"), those
-        of step functions that are read in bins ("steps"), and steps between few values ("value_steps"), between whole
-        numbers ("integer_steps"; any bins are sums of them) and between "levels". "none" are curves.
+        The kind of the local effects. "slopes", central "differences" and the "values" of an M-plot belong to points of
+        the axis, and can be gathered in any bins. Differences belong to the cells that they are taken across: "edges"
+        (the cells of an ALE), "steps" (step functions that are summarised in bins), "value_steps" (between few
+        values), "integer_steps" (between whole numbers; differences across any bins are sums of them) and "levels"
+        (between levels). "none" is used for methods without local effects (PDP, ICE).
     accumulate, ddof, accumulate_se
         As in `RHALE`.
     closed : {"left", "right"}
-        The side that belongs to a bin.
+        The side on which bins are closed.
     weight_kind : {"frequency", "sampling"}
     parameters : dict
-        The method's settings, as given.
+        The settings of the method, as given.
     derivative : bool
-        Whether the values are slopes of the quantity by the feature.
+        Whether the values are derivatives of the quantity by the feature.
     """
 
     method: str
@@ -72,43 +77,43 @@ class Spec:
 
     @property
     def pointwise(self) -> bool:
-        """Return whether local effects belong to points of the axis, not to cells."""
+        """Return whether local effects belong to points of the axis instead of cells."""
         return self.local in ("slopes", "differences", "integer_steps", "values")
 
     @property
     def on_cells(self) -> bool:
-        """Return whether the curve is given at the edges of all cells, whatever bins summarise it."""
+        """Return whether the curve is given at the edges of all cells, independently of the bins that summarise it."""
         return self.local in ON_CELLS
 
     @property
     def mean_alone(self) -> bool:
-        """Return whether the spread of the rows' curves was not asked for."""
+        """Return whether the result has a mean only, because of ``heterogeneity=False``."""
         return self.parameters.get("heterogeneity") is False
 
     def to_json(self) -> Json:
-        """Return a dictionary that `json` can write."""
+        """Return the fields as a dictionary for `json`."""
         return asdict(self)
 
 
 @dataclass(frozen=True)
 class About:
-    """What a result is about: the feature, the quantity, and the library that X came from.
+    """The feature, the quantity and the data frame library of a result.
 
     Parameters
     ----------
     feature : Feature
     quantity : str
-        The quantity's name, for axes.
+        Name of the quantity, for axis labels.
     unit : str, optional
-        The quantity's unit.
+        Unit of the quantity.
     library : str, optional
-        The data frame library of X, for tables of the same kind.
+        Data frame library of X, which `to_frame` uses by default.
     spread : float
-        The weighted standard deviation of the feature (ddof 0).
+        Weighted standard deviation of the feature (ddof 0).
     missing : int
-        Rows without a value of the feature.
+        Number of rows in which the feature is missing.
     dtype : str
-        NumPy's name of the type that the feature's edges were rounded to.
+        NumPy's name of the type that the bin edges were rounded to.
     """
 
     feature: Feature
@@ -121,52 +126,51 @@ class About:
 
     @property
     def axis(self) -> str:
-        """Return the text for the quantity's axis."""
+        """Return the label of the quantity's axis, with its unit."""
         return f"{self.quantity} [{self.unit}]" if self.unit else self.quantity
 
 
-# ------------------------------------------------------------------------------------------
-# What results consist of: bins, levels, kept rows, individual curves, the point of missing values.
+# --- parts of results: bins, rows, ICE curves, levels, the point of missing values ----------------
 
 
 TRUSTED_ROWS = 10
-"""Bins with fewer rows are marked not to be trusted (draft, sec. 3.2)."""
+"""Minimum rows of a bin whose numbers are considered reliable (ale_uncertainty_draft, sec. 3.2)."""
 
 
 def locked(*arrays: np.ndarray) -> None:
-    """Make arrays read-only: a result is a value, and a value does not change."""
+    """Make arrays read-only, so that results are immutable."""
     for array in arrays:
         array.flags.writeable = False
 
 
 @dataclass(frozen=True, eq=False)
 class BinStats:
-    """The bins of an accumulated effect, one entry a bin, left to right.
+    """The bins of an accumulated effect or an M-plot, from left to right.
 
     Parameters
     ----------
     low, high : ndarray, shape (K,)
-        Edges, in units of the feature; of times days on the axis. Of a categorical feature the first and the last level
-        that a step, or a run of steps, leads between.
+        Edges, in units of the feature (for times: days on the axis). For a categorical feature: the first and the last
+        level of a step, or of a group of adjacent steps.
     count : ndarray of int, shape (K,)
-        Rows.
+        Number of rows.
     weight : ndarray of float, shape (K,)
-        Their weight.
+        Sum of the rows' weights.
     effect : ndarray of float, shape (K,)
-        Mean slope, in units of the quantity per unit of the feature, or of times per day (RHALE Eq. 10); NaN where the
-        bin is empty. Of a
-        categorical feature per step from one level to the next; of an M-plot the bin's mean.
+        Mean slope, in units of the quantity per unit of the feature (for times: per day; RHALE Eq. 10); NaN in an empty
+        bin. For a categorical feature: the mean difference per step to the next level. For an M-plot: the mean of the
+        quantity.
     std : ndarray of float, shape (K,)
         Standard deviation of the slopes (Eq. 11); NaN where the weight is 1 or less.
     std_error : ndarray of float, shape (K,)
-        Standard error of `effect`; NaN likewise.
+        Standard error of `effect`; NaN where the weight is 1 or less.
     empty, trusted : ndarray of bool, shape (K,)
-        No row at all; ten rows or more.
+        Whether the bin has no row; whether it has at least 10 rows.
     trend : ndarray of float, shape (K,)
-        By how much the slope changes per unit of the feature within the bin: 0 where it is constant. Where it is not,
-        `effect` is the slope in the middle of the bin, and `std` the spread about the line.
+        Change of the slope per unit of the feature within the bin; 0 where the slope is constant. Where it is not 0,
+        `effect` is the slope in the middle of the bin, and `std` the standard deviation around the line.
     time : TimeAxis, optional
-        Of dates, times and durations: what the days of `low` and `high` are.
+        For dates, times and durations: the axis on which `low` and `high` count days.
     """
 
     low: NDArray[Any]
@@ -182,7 +186,7 @@ class BinStats:
     time: TimeAxis | None = None
 
     def __post_init__(self) -> None:
-        # Constant slopes; and files written before there were others.
+        # By default slopes are constant, as in files from before linear slopes existed.
         if len(self.trend) != len(self.low):
             object.__setattr__(self, "trend", np.zeros(len(self.low)))
         locked(*(getattr(self, f.name) for f in fields(self) if f.name != "time"))
@@ -192,30 +196,30 @@ class BinStats:
 
     @property
     def left(self) -> NDArray[Any]:
-        """Return the left edges as the feature has them: of times datetime64 (UTC) or timedelta64; or levels."""
+        """Return the left edges in the feature's own type: numbers, datetime64 (UTC), timedelta64, or levels."""
         return self.low if self.time is None else self.time.times(self.low)
 
     @property
     def right(self) -> NDArray[Any]:
-        """Return the right edges likewise."""
+        """Return the right edges in the feature's own type, as `left`."""
         return self.high if self.time is None else self.time.times(self.high)
 
     @property
     def widths(self) -> Floats:
-        """Return right - left, of times in days; 1 a step between levels, which have no distances."""
+        """Return the widths, (K,), for times in days; 1 for each step between levels, which have no distances."""
         if self.low.dtype.kind != "f":
             return np.ones(len(self))
         return self.high - self.low
 
     @property
     def ends(self) -> tuple[Floats, Floats]:
-        """Return the slopes at the left and at the right end of each bin: alike where `trend` is 0."""
-        tilt = self.trend * self.widths / 2
-        return self.effect - tilt, self.effect + tilt
+        """Return the slopes at the left and at the right end of each bin; they are equal where `trend` is 0."""
+        half_change = self.trend * self.widths / 2
+        return self.effect - half_change, self.effect + half_change
 
     @property
     def edges(self) -> Floats:
-        """Return the edges of a numeric feature's bins, (K + 1,); of times days on the axis."""
+        """Return the edges of the bins of a numeric feature, (K + 1,); for times: days on the axis."""
         return np.append(self.low, self.high[-1:])
 
     @classmethod
@@ -229,14 +233,14 @@ class BinStats:
         std_error: Floats,
         trend: Floats | None = None,
     ) -> BinStats:
-        """Return the bins of a numeric feature, whose rows are counted by moments.
+        """Return the bins of a numeric feature, with counts and weights from moments.
 
         Parameters
         ----------
         edges : ndarray of float, shape (K + 1,)
         bins : Moments, K bins
         effect, std, std_error, trend : ndarray of float, shape (K,)
-            As of `BinStats`; without a trend slopes are constant within the bins.
+            The fields of `BinStats`. Without `trend`, slopes are constant within the bins.
         """
         return cls(
             low=edges[:-1],
@@ -253,28 +257,30 @@ class BinStats:
 
     @classmethod
     def none(cls) -> BinStats:
-        """Return the bins of a constant feature: there are none."""
+        """Return zero bins, for a constant feature."""
         zero = np.zeros(0)
         return cls(zero, zero, zero.astype(int), zero, zero, zero, zero, zero > 0, zero > 0)
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """The rows that a result keeps.
+    """The rows that a result keeps, with their local effects.
 
     Parameters
     ----------
     x : ndarray of float, shape (r,)
-        The feature's values, of times days on its axis; of a categorical feature the places of its levels.
+        Values of the feature; for times: days on the axis; for a categorical feature: codes of the levels.
     effect : ndarray of float, shape (r,) or (r, 2), optional
-        The local effects that the curve is made of: slopes, or differences across cells; for few values, integers and
-        categories the steps from the previous value and to the next one, NaN if there is none. None for PDP and ICE.
+        The local effects from which the curve is accumulated: slopes, or differences across cells. For few values,
+        integers and categories: the steps from the previous value and to the next one, NaN where there is none. None
+        for PDP and ICE.
     weight : ndarray of float, shape (r,), optional
-        None means 1 each.
+        None means weight 1 for each row.
     exact : bool
-        Whether these are all rows that took part; otherwise they are a seeded sample.
+        Whether these are all rows that were used; otherwise they are a random sample with a fixed seed.
     across : ndarray of float, shape (r,), optional
-        The rows' rises across their bins over the bins' widths, if the curve is made of finer differences.
+        Each row's difference across its bin, divided by the bin's width, if the curve is accumulated from finer
+        differences.
     """
 
     x: Floats
@@ -288,26 +294,26 @@ class Rows:
 
     @property
     def local(self) -> Floats | None:
-        """Return the local effects whose standard deviation the bins report, (r,); of categories the steps, (r, 2)."""
+        """Return the local effects whose standard deviation the bins report, (r,); for categories: steps, (r, 2)."""
         return self.effect if self.across is None else self.across
 
 
 @dataclass(frozen=True, eq=False)
 class Curves:
-    """Individual curves (ICE), centred as the effect is.
+    """ICE curves, centred in the same way as the effect.
 
     Parameters
     ----------
     value : ndarray of float, shape (r, m)
-        One curve a row, on the effect's grid.
+        One curve per row, on the grid of the effect.
     x : ndarray of float, shape (r,)
-        The rows' own values of the feature, of times days on its axis; of a categorical feature the places of their
-        levels, NaN for none.
+        The rows' own values of the feature; for times: days on the axis; for a categorical feature: codes of the
+        levels, NaN where the value is no level.
     row : ndarray of int, shape (r,)
-        The rows' places in X.
+        Indices of the rows in X.
     weight : ndarray of float, shape (r,), optional
     exact : bool
-        Whether every row has its curve here; otherwise they are a seeded sample.
+        Whether these are the curves of all rows; otherwise they are a random sample with a fixed seed.
     """
 
     value: Floats
@@ -322,18 +328,18 @@ class Curves:
 
 @dataclass(frozen=True, eq=False)
 class LevelStats:
-    """The levels of a categorical feature, in the order in which they were accumulated.
+    """The levels of a categorical feature, in the order of accumulation.
 
     Parameters
     ----------
     values : tuple
-        As X has them; None is a missing value.
+        The levels, as in X; None stands for missing values.
     labels : tuple of str
-        What stands in tables and figures.
+        Labels for tables and figures.
     count : ndarray of int, shape (L,)
-        Rows.
+        Number of rows.
     weight : ndarray of float, shape (L,)
-        Their weight.
+        Sum of the rows' weights.
     chosen : str
         How the order was chosen.
     """
@@ -352,11 +358,11 @@ class LevelStats:
 
     @property
     def share(self) -> Floats:
-        """Return each level's share of the weight."""
+        """Return the fraction of the total weight at each level, (L,)."""
         return self.weight / max(float(self.weight.sum()), np.finfo(float).tiny)
 
     def array(self) -> NDArray[Any]:
-        """Return the levels as an array: of numbers or of text where all of them are, else of objects."""
+        """Return the levels as an array: numeric or text if all levels are, otherwise of dtype object."""
         kinds = {type(v) for v in self.values}
         if kinds <= {int, float} or kinds in ({str}, {bool}):
             return np.array(self.values)
@@ -365,12 +371,12 @@ class LevelStats:
         return out
 
     def places(self, wanted: Any) -> Ints:
-        """Return the place of each of the given values, -1 for what is no level.
+        """Return the code of each given value; -1 for a value that is no level.
 
         Parameters
         ----------
         wanted : array_like
-            Values, or labels.
+            Levels or their labels.
         """
         known: dict[Any, int] = {_key(label): i for i, label in enumerate(self.labels)}
         known |= {_key(v): i for i, v in enumerate(self.values)}
@@ -379,32 +385,34 @@ class LevelStats:
 
 
 def _key(value: Any) -> Any:
-    """Return what two equal levels share, and unequal ones do not: True is not 1."""
+    """Return a dictionary key that is equal for equal levels only; True and 1 are different levels."""
     value = value.item() if isinstance(value, np.generic) else value
     try:
         missing = value is None or bool(value != value) or type(value).__name__ == "NAType"  # noqa: PLR0124 - NaN
-    except TypeError:  # the NA of pandas has no truth value
+    except TypeError:  # pandas.NA has no truth value
         missing = True
     return None if missing else (isinstance(value, bool), value)
 
 
 @dataclass(frozen=True)
 class MissingPoint:
-    """What it does to miss a value of a numeric feature (docs/explanation/levels-and-pairs.md).
+    """The effect of a missing value of a numeric feature (docs/explanation/levels-and-pairs.md).
 
     Parameters
     ----------
     effect : float
-        Mean over the rows without a value of the quantity there, minus its mean over the feature's observed values.
+        Mean over the rows with a missing value: the quantity there, minus its mean over the observed values of the
+        feature.
     std, std_error : float
-        Spread over these rows, and the error of their mean; NaN for a single row.
+        Standard deviation over these rows, and standard error of the mean; NaN for a single row.
     count : int
-        Rows without a value.
+        Number of rows with a missing value.
     weight : float
     value : float
-        Where the point stands on the curve's own scale: `effect` above the curve's mean over the data.
+        The point on the scale of the curve: the curve's mean over the data, plus `effect`.
     exact : bool
-        Whether all observed values took part; otherwise so many of their quantiles as the budget of model rows allows.
+        Whether all observed values were inserted; otherwise as many of their quantiles as the budget of model rows
+        allows.
     """
 
     effect: float
@@ -417,13 +425,12 @@ class MissingPoint:
 
 
 def joined(values: Sequence[Any]) -> str:
-    """Write some values for an error message."""
+    """Format the first five values for an error message."""
     shown = ", ".join(repr(v) for v in values[:5])
     return f"{shown}, …" if len(values) > 5 else shown
 
 
-# ------------------------------------------------------------------------------------------
-# `Effect`: what one feature does, for whom that is not true, and how sure that is.
+# --- the effect -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -433,18 +440,19 @@ class Effect(ShownEffect):
     Attributes
     ----------
     x : ndarray, shape (m,)
-        Edges of the bins, or points of the grid, in units of the feature; the means of the feature within the bins of
-        an M-plot; the levels of a categorical feature, in the order of accumulation. Of dates, times and durations
-        datetime64 (in UTC where the column has a time zone) or timedelta64 (of times of day from midnight).
+        Edges of the bins, or points of the grid, in units of the feature. For an M-plot: the means of the feature
+        within the bins. For a categorical feature: the levels in the order of accumulation. For dates, times and
+        durations: datetime64 (in UTC if the column has a time zone) or timedelta64 (times of day: from midnight).
     points : ndarray, shape (m,)
-        The same as floats: of dates, times and durations days on the feature's axis. Else `x` itself.
+        `x` as floats: for dates, times and durations, days on the feature's axis. Otherwise equal to `x`.
     value : ndarray of float, shape (m,)
-        The effect there, in units of the quantity. Between `x` it is linear, but where `bins.trend` is not 0: there it
-        is a parabola, and `path()` has what is to be drawn.
+        The effect at `x`, in units of the quantity. It is linear between the points, except in bins whose `bins.trend`
+        is not 0: there it is a parabola, which `path()` returns as a polygon.
     heterogeneity : ndarray of float, shape (m,)
-        How much the rows differ: accumulated from the left end (RHALE Eq. 16, UALE Eq. 9), or for PDP and ICE the
-        standard deviation over rows of the curves minus their own anchor. At a level of a nominal feature the root mean
-        square of the spread of the steps that touch it. In an M-plot the spread of the quantity within the bin.
+        Heterogeneity of the rows' local effects, accumulated from the left end (RHALE Eq. 16, UALE Eq. 9). For PDP and
+        ICE: the standard deviation over rows of the ICE curves, each minus its own anchor. For a level of a nominal
+        feature: the root mean square of the standard deviations of the adjacent steps. For an M-plot: the standard
+        deviation of the quantity within the bin.
     std_error : ndarray of float, shape (m,)
         Standard error of `value`.
     freedom : ndarray of float, shape (m,)
@@ -452,23 +460,23 @@ class Effect(ShownEffect):
     importance : float
         Weighted standard deviation of the effect over the data, in units of the quantity.
     swap_score : HeterogeneityScore or None
-        The heterogeneity score with its error and the number of its pairs; see `heterogeneity_score`.
+        The heterogeneity score with its standard error and its number of pairs; see `heterogeneity_score`.
     values : ndarray of float or None
-        The feature's observed values, where the curve is made of steps between them.
+        The observed values of the feature, if the curve is accumulated from steps between them.
     bins : BinStats or None
-        None for PDP and ICE, which have none; of a categorical feature the steps from level to level.
-    rows, curves
-        What is kept of the rows.
+        None for PDP and ICE, which have no bins. For a categorical feature: the steps between adjacent levels.
+    rows, curves : Rows or None, Curves or None
+        The rows and the ICE curves that the result keeps.
     levels : LevelStats or None
-        Of a categorical feature.
+        The levels of a categorical feature.
     missing_point : MissingPoint or None
-        What missing the feature does, where rows miss it and the model takes that.
+        The effect of a missing value, if the feature has missing values and the model accepts them.
     about, spec, provenance
-        What this is, and how it was made.
+        The feature and the quantity; the settings of the method; a record of how the result was computed.
 
     Notes
     -----
-    No method of a result ever calls the model.
+    No method of a result calls the model.
     """
 
     points: NDArray[Any]
@@ -497,22 +505,22 @@ class Effect(ShownEffect):
 
     @property
     def time(self) -> TimeAxis | None:
-        """Return how days are the times of the feature; None of numbers, and of levels."""
+        """Return the axis that converts days to times; None for numbers and levels."""
         return self.about.feature.time if self.levels is None else None
 
     @property
     def x(self) -> NDArray[Any]:
-        """Return where `value` stands, as the feature has it."""
+        """Return the points at which `value` is given, in the feature's own type."""
         return self.points if self.time is None else self.time.times(self.points)
 
     @property
     def feature(self) -> str:
-        """Return the feature's name."""
+        """Return the feature name."""
         return self.about.feature.name
 
     @property
     def heterogeneity_score(self) -> float:
-        """Return how much of the quantity's variation with the feature depends on the other features.
+        """Return the heterogeneity score: how strongly the effect of the feature depends on the other features.
 
         Returns
         -------
@@ -523,9 +531,9 @@ class Effect(ShownEffect):
         Notes
         -----
         Pairs of rows swap their values of the feature. The score is the root mean square of the part of the changes
-        that an additive quantity would not have (`stats/heterogeneity_score.py`). For independent features it is the
-        standard deviation of all interactions of the feature. It is the same for every method, and comparable between
-        features, methods and models. `explain` computes it; reading it costs no model row.
+        that does not occur for an additive quantity (`stats/heterogeneity_score.py`). For independent features it is
+        the standard deviation of all interactions of the feature. It does not depend on the method, and is comparable
+        between features, methods and models. `explain` computes it; accessing it costs no model row.
 
         References
         ----------
@@ -544,20 +552,20 @@ class Effect(ShownEffect):
 
     @property
     def heterogeneity_score_error(self) -> float:
-        """Return the standard error of `heterogeneity_score`, in units of the quantity; NaN where that is not known.
+        """Return the standard error of `heterogeneity_score`, in units of the quantity; NaN if it is unknown.
 
-        It is the error of a mean over disjoint pairs of rows, by the delta method. No model row.
+        It is the standard error of a mean over disjoint pairs of rows, by the delta method. No model row.
         """
         return float("nan") if self.swap_score is None else self.swap_score.std_error
 
     @property
     def missing(self) -> int:
-        """Return the number of rows without a value of the feature."""
+        """Return the number of rows in which the feature is missing."""
         return self.about.missing
 
     @property
     def untrusted_rows(self) -> int:
-        """Return the number of rows in bins not to be trusted; of a categorical feature, at such levels."""
+        """Return the number of rows in bins, or at levels, with fewer than 10 rows."""
         if self.levels is not None:
             return int(self.levels.count[self.levels.count < TRUSTED_ROWS].sum())
         return 0 if self.bins is None else int(self.bins.count[~self.bins.trusted].sum())
@@ -574,17 +582,21 @@ class Effect(ShownEffect):
         )
 
     def __call__(self, x_new: Any) -> Floats:
-        """Evaluate the effect, linear between `x` (a parabola where `bins.trend` is not 0); of a category at levels.
+        """Evaluate the effect at values of the feature.
+
+        Between the points the effect is linear, or a parabola where `bins.trend` is not 0. For a categorical feature it
+        is the value at the level.
 
         Parameters
         ----------
         x_new : array_like
-            Values of the feature: of dates, times and durations such, or text that says when.
+            Values of the feature. For dates, times and durations: such values, or text that denotes them.
 
         Returns
         -------
         ndarray of float, shape of `x_new`
-            NaN outside the range of `x`, for what is no level, and where `x_new` is NaN (unless that is a level).
+            NaN outside the range of `x`, for values that are no level, and where `x_new` is NaN (unless NaN is a
+            level).
 
         Examples
         --------
@@ -596,29 +608,29 @@ class Effect(ShownEffect):
         array([-6., -3.,  6., nan])
         """
         if self.levels is not None:
-            place = self.levels.places(x_new)
-            return np.where(place >= 0, self.value[place], np.nan).reshape(np.shape(x_new))
+            code = self.levels.places(x_new)
+            return np.where(code >= 0, self.value[code], np.nan).reshape(np.shape(x_new))
         if self.time is not None:
             days = self.time.days(x_new, f"effect of {self.feature!r}")
-            # The ends as `x` has them may be off by the rounding to the axis' grain.
-            slack = 0.0 if self.time.exact else self.time.resolution
+            # The first and last value of `x` may be off by the rounding to the resolution of the axis.
+            tolerance = 0.0 if self.time.exact else self.time.resolution
             first, last = self.points[[0, -1]]
-            near = (days >= first - slack) & (days <= last + slack)
-            return self.at(np.where(near, np.clip(days, first, last), days))
+            inside = (days >= first - tolerance) & (days <= last + tolerance)
+            return self.at(np.where(inside, np.clip(days, first, last), days))
         return self.at(np.asarray(x_new, dtype=float))
 
     def at(self, x_new: Floats) -> Floats:
-        """Evaluate the effect of a feature that has no levels at places on its axis: numbers, or days."""
-        found = np.interp(x_new, self.points, self.value, left=np.nan, right=np.nan)
+        """Evaluate the effect of a numeric feature at points of its axis: numbers, or days for times."""
+        value = np.interp(x_new, self.points, self.value, left=np.nan, right=np.nan)
         if self.bins is not None and np.any(self.bins.trend):
             from skedasis.results.build.linear_form import bulge
 
-            found = found + bulge(self.bins, x_new)
-        # Of a single point `interp` says its value even where it is asked for NaN.
-        return np.where(np.isnan(x_new), np.nan, found)
+            value = value + bulge(self.bins, x_new)
+        # With a single point `interp` returns its value for NaN, too.
+        return np.where(np.isnan(x_new), np.nan, value)
 
     def path(self, points: int = 24) -> tuple[NDArray[Any], Floats]:
-        """Return the corners of a polygon that looks like the curve, (x, value): `x`, and `points` in each bend."""
+        """Return the vertices (x, value) of a polygon for drawing: `x`, and `points` more in each curved bin."""
         from skedasis.results.build.linear_form import drawn
 
         x, value = drawn(self.bins, self.points, self.value, points)
@@ -637,43 +649,44 @@ class Effect(ShownEffect):
         threads: int = 1,
         source: Literal["rows", "moments"] | None = None,
     ) -> tuple[Floats, Floats]:
-        """Return lower and upper ends of confidence intervals of `value`, or of another figure.
+        """Return the lower and upper limits of confidence intervals of `value`, or of another statistic.
 
         Parameters
         ----------
         level : float
-            Between 0 and 1.
+            Confidence level, between 0 and 1.
         method : {"analytic", "bootstrap"}
-            Student's t with the standard errors that are in `std_error`; or percentiles over resampled rows.
+            Student's t with the standard errors `std_error`; or percentiles over resampled rows.
         of : {"value", "bins", "importance", "heterogeneity_score"}
-            The effect at `x`; the bins' mean effects; the importance (bootstrap only); the heterogeneity score:
+            The effect at `x`; the mean effects of the bins; the importance (bootstrap only); the heterogeneity score:
             ``score * exp(-+ z * error / score)`` with a normal quantile z (analytic only, because resampling rows would
             separate the pairs that the score is computed from).
         simultaneous : bool
-            A band that covers all points, or all bins, at once with probability `level`.
+            Return a simultaneous band, which covers all points, or all bins, with probability `level`.
         bins : {"fixed", "chosen"}
-            Whether a bootstrap keeps the bins, or chooses them anew in each replicate, by the effect's own scheme.
+            Whether each bootstrap replicate keeps the bins, or chooses new ones by the binning of the effect.
         replicates, seed, threads : int
-            Of the bootstrap; threads change no number.
+            Settings of the bootstrap. The results do not depend on `threads`.
         source : {"rows", "moments"}, optional
-            What a bootstrap draws from; by default rows, if all are kept.
+            What the bootstrap resamples; by default the rows if all are kept, otherwise the moments.
 
         Returns
         -------
-        lower, upper : ndarray of float, shape (m,); (K,) of bins, () of a scalar
-            NaN where there is no variance, as in a bin of one row: zero would be a claim.
+        lower, upper : ndarray of float, shape (m,); (K,) for bins, () for a scalar
+            NaN where no variance can be estimated, for example in a bin with one row. An interval of width zero would
+            suggest certainty.
 
         Raises
         ------
         DataError
-            For a level outside (0, 1), fewer than two replicates, and other wrong arguments.
+            For a level outside (0, 1), fewer than two replicates, and other invalid arguments.
         UnsupportedError
-            For what an effect does not have, and for a mean without its heterogeneity.
+            If the effect does not have the statistic, or was explained with ``heterogeneity=False``.
 
         Notes
         -----
-        The estimand is the mean of the local effects within the bins as they are: what binning itself changes, and the
-        error of the model, are not in it. How they are made: `skedasis.results.intervals.analytic`. No model row.
+        The estimand is the mean of the local effects within the given bins. The bias due to binning, and the error of
+        the model, are not included. `skedasis.results.intervals.analytic` describes the computation. No model row.
         """
         from skedasis.results.intervals.analytic import Asked, interval
 
@@ -683,7 +696,7 @@ class Effect(ShownEffect):
     def resampled(
         self, counts: Any, of: Literal["value", "bins", "importance"] = "value"
     ) -> Floats:
-        """Return the effect with its rows counted otherwise, (R, m): see `results.intervals.interval.resampled`."""
+        """Return the effect for each of R vectors of row weights; see `results.intervals.analytic.resampled`."""
         from skedasis.results.intervals.analytic import resampled
 
         return resampled(self, counts, of)
@@ -691,17 +704,17 @@ class Effect(ShownEffect):
     def trust(
         self, level: float = 0.95, *, X: Any = None, beside: Effect | None = None, seed: int = 0
     ) -> Trust:
-        """Return what there is to object to the curve, as sentences; see `skedasis.results.checks.reliability.trust`.
+        """Run the reliability checks and return their warnings; see `skedasis.results.checks.reliability`.
 
-        With X, what was explained, rows that the method made up are compared with the data. `beside` is another
-        method's effect of the same feature.
+        With X, the explained data, the artificial rows that the method evaluates are checked for extrapolation.
+        `beside` is an effect of the same feature by another method, for comparison.
         """
         from skedasis.results.checks.reliability import trust
 
         return trust(self, level, X=X, beside=beside, seed=seed)
 
     def split(self, *, seed: int = 0) -> Split:
-        """Split the variance within the bins by RHALE Theorem 1; see `results/checks/variance_decomposition.py`."""
+        """Decompose the variance within the bins (RHALE Theorem 1); see `results/checks/variance_decomposition.py`."""
         from skedasis.results.checks.variance_decomposition import split
 
         return split(self, seed=seed)
@@ -709,12 +722,12 @@ class Effect(ShownEffect):
     def heterogeneity_test(
         self, level: float = 0.95, above: float | None = None
     ) -> HeterogeneityTest:
-        """Test whether the heterogeneity score is above a threshold, by default above rounding errors.
+        """Test whether the heterogeneity score exceeds a threshold, by default the size of rounding errors.
 
         Parameters
         ----------
         level : float
-            Confidence of the verdict and of the lower bound, between 0 and 1.
+            Confidence level of the verdict and of the lower bound, between 0 and 1.
         above : float, optional
             Threshold, in units of the quantity; by default 1e-6 standard deviations of the quantity.
 
@@ -735,31 +748,31 @@ class Effect(ShownEffect):
         return heterogeneity_test(self, level, above)
 
     def rebin(self, bins: Binning | int) -> Effect:
-        """Return the effect on other bins, from what is kept.
+        """Return the effect on other bins, computed from the rows and moments that the result keeps.
 
         Parameters
         ----------
         bins : Binning or int
-            Any scheme where local effects are slopes, and for M-plots. Differences, of ALE and of step functions,
-            belong to their cells: bins are then unions of these, and where the curve stands on all cells (RHALE of step
-            functions, few values) it stays as it is. The spread of the rows' rises across other bins is then not
-            known: NaN, and the provenance names the call that computes it. The steps between the levels of an ordinal
-            feature are grouped again by `Optimal` and `Greedy`.
+            Any binning, if local effects are slopes, and for M-plots. Differences (of ALE and of step functions) belong
+            to their cells, so that bins are unions of cells. Where the curve is given at the edges of all cells (RHALE
+            of step functions, few values) it does not change, and the standard deviations of the rows' differences
+            across the new bins are unknown: they are NaN, and the provenance names the call that computes them. For an
+            ordinal feature `Optimal` and `Greedy` group the steps between levels anew.
 
         Returns
         -------
         Effect
-            A new one; this one is unchanged.
+            A new effect; this one is unchanged.
 
         Raises
         ------
         UnsupportedError
-            For PDP and ICE, for nominal features, and where ALE's cells would have to be cut.
+            For PDP and ICE, for nominal features, and if the bins are not unions of the cells of an ALE.
 
         Notes
         -----
-        No model row. If only a sample of the rows was kept, bins are unions of the fine cells whose moments rest on all
-        rows, edges moved to the nearest fine edge, and the provenance says so.
+        No model row. If only a sample of the rows was kept, bins are unions of the fine cells, whose moments are of all
+        rows: edges are moved to the nearest edge of a cell, and the provenance notes it.
 
         Examples
         --------
@@ -778,15 +791,16 @@ class Effect(ShownEffect):
         return rebinned(self, bins)
 
     def rises(self, level: float = 0.95) -> tuple[Rise, ...]:
-        """Return where the curves of a PDP or ICE stand high, and whether those of rows that really lie there do.
+        """Return regions where the mean ICE curve is elevated, and whether the curves of rows observed there are, too.
 
-        Of an uncertainty it tells noise that belongs to the feature's values ("all" rows) from the model's surprise at
-        rows put there from "elsewhere" (entropy_importance, sec. 4.1); see `results/checks/elevated_regions.py`.
+        For an uncertainty this separates noise at these values of the feature (the curves of "all" rows are elevated)
+        from extrapolation (only curves of rows from "elsewhere" are; entropy_importance, sec. 4.1). See
+        `results/checks/elevated_regions.py`.
 
         Raises
         ------
         UnsupportedError
-            Without individual curves, for a categorical feature, and for slopes.
+            Without ICE curves, for a categorical feature, and for derivatives.
         """
         from skedasis.results.checks.elevated_regions import rises
 
@@ -803,28 +817,28 @@ class Effect(ShownEffect):
         Parameters
         ----------
         backend : str, optional
-            "pandas", "polars", "pyarrow"; by default the library of X, for NumPy the first that is installed.
+            "pandas", "polars" or "pyarrow"; by default the library of X, or the first installed one if X is an array.
         of : {"effect", "bins", "curves", "missing"}
-            One row a point of `x`, a bin, or a point of an individual curve; the one of missing values.
+            One row per point of `x`, per bin, or per point of each ICE curve; or one row for the missing values.
 
         Raises
         ------
         UnsupportedError
-            Where no data frame library is installed, or there are no bins, curves or missing values.
+            If no data frame library is installed, or the effect has no bins, curves or missing values.
         """
         from skedasis.results.frames import frame, table_of
 
         return frame(table_of(self, of), backend or self.about.library)
 
     def plot(self, ax: Axes | None = None, **options: Any) -> Any:
-        """Draw the effect.
+        """Plot the effect.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Draw only the main panel, there. By default a figure with all panels is made.
+            Draw only the main panel, into these axes. By default a new figure with all panels is created.
         **options
-            Of `skedasis.plots.mpl.effect.draw`.
+            Options of `skedasis.plots.mpl.effect.draw`.
 
         Returns
         -------
@@ -835,11 +849,11 @@ class Effect(ShownEffect):
         return draw(self, ax=ax, **options)
 
     def save(self, path: str | Path) -> None:
-        """Write the result into a file that `skedasis.load` reads: arrays and a JSON header, no code."""
+        """Save the effect to a file that `skedasis.load` reads: arrays and a JSON header, no pickle."""
         from skedasis.results.io import save
 
         save(self, path)
 
     def with_provenance(self, provenance: Json) -> Effect:
-        """Return the same effect with more said about how it was made."""
+        """Return the effect with entries added to its provenance."""
         return replace(self, provenance={**self.provenance, **provenance})

@@ -1,4 +1,4 @@
-"""`Effects`: the effects of several features, from one pass."""
+"""`Effects`: the effects of several features, computed in one pass over the data."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ class Rank:
     ----------
     feature : str
     importance, heterogeneity_score, heterogeneity_score_error : float
-        In units of the quantity: the effect's standard deviation over the data, the heterogeneity score, and its
-        standard error.
+        The standard deviation of the effect over the data, the heterogeneity score, and its standard error, all in
+        units of the quantity.
     bins : int
-        Bins, or points of the grid; of a categorical feature its levels.
+        Number of bins, of points of the grid, or of levels.
     untrusted_rows : int
-        Rows in bins, or at levels, with fewer than ten rows.
+        Number of rows in bins, or at levels, with fewer than 10 rows.
     missing : int
-        Rows without a value.
+        Number of rows in which the feature is missing.
     """
 
     feature: str
@@ -46,7 +46,7 @@ class Rank:
 
 
 def check_order(by: str) -> None:
-    """Raise if features cannot be ranked by this figure.
+    """Raise if `by` is no valid order of features.
 
     Raises
     ------
@@ -58,20 +58,20 @@ def check_order(by: str) -> None:
                 "ranking(by)",
                 repr(by),
                 "'importance' or 'heterogeneity_score'",
-                "Name one of these",
+                "Pass one of these",
             )
         )
 
 
 @dataclass(frozen=True, eq=False)
 class Effects(ShownEffects, Mapping[str, Effect]):
-    """Effects by feature, in X's order.
+    """A mapping from feature names to effects, in X's order.
 
     Parameters
     ----------
     effects : dict of str to Effect
     provenance : dict
-        Of the pass they come from.
+        Record of the pass that computed them.
 
     Examples
     --------
@@ -87,19 +87,18 @@ class Effects(ShownEffects, Mapping[str, Effect]):
     provenance: Json = field(default_factory=dict)
 
     def __getitem__(self, feature: Any) -> Effect:
-        """Return the effect of a feature, by name, label or position in X."""
+        """Return the effect of a feature, given its name, its label or its position in X."""
         if isinstance(feature, str) and feature in self.effects:
             return self.effects[feature]
-        known = [e.about.feature for e in self.effects.values()]
-        for f in known:
+        features = [e.about.feature for e in self.effects.values()]
+        for f in features:
             if feature in (f.label, f.position) and not isinstance(feature, bool):
                 return self.effects[f.name]
         if isinstance(feature, str):
-            return self.effects[known[find(known, feature)].name]
+            return self.effects[features[find(features, feature)].name]
+        known = f"one of {list(self.effects)}"
         raise DataError(
-            explained(
-                "feature", repr(feature), f"one of {list(self.effects)}", "Use a feature's name"
-            )
+            explained("feature", repr(feature), known, "Pass the name of an explained feature")
         )
 
     def __contains__(self, feature: object) -> bool:
@@ -122,28 +121,28 @@ class Effects(ShownEffects, Mapping[str, Effect]):
         Parameters
         ----------
         by : {"importance", "heterogeneity_score"}
-            The effect's standard deviation over the data, or the heterogeneity score. Both are in the unit of the
+            The standard deviation of the effect over the data, or the heterogeneity score. Both are in units of the
             quantity, and comparable with each other.
 
         Returns
         -------
         Ranking of Rank
-            A tuple, which notebooks show as a table.
+            A tuple of lines that prints as a table.
 
         Raises
         ------
         DataError
-            For another order.
+            For another value of `by`.
         UnsupportedError
             By heterogeneity score if an effect has none: for M-plots, and with ``heterogeneity_rows=0``.
         """
         check_order(by)
-        unknown = [e.feature for e in self.effects.values() if e.swap_score is None]
-        if by == "heterogeneity_score" and unknown:
+        without_score = [e.feature for e in self.effects.values() if e.swap_score is None]
+        if by == "heterogeneity_score" and without_score:
             raise UnsupportedError(
                 explained(
                     "ranking(by='heterogeneity_score')",
-                    f"no heterogeneity score of {unknown[0]!r}",
+                    f"no heterogeneity score of {without_score[0]!r}",
                     "a heterogeneity score of each feature",
                     "Explain again without heterogeneity_rows=0 (of PDP, without heterogeneity=False), "
                     "by any method but MPlot",
@@ -169,7 +168,7 @@ class Effects(ShownEffects, Mapping[str, Effect]):
         method: Literal["analytic", "bootstrap"] = "analytic",
         **options: Any,
     ) -> dict[str, tuple[Floats, Floats]]:
-        """Return the intervals of all effects by feature.
+        """Return the confidence intervals of all effects, by feature.
 
         Parameters
         ----------
@@ -183,13 +182,13 @@ class Effects(ShownEffects, Mapping[str, Effect]):
         Raises
         ------
         DataError, UnsupportedError
-            As there; where one feature cannot have what is asked for.
+            As `Effect.interval`, if one of the effects does not have the statistic.
 
         Notes
         -----
-        In a bootstrap features with as many rows of the same weights share the draws of these, so that a thousand
-        replicates of all features cost one set of draws. A feature's replicates are those that it has alone.
-        No band covers several features at once. No model row.
+        In a bootstrap, features with the same number of rows and the same weights share the draws, so that a thousand
+        replicates of all features cost one set of draws. The replicates of a feature equal those of its own
+        `Effect.interval`. A simultaneous band covers the points of one feature, not several features. No model row.
 
         Examples
         --------
@@ -213,7 +212,7 @@ class Effects(ShownEffects, Mapping[str, Effect]):
         beside: Mapping[str, Effect] | None = None,
         seed: int = 0,
     ) -> Trust:
-        """Return what there is to object to all curves; parameters are those of `Effect.trust`, `beside` by feature."""
+        """Run the reliability checks on all effects; parameters as in `Effect.trust`, with `beside` by feature."""
         from skedasis.results.checks.reliability import trust_all
 
         return trust_all(self, level, X=X, beside=beside, seed=seed)
@@ -229,18 +228,18 @@ class Effects(ShownEffects, Mapping[str, Effect]):
         weights: Any = None,
         threads: int = 1,
     ) -> Statistics:
-        """Return how large the effects are (ALED, ALER, NALED, NALER after Okoli 2023), how sure that is, and p-values.
+        """Return the ALE statistics (ALED, ALER, NALED, NALER; Okoli 2023) with confidence intervals and p-values.
 
         Parameters
         ----------
         y : array of n numbers, optional
-            The outcome of the rows that were explained: for the figures in percentiles of it.
+            The target of the explained rows, for the statistics in percentiles of the target (NALED, NALER).
         level, replicates, seed, threads
-            Of the bootstrap intervals.
+            Confidence level and settings of the bootstrap intervals.
         null : Chance, or names of features, optional
-            What p-values compare with: `skedasis.chance`, or features that are known to be random.
+            The null distribution of the p-values: from `skedasis.chance`, or from features that are known to be random.
         weights : array of n numbers, optional
-            Of y, where the effects are weighted.
+            Weights of the rows of `y`, if the effects are weighted.
 
         Returns
         -------
@@ -249,7 +248,11 @@ class Effects(ShownEffects, Mapping[str, Effect]):
         Raises
         ------
         DataError, UnsupportedError
-            See `skedasis.results.ale_statistics.statistics`, which also says what each figure is. No model row.
+            As `skedasis.results.ale_statistics.statistics`, which defines the statistics.
+
+        Notes
+        -----
+        No model row.
 
         Examples
         --------
@@ -271,21 +274,21 @@ class Effects(ShownEffects, Mapping[str, Effect]):
         *,
         of: Literal["effect", "bins", "curves", "missing", "ranking"] = "effect",
     ) -> Any:
-        """Return all effects as one tidy data frame; the first column names the feature.
+        """Return all effects as one tidy data frame; the first column is the feature name.
 
         Parameters
         ----------
         backend : str, optional
             As in `Effect.to_frame`.
         of : {"effect", "bins", "curves", "missing", "ranking"}
-            Where some of the features are categorical there are two columns for places: ``"x"``, NaN for levels, and
-            ``"level"``, None for numbers; for bins ``"left_level"`` and ``"right_level"`` beside ``"left"`` and
-            ``"right"``. "missing" has a line for each feature with a point of missing values.
+            The table. If some of the features are categorical, points are in two columns: ``"x"``, NaN for levels, and
+            ``"level"``, None for numbers; and the ends of bins in ``"left"``, ``"right"``, ``"left_level"`` and
+            ``"right_level"``. "missing" has one row per feature with missing values.
 
         Raises
         ------
         UnsupportedError
-            Where no data frame library is installed; where a feature has no bins or curves, or none has a point of
+            If no data frame library is installed, if a feature has no bins or curves, or if no feature has a point of
             missing values.
         """
         from skedasis.results.frames import effects_table, frame, ranking_table
@@ -296,20 +299,18 @@ class Effects(ShownEffects, Mapping[str, Effect]):
         return frame(table, backend or library)
 
     def plot(self, **options: Any) -> Any:
-        """Draw all effects on shared scales, most important first. Options: `plots.mpl.effect.draw_all`.
+        """Plot all effects on shared scales, most important first. Options: `skedasis.plots.mpl.effect.draw_all`.
 
         Returns
         -------
         matplotlib Figure
         """
-        from skedasis.plots.mpl.effect import (
-            draw_all,  # the one import upwards, as in `Effect.plot`
-        )
+        from skedasis.plots.mpl.effect import draw_all
 
         return draw_all(self, **options)
 
     def save(self, path: str | Path) -> None:
-        """Write all effects into one file that `skedasis.load` reads."""
+        """Save all effects to one file that `skedasis.load` reads."""
         from skedasis.results.io import save
 
         save(self, path)

@@ -1,4 +1,9 @@
-"""Results as data frames."""
+"""Results as data frames.
+
+A table is a dictionary of columns. `table_of`, `effects_table`, `surface_table` and `ranking_table` build the tables of
+results, and `frame` converts a table to a data frame of the requested library. Columns of times are `TimePoints` until
+then, because each library has its own types for them.
+"""
 
 from __future__ import annotations
 
@@ -20,32 +25,35 @@ Table = dict[str, Any]
 _LIBRARIES = ("pandas", "polars", "pyarrow")
 
 
-_PLACES = ("low", "high", "time")
-"""Fields of bins that are written as their left and right ends."""
+_END_FIELDS = ("low", "high", "time")
+"""Fields of `BinStats` that become the columns ``"left"`` and ``"right"``."""
 
 
-_POINTS = ("value", "heterogeneity", "std_error")
+_VALUE_FIELDS = ("value", "heterogeneity", "std_error")
+
+
+# --- tables of single effects ---------------------------------------------------------------------
 
 
 def table_of(effect: Effect, of: str) -> Table:
-    """Return an effect, its bins, its individual curves or its point of missing values as columns.
+    """Return the points of an effect, its bins, its ICE curves or its point of missing values as columns.
 
     Parameters
     ----------
     effect : Effect
     of : {"effect", "bins", "curves", "missing"}
-        Levels stand in the column ``"level"`` as text, where numeric features have ``"x"``; the steps between them have
-        text in ``"left"`` and ``"right"``.
+        For a categorical feature the column ``"level"`` with the labels replaces ``"x"``, and ``"left"`` and
+        ``"right"`` contain labels.
 
     Raises
     ------
     DataError
         For another `of`.
     UnsupportedError
-        Where the effect has no such thing.
+        If the effect has no such table.
     """
     if of == "effect":
-        return _named(effect, _points(effect))
+        return _with_feature(effect, _points(effect))
     if of == "bins" and effect.bins is not None:
         bins = effect.bins
         ends = {"left": bins.low, "right": bins.high}
@@ -55,75 +63,83 @@ def table_of(effect: Effect, of: str) -> Table:
             for end, at in ends.items()
         }
         columns |= {
-            f.name: getattr(bins, f.name) for f in fields(BinStats) if f.name not in _PLACES
+            f.name: getattr(bins, f.name) for f in fields(BinStats) if f.name not in _END_FIELDS
         }
-        return _named(effect, columns)
+        return _with_feature(effect, columns)
     if of == "curves" and effect.curves is not None:
         curves, (r, m) = effect.curves, effect.curves.value.shape
-        place = {k: tiled(v, r) for k, v in _places(effect).items()}
-        rows = {"row": np.repeat(curves.row, m), **place, "value": curves.value.ravel()}
-        return _named(effect, rows)
+        x = {k: tiled(v, r) for k, v in _x_column(effect).items()}
+        rows = {"row": np.repeat(curves.row, m), **x, "value": curves.value.ravel()}
+        return _with_feature(effect, rows)
     if of == "missing" and effect.missing_point is not None:
         names = ("count", "effect", "value", "std", "std_error")
-        return _named(effect, {c: np.array([getattr(effect.missing_point, c)]) for c in names})
-    raise _absent(effect, of)
+        columns = {c: np.array([getattr(effect.missing_point, c)]) for c in names}
+        return _with_feature(effect, columns)
+    raise _no_table(effect, of)
 
 
-def _absent(effect: Effect, of: str) -> Exception:
-    """Return the error for what an effect does not have."""
+def _no_table(effect: Effect, of: str) -> Exception:
+    """Return the error for a table that the effect does not have."""
     what, name = f"to_frame(of={of!r})", repr(effect.feature)
     if of == "missing":
-        fix = "Nothing to show: no row misses it, or the model takes no missing values"
         return UnsupportedError(
-            explained(what, f"{name}, which has no such point", "a point of missing values", fix)
+            explained(
+                what,
+                f"{name}, which has no point of missing values",
+                "a feature that is missing in some rows, and a model that accepts missing values",
+                "Use of='effect' for the points of the curve",
+            )
         )
     if of in ("bins", "curves"):
         return UnsupportedError(
             explained(
                 what,
-                f"a {effect.spec.method} of {name}, which has none",
-                "another method",
+                f"the {effect.spec.method} of {name}, which has no {of}",
+                f"a method with {of}",
                 "Use ALE, DALE, UALE or RHALE for bins, ICE for curves",
             )
         )
     known = "'effect', 'bins', 'curves' or 'missing'"
-    return DataError(explained("to_frame(of)", repr(of), known, "Name one of these"))
+    return DataError(explained("to_frame(of)", repr(of), known, "Pass one of these"))
 
 
 def _points(effect: Effect) -> Table:
-    """Return the points of an effect; levels with their rows."""
-    columns = {**_places(effect), **{c: getattr(effect, c) for c in _POINTS}}
+    """Return the points of an effect; for levels with their counts and weights."""
+    columns = {**_x_column(effect), **{c: getattr(effect, c) for c in _VALUE_FIELDS}}
     if effect.levels is not None:
         columns |= {"count": effect.levels.count, "weight": effect.levels.weight}
     return columns
 
 
-def _places(effect: Effect) -> Table:
-    """Return the column of what an effect's values stand at."""
+def _x_column(effect: Effect) -> Table:
+    """Return the column ``"x"`` or ``"level"`` of an effect's points."""
     if effect.levels is None:
         return {"x": placed(effect.points, effect.time)}
     return {"level": np.array(effect.levels.labels, dtype=object)}
 
 
 def _labels(levels: LevelStats, values: Any) -> Any:
-    """Return levels as text."""
+    """Return the labels of levels."""
     return np.array([levels.labels[i] for i in levels.places(values)], dtype=object)
 
 
-def _named(effect: Effect, columns: Table) -> Table:
-    """Put the feature's name before the columns."""
+def _with_feature(effect: Effect, columns: Table) -> Table:
+    """Put the column ``"feature"`` before the others."""
     length = len(next(iter(columns.values())))
     return {"feature": np.array([effect.feature] * length, dtype=object), **columns}
 
 
-def effects_table(effects: Sequence[Effect], of: str) -> Table:
-    """Return several effects as columns, one under another.
+# --- tables of several effects --------------------------------------------------------------------
 
-    Where some of the features are categorical, ``"x"`` is NaN for their levels and ``"level"`` None for the points of
-    the others, as are ``"count"`` and ``"weight"`` NaN; of bins ``"left"`` and ``"right"`` are NaN for steps between
-    levels, which stand in ``"left_level"`` and ``"right_level"``. Times likewise have columns of their own beside those
-    of numbers: ``"time"``, ``"left_time"`` and ``"right_time"``, text where they are of several kinds. Only features
-    with a point of missing values have a line in the table of these.
+
+def effects_table(effects: Sequence[Effect], of: str) -> Table:
+    """Return several effects as columns, one below the other.
+
+    Features of different kinds have separate columns. If some features are categorical, ``"x"`` is NaN for their
+    levels; ``"level"`` is None, and ``"count"`` and ``"weight"`` are NaN, for the points of the others. In the table of
+    bins ``"left"`` and ``"right"`` are NaN for steps between levels, whose labels are in ``"left_level"`` and
+    ``"right_level"``. Times have the columns ``"time"``, ``"left_time"`` and ``"right_time"``; they are text if there
+    are several kinds of times. The table of missing values contains only features that have some.
 
     Raises
     ------
@@ -134,7 +150,7 @@ def effects_table(effects: Sequence[Effect], of: str) -> Table:
         effects = [e for e in effects if e.missing_point is not None] or effects
     tables = [table_of(e, of) for e in effects]
     if of == "effect" and any(e.levels is not None for e in effects):
-        # Points between numbers have no rows of their own.
+        # Only levels have counts and weights; points of numeric features get NaN.
         tables = [
             {**t, **{n: t.get(n, np.full(len(t["feature"]), np.nan)) for n in ("count", "weight")}}
             for t in tables
@@ -143,92 +159,100 @@ def effects_table(effects: Sequence[Effect], of: str) -> Table:
 
 
 def in_columns_of_their_own(tables: Sequence[Table]) -> list[Table]:
-    """Return tables with separate columns for numbers, levels and times, if there is more than one of these kinds.
+    """Return the tables with separate columns for numbers, levels and times, if they contain several of these kinds.
 
-    Numbers stay in ``"x"``, or ``"left"`` and ``"right"``; levels go to ``"level"``, or ``"left_level"`` and so on;
-    times to ``"time"``.
+    Numbers stay in ``"x"``, or ``"left"`` and ``"right"``; levels go to ``"level"``, or ``"left_level"`` and
+    ``"right_level"``; times to ``"time"``, or ``"left_time"`` and ``"right_time"``.
     """
     kinds = {_kind(t) for t in tables}
-    if len(kinds) < 2 and (kinds != {"time"} or _one_kind(tables)):
+    if len(kinds) < 2 and (kinds != {"time"} or _times_compatible(tables)):
         return list(tables)
-    together = _one_kind([t for t in tables if _kind(t) == "time"])
-    return [_spread(t, kinds, tables, together=together) for t in tables]
+    as_times = _times_compatible([t for t in tables if _kind(t) == "time"])
+    return [_columns_by_kind(t, kinds, tables, as_times=as_times) for t in tables]
 
 
 def _kind(table: Table) -> str:
     """Return the kind of a table's points: "number", "level" or "time"."""
-    place = next(table[name] for name in ("level", "x", "left") if name in table)
-    if isinstance(place, TimePoints):
+    x = next(table[name] for name in ("level", "x", "left") if name in table)
+    if isinstance(x, TimePoints):
         return "time"
-    return "level" if np.asarray(place).dtype.kind == "O" else "number"
+    return "level" if np.asarray(x).dtype.kind == "O" else "number"
 
 
-def _one_kind(tables: Sequence[Table]) -> bool:
-    """Return whether times of all tables fit into one column."""
-    found = [next(c for c in t.values() if isinstance(c, TimePoints)) for t in tables]
-    return all(c.alike(found[0]) for c in found)
+def _times_compatible(tables: Sequence[Table]) -> bool:
+    """Return whether the times of all tables fit into one column."""
+    columns = [next(c for c in t.values() if isinstance(c, TimePoints)) for t in tables]
+    return all(c.alike(columns[0]) for c in columns)
 
 
-def _spread(table: Table, kinds: set[str], tables: Sequence[Table], *, together: bool) -> Table:
-    """Put numbers, levels and times into columns of their own."""
-    own, size = _kind(table), len(table["feature"])
+def _columns_by_kind(
+    table: Table, kinds: set[str], tables: Sequence[Table], *, as_times: bool
+) -> Table:
+    """Return a table with one column of points for each kind."""
+    kind, size = _kind(table), len(table["feature"])
     ends = ("left", "right") if "left" in table else ("",)
-    places = [n for n in ("x", "level", "left", "right") if n in table]
+    x_names = [n for n in ("x", "level", "left", "right") if n in table]
     out: Table = {}
     for name, column in table.items():
-        if name not in places:
+        if name not in x_names:
             out[name] = column
-        elif name == places[0]:
-            for end, place in zip(ends, places, strict=True):
-                out |= _columns(table[place], own, size, kinds, tables, end, together=together)
+        elif name == x_names[0]:
+            for end, x_name in zip(ends, x_names, strict=True):
+                out |= _columns(table[x_name], kind, size, kinds, tables, end, as_times=as_times)
     return out
 
 
 def _columns(
     column: Any,
-    own: str,
+    kind: str,
     size: int,
     kinds: set[str],
     tables: Sequence[Table],
     end: str,
     *,
-    together: bool,
+    as_times: bool,
 ) -> Table:
-    """Return a column of points, and empty columns for the other kinds."""
-    out: Table = {end or "x": column if own == "number" else np.full(size, np.nan)}
+    """Return a column of points of one kind, and empty columns for the other kinds.
+
+    `end` is "left" or "right" for bins, and empty for points. Without `as_times`, times become text.
+    """
+    out: Table = {end or "x": column if kind == "number" else np.full(size, np.nan)}
     if "level" in kinds:
         out[f"{end}_level" if end else "level"] = (
-            column if own == "level" else np.full(size, None, dtype=object)
+            column if kind == "level" else np.full(size, None, dtype=object)
         )
     if "time" in kinds:
-        every = next(c for t in tables for c in t.values() if isinstance(c, TimePoints))
-        times: Any = column if own == "time" else TimePoints(every.axis, np.full(size, np.nan))
-        if not together:
+        first = next(c for t in tables for c in t.values() if isinstance(c, TimePoints))
+        times: Any = column if kind == "time" else TimePoints(first.axis, np.full(size, np.nan))
+        if not as_times:
             times = np.array(times.tolist(), dtype=object)
         out[f"{end}_time" if end else "time"] = times
     return out
 
 
+# --- tables of surfaces and rankings --------------------------------------------------------------
+
+
 def surface_table(surface: Surface, of: str) -> Table:
-    """Return a surface, or its cells, as columns.
+    """Return the points or the cells of a surface as columns.
 
     Parameters
     ----------
     surface : Surface
     of : {"effect", "cells"}
-        One row a point, with its place in ``"x0"`` and ``"x1"``; or a cell, from ``"left0"`` to ``"right0"`` and from
-        ``"left1"`` to ``"right1"``. Levels are text. The second feature runs fastest.
+        One row per point, at ``"x0"`` and ``"x1"``; or per cell, from ``"left0"`` to ``"right0"`` and from ``"left1"``
+        to ``"right1"``. Levels are text. The second feature varies fastest.
 
     Raises
     ------
     DataError
         For another `of`.
     UnsupportedError
-        For the cells of a PDP, which has none.
+        For "cells" of a PDP, which has no cells.
     """
     if of not in ("effect", "cells"):
         raise DataError(
-            explained("to_frame(of)", repr(of), "'effect' or 'cells'", "Name one of these")
+            explained("to_frame(of)", repr(of), "'effect' or 'cells'", "Pass one of these")
         )
     nodes = [
         placed(s.nodes, t) if s.levels is None else np.array(s.levels.labels, dtype=object)
@@ -243,9 +267,9 @@ def surface_table(surface: Surface, of: str) -> Table:
         raise UnsupportedError(
             explained(
                 "to_frame(of='cells')",
-                f"the surface of a {surface.spec.method}, which has none",
-                "another method",
-                "Use ALE or DALE for cells",
+                f"the {surface.spec.method} surface, which has no cells",
+                "a method with cells",
+                "Use ALE or DALE",
             )
         )
     else:
@@ -266,7 +290,7 @@ def _cell_columns(nodes: Sequence[Any], cells: CellStats) -> Table:
 
 
 def product(first: Any, second: Any) -> tuple[Any, Any]:
-    """Return all pairs of two columns' entries, the second running fastest."""
+    """Return all pairs of entries of two columns as two columns; the second varies fastest."""
     times = len(second)
     repeated = (
         first.repeat(times)
@@ -274,37 +298,6 @@ def product(first: Any, second: Any) -> tuple[Any, Any]:
         else np.repeat(np.asarray(first), times)
     )
     return repeated, tiled(second, len(first))
-
-
-def placed(points: Any, time: TimeAxis | None) -> Any:
-    """Return points of an axis as a column of a table: numbers, or times."""
-    return points if time is None else TimePoints(time, np.asarray(points, dtype=float))
-
-
-def tiled(column: Any, count: int) -> Any:
-    """Return a column repeated, as `numpy.tile`."""
-    return column.tile(count) if isinstance(column, TimePoints) else np.tile(column, count)
-
-
-def _plain(values: Any) -> Any:
-    """Return text as a list of str: libraries disagree about NumPy's own text types. Times are put in later."""
-    if isinstance(values, TimePoints):
-        return values.days
-    return (
-        values.tolist() if isinstance(values, np.ndarray) and values.dtype.kind in "UO" else values
-    )
-
-
-def stacked(tables: Sequence[Table]) -> Table:
-    """Return tables of the same columns under one another."""
-    return {name: _under([t[name] for t in tables]) for name in tables[0]}
-
-
-def _under(columns: Sequence[Any]) -> Any:
-    first, *others = columns
-    if isinstance(first, TimePoints) and all(isinstance(c, TimePoints) for c in others):
-        return first.joined(others)
-    return np.concatenate([np.asarray(c) for c in columns])
 
 
 def ranking_table(ranks: Sequence[Any]) -> Table:
@@ -316,31 +309,66 @@ def ranking_table(ranks: Sequence[Any]) -> Table:
     return {name: [getattr(r, name) for r in ranks] for name in names}
 
 
+# --- columns and data frames ----------------------------------------------------------------------
+
+
+def placed(points: Any, time: TimeAxis | None) -> Any:
+    """Return points of an axis as a column of a table: numbers, or times."""
+    return points if time is None else TimePoints(time, np.asarray(points, dtype=float))
+
+
+def tiled(column: Any, count: int) -> Any:
+    """Repeat a column `count` times, as `numpy.tile`."""
+    return column.tile(count) if isinstance(column, TimePoints) else np.tile(column, count)
+
+
+def stacked(tables: Sequence[Table]) -> Table:
+    """Concatenate tables with the same columns."""
+    return {name: _concatenated([t[name] for t in tables]) for name in tables[0]}
+
+
+def _concatenated(columns: Sequence[Any]) -> Any:
+    first, *others = columns
+    if isinstance(first, TimePoints) and all(isinstance(c, TimePoints) for c in others):
+        return first.joined(others)
+    return np.concatenate([np.asarray(c) for c in columns])
+
+
+def _plain(values: Any) -> Any:
+    """Return text as a list of str, because libraries treat NumPy's text types differently; times as days."""
+    if isinstance(values, TimePoints):
+        return values.days  # replaced by a column of times in `frame`
+    return (
+        values.tolist() if isinstance(values, np.ndarray) and values.dtype.kind in "UO" else values
+    )
+
+
 def frame(table: Table, backend: Any) -> Any:
-    """Return a data frame of a library, or of the first one that is installed.
+    """Return a table as a data frame of the given library, or of the first installed one if `backend` is None.
 
     Raises
     ------
     UnsupportedError
-        Where it is not.
+        If the library is not installed.
     """
-    wanted: list[Any] = [backend] if backend else list(_LIBRARIES)
-    for library in wanted:
+    libraries: list[Any] = [backend] if backend else list(_LIBRARIES)
+    for library in libraries:
         if library == "modin" or importlib.util.find_spec(str(library)) is not None:
             import narwhals.stable.v2 as nw
 
-            made = nw.from_dict({k: _plain(v) for k, v in table.items()}, backend=library)
+            data = nw.from_dict({k: _plain(v) for k, v in table.items()}, backend=library)
             times = {k: v for k, v in table.items() if isinstance(v, TimePoints)}
             if times:
-                from skedasis.data.time_columns import as_series  # it loads narwhals
+                from skedasis.data.time_columns import as_series  # imported late: it loads narwhals
 
-                made = made.with_columns(*(as_series(v, k, library) for k, v in times.items()))
-            return made.to_native()
+                data = data.with_columns(*(as_series(v, k, library) for k, v in times.items()))
+            return data.to_native()
+    names = " or ".join(map(str, libraries))
     raise UnsupportedError(
         explained(
             "to_frame",
-            f"no {' or '.join(map(str, wanted))} installed",
-            "a data frame library",
-            f"Install one: pip install {wanted[0]}",
+            f"an environment without {names}",
+            "an installed data frame library",
+            f"Install one: pip install {libraries[0]}",
         )
     )

@@ -1,4 +1,4 @@
-"""`Importance`: how much a quantity rises when a feature's values come from other rows."""
+"""`Importance`: permutation importance, the increase of a quantity when a feature's values come from other rows."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class ImportanceRank:
     mean, std, std_error : float
         In units of the quantity.
     lower, upper : float
-        The analytic 95 % interval; NaN where there is none.
+        The analytic 95 % interval; NaN if there is none.
     """
 
     feature: str
@@ -51,28 +51,29 @@ class ImportanceRank:
 
 @dataclass(frozen=True, eq=False)
 class LocalImportance:
-    """What permutation did to single rows (entropy_importance, appendix A).
+    """The effect of permutation on single rows (entropy_importance, appendix A).
 
-    Iterating gives the features' names; ``local["age"]`` the rises of one.
+    Iteration yields the feature names; ``local["age"]`` is the mean increase of each row for one feature.
 
     Parameters
     ----------
     features : tuple of str
     row : ndarray of int, shape (m,)
-        The rows' places in X.
+        Indices of the rows in X.
     own : ndarray of float, shape (m,)
         The quantity at the rows.
     after : ndarray of float, shape (features, m, repeats)
-        The quantity with the feature's value taken from another row.
+        The quantity at the rows with the feature's value from a donor row.
     weight : ndarray of float, shape (m,), optional
-        None means 1 each.
+        None means weight 1 for each row.
     exact : bool
-        Whether these are all rows; otherwise they are a seeded sample.
+        Whether these are all rows; otherwise they are a random sample with a fixed seed.
 
     Notes
     -----
-    `difference` holds raw differences between a row and itself with another row's value. Where these are all n rows,
-    drawn by permutations of equal weights, their mean times (1 - 1/n) is the importance: that counts a row with itself.
+    `difference` contains the differences between a row with the value of a *different* row and the row itself. If these
+    are all n rows, permuted with equal weights, the importance is their mean times (1 - 1/n), because the importance is
+    a mean over all pairs of rows, including each row with itself.
     """
 
     features: tuple[str, ...]
@@ -102,49 +103,50 @@ class LocalImportance:
 
     @property
     def difference(self) -> Floats:
-        """Return each row's mean rise over the repeats, shape (features, m): raw differences."""
+        """Return the mean increase of each row over the repeats, shape (features, m)."""
         return (self.after - self.own[:, None]).mean(axis=2)
 
     def __getitem__(self, feature: str) -> Floats:
-        """Return the rows' mean rises for one feature, shape (m,)."""
-        place = _place(self.features, feature)
-        return (self.after[place] - self.own[:, None]).mean(axis=1)
+        """Return the mean increase of each row for one feature, shape (m,)."""
+        k = _index(self.features, feature)
+        return (self.after[k] - self.own[:, None]).mean(axis=1)
 
 
 @dataclass(frozen=True, eq=False)
 class Importance(ShownImportance):
     """Permutation importance of features for a quantity.
 
-    Estimates ``E q(X', X_c, Y) - E q(X, Y)`` for X' an independent copy of the feature X_s, the other features X_c
-    staying as they are. Printed it is a table; iterating gives the features' names, and ``pf["age"]`` one line.
+    It estimates ``E q(X', X_c, Y) - E q(X, Y)``, where X' is an independent copy of the feature X_s, and the other
+    features X_c are unchanged. It prints as a table; iteration yields the feature names, and ``pf["age"]`` is one line.
 
     Attributes
     ----------
     features : tuple of str
-        Names in X's order; of groups the groups' names.
+        Feature names in X's order; for groups of features, the names of the groups.
     values : ndarray of float, shape (features, repeats)
-        The importance in each repeat: the quantity's mean over the rows with the feature's values taken from other
-        rows, minus its mean at the rows: over all pairs of rows, of which one in n is a row with itself, as in random
-        permutations. It is therefore (1 - 1/n) times the mean over pairs of different rows. Never clipped at zero. Of a
-        metric: how much worse it got where every row has another row's value.
+        The importance in each repeat: the mean of the quantity over the rows with the feature's values from donor rows,
+        minus its mean at the rows. The mean is over all pairs of rows, of which one in n is a row with itself, as in
+        random permutations; it is therefore (1 - 1/n) times the mean over pairs of different rows. It is not clipped at
+        zero. For a metric: its deterioration when each row has the value of a different row.
     std_error : ndarray of float, shape (features,)
-        Standard error of `mean`, which includes that the rows are a sample; NaN for fewer than three repeats.
+        Standard error of `mean`, including the sampling error of the rows; NaN for fewer than three repeats.
     freedom : ndarray of float, shape (features,)
         Degrees of freedom of `std_error`.
     baseline : float
-        The quantity's weighted mean at the rows, or the metric there.
+        The weighted mean of the quantity at the rows, or the metric on them.
     rows : int
+        Number of rows.
     quantity, unit, library : str
-        For axes, and for tables of the same kind as X.
+        Name and unit of the quantity, for axis labels; data frame library of X, which `to_frame` uses by default.
     method : str
     local : LocalImportance or None
-        Single rows, where they are kept.
+        Values of single rows, if they are kept.
     provenance : dict
-        "exact" says whether all rows took part, rather than a sample; for whether all pairs of rows did see `is_exact`.
+        "exact" is whether all rows were used instead of a sample. Whether all pairs of rows were used is `is_exact`.
 
     Notes
     -----
-    No method of a result ever calls the model.
+    No method of a result calls the model.
 
     Examples
     --------
@@ -185,7 +187,7 @@ class Importance(ShownImportance):
     def std(self) -> Floats:
         """Return the standard deviation over the repeats (ddof 1), shape (features,).
 
-        NaN for a single repeat; 0 where all pairs of rows were taken and nothing was left to chance.
+        NaN for a single repeat; 0 if all pairs of rows were used, so that there is no randomness.
         """
         repeats = self.values.shape[1]
         if self.is_exact:
@@ -194,22 +196,22 @@ class Importance(ShownImportance):
 
     @property
     def is_exact(self) -> bool:
-        """Return whether all ordered pairs of rows were taken, ``PFI(exact=True)``: nothing was left to chance.
+        """Return whether all ordered pairs of rows were used, ``PFI(exact=True)``, so that there is no randomness.
 
-        The provenance's "exact" is another thing: whether all rows took part.
+        ``provenance["exact"]`` is different: it is whether all rows were used instead of a sample.
         """
         return bool(self.provenance.get("settings", {}).get("exact", False))
 
     @property
     def axis(self) -> str:
-        """Return the text for the axis of importances."""
+        """Return the label of the axis of importances."""
         up = not self.metric or not self.provenance.get("greater_is_better", True)
         what = f"{'rise' if up else 'fall'} of {self.metric or self.quantity}"
         return f"{what} [{self.unit}]" if self.unit and not self.metric else what
 
     @property
     def metric(self) -> str | None:
-        """Return the name of the metric, None where rows were averaged."""
+        """Return the name of the metric; None if the quantity is a mean over rows."""
         return self.provenance.get("metric")
 
     def __len__(self) -> int:
@@ -233,8 +235,8 @@ class Importance(ShownImportance):
         return importance_table(self)
 
     def __getitem__(self, feature: str) -> ImportanceRank:
-        """Return one feature's line."""
-        return self._lines()[_place(self.features, feature)]
+        """Return the line of one feature."""
+        return self._lines()[_index(self.features, feature)]
 
     def interval(
         self, level: float = 0.95, method: IntervalMethod = "analytic", simultaneous: bool = False
@@ -244,12 +246,14 @@ class Importance(ShownImportance):
         Parameters
         ----------
         level : float
+            Confidence level, between 0 and 1.
         method : {"analytic", "repeats"}
-            "analytic" covers what would come out on other rows of the same kind: it includes the rows' sampling error
-            (the Hájek projection over rows as receivers and as donors). "repeats" covers the draws of donors only: what
-            would come out on these rows with infinitely many repeats.
+            "analytic" is an interval for the population: it includes the sampling error of the rows (the Hájek
+            projection over rows as recipients and as donors). "repeats" is an interval for the importance on these
+            rows with infinitely many repeats: it includes the randomness of the donors only.
         simultaneous : bool
-            Intervals that cover all features at once, each at level ** (1 / features): Šidák's, as if independent.
+            Return intervals that cover all features simultaneously, each at level ** (1 / features): Šidák's
+            correction, which assumes independence.
 
         Returns
         -------
@@ -258,19 +262,18 @@ class Importance(ShownImportance):
         Raises
         ------
         DataError
-            For fewer than three repeats ("repeats": two) or seven rows (of a metric: twenty), for frequencies that add
-            up to one row, a level outside (0, 1), or another method.
+            For fewer than three repeats ("repeats": two), fewer than seven rows (twenty for a metric), frequency
+            weights with a sum of 1 or less, a level outside (0, 1), or another method.
 
         Notes
         -----
-        Of a metric the error is the jackknife's, over ten parts of the rows, of one repeat. It takes what a row
-        receives and what it lends as if they were independent: it is too wide where most of the metric's error is the
-        same before and after, and too narrow where the metric's tails are long.
+        For a metric the standard error is a jackknife over ten parts of the rows, of one repeat. It treats a row's
+        contributions as recipient and as donor as independent. It is too large where most of the metric's error is the
+        same before and after permutation, and too small where the metric has heavy tails.
         """
         if method not in ("analytic", "repeats"):
-            raise DataError(
-                explained("interval(method)", repr(method), "'analytic' or 'repeats'", "Name one")
-            )
+            known = "'analytic' or 'repeats'"
+            raise DataError(explained("interval(method)", repr(method), known, "Pass one of these"))
         level = given_level("interval(level)", level)
         if simultaneous:
             level **= 1 / max(int(np.count_nonzero(self.std_error != 0)), 1)
@@ -311,12 +314,12 @@ class Importance(ShownImportance):
         backend : str, optional
             As in `Effect.to_frame`.
         of : {"importance", "values", "local"}
-            A line a feature, in X's order; a line for each feature and repeat; a line for each feature and kept row.
+            One row per feature, in X's order; per feature and repeat; or per feature and kept row.
 
         Raises
         ------
         UnsupportedError
-            Where no data frame library is installed, or no rows are kept.
+            If no data frame library is installed; for "local", if no rows are kept.
         """
         from skedasis.results.frames import frame
 
@@ -340,12 +343,16 @@ class Importance(ShownImportance):
                 "value": self.values.ravel(),
             }
         if of != "local":
-            raise DataError(
-                explained("to_frame(of)", repr(of), "'importance', 'values' or 'local'", "Name one")
-            )
+            known = "'importance', 'values' or 'local'"
+            raise DataError(explained("to_frame(of)", repr(of), known, "Pass one of these"))
         if self.local is None:
             raise UnsupportedError(
-                explained("to_frame(of='local')", "no rows", "rows", "Use sd.PFI(local=1000)")
+                explained(
+                    "to_frame(of='local')",
+                    "an importance without values of single rows",
+                    "an importance that keeps them",
+                    "Explain again with sd.PFI(local=1000)",
+                )
             )
         rows = len(self.local)
         return {
@@ -356,23 +363,24 @@ class Importance(ShownImportance):
         }
 
     def plot(self, **options: Any) -> Figure:
-        """Draw the importances as bars with their spread, most important first.
+        """Plot the importances as bars with confidence intervals, most important first.
 
         Parameters
         ----------
         kind : {"bars", "local"}
             Bars; or histograms of single rows before and after permutation (entropy_importance, Fig. 2).
         features : sequence of str, optional
-            Only these. By default all, of "local" the six most important ones.
+            Show only these features. By default all; for "local" the six most important ones.
         top : int, optional
-            Only so many, the most important ones.
+            Show only this many features, the most important ones.
         level : float
-            Of the intervals.
+            Confidence level of the intervals.
         ax : matplotlib Axes, optional
-            Draw there; by default a figure is made.
+            Axes to draw into; by default a new figure is created.
         size : (float, float), optional
             Width and height of the figure in inches.
         legend : bool
+            Whether to draw a legend.
 
         Returns
         -------
@@ -383,19 +391,18 @@ class Importance(ShownImportance):
         return draw_importance(self, **options)
 
     def save(self, path: str | Path) -> None:
-        """Write the importances into a file that `skedasis.load` reads."""
+        """Save the importances to a file that `skedasis.load` reads."""
         from skedasis.results.io import save
 
         save(self, path)
 
     def with_provenance(self, record: Json) -> Importance:
-        """Return the same with more said of how it was made."""
+        """Return the importances with entries added to their provenance."""
         return replace(self, provenance={**self.provenance, **record})
 
 
-def _place(features: tuple[str, ...], wanted: str) -> int:
-    if wanted not in features:
-        raise DataError(
-            explained("feature", repr(wanted), f"one of {list(features)}", "Use a feature's name")
-        )
-    return features.index(wanted)
+def _index(features: tuple[str, ...], feature: str) -> int:
+    if feature not in features:
+        known = f"one of {list(features)}"
+        raise DataError(explained("feature", repr(feature), known, "Pass the name of a feature"))
+    return features.index(feature)

@@ -1,20 +1,21 @@
-"""Saving and loading of results without pickle: NumPy arrays and a JSON header.
+"""Saving and loading of results: NumPy arrays and a JSON header, without pickle, so that loading runs no code.
+
+A file is a NumPy zip archive (``.npz``). Its array ``header`` is a JSON text, ``{"skedasis": 3, "result": …}``.
+`Packer` converts a result to JSON and collects its arrays, which are the other arrays of the archive; `unpacked` is the
+inverse:
 
 | value | in JSON |
 |---|---|
-| text, whole numbers, booleans, None, lists, finite floats | themselves |
-| a mapping whose keys are text, none of them ``"$"`` | itself |
+| text, integers, booleans, None, lists, finite floats | unchanged |
+| a mapping with text keys, none of them ``"$"`` | unchanged |
 | any other mapping | ``{"$": "mapping", "of": [[key, value], …]}`` |
 | NaN and infinities | ``{"$": "float", "of": "nan"}`` |
 | a tuple | ``{"$": "tuple", "of": […]}`` |
-| a date, a time on a date | ``{"$": "date", "of": "2020-01-31"}``, ``{"$": "datetime", …}`` |
-| an array | ``{"$": "array", "of": "result.value"}``: the name of an array in the file |
-| an array of objects | ``{"$": "objects", "of": […], "shape": […]}``: nothing is pickled |
-| a part of a result | ``{"$": "BinStats", "of": {field: value}}`` |
-| any other object | ``{"$": "text", "of": "(0, 1]", "type": "Interval"}``: comes back as its text |
-
-A file is a zip archive of NumPy's (``.npz``). Its array ``header`` is one text: ``{"skedasis": 3, "result": …}``, the
-result taken apart as `skedasis.results.io` says; all its other arrays are named there.
+| a date, a datetime | ``{"$": "date", "of": "2020-01-31"}``, ``{"$": "datetime", …}`` |
+| an array | ``{"$": "array", "of": "result.value"}``: the name of an array in the archive |
+| an array of objects | ``{"$": "objects", "of": […], "shape": […]}`` |
+| a dataclass of this package | ``{"$": "BinStats", "of": {field: value}}`` |
+| any other object | ``{"$": "text", "of": "(0, 1]", "type": "Interval"}``: loaded as text |
 """
 
 from __future__ import annotations
@@ -62,12 +63,11 @@ from skedasis.stats.grid import Cells
 from skedasis.stats.heterogeneity_score import HeterogeneityScore
 from skedasis.stats.moments import Moments
 
-# ------------------------------------------------------------------------------------------
-# Values as plain JSON with their arrays beside it, and back: each comes back as the type that it was.
+# --- values to JSON -------------------------------------------------------------------------------
 
 
 MARK = "$"
-"""The key of mappings that stand for something else."""
+"""The key that marks a JSON object as an encoded value of another type."""
 
 
 Kinds = Mapping[str, type[Any]]
@@ -77,7 +77,7 @@ Arrays = dict[str, NDArray[Any]]
 
 
 class Packer:
-    """Takes a value apart.
+    """Converts a value to JSON and collects its arrays.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ class Packer:
     Attributes
     ----------
     arrays : dict of str to ndarray
-        What has been met, by where it was met first. An array that stands in several places is kept once.
+        The arrays, by the path of their first occurrence. An array that occurs several times is stored once.
 
     Examples
     --------
@@ -102,13 +102,13 @@ class Packer:
         self._names: dict[int, str] = {}
 
     def packed(self, value: Any, name: str) -> Any:
-        """Return a value as JSON can hold it.
+        """Return a value as JSON.
 
         Parameters
         ----------
         value : object
         name : str
-            Where it stands, which names its arrays.
+            The path of the value, from which its arrays are named.
         """
         value = value.item() if isinstance(value, np.generic) else value
         if value is None or isinstance(value, (bool, int, float, str)):
@@ -138,9 +138,9 @@ class Packer:
         if value.dtype.kind == "O":
             of = self._items(value.ravel().tolist(), name)
             return {**_marked("objects", of), "shape": list(value.shape)}
-        known = self._names.setdefault(id(value), name)
-        self.arrays.setdefault(known, value)  # which also keeps it alive, and its id its own
-        return _marked("array", known)
+        first = self._names.setdefault(id(value), name)
+        self.arrays.setdefault(first, value)  # the reference keeps the id unique
+        return _marked("array", first)
 
 
 def _marked(kind: str, of: Any) -> dict[str, Any]:
@@ -148,7 +148,7 @@ def _marked(kind: str, of: Any) -> dict[str, Any]:
 
 
 def _other(value: Any) -> Any:
-    """Return dates as such, and any other object as its text."""
+    """Encode a date or a datetime, and any other object as text."""
     if isinstance(value, datetime):
         return _marked("datetime", datetime.isoformat(value))
     if isinstance(value, date):
@@ -157,7 +157,7 @@ def _other(value: Any) -> Any:
 
 
 def _scalar(value: Any) -> Any:
-    """Return text and numbers as Python's own types, whatever was derived from these."""
+    """Return text and numbers as Python's own types, also if they are of a derived type."""
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
@@ -167,24 +167,27 @@ def _scalar(value: Any) -> Any:
     return float(value) if math.isfinite(value) else _marked("float", repr(float(value)))
 
 
+# --- JSON to values -------------------------------------------------------------------------------
+
+
 def unpacked(node: Any, array: Callable[[str], Any], kinds: Kinds, *, older: bool = False) -> Any:
-    """Return the value that was packed.
+    """Return the value of a JSON node.
 
     Parameters
     ----------
     node : object
-        As `Packer.packed` gives it.
+        JSON from `Packer.packed`.
     array : callable
         Returns an array by its name.
     kinds : mapping of str to type
-        The dataclasses that may occur: nothing else is ever made.
+        The dataclasses that may occur. No other class is instantiated.
     older : bool
-        Whether an older format is read: its fields are renamed, and fields that no longer exist are left out.
+        Whether the file has an older format: fields are renamed, and fields that no longer exist are dropped.
 
     Raises
     ------
     ValueError, TypeError, KeyError
-        For what no `Packer` gives.
+        For nodes that `Packer` does not produce.
     """
     if isinstance(node, list):
         return [unpacked(v, array, kinds, older=older) for v in node]
@@ -205,7 +208,7 @@ def unpacked(node: Any, array: Callable[[str], Any], kinds: Kinds, *, older: boo
 
 
 def of_today(parts: Mapping[str, Any], kind: type[Any]) -> dict[str, Any]:
-    """Return the packed fields of an older format by their present names, without those that no longer exist.
+    """Return the fields of an older format under their present names, without those that no longer exist.
 
     Examples
     --------
@@ -224,7 +227,7 @@ _RENAMED: dict[str, dict[str, str]] = {
     "EffectOfModels": {"x": "points"},
     "Surface": {"x": "points"},
 }
-"""Former names of fields in files of earlier versions, and their present names."""
+"""By class: former names of fields in files of earlier versions, and their present names."""
 
 
 _LEAVES: dict[str, Callable[[Any], Any]] = {
@@ -243,21 +246,20 @@ def _made(kind: str, parts: Any, kinds: Kinds) -> Any:
 
 def _objects(values: Any, shape: Any) -> NDArray[Any]:
     out = np.empty(len(values), dtype=object)
-    for i, value in enumerate(values):  # one by one: NumPy would make an axis of tuples
+    for i, value in enumerate(values):  # NumPy would turn tuples into an axis
         out[i] = value
     return out.reshape(shape)
 
 
-# ------------------------------------------------------------------------------------------
-# Results in files: NumPy arrays and a JSON header. No pickle: opening a file runs no code.
+# --- files ----------------------------------------------------------------------------------------
 
 
 FORMAT = 3
-"""Written."""
+"""The format of files that `save` writes."""
 
 
-_READ = (2, FORMAT)
-"""Format 2 has fields that no longer exist, which are left out."""
+_READABLE = (2, FORMAT)
+"""Formats that `load` reads. Format 2 has fields that no longer exist; they are dropped."""
 
 
 _HEADER = "header"
@@ -281,34 +283,35 @@ _KINDS: dict[str, type[Any]] = {
 }
 
 
-_BROKEN = (
+_READ_ERRORS = (
     *(ValueError, KeyError, IndexError, TypeError, AttributeError, OSError, EOFError),
     *(SyntaxError, RuntimeError, OverflowError, struct.error, tokenize.TokenError),
     *(zipfile.BadZipFile, zlib.error),
 )
-"""What NumPy, zip, JSON and we ourselves may raise on bytes that nobody meant."""
+"""Errors that NumPy, zip, JSON and this module may raise on corrupt files."""
 
 
 def save(result: Any, path: str | Path) -> None:
-    """Write a result, or a dictionary of results, into one npz file.
+    """Save a result, or a dictionary of results, to one npz file.
 
     Parameters
     ----------
     result : Effect, Effects, Surface, Importance, Diagnosis or dict
-        A dictionary is what `explain` gives for several outputs or for a list of pairs: by output, or by pair of names.
+        Any result. `explain` returns a dictionary for several outputs (by output) and for a list of pairs (by pair of
+        names).
     path : str or Path
-        The name is used as it is.
+        The file; no suffix is added to its name.
 
     Raises
     ------
     DataError
-        For anything else.
+        If `result` is none of these.
 
     Notes
     -----
-    Levels of categorical features, and columns' labels, keep their types where these are text, numbers, booleans, None,
-    dates, or tuples of these. Other objects, such as the intervals of pandas, come back as their text, by which a
-    result knows its levels as well.
+    Levels of categorical features, and column labels, keep their types if they are text, numbers, booleans, None,
+    dates, or tuples of these. Other objects, such as pandas intervals, are loaded as text. Results can be evaluated at
+    these texts, because they are the labels of the levels.
 
     Examples
     --------
@@ -326,9 +329,9 @@ def save(result: Any, path: str | Path) -> None:
         raise DataError(
             explained(
                 "save",
-                f"{type(result).__name__}",
+                f"an object of type {type(result).__name__}",
                 "an Effect, Effects, a Surface, an Importance, a Diagnosis, or a dictionary of these",
-                "Pass what explain returned",
+                "Pass a result of sd.explain or sd.diagnose",
             )
         )
     packer = Packer(_KINDS)
@@ -337,13 +340,13 @@ def save(result: Any, path: str | Path) -> None:
         _HEADER: np.array(json.dumps(header, allow_nan=False)),
         **packer.arrays,
     }
-    # An open file keeps NumPy from appending ".npz" to the name.
+    # NumPy appends ".npz" to names, but not to open files.
     with Path(path).open("wb") as file:
         np.savez_compressed(file, allow_pickle=False, **arrays)
 
 
 def load(path: str | Path) -> Any:
-    """Read a result that was saved.
+    """Load a result from a file that `save` wrote.
 
     Parameters
     ----------
@@ -352,12 +355,12 @@ def load(path: str | Path) -> Any:
     Returns
     -------
     Effect, Effects, Surface, Importance, Diagnosis or dict
-        With the same numbers, bit for bit. It is another object: compare arrays, not results.
+        A new object with bitwise identical numbers. Results have no `==`: compare their arrays.
 
     Raises
     ------
     DataError
-        For a file that is none of these, or of a format that is not read.
+        If the file contains no result, or has a format that this version does not read.
 
     Examples
     --------
@@ -372,30 +375,30 @@ def load(path: str | Path) -> Any:
     True
     """
     try:
-        # Opened here: NumPy leaves a file open that turns out to be none of its own.
+        # Opened here, because NumPy does not close files that are no archives.
         with Path(path).open("rb") as stream, np.load(stream, allow_pickle=False) as file:
             header = json.loads(str(file[_HEADER]))
             version = int(header["skedasis"])
             result = None
-            if version in _READ:
+            if version in _READABLE:
                 older = version < FORMAT
                 result = unpacked(header["result"], _arrays(file), _KINDS, older=older)
     except (FileNotFoundError, PermissionError, IsADirectoryError):
         raise
     except MemoryError as error:
-        raise _no_result(path, "whose arrays do not fit into memory") from error
-    except _BROKEN as error:
-        raise _no_result(path) from error
-    if version not in _READ:
+        raise _load_error(path, "whose arrays do not fit into memory") from error
+    except _READ_ERRORS as error:
+        raise _load_error(path) from error
+    if version not in _READABLE:
         fix = "Update skedasis" if version > FORMAT else "Explain again, and save the result again"
-        expected = "format " + " or ".join(map(str, _READ))
+        expected = "format " + " or ".join(map(str, _READABLE))
         raise DataError(explained("load", f"format {version}", expected, fix))
     if not _is_result(result):
-        raise _no_result(path)
+        raise _load_error(path)
     return result
 
 
-def _no_result(path: str | Path, why: str = "which is no saved result") -> DataError:
+def _load_error(path: str | Path, why: str = "which is no saved result") -> DataError:
     return DataError(
         explained(
             "load",
@@ -407,13 +410,13 @@ def _no_result(path: str | Path, why: str = "which is no saved result") -> DataE
 
 
 def _arrays(file: Any) -> Callable[[str], Any]:
-    """Return how arrays are got: each is read once, so that what was one array is one again."""
-    known: dict[str, Any] = {}
+    """Return a function that reads arrays by name, each once, so that shared arrays are shared again."""
+    arrays: dict[str, Any] = {}
 
     def array(name: str) -> Any:
-        if name not in known:
-            known[name] = file[name]
-        return known[name]
+        if name not in arrays:
+            arrays[name] = file[name]
+        return arrays[name]
 
     return array
 

@@ -1,15 +1,15 @@
-"""Results of several fitted models: effects, surfaces and importances, their mean and spread.
+"""Results of several fitted models: means of effects, surfaces and importances, and how they vary between models.
 
-A model is one draw of what its learner makes of data. Explained alone it shows what that model does; the mean over
-models fitted on other data, or with other seeds, shows what the learner finds (Molnar et al. 2023: learner-PD and
-learner-PFI), with an interval whose variance is corrected for training sets that overlap (Nadeau & Bengio 2003).
+A fitted model is one random outcome of its learner. The explanation of a single model is about that model. The mean
+over models that were fitted on other samples, or with other seeds, estimates the effect that the learner finds on
+average (learner-PD and learner-PFI; Molnar et al. 2023). The variance of its interval is corrected for overlapping
+training sets (Nadeau & Bengio 2003).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from skedasis._types import Floats, Ints, Json
 from skedasis.data.times import TimeAxis
 from skedasis.errors import DataError, UnsupportedError, explained
-from skedasis.results.display import Ranking, Shown, save_if, this
+from skedasis.results.display import Ranking, Shown, given_level, save_if, this
 from skedasis.results.effect import About, Effect, LevelStats, Spec, locked
 from skedasis.results.effects import Effects, check_order
 from skedasis.results.importance import Importance
@@ -32,28 +32,28 @@ if TYPE_CHECKING:
     from skedasis.plots.html import Explorable
 
 
-# ------------------------------------------------------------------------------------------
-# What several fitted models say of the same thing: their mean, how they differ, and how sure the mean is.
+# --- mean, standard deviation between models, and intervals ---------------------------------------
 
 
 Of = Literal["learner", "bound", "models"]
+"""The estimand and the variance of `OfModels.interval`."""
 
 
 @dataclass(frozen=True, eq=False)
 class OfModels:
-    """What results of several models have in common. Made by `explain` of a list of models.
+    """Base class of the results of several models. `explain` returns them for a list of models.
 
     Attributes
     ----------
     values : ndarray of float, shape (models, ...)
-        What each model says; NaN where it does not reach: beyond the rows that it is explained on.
+        The values of each model; NaN outside the range of the rows that the model is explained on.
     correction : float or None
-        c, the rows held out over the rows fitted on. None where that is not known.
+        c, the number of held-out rows over the number of training rows. None if it is unknown.
     overlap : float or None
-        Share of their training rows that two of the models have in common: the mean cosine of how often each row is in
-        them. None where that is not known.
+        Fraction of the training rows that two models have in common: the mean cosine similarity of the numbers of times
+        that each row is in the training sets. None if it is unknown.
     provenance : dict
-        What is the same of all models; "rows" of each; the sums of what each cost.
+        The entries that all models have in common; "rows" of each model; the sums of the costs.
     """
 
     values: Floats
@@ -66,7 +66,7 @@ class OfModels:
 
     @property
     def reached(self) -> Ints:
-        """Return how many of the models have a value, at each point."""
+        """Return the number of models that have a value, at each point."""
         return np.count_nonzero(~np.isnan(self.values), axis=0)
 
     @property
@@ -76,7 +76,7 @@ class OfModels:
 
     @property
     def between(self) -> Floats:
-        """Return the standard deviation between the models (ddof 1); NaN where fewer than two have a value."""
+        """Return the standard deviation between models (ddof 1); NaN where fewer than two models have a value."""
         n = self.reached
         with np.errstate(divide="ignore", invalid="ignore"):
             squares = np.nansum((self.values - self.value) ** 2, axis=0) / (n - 1)
@@ -84,30 +84,33 @@ class OfModels:
 
     @property
     def std_error(self) -> Floats:
-        """Return the standard error of the mean: sqrt(1/m + c) times `between`, with c = 0 where it is not known."""
+        """Return the standard error of the mean: sqrt(1/m + c) times `between`, with c = 0 if it is unknown."""
         return self._error(self.correction or 0.0)
 
     @property
     def freedom(self) -> Floats:
-        """Return the degrees of freedom of `between`: one less than the models that have a value."""
+        """Return the degrees of freedom of `between`: the number of models that have a value, minus 1."""
         return np.maximum(self.reached - 1.0, 1.0)
 
     def _error(self, correction: float) -> Floats:
         return np.sqrt(1 / np.maximum(self.reached, 1) + correction) * self.between
 
     def interval(self, level: float = 0.95, of: Of | None = None) -> tuple[Floats, Floats]:
-        """Return a confidence interval of the mean, pointwise: Student's t with one degree less than models.
+        """Return a pointwise confidence interval of the mean: Student's t with m - 1 degrees of freedom for m models.
 
         Parameters
         ----------
         level : float
+            Confidence level, between 0 and 1.
         of : {"learner", "bound", "models"}, optional
-            "learner": of what the learner finds on average over training sets of this size, and rows to explain it on.
-            Variance (1/m + c) between², where c = `correction` stands for training sets that overlap (Nadeau & Bengio).
-            "bound": of the same, with a variance that is not too small on average: (1/m + r / (1 - r)) between², with r
-            the `overlap` itself. "models": of the mean over
-            infinitely many refits like these, variance between²/m: what new seeds would change, or new draws from the
-            *same* data, but not new data. By default "learner" where the correction is known, else "models".
+            "learner": an interval for the learner's mean effect over training sets of this size and over rows to
+            explain it on. The variance is (1/m + c) between², where c = `correction` accounts for overlapping training
+            sets (Nadeau & Bengio).
+            "bound": an interval for the same estimand, with a variance that is not too small on average:
+            (1/m + r / (1 - r)) between², where r = `overlap`.
+            "models": an interval for the mean over infinitely many refits like these, with the variance between²/m. It
+            includes the variation due to new seeds, or new resamples of the *same* data, but not due to new data.
+            By default "learner" if the correction is known, otherwise "models".
 
         Returns
         -------
@@ -119,18 +122,18 @@ class OfModels:
         DataError
             For a level outside (0, 1), and another `of`.
         UnsupportedError
-            Where the correction, or the overlap, is not known.
+            If the correction, or the overlap, is unknown.
 
         Notes
         -----
-        The interval is centred at what the learner finds, not at the truth: a biased learner is biased in every fold.
+        The estimand is the mean of the learner, not the true effect: the bias of a learner is the same in every fold.
         No model row.
 
-        Two models whose training sets share r of their rows are correlated by at most r (Hoeffding; exactly r where the
-        learner is a mean over its rows), and from that follows "bound". Nadeau & Bengio put the rows held out over all
-        rows for r: too little for stable learners, and for folds of cross-validation, whose training sets share nearly
-        all rows. Coverage of 95 % intervals of a PDP, the mean over 9 points and 300 simulated data sets of 200 rows,
-        with 15 refits or K folds (`tests/reference/test_learner.py`):
+        The correlation of two models whose training sets share a fraction r of their rows is at most r (Hoeffding; it
+        equals r if the learner is a mean over its rows). "bound" follows from that. Nadeau & Bengio use the held-out
+        rows over all rows for r. That is too small for stable learners, and for folds of cross-validation, whose
+        training sets share nearly all rows. Coverage of 95 % intervals of a PDP, averaged over 9 points and 300
+        simulated data sets of 200 rows, with 15 refits or K folds (`tests/reference/test_learner.py`):
 
         ==========================  =========  =======  ======
         a cubic polynomial          "models"   learner  bound
@@ -146,22 +149,19 @@ class OfModels:
         10 folds                    0.48       0.64     1.00
         ==========================  =========  =======  ======
 
-        So fit 15 models or more on subsamples or bootstrap samples rather than on folds, and take "bound" for a stable
-        learner, or where a claim must hold.
+        Recommendation: fit at least 15 models, on subsamples or bootstrap samples rather than on folds. Use "bound" for
+        stable learners, and where an interval must not be too narrow.
 
         References
         ----------
         Nadeau & Bengio (2003), Machine Learning 52; Molnar et al. (2023), Relating the partial dependence plot and
         permutation feature importance to the data generating process, xAI, CCIS 1901.
         """
-        if isinstance(level, bool) or not isinstance(level, Real) or not 0 < float(level) < 1:
-            raise DataError(
-                explained("interval(level)", repr(level), "a number between 0 and 1", "Use 0.95")
-            )
-        return t_interval(self.value, self._error(self._share(of)), self.freedom, float(level))
+        level = given_level("interval(level)", level)
+        return t_interval(self.value, self._error(self._correction(of)), self.freedom, level)
 
-    def _share(self, of: Of | None) -> float:
-        """Return what is added to 1/m.
+    def _correction(self, of: Of | None) -> float:
+        """Return the term that is added to 1/m in the variance.
 
         Raises
         ------
@@ -176,50 +176,52 @@ class OfModels:
             return self.overlap / (1 - self.overlap)
         if of not in ("learner", "bound"):
             known = "'learner', 'bound' or 'models'"
-            raise DataError(explained("interval(of)", repr(of), known, "Name one of these"))
-        got = "models of which it is not known how much their training rows overlap"
+            raise DataError(explained("interval(of)", repr(of), known, "Pass one of these"))
+        got = "models whose training rows are unknown"
+        expected = "the rows that each model was fitted on"
         if of == "bound" and self.overlap is not None:
             got = "models that were all fitted on the same rows"
-        more = ", or correction=rows held out / rows fitted on" if of == "learner" else ""
+            expected = "models that were fitted on different rows"
+        more = ", or correction=held-out rows / training rows" if of == "learner" else ""
         raise UnsupportedError(
             explained(
                 f"interval(of={of!r})",
                 got,
-                "the rows that each model was fitted on",
+                expected,
                 f"Explain with cv=[(train, test), ...]{more}",
             )
         )
 
     def save(self, path: str | Path) -> None:
-        """Write the result into a file that `skedasis.load` reads."""
+        """Save the result to a file that `skedasis.load` reads."""
         from skedasis.results.io import save
 
         save(self, path)
 
 
 def mean_of(values: Floats) -> Floats:
-    """Return means over the first axis, of the numbers that are there: of equal numbers exactly that number."""
-    there = ~np.isnan(values)
-    n = np.count_nonzero(there, axis=0)
-    first = np.take_along_axis(values, np.argmax(there, axis=0)[None], axis=0)
+    """Return the means over the first axis without NaN; the mean of equal numbers is exactly that number."""
+    known = ~np.isnan(values)
+    n = np.count_nonzero(known, axis=0)
+    first = np.take_along_axis(values, np.argmax(known, axis=0)[None], axis=0)
     return first[0] + np.nansum(values - first, axis=0) / np.maximum(n, 1)
 
 
-def columns_of(found: OfModels) -> dict[str, Any]:
-    """Return the columns that all tables have: the mean, how models differ, and the interval."""
-    lower, upper = found.interval()
+def columns_of(result: OfModels) -> dict[str, Any]:
+    """Return the columns that all tables have: the mean, the variation between models, and the interval."""
+    lower, upper = result.interval()
     return {
-        "value": found.value,
-        "between": found.between,
-        "std_error": found.std_error,
+        "value": result.value,
+        "between": result.between,
+        "std_error": result.std_error,
         "lower": lower,
         "upper": upper,
-        "models": found.reached,
+        "models": result.reached,
     }
 
 
 def known_table(of: str, usual: str) -> None:
-    """Refuse a table that there is not.
+    """Raise if `of` is neither `usual` nor "models".
 
     Raises
     ------
@@ -227,16 +229,15 @@ def known_table(of: str, usual: str) -> None:
     """
     if of not in (usual, "models"):
         raise DataError(
-            explained("to_frame(of)", repr(of), f"{usual!r} or 'models'", "Name one of these")
+            explained("to_frame(of)", repr(of), f"{usual!r} or 'models'", "Pass one of these")
         )
 
 
-# ------------------------------------------------------------------------------------------
-# What results of several models show: see `skedasis.results.display`.
+# --- interactive pages, as in `skedasis.results.display` ------------------------------------------
 
 
 class ShownEffectOfModels(Shown):
-    """What an `EffectOfModels` shows."""
+    """Display methods of `EffectOfModels`."""
 
     __slots__ = ()
 
@@ -248,26 +249,26 @@ class ShownEffectOfModels(Shown):
         of: Of | None = None,
         title: str | None = None,
     ) -> Explorable:
-        """Return the models' curves and their mean as a page that tells their numbers under the pointer.
+        """Return the models' curves and their mean as an interactive page with tooltips.
 
         Parameters
         ----------
         path : str or Path, optional
-            Where the page is written, too.
+            A file to which the page is also written.
         level, of
             As in `plot`.
         title : str, optional
-            Of the page; by default the feature's name.
+            Title of the page; by default the feature name.
 
         Returns
         -------
         Explorable
-            Notebooks show it; its `save` writes it.
+            Notebooks display it; its `save` method writes it to a file.
 
         Raises
         ------
         DataError, UnsupportedError
-            As `interval` does; and for a path that is a folder.
+            As `interval`, and if `path` is a folder.
 
         Examples
         --------
@@ -284,7 +285,7 @@ class ShownEffectOfModels(Shown):
 
 
 class ShownEffectsOfModels(Shown):
-    """What `EffectsOfModels` show."""
+    """Display methods of `EffectsOfModels`."""
 
     __slots__ = ()
 
@@ -299,49 +300,49 @@ class ShownEffectsOfModels(Shown):
         of: Of | None = None,
         title: str | None = None,
     ) -> Explorable:
-        """Return all effects on shared scales, as a page that filters, sorts and tells numbers under the pointer.
+        """Return all effects on shared scales as an interactive page with filter, sorting and tooltips.
 
         Parameters
         ----------
         path : str or Path, optional
-            Where the page is written, too.
+            A file to which the page is also written.
         by, top, columns
             As in `Effects.explore`.
         level, of
             As in `plot`.
         title : str, optional
-            Of the page.
+            Title of the page.
 
         Returns
         -------
         Explorable
-            Notebooks show it; its `save` writes it.
+            Notebooks display it; its `save` method writes it to a file.
 
         Raises
         ------
         DataError, UnsupportedError
-            As `plot` does; and for a path that is a folder.
+            As `plot`, and if `path` is a folder.
         """
         from skedasis.plots.html import of_many_models
 
-        made = of_many_models(
+        page = of_many_models(
             this(self), by=by, top=top, columns=columns, level=level, of=of, title=title
         )
-        return save_if(made, path)
+        return save_if(page, path)
 
 
 class ShownSurfaceOfModels(Shown):
-    """What a `SurfaceOfModels` shows."""
+    """Display methods of `SurfaceOfModels`."""
 
     __slots__ = ()
 
     def explore(self, path: str | Path | None = None, *, title: str | None = None) -> Explorable:
-        """Return the mean over the models as a page that tells what each cell is; see `Surface.explore`."""
+        """Return the mean over the models as an interactive page; see `Surface.explore`."""
         return this(self).mean().explore(path, title=title)
 
 
 class ShownImportanceOfModels(Shown):
-    """What an `ImportanceOfModels` shows."""
+    """Display methods of `ImportanceOfModels`."""
 
     __slots__ = ()
 
@@ -355,61 +356,59 @@ class ShownImportanceOfModels(Shown):
         of: Of | None = None,
         title: str | None = None,
     ) -> Explorable:
-        """Return the bars as a page that tells their numbers under the pointer.
+        """Return the bars as an interactive page with tooltips.
 
         Parameters
         ----------
         path : str or Path, optional
-            Where the page is written, too.
+            A file to which the page is also written.
         features, top, level, of
             As in `plot`.
         title : str, optional
-            Of the page.
+            Title of the page.
 
         Returns
         -------
         Explorable
-            Notebooks show it; its `save` writes it.
+            Notebooks display it; its `save` method writes it to a file.
 
         Raises
         ------
         DataError, UnsupportedError
-            As `plot` does; and for a path that is a folder.
+            As `plot`, and if `path` is a folder.
         """
         from skedasis.plots.html import of_importances
 
-        made = of_importances(
+        page = of_importances(
             this(self), features=features, top=top, level=level, of=of, title=title
         )
-        return save_if(made, path)
+        return save_if(page, path)
 
 
-# ------------------------------------------------------------------------------------------
-# The effects of features, of several fitted models; and which of the results of several models is whose.
+# --- effects of features --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class EffectOfModels(ShownEffectOfModels, OfModels):
-    """The effect of one feature, of several fitted models.
+    """The effect of one feature on the predictions of several fitted models.
 
     Attributes
     ----------
     x : ndarray, shape (k,)
-        As in `Effect`: the same for all models. Of an M-plot the mean over the models' points in each bin.
+        As in `Effect`; the same for all models. For an M-plot: the mean over the models of their points in each bin.
     points : ndarray, shape (k,)
-        The same as floats, as in `Effect`.
+        `x` as floats, as in `Effect`.
     values : ndarray of float, shape (m, k)
-        Each model's effect.
+        The effect of each model.
     within : ndarray of float, shape (m, k)
-        Each model's heterogeneity.
+        The heterogeneity of each model.
     models : tuple of m Effect
-        Each model explained by itself, on its own rows and the common bins.
+        The effect of each model, on its own rows and the common bins.
 
     Notes
     -----
-    `between` is how models differ, `heterogeneity` how rows differ within a model; neither is in the other.
-
-    `interval` says what it covers; what was measured of that stands there.
+    `between` is the variation between models; `heterogeneity` is the variation between rows within a model. Neither
+    includes the other. `interval` documents its estimands and their measured coverage.
 
     Examples
     --------
@@ -435,22 +434,22 @@ class EffectOfModels(ShownEffectOfModels, OfModels):
 
     @property
     def time(self) -> TimeAxis | None:
-        """Return how days are the times of the feature; None of numbers, and of levels."""
+        """Return the axis that converts days to times; None for numbers and levels."""
         return self.models[0].time
 
     @property
     def x(self) -> NDArray[Any]:
-        """Return where `value` stands, as the feature has it."""
+        """Return the points at which `value` is given, in the feature's own type."""
         return self.points if self.time is None else self.time.times(self.points)
 
     @property
     def heterogeneity(self) -> Floats:
-        """Return how rows differ within a model: the mean over the models."""
+        """Return the mean over the models of the heterogeneity (between rows, within a model)."""
         return mean_of(self.within)
 
     @property
     def importance(self) -> float:
-        """Return the mean over the models of each effect's standard deviation over the data."""
+        """Return the mean over the models of the importance, the standard deviation of each effect over the data."""
         return float(mean_of(np.array([e.importance for e in self.models])))
 
     @property
@@ -460,23 +459,23 @@ class EffectOfModels(ShownEffectOfModels, OfModels):
 
     @property
     def heterogeneity_score_error(self) -> float:
-        """Return the standard error of that mean due to the sample of rows, in units of the quantity.
+        """Return the standard error of `heterogeneity_score` due to the sample of rows, in units of the quantity.
 
-        It is the root mean square of the models' errors: right for fully correlated errors, which those of models
-        explained on the same rows nearly are. For models explained on different rows it is too large, at most by the
-        square root of the number of models.
+        It is the root mean square of the models' standard errors. That is correct for fully correlated errors; the
+        errors of models explained on the same rows are nearly so. For models explained on different rows it is too
+        large, by at most a factor of the square root of the number of models.
         """
         errors = np.array([e.heterogeneity_score_error for e in self.models])
         return float(np.sqrt(mean_of(errors**2)))
 
     @property
     def about(self) -> About:
-        """Return what the effect is about."""
+        """Return the description of the feature and the quantity, of the first model."""
         return self.models[0].about
 
     @property
     def spec(self) -> Spec:
-        """Return how the first model's effect was made."""
+        """Return the settings of the method, of the first model."""
         return self.models[0].spec
 
     @property
@@ -486,18 +485,18 @@ class EffectOfModels(ShownEffectOfModels, OfModels):
 
     @property
     def feature(self) -> str:
-        """Return the feature's name."""
+        """Return the feature name."""
         return self.about.feature.name
 
     def __repr__(self) -> str:
-        parts = "points" if self.levels is None else "levels"
+        noun = "points" if self.levels is None else "levels"
         return (
             f"<EffectOfModels: {len(self)} models, {self.feature!r} on {self.about.quantity}: "
-            f"{self.spec.method}, {len(self.points)} {parts}, importance {self.importance:.4g}>"
+            f"{self.spec.method}, {len(self.points)} {noun}, importance {self.importance:.4g}>"
         )
 
     def __call__(self, x_new: Any) -> Floats:
-        """Evaluate the mean effect: the mean over those models whose rows reach there, NaN where none does."""
+        """Evaluate the mean effect: the mean over the models that have a value there, NaN where none has one."""
         return mean_of(np.stack([np.asarray(e(x_new), dtype=float) for e in self.models]))
 
     def to_frame(
@@ -510,7 +509,7 @@ class EffectOfModels(ShownEffectOfModels, OfModels):
         backend : str, optional
             As in `Effect.to_frame`.
         of : {"effect", "models"}
-            A line for each point; or for each model and point.
+            One row per point; or per model and point.
         """
         from skedasis.results.frames import frame
 
@@ -540,18 +539,16 @@ class EffectOfModels(ShownEffectOfModels, OfModels):
         return {"feature": np.array([self.feature] * k, dtype=object), **names, **numbers}
 
     def plot(self, ax: Any = None, **options: Any) -> Figure:
-        """Draw each model's curve thin, their mean bold, and its interval as a band.
+        """Plot each model's curve as a thin line, their mean as a thick one, and its interval as a band.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Draw there; by default a figure is made.
+            Axes to draw into; by default a new figure is created.
         **options
-            Of `skedasis.plots.mpl.multi_model.draw_models`.
+            Options of `skedasis.plots.mpl.multi_model.draw_models`.
         """
-        from skedasis.plots.mpl.multi_model import (
-            draw_models,  # the one import upwards, as in `Effect.plot`
-        )
+        from skedasis.plots.mpl.multi_model import draw_models
 
         return draw_models(self, ax=ax, **options)
 
@@ -564,11 +561,12 @@ class ModelsRank:
     ----------
     feature : str
     importance, between : float
-        The mean over the models, and the standard deviation between them (ddof 1), in units of the quantity.
+        The mean of the importance over the models, and its standard deviation between them (ddof 1), in units of the
+        quantity.
     heterogeneity_score : float
         The mean over the models.
     first : int
-        How many of the models have this feature first.
+        Number of models in which this feature is the most important one.
     """
 
     feature: str
@@ -580,7 +578,7 @@ class ModelsRank:
 
 @dataclass(frozen=True, eq=False)
 class EffectsOfModels(ShownEffectsOfModels, Mapping[str, EffectOfModels]):
-    """Effects by feature, in X's order, of several fitted models.
+    """A mapping from feature names to effects of several fitted models, in X's order.
 
     Parameters
     ----------
@@ -602,7 +600,7 @@ class EffectsOfModels(ShownEffectsOfModels, Mapping[str, EffectOfModels]):
     provenance: Json = field(default_factory=dict)
 
     def __getitem__(self, feature: Any) -> EffectOfModels:
-        """Return the effect of a feature, by name, label or position in X."""
+        """Return the effect of a feature, given its name, its label or its position in X."""
         first = Effects({name: e.models[0] for name, e in self.effects.items()})
         return self.effects[first[feature].feature]
 
@@ -628,7 +626,7 @@ class EffectsOfModels(ShownEffectsOfModels, Mapping[str, EffectOfModels]):
         Raises
         ------
         DataError
-            For another order.
+            For another value of `by`.
         """
         check_order(by)
         each = np.array([[m.importance for m in e.models] for e in self.effects.values()])
@@ -652,8 +650,8 @@ class EffectsOfModels(ShownEffectsOfModels, Mapping[str, EffectOfModels]):
         backend : str, optional
             As in `Effect.to_frame`.
         of : {"effect", "models", "ranking"}
-            A line for each feature and point, and model; or for each feature. Where some of the features are
-            categorical there are two columns for places: ``"x"``, NaN for levels, and ``"level"``, None for numbers.
+            One row per feature and point; per feature, model and point; or per feature. If some of the features are
+            categorical, points are in two columns: ``"x"``, NaN for levels, and ``"level"``, None for numbers.
         """
         from skedasis.results.frames import frame, in_columns_of_their_own, stacked
 
@@ -666,13 +664,13 @@ class EffectsOfModels(ShownEffectsOfModels, Mapping[str, EffectOfModels]):
         return frame(table, backend or effects[0].about.library)
 
     def plot(self, **options: Any) -> Figure:
-        """Draw all effects, most important first; options: `plots.mpl.multi_model.draw_all_models`."""
-        from skedasis.plots.mpl.multi_model import draw_all_models  # the one import upwards
+        """Plot all effects, most important first. Options: `skedasis.plots.mpl.multi_model.draw_all_models`."""
+        from skedasis.plots.mpl.multi_model import draw_all_models
 
         return draw_all_models(self, **options)
 
     def save(self, path: str | Path) -> None:
-        """Write all effects into one file that `skedasis.load` reads."""
+        """Save all effects to one file that `skedasis.load` reads."""
         from skedasis.results.io import save
 
         save(self, path)
@@ -681,60 +679,61 @@ class EffectsOfModels(ShownEffectsOfModels, Mapping[str, EffectOfModels]):
 def put_together(
     found: tuple[Any, ...], correction: float | None, overlap: float | None, record: Json
 ) -> Any:
-    """Return what several models say of one thing.
+    """Combine the results of several models into one.
 
     Parameters
     ----------
     found : tuple of Effect, of Surface or of Importance
-        On the same points, one of each model.
+        One result per model, at the same points.
     correction : float or None
-        Rows held out over rows fitted on.
+        Number of held-out rows over number of training rows.
     overlap : float or None
-        Share of training rows that two models have in common.
+        Fraction of the training rows that two models have in common.
     record : dict
         The provenance.
     """
-    known = (correction, overlap, record)
+    common = (correction, overlap, record)
     if isinstance(found[0], Importance):
-        return ImportanceOfModels(np.stack([pf.mean for pf in found]), *known, found)
+        return ImportanceOfModels(np.stack([pf.mean for pf in found]), *common, found)
     if isinstance(found[0], Surface):
-        return SurfaceOfModels(np.stack([s.value for s in found]), *known, found)
+        return SurfaceOfModels(np.stack([s.value for s in found]), *common, found)
     values, within = (
         np.stack([on_bins(e, getattr(e, name)) for e in found])
         for name in ("value", "heterogeneity")
     )
-    if not _in_bins(found[0]):
-        return EffectOfModels(values, *known, found[0].points.copy(), within, found)
+    if not _is_numeric_m_plot(found[0]):
+        return EffectOfModels(values, *common, found[0].points.copy(), within, found)
+    # The points of an M-plot are the means of the feature in the bins: they differ between models.
     x = mean_of(np.stack([on_bins(e, e.points) for e in found]))
-    there = ~np.isnan(x)
-    return EffectOfModels(values[:, there], *known, x[there], within[:, there], found)
+    known = ~np.isnan(x)
+    return EffectOfModels(values[:, known], *common, x[known], within[:, known], found)
 
 
-def _in_bins(effect: Effect) -> bool:
-    """Return whether the points are those of bins that hold rows: of an M-plot."""
+def _is_numeric_m_plot(effect: Effect) -> bool:
+    """Return whether the effect is an M-plot with bins; its points are those of the bins that contain rows."""
     return effect.spec.local == "values" and effect.levels is None
 
 
 def on_bins(effect: Effect, numbers: Any) -> Any:
-    """Return numbers at an effect's points; of an M-plot at all bins, NaN at those without rows."""
-    if effect.bins is None or not _in_bins(effect):
+    """Return numbers at an effect's points unchanged; for an M-plot one per bin, NaN for bins without rows."""
+    if effect.bins is None or not _is_numeric_m_plot(effect):
         return numbers
-    every = np.full(len(effect.bins), np.nan)
-    every[~effect.bins.empty] = numbers
-    return every
+    by_bin = np.full(len(effect.bins), np.nan)
+    by_bin[~effect.bins.empty] = numbers
+    return by_bin
 
 
-# ------------------------------------------------------------------------------------------
-# The effects of pairs, and the importances of features, of several fitted models.
+# --- effects of pairs of features -----------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class SurfaceOfModels(ShownSurfaceOfModels, OfModels):
-    """The effect of two features, of several fitted models.
+    """The effect of two features on the predictions of several fitted models.
 
     Attributes
     ----------
     values : ndarray of float, shape (m, k0, k1)
+        The surface of each model.
     models : tuple of m Surface
 
     Examples
@@ -755,27 +754,27 @@ class SurfaceOfModels(ShownSurfaceOfModels, OfModels):
 
     @property
     def x(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return the points of both axes."""
+        """Return the points of both axes, in the features' own types."""
         return self.models[0].x
 
     @property
     def points(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return the same as floats: of times days."""
+        """Return `x` as floats; for times: days."""
         return self.models[0].points
 
     @property
     def heterogeneity(self) -> Floats:
-        """Return how rows differ within a model: the mean over the models."""
+        """Return the mean over the models of the heterogeneity (between rows, within a model)."""
         return mean_of(np.stack([s.heterogeneity for s in self.models]))
 
     @property
     def features(self) -> tuple[str, str]:
-        """Return the features' names."""
+        """Return the names of the two features."""
         return self.models[0].features
 
     @property
     def about(self) -> About:
-        """Return what the surface is about."""
+        """Return the description of the first feature and the quantity, of the first model."""
         return self.models[0].about
 
     def interaction_strength(self) -> float:
@@ -796,25 +795,25 @@ class SurfaceOfModels(ShownSurfaceOfModels, OfModels):
         return mean_of(np.stack([np.asarray(s(x0, x1), dtype=float) for s in self.models]))
 
     def mean(self) -> Surface:
-        """Return the mean over the models as a `Surface` without rows: it can be drawn, tabulated and saved."""
+        """Return the mean over the models as a `Surface` without rows, which can be plotted, tabulated and saved."""
         first = self.models[0]
-        said = {**first.provenance, "models": len(self), "mean_of": self.provenance}
-        named = f"{first.about.quantity}, mean of {len(self)} models"
+        provenance = {**first.provenance, "models": len(self), "mean_of": self.provenance}
+        quantity = f"{first.about.quantity}, mean of {len(self)} models"
         return replace(
             first,
-            abouts=tuple(replace(about, quantity=named) for about in first.abouts),
+            abouts=tuple(replace(about, quantity=quantity) for about in first.abouts),
             value=self.value.copy(),
             heterogeneity=self.heterogeneity,
             main=None,
             rows=None,
             moments={},
-            provenance=said,
+            provenance=provenance,
         )
 
     def to_frame(
         self, backend: str | None = None, *, of: Literal["effect", "models"] = "effect"
     ) -> Any:
-        """Return the numbers as a data frame: a line for each point, or for each model and point."""
+        """Return the numbers as a data frame with one row per point, or per model and point."""
         from skedasis.results.frames import frame
 
         return frame(self.table(of), backend or self.about.library)
@@ -827,19 +826,22 @@ class SurfaceOfModels(ShownSurfaceOfModels, OfModels):
         first = self.models[0]
         a, b = (placed(x, t) for x, t in zip(self.points, first.times, strict=True))
         size = self.values[0].size
-        at = dict(zip(("x0", "x1"), product(a, b), strict=True))
+        points = dict(zip(("x0", "x1"), product(a, b), strict=True))
         if of == "models":
             m = len(self)
             return {
                 "model": np.repeat(np.arange(m), size),
-                **{k: tiled(v, m) for k, v in at.items()},
+                **{k: tiled(v, m) for k, v in points.items()},
                 "value": self.values.ravel(),
             }
-        return {**at, **{k: v.ravel() for k, v in columns_of(self).items()}}
+        return {**points, **{k: v.ravel() for k, v in columns_of(self).items()}}
 
     def plot(self, ax: Any = None, **options: Any) -> Any:
-        """Draw the mean over the models as a heat map; options are those of `Surface.plot`."""
+        """Plot the mean over the models as a heat map; options as in `Surface.plot`."""
         return self.mean().plot(ax=ax, **options)
+
+
+# --- importances ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -850,11 +852,12 @@ class ModelsImportanceRank:
     ----------
     feature : str
     mean, between, std_error : float
-        Over the models, in units of the quantity.
+        The mean over the models, the standard deviation between them, and the standard error of the mean, in units of
+        the quantity.
     lower, upper : float
         The 95 % interval.
     first : int
-        How many of the models have this feature first.
+        Number of models in which this feature is the most important one.
     """
 
     feature: str
@@ -868,18 +871,18 @@ class ModelsImportanceRank:
 
 @dataclass(frozen=True, eq=False)
 class ImportanceOfModels(ShownImportanceOfModels, OfModels):
-    """Permutation importance of features, of several fitted models (learner-PFI).
+    """Permutation importance of features for several fitted models (learner-PFI).
 
     Attributes
     ----------
     values : ndarray of float, shape (m, features)
-        Each model's importances, means over its repeats.
+        The importances of each model, as means over its repeats.
     models : tuple of m Importance
 
     Notes
     -----
-    All models draw with the same seed: on the same rows they are compared under the same permutations, and what these
-    add to all of them alike is in the single importances' intervals only.
+    All models use the same seed, so that models on the same rows are compared under the same permutations. The random
+    error of the permutations that is common to all models is included in the intervals of the single importances only.
 
     Examples
     --------
@@ -901,17 +904,17 @@ class ImportanceOfModels(ShownImportanceOfModels, OfModels):
 
     @property
     def features(self) -> tuple[str, ...]:
-        """Return the features' names, in X's order."""
+        """Return the feature names, in X's order."""
         return self.models[0].features
 
     @property
     def mean(self) -> Floats:
-        """Return the means over the models, shape (features,): another name of `value`."""
+        """Return the means over the models, shape (features,); the same as `value`."""
         return self.value
 
     @property
     def baseline(self) -> float:
-        """Return the mean over the models of the quantity's mean at the rows."""
+        """Return the mean over the models of the baseline, the mean of the quantity at the rows."""
         return float(mean_of(np.array([pf.baseline for pf in self.models])))
 
     def __repr__(self) -> str:
@@ -929,10 +932,12 @@ class ImportanceOfModels(ShownImportanceOfModels, OfModels):
         return feature in self.features
 
     def __getitem__(self, feature: str) -> ModelsImportanceRank:
-        """Return one feature's line."""
+        """Return the line of one feature."""
         if feature not in self.features:
             known = f"one of {list(self.features)}"
-            raise DataError(explained("feature", repr(feature), known, "Use a feature's name"))
+            raise DataError(
+                explained("feature", repr(feature), known, "Pass the name of a feature")
+            )
         return self._lines()[self.features.index(feature)]
 
     def ranking(self) -> Ranking[ModelsImportanceRank]:
@@ -950,7 +955,7 @@ class ImportanceOfModels(ShownImportanceOfModels, OfModels):
     def to_frame(
         self, backend: str | None = None, *, of: Literal["importance", "models"] = "importance"
     ) -> Any:
-        """Return the importances as a data frame: a line for each feature, or for each model and feature."""
+        """Return the importances as a data frame with one row per feature, or per model and feature."""
         from skedasis.results.frames import frame
 
         return frame(self.table(of), backend or self.models[0].library)
@@ -969,14 +974,15 @@ class ImportanceOfModels(ShownImportanceOfModels, OfModels):
         return {"feature": names, **columns_of(self)}
 
     def plot(self, ax: Any = None, **options: Any) -> Figure:
-        """Draw the means with their intervals, and each model's importance as a mark, most important first.
+        """Plot the means with their intervals, and each model's importance as a mark, most important first.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
+            Axes to draw into; by default a new figure is created.
         **options
-            Of `skedasis.plots.mpl.multi_model.draw_importances`.
+            Options of `skedasis.plots.mpl.multi_model.draw_importances`.
         """
-        from skedasis.plots.mpl.multi_model import draw_importances  # the one import upwards
+        from skedasis.plots.mpl.multi_model import draw_importances
 
         return draw_importances(self, ax=ax, **options)

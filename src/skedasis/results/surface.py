@@ -1,12 +1,9 @@
 """`Surface`: the effect of two features.
 
-| module | what it does |
-|---|---|
-| `surface` | the result; start here |
-| `pairs`, `side` | the algebra of pairs, and the two small matrices in which kinds of features differ |
-| `pair_parts` | cells and kept rows |
-| `evaluate` | values between the nodes |
-| `errors`, `interval`, `draws` | standard errors by the delta method, intervals, and the bootstrap |
+A surface has two sides, one per feature. `Side` describes the points of a feature at which the surface has values
+(nodes), and the bins or levels that rows belong to (homes). Functions of this module evaluate surfaces between nodes.
+`skedasis.results.build.pairs` constructs the surfaces of ALE and DALE (ale_vs_pdp 6.2.1.2), `build.pdp` those of PDP;
+`skedasis.results.intervals.surfaces` computes standard errors, intervals and the bootstrap.
 """
 
 from __future__ import annotations
@@ -36,30 +33,32 @@ if TYPE_CHECKING:
     from skedasis.results.intervals.surfaces import SurfaceError
 
 
-# ------------------------------------------------------------------------------------------
-# `Side`: one of the two features of a surface, as the algebra of pairs sees it.
+# --- one of the two features ----------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """A feature's *nodes*, where the surface has values, and its *homes*, where rows live.
+    """One of the two features of a surface.
 
-    | | nodes (m) | homes (h) | cells between nodes (m - 1) |
+    Its *nodes* are the points at which the surface has values. Its *homes* are the groups of rows: each row has one
+    home, the bin or the level of its value. *Cells* lie between neighbouring nodes.
+
+    | | nodes (m) | homes (h) | cells (m - 1) |
     |---|---|---|---|
-    | numeric | edges | bins | bins: a row is in that of its home |
-    | categorical | levels | levels | steps: a row takes that before and that after its home |
+    | numeric | edges | bins | bins: a row is in one cell, its home |
+    | categorical | levels | levels | steps: a row is in the steps before and after its level |
     | points of a grid | points | none | none |
 
     Parameters
     ----------
     bins : Cells, optional
-        Of a numeric feature.
+        The bins of a numeric feature.
     levels : LevelStats, optional
-        Of a categorical one.
+        The levels of a categorical feature.
     points : ndarray of float, optional
-        Of a PDP's grid.
+        The grid of a PDP.
     two_values : (float, float), optional
-        The values of a numeric feature that has just two of them in the data, the smaller one first.
+        The values of a numeric feature that has exactly two distinct values in the data, the smaller one first.
     """
 
     bins: Cells | None = None
@@ -69,7 +68,7 @@ class Side:
 
     @property
     def nodes(self) -> NDArray[Any]:
-        """Return edges, levels or points."""
+        """Return the nodes: edges, levels or points of a grid."""
         if self.levels is not None:
             return self.levels.array()
         return self.points if self.bins is None else self.bins.edges  # type: ignore[return-value]
@@ -78,7 +77,7 @@ class Side:
     def strips(self) -> tuple[float, float] | None:
         """Return the two values of a two-valued feature if the nodes span both; None for any other feature.
 
-        No row lies between two values, so that figures show two strips instead of a gradient.
+        Because no row lies between two values, figures show two strips instead of a gradient.
         """
         two = self.two_values
         if two is None or self.levels is not None:
@@ -92,36 +91,36 @@ class Side:
 
     @property
     def homes(self) -> int:
-        """Return the number of homes. A constant numeric feature has one: its single value."""
+        """Return the number of homes. A constant numeric feature has one."""
         return self.m if self.levels is not None else max(self.m - 1, 1)
 
     @property
     def spread_over(self) -> Floats:
-        """Return where the nodes are for interpolation: numbers, or places of levels."""
+        """Return the coordinates of the nodes for interpolation: numbers, or codes of levels."""
         return np.arange(self.m, dtype=float) if self.levels is not None else self.nodes
 
     def averaging(self) -> Floats:
-        """Return the matrix (h, m) from nodes to homes: a bin sees both of its edges by halves, a level itself."""
+        """Return the matrix (h, m) from values at nodes to values at homes: the mean of a bin's edges, or the level."""
         if self.levels is not None or self.m == 1:
             return np.eye(self.homes, self.m)
         return (np.eye(self.homes, self.m) + np.eye(self.homes, self.m, k=1)) / 2
 
     def sharing(self) -> Floats:
-        """Return the matrix (m - 1, h) from the weights of homes to those of cells: (b_k + b_{k+1}) / 2 for steps."""
+        """Return the matrix (m - 1, h) from weights of homes to weights of cells: (b_k + b_{k+1}) / 2 for steps."""
         if self.levels is None:
             return np.eye(self.m - 1, self.homes)
         return (np.eye(self.m - 1, self.m) + np.eye(self.m - 1, self.m, k=1)) / 2
 
     def centres(self) -> Floats:
-        """Return the cells' places as shares of the range: centres of bins, or steps over their number."""
+        """Return the centres of the cells as fractions of the range; steps between levels are equidistant."""
         if self.levels is not None:
             return np.arange(1.0, self.m) / max(self.m - 1, 1)
-        # From the left end: an offset must not cost the digits that tell which cells are equally far.
+        # Relative to the left end: a large offset would cost the digits that decide which cells are equidistant.
         edges = self.nodes - self.nodes[0]
         return (edges[:-1] + edges[1:]) / 2 / edges[-1]
 
     def home(self, x: Floats) -> Ints:
-        """Return each value's home, -1 for none. Levels are given by their places."""
+        """Return the home of each value, -1 for none. Levels are given by their codes."""
         if self.levels is not None:
             return np.where(np.isnan(x), -1, x).astype(np.int64)
         if self.bins is None or self.m == 1:
@@ -129,7 +128,7 @@ class Side:
         return self.bins.locate(x)
 
     def between(self, x: Any) -> tuple[Ints, Floats, Bools]:
-        """Return for values the node before, the share of the way to the next, and whether they lie on this side.
+        """Return the position of values between the nodes: node before, fraction of the way to the next, validity.
 
         Parameters
         ----------
@@ -137,44 +136,42 @@ class Side:
             Values of a numeric feature; levels of a categorical one.
         """
         if self.levels is not None:
-            place = self.levels.places(x).reshape(np.shape(x))
-            return np.maximum(place, 0), np.zeros(np.shape(x)), place >= 0
+            code = self.levels.places(x).reshape(np.shape(x))
+            return np.maximum(code, 0), np.zeros(np.shape(x)), code >= 0
         return between(self.nodes, np.asarray(x, dtype=float))
 
 
 def between(nodes: Floats, x: Floats) -> tuple[Ints, Floats, Bools]:
-    """Return for numbers the node before, the share of the way to the next, and whether they lie within the nodes."""
+    """Return the position of numbers: index of the node before, fraction of the way to the next, inside the range."""
     inside = (x >= nodes[0]) & (x <= nodes[-1])
     if len(nodes) == 1:
         return np.zeros(x.shape, dtype=np.int64), np.zeros(x.shape), inside
-    place = np.clip(np.searchsorted(nodes, x, side="right") - 1, 0, len(nodes) - 2)
-    share = (np.where(inside, x, nodes[0]) - nodes[place]) / (nodes[place + 1] - nodes[place])
-    return place, np.where(inside, share, 0.0), inside
+    i = np.clip(np.searchsorted(nodes, x, side="right") - 1, 0, len(nodes) - 2)
+    fraction = (np.where(inside, x, nodes[0]) - nodes[i]) / (nodes[i + 1] - nodes[i])
+    return i, np.where(inside, fraction, 0.0), inside
 
 
-# ------------------------------------------------------------------------------------------
-# What surfaces consist of: the cells of two features, and kept rows.
+# --- cells and rows -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class CellStats:
-    """The cells of an accumulated surface, bin by bin or step by step, shape (K0, K1).
+    """The cells of an accumulated surface, shape (K0, K1): products of bins, or of steps between levels.
 
     Parameters
     ----------
     count : ndarray of int
-        Rows. Of a categorical feature a cell is the step between two levels, and the rows of both are in it.
+        Number of rows. A step between two levels contains the rows of both levels.
     weight : ndarray of float
-        Their weight.
+        Sum of the rows' weights.
     effect : ndarray of float
-        Mean double difference across the cell (ale_vs_pdp Eq. 6.5), in units of the quantity; NaN where the cell is
-        empty.
+        Mean double difference across the cell (ale_vs_pdp Eq. 6.5), in units of the quantity; NaN in an empty cell.
     std : ndarray of float
-        Spread of the rows' double differences; NaN where the weight is 1 or less.
+        Standard deviation of the rows' double differences; NaN where the weight is 1 or less.
     empty : ndarray of bool
-        No row.
+        Whether the cell has no row.
     std_error : ndarray of float, optional
-        Standard error of `effect`; NaN where the cell has no spread, and in files of earlier versions.
+        Standard error of `effect`; NaN where `std` is NaN, and for files of earlier versions.
     """
 
     count: Ints
@@ -186,7 +183,7 @@ class CellStats:
 
     @property
     def trusted(self) -> Bools:
-        """Return which cells have ten rows or more."""
+        """Return whether each cell has at least 10 rows."""
         return self.count >= TRUSTED_ROWS
 
     def __post_init__(self) -> None:
@@ -197,23 +194,24 @@ class CellStats:
 
 @dataclass(frozen=True, eq=False)
 class PairRows:
-    """The rows that a surface keeps.
+    """The rows that a surface keeps, with their local effects.
 
     Parameters
     ----------
     x0, x1 : ndarray of float, shape (r,)
-        The features' values; places of levels for a categorical feature, NaN where there is none.
+        Values of the features; for a categorical feature: codes of the levels, NaN for a value that is no level.
     effect : ndarray of float, shape (r,), optional
-        Mixed derivatives; None where local effects are differences across cells.
+        Mixed derivatives; None if local effects are differences across cells.
     weight : ndarray of float, shape (r,), optional
     exact : bool
-        Whether these are all rows that took part; otherwise they are a seeded sample.
+        Whether these are all rows that were used; otherwise they are a random sample with a fixed seed.
     slope0, slope1 : ndarray of float, shape (r,), optional
-        Slopes by each of the features, where they came with the mixed derivatives.
+        Slopes by each of the features, if they were computed with the mixed derivatives.
     across : ndarray of float, shape (r, q), optional
-        Of an ALE the row's double differences in the cells that it takes part in: one for two numeric features, two or
-        four with levels (the step after its level before the one before it; the second feature runs fastest), NaN
-        where there is none. Of a PDP with ``ice="all"`` the row's own surface, flat, centred as the values are.
+        For an ALE: the row's double differences in its cells. There is one cell for two numeric features, and two or
+        four with levels (first the step after its level, then the step before it; the second feature varies fastest).
+        NaN where there is no such step. For a PDP with ``ice="all"``: the row's own surface, flattened, centred in the
+        same way as the values.
     """
 
     x0: Floats
@@ -229,8 +227,11 @@ class PairRows:
         return len(self.x0)
 
 
-# ------------------------------------------------------------------------------------------
-# Surfaces at values of the two features: bilinear, or the papers' step function.
+# --- evaluation: bilinear, or the step function of the papers -------------------------------------
+
+
+Position = tuple[Ints, Floats, Bools]
+"""On one axis: index of the node before, fraction of the way to the next node, whether the value is valid."""
 
 
 def evaluated(
@@ -247,52 +248,56 @@ def evaluated(
 def on_axes(shown: Surface, x0: Any, x1: Any, *, step: bool | tuple[bool, bool] = False) -> Floats:
     """Evaluate a surface at numbers, days or levels; see `Surface.at`."""
     steps = step if isinstance(step, tuple) else (step, step)
-    a, b = np.broadcast_arrays(_asked(shown.sides[0], x0), _asked(shown.sides[1], x1))
+    a, b = np.broadcast_arrays(_as_array(shown.sides[0], x0), _as_array(shown.sides[1], x1))
     first, second = (s.between(v) for s, v in zip(shown.sides, (a, b), strict=True))
     if any(steps) and shown.cells is None:
         raise UnsupportedError(
             explained(
-                f"step of a {shown.spec.method}'s surface",
-                "points of a grid",
-                "cells, as ALE and DALE have them",
-                "Leave step out",
+                f"step=True for the {shown.spec.method} surface",
+                "a surface on the points of a grid",
+                "a surface with cells, as from ALE and DALE",
+                "Omit step",
             )
         )
-    places = [
-        _stepped(side, x, place) if along else place
-        for side, x, place, along in zip(shown.sides, (a, b), (first, second), steps, strict=True)
+    positions = [
+        _upper_edge(side, x, position) if stepped else position
+        for side, x, position, stepped in zip(
+            shown.sides, (a, b), (first, second), steps, strict=True
+        )
     ]
-    found = _bilinear(shown, places[0], places[1])
-    holes = _left_empty(shown, first[:2], second[:2])
+    value = _bilinear(shown, positions[0], positions[1])
+    holes = _in_holes(shown, first[:2], second[:2])
     if all(steps):
-        holes = _stepped_holes(shown, places[0], places[1])
-    return np.where(holes, np.nan, found)
+        holes = _corners_of_holes(shown, positions[0], positions[1])
+    return np.where(holes, np.nan, value)
 
 
-def _asked(side: Side, x: Any) -> Any:
-    """Return what was asked for as an array: of floats, or of levels."""
+def _as_array(side: Side, x: Any) -> Any:
+    """Return values as an array of floats, or of levels."""
     return np.asarray(x, dtype=object if side.levels is not None else float)
 
 
-Place = tuple[Ints, Floats, Bools]
-
-
-def _bilinear(shown: Surface, first: Place, second: Place) -> Floats:
-    (i, s, here), (j, t, there) = first, second
+def _bilinear(shown: Surface, first: Position, second: Position) -> Floats:
+    """Interpolate bilinearly between the four nodes around each position."""
+    (i, s, valid0), (j, t, valid1) = first, second
     value = shown.value
     up, right = np.minimum(i + 1, value.shape[0] - 1), np.minimum(j + 1, value.shape[1] - 1)
     low = (1 - t) * value[i, j] + t * value[i, right]
     high = (1 - t) * value[up, j] + t * value[up, right]
-    return np.where(here & there, (1 - s) * low + s * high, np.nan)
+    return np.where(valid0 & valid1, (1 - s) * low + s * high, np.nan)
 
 
-def _left_empty(shown: Surface, first: tuple[Ints, Floats], second: tuple[Ints, Floats]) -> Bools:
-    """Return which places lie inside cells that were left empty; a level lies in no step."""
-    hole = shown.cells is not None and shown.provenance.get("empty_cells") == "left empty"
+def _has_holes(shown: Surface) -> bool:
+    """Return whether empty cells were left empty instead of filled."""
+    return shown.cells is not None and shown.provenance.get("empty_cells") == "left empty"
+
+
+def _in_holes(shown: Surface, first: tuple[Ints, Floats], second: tuple[Ints, Floats]) -> Bools:
+    """Return which positions lie inside cells that were left empty; levels are nodes, and lie in no cell."""
     numeric = all(s.levels is None and s.m > 1 for s in shown.sides)
-    if shown.cells is None or not hole or not numeric:
+    if shown.cells is None or not _has_holes(shown) or not numeric:
         return np.zeros(first[0].shape, dtype=bool)
-    # On an edge a place belongs to both cells: it is a hole only where all that touch it are.
+    # A position on an edge belongs to the cells on both sides: it is a hole only if all of them are empty.
     empty = np.ones(first[0].shape, dtype=bool)
     for i in (first[0], np.where(first[1] == 0, np.maximum(first[0] - 1, 0), first[0])):
         for j in (second[0], np.where(second[1] == 0, np.maximum(second[0] - 1, 0), second[0])):
@@ -300,37 +305,40 @@ def _left_empty(shown: Surface, first: tuple[Ints, Floats], second: tuple[Ints, 
     return empty
 
 
-def _stepped(side: Side, x: Any, place: Place) -> Place:
-    """Return the upper edge of each value's bin: the sum of Eq. 6.4 runs over whole cells."""
+def _upper_edge(side: Side, x: Any, position: Position) -> Position:
+    """Return the position of the upper edge of each value's bin, because Eq. 6.4 sums over whole cells."""
     if side.bins is None or side.m == 1:
-        return place
+        return position
     home = np.maximum(side.bins.locate(np.ravel(x)), 0).reshape(np.shape(x))
-    return home + 1, np.zeros(np.shape(x)), place[2]
+    return home + 1, np.zeros(np.shape(x)), position[2]
 
 
-def _stepped_holes(shown: Surface, first: Place, second: Place) -> Bools:
-    """Return which places lie in cells that were left empty, for places at the upper corners of their cells."""
-    left = shown.cells is not None and shown.provenance.get("empty_cells") == "left empty"
-    if shown.cells is None or not left or any(s.bins is None or s.m == 1 for s in shown.sides):
+def _corners_of_holes(shown: Surface, first: Position, second: Position) -> Bools:
+    """Return which positions are upper corners of cells that were left empty."""
+    if (
+        shown.cells is None
+        or not _has_holes(shown)
+        or any(s.bins is None or s.m == 1 for s in shown.sides)
+    ):
         return np.zeros(first[0].shape, dtype=bool)
     return shown.cells.empty[first[0] - 1, second[0] - 1]
 
 
 def interaction_strength(shown: Surface) -> float:
-    """Return the weighted standard deviation of a surface over the rows that it keeps; NaN where it keeps none.
+    """Return the weighted standard deviation of a surface over the rows that it keeps; NaN if it keeps none.
 
-    A cell counts by the weight of its rows: what stands in cells without rows is no part of the sum.
+    The surface is evaluated at the rows, so that cells without rows do not contribute.
     """
     rows = shown.rows
     if rows is None or len(rows) == 0:
         return float("nan")
-    places: list[Place] = []
+    positions: list[Position] = []
     for side, x in zip(shown.sides, (rows.x0, rows.x1), strict=True):
         nodes = side.spread_over
-        # Beyond a PDP's grid the surface is taken as constant, as its curves are.
-        inside = np.clip(x, nodes[0], nodes[-1]) if side.points is not None else x
-        places.append(between(nodes, inside))
-    value = _bilinear(shown, places[0], places[1])
+        # Outside the grid of a PDP the surface is extended by constants, as the curves are.
+        clipped = np.clip(x, nodes[0], nodes[-1]) if side.points is not None else x
+        positions.append(between(nodes, clipped))
+    value = _bilinear(shown, positions[0], positions[1])
     known = ~np.isnan(value)
     if not known.any():
         return 0.0
@@ -339,8 +347,7 @@ def interaction_strength(shown: Surface) -> float:
     return float(np.sqrt(w @ (value[known] - w @ value[known]) ** 2))
 
 
-# ------------------------------------------------------------------------------------------
-# `Surface`: what two features do together, beyond what each does alone.
+# --- the surface ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -350,27 +357,29 @@ class Surface(ShownSurface):
     Attributes
     ----------
     x : tuple of two ndarray, shapes (m0,) and (m1,)
-        Edges of the bins, points of the grid, or levels; of dates, times and durations as `Effect.x`.
+        Edges of the bins, points of the grid, or levels; dates, times and durations as in `Effect.x`.
     points : tuple of two ndarray
-        The same as floats, as in `Effect`.
+        `x` as floats, as in `Effect`.
     value : ndarray of float, shape (m0, m1)
-        In units of the quantity. ALE and DALE: the second-order effect alone, without what each feature does by itself;
-        its main effects and its mean over the data are zero. PDP: the mean of the quantity, main effects included.
+        In units of the quantity. For ALE and DALE: the second-order effect, without the main effects of the features;
+        its mean over the data is zero. For PDP: the mean of the quantity, which includes the main effects.
     heterogeneity : ndarray of float, shape (m0, m1)
-        PDP: spread over rows of their surfaces minus each one's mean over the grid. ALE, DALE: the rows' spread in the
-        cells that touch the point, root mean square.
-    cells : CellStats or None
-        None for PDP, which has none.
-    main : tuple of two ndarray, or None
-        The features' own effects at `x`, as `with_main_effects` adds them.
+        For PDP: the standard deviation over rows of their surfaces, each minus its mean over the grid. For ALE and
+        DALE: the root mean square of the standard deviations of the adjacent cells.
     sides : tuple of two Side
-        Each feature's cells or levels.
-    rows, about, spec, moments, provenance
-        As in `Effect`; two of `about`.
+        The bins, levels or grid of each feature.
+    abouts : tuple of two About
+        The two features and the quantity.
+    cells : CellStats or None
+        None for PDP, which has no cells.
+    main : tuple of two ndarray, or None
+        The main effects of the features at `x`, which `with_main_effects` adds.
+    rows, spec, moments, provenance
+        As in `Effect`.
 
     Notes
     -----
-    No method of a result ever calls the model.
+    No method of a result calls the model.
     """
 
     points: tuple[NDArray[Any], NDArray[Any]]
@@ -390,7 +399,7 @@ class Surface(ShownSurface):
 
     @property
     def times(self) -> tuple[TimeAxis | None, TimeAxis | None]:
-        """Return how days are times, of each feature; None of numbers, and of levels."""
+        """Return for each feature the axis that converts days to times; None for numbers and levels."""
         first, second = (
             a.feature.time if s.levels is None else None
             for a, s in zip(self.abouts, self.sides, strict=True)
@@ -399,7 +408,7 @@ class Surface(ShownSurface):
 
     @property
     def x(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return where the values stand, as the features have it."""
+        """Return the points at which `value` is given, in the features' own types."""
         first, second = (
             x if t is None else t.times(x) for x, t in zip(self.points, self.times, strict=True)
         )
@@ -407,22 +416,22 @@ class Surface(ShownSurface):
 
     @property
     def features(self) -> tuple[str, str]:
-        """Return the features' names."""
+        """Return the names of the two features."""
         return self.abouts[0].feature.name, self.abouts[1].feature.name
 
     @property
     def about(self) -> About:
-        """Return what the surface is about: the quantity is the same for both features."""
+        """Return the description of the first feature and the quantity, which is the same for both features."""
         return self.abouts[0]
 
     @property
     def includes_main_effects(self) -> bool:
-        """Return whether the values hold what each feature does by itself."""
+        """Return whether the values include the main effects of the features."""
         return self.cells is None or bool(self.provenance.get("main_effects"))
 
     @cached_property
     def error(self) -> SurfaceError:
-        """Return the standard errors, worked out when they are first asked for."""
+        """Return the standard errors, computed at first access."""
         from skedasis.results.intervals.surfaces import surface_error
 
         return surface_error(self)
@@ -431,29 +440,29 @@ class Surface(ShownSurface):
     def std_error(self) -> Floats:
         """Return the standard error of each value, (m0, m1), in units of the quantity (see `interval`).
 
-        NaN where the spread of the rows is not known: of a mean alone, with main effects added, in files of earlier
-        versions, and where every cell has but one row.
+        NaN where the variance between rows is unknown: with ``heterogeneity=False``, with main effects added, in files
+        of earlier versions, and if every cell has only one row.
         """
         return self.error.std_error
 
     @property
     def freedom(self) -> Floats:
-        """Return the degrees of freedom of `std_error`, (m0, m1), after Satterthwaite; infinite where it is zero."""
+        """Return the degrees of freedom of `std_error`, (m0, m1), by Satterthwaite; infinite where it is zero."""
         return self.error.freedom
 
     @property
     def support(self) -> Bools | None:
-        """Return which cells have a row, (K0, K1); None for a PDP, which has no cells."""
+        """Return whether each cell has a row, (K0, K1); None for a PDP, which has no cells."""
         return None if self.cells is None else ~self.cells.empty
 
     def __repr__(self) -> str:
         a, b = self.features
-        # With main effects in it the number is no interaction's, and says so.
-        said = "standard deviation" if self.includes_main_effects else "interaction strength"
-        some = "" if self.rows is None or self.rows.exact else f" (from {len(self.rows):,} rows)"
+        # With main effects included, the number is not the size of an interaction.
+        name = "standard deviation" if self.includes_main_effects else "interaction strength"
+        sample = "" if self.rows is None or self.rows.exact else f" (from {len(self.rows):,} rows)"
         return (
             f"<Surface of {a!r} and {b!r} on {self.about.quantity}: {self.spec.method}, "
-            f"{self.value.shape[0]} x {self.value.shape[1]} points, {said} {self.interaction_strength():.4g}{some}>"
+            f"{self.value.shape[0]} x {self.value.shape[1]} points, {name} {self.interaction_strength():.4g}{sample}>"
         )
 
     def __call__(self, x0: Any, x1: Any, *, step: bool = False) -> Floats:
@@ -462,15 +471,16 @@ class Surface(ShownSurface):
         Parameters
         ----------
         x0, x1 : array_like
-            Values of the two features, of shapes that go together.
+            Values of the two features; their shapes are broadcast.
         step : bool
-            The step function of the papers (ale_vs_pdp Eq. 6.4 to 6.7), which has in each cell the value of its upper
-            corner, instead of the bilinear one.
+            Return the step function of the papers (ale_vs_pdp Eq. 6.4 to 6.7), whose value in each cell is that of the
+            upper corner, instead of the bilinear interpolation.
 
         Returns
         -------
         ndarray of float
-            NaN outside the ranges, for what is no level, and, of two numeric features, in cells that were left empty.
+            NaN outside the ranges, for values that are no level, and, for two numeric features, in cells that were left
+            empty.
 
         Examples
         --------
@@ -484,7 +494,7 @@ class Surface(ShownSurface):
         return evaluated(self, x0, x1, step=step)
 
     def at(self, x0: Any, x1: Any, *, step: bool | tuple[bool, bool] = False) -> Floats:
-        """Evaluate the surface as a call does, at points of its axes (days for times); `step` may differ by axis."""
+        """Evaluate the surface as `__call__`, at points of its axes (days for times); `step` may differ by axis."""
         return on_axes(self, x0, x1, step=step)
 
     def interaction_strength(self) -> float:
@@ -499,8 +509,8 @@ class Surface(ShownSurface):
 
         Notes
         -----
-        The surface is evaluated at the rows' own values of the two features, with the rows' weights. So a cell counts
-        with the weight of its rows, and a cell without rows does not count. No model row.
+        The surface is evaluated at the rows' own values of the two features, with the rows' weights. Cells without rows
+        do not contribute. No model row.
 
         Examples
         --------
@@ -523,43 +533,43 @@ class Surface(ShownSurface):
         replicates: int = 1000,
         seed: int = 0,
     ) -> tuple[Floats, Floats]:
-        """Return lower and upper ends of confidence intervals.
+        """Return the lower and upper limits of confidence intervals.
 
         Parameters
         ----------
         level : float
-            Between 0 and 1.
+            Confidence level, between 0 and 1.
         method : {"analytic", "bootstrap"}
-            Student's t with `std_error` and `freedom`; or percentiles over rows drawn again with the cells as they are
-            (cells that a draw leaves empty take what empty cells take). Where not all rows were kept, the numbers of
-            rows in the cells and their means are drawn from the moments; of a PDP point by point.
+            Student's t with `std_error` and `freedom`; or percentiles over resampled rows on the same cells (cells that
+            are empty in a replicate are filled as empty cells are). If not all rows were kept, the numbers of rows in
+            the cells and the cells' means are resampled from the moments; for a PDP, point by point.
         simultaneous : bool
-            Whether the intervals hold all together with this level, not each: from the largest deviation of draws from
-            the errors' covariance, or of the replicates; of cells, and of a PDP without its rows' surfaces, each at
-            level ** (1 / points), which is conservative.
+            Return intervals that hold simultaneously with this level: from the maximum deviation of draws from the
+            covariance of the errors, or of the replicates. For cells, and for a PDP without the rows' surfaces, each
+            interval has level ** (1 / points), which is conservative.
         of : {"value", "cells"}
-            Of the surface at its nodes; or of the cells' mean double differences, `cells.effect`.
+            The surface at its nodes; or the mean double differences of the cells, `cells.effect`.
         replicates, seed : int
-            Of the bootstrap; the seed of simultaneous bands, too.
+            Settings of the bootstrap; `seed` is also used for simultaneous bands.
 
         Returns
         -------
-        lower, upper : ndarray of float, shape (m0, m1), or (K0, K1) of cells
+        lower, upper : ndarray of float, shape (m0, m1), or (K0, K1) for cells
 
         Raises
         ------
         DataError
             For a level outside (0, 1) or fewer than two replicates.
         UnsupportedError
-            For a mean without its heterogeneity, for a surface to which main effects were added, and for a file of an
-            earlier version with a categorical feature.
+            With ``heterogeneity=False``, for a surface with main effects added, and for a file of an earlier version
+            with a categorical feature.
 
         Notes
         -----
-        The estimand is the population's surface on these cells, empty ones filled as here: the error is that of the
-        mean double differences and of the shares of the rows by which main effects and the mean are taken off. Cells
-        whose rows have no variance borrow that of the nearest cell that has one. What rounding of the quantity's values
-        can do is added, so that no joint effect is claimed where there is only that. No model row.
+        The estimand is the population's surface on these cells, with empty cells filled in the same way. The error is
+        that of the mean double differences, and of the fractions of rows that weight the subtracted main effects and
+        mean. Cells whose variance cannot be estimated use that of the nearest cell with a variance. The possible
+        rounding error of the quantity is added, so that rounding alone is not significant. No model row.
 
         Examples
         --------
@@ -584,24 +594,24 @@ class Surface(ShownSurface):
         )
 
     def resampled(self, counts: Any) -> Floats:
-        """Return the surface with its rows counted otherwise, the cells as they are.
+        """Return the surface for each of R vectors of row weights, on the same cells.
 
         Parameters
         ----------
         counts : array_like, shape (R, r) or (r,)
-            How often each of the kept rows counts, in place of its weight: once for each replicate.
+            Weights of the kept rows, which replace their own weights: one vector per replicate.
 
         Returns
         -------
         ndarray of float, shape (R, m0, m1)
-            What explaining the rows so often on the same cells gives.
+            The surfaces of the reweighted rows.
 
         Raises
         ------
         DataError
-            For counts of another shape, that are negative, or all zero.
+            For counts of another shape, negative counts, or counts that are all zero.
         UnsupportedError
-            Where not all rows were kept, or, of a PDP, not their own surfaces (``ice="all"``).
+            If not all rows were kept, or, for a PDP, not the rows' surfaces (``ice="all"``).
 
         Notes
         -----
@@ -621,25 +631,25 @@ class Surface(ShownSurface):
         return resampled(self, counts)
 
     def with_main_effects(self, effects: Mapping[str, Effect] | None = None) -> Surface:
-        """Return the surface with what each feature does by itself added.
+        """Return the surface with the main effects of the two features added.
 
         Parameters
         ----------
         effects : Effects or mapping of str to Effect, optional
-            The two features' own effects. By default those that follow from the surface's own model rows: differences
-            across each row's bin, interpolated between the two edges of the other feature's bin to the row's own value.
-            They equal the one-dimensional ALE on the same bins where the quantity is linear in the other feature within
-            a bin (exactly so for steps of categorical features and for slopes).
+            The effects of the two features. By default they are computed from the model rows of the surface:
+            differences across each row's bin, interpolated between the two edges of the other feature's bin at the
+            row's own value. They equal the one-dimensional ALE on the same bins if the quantity is linear in the other
+            feature within a bin (for steps of categorical features and for slopes they always do).
 
         Returns
         -------
         Surface
-            A new one. A PDP's surface holds them already and is returned as it is.
+            A new surface. The surface of a PDP includes the main effects already and is returned unchanged.
 
         Raises
         ------
         UnsupportedError
-            Where there is none to add: a DALE of a model that has mixed derivatives but no slopes.
+            If main effects are unknown: for a DALE of a model that has mixed derivatives but no slopes.
 
         Notes
         -----
@@ -655,21 +665,22 @@ class Surface(ShownSurface):
             raise UnsupportedError(
                 explained(
                     "with_main_effects",
-                    f"a {self.spec.method} without slopes",
-                    "the two features' own effects",
+                    f"{self.spec.method} without slopes by the single features",
+                    "the effects of the two features",
                     "Pass them: s.with_main_effects(sd.explain(q, X, [a, b], method=sd.ALE()))",
                 )
             )
         value = self.value + parts[0][:, None] + parts[1][None, :]
-        said = {**self.provenance, "main_effects": "given" if effects is not None else "own"}
-        return replace(self, value=value, provenance=said)
+        origin = "given" if effects is not None else "own"
+        return replace(self, value=value, provenance={**self.provenance, "main_effects": origin})
 
     def rebin(self, bins: Binning | int | tuple[Any, Any]) -> Surface:
-        """Return the surface on other bins, from the rows that it keeps.
+        """Return the surface on other bins, computed from the rows that it keeps.
 
         Parameters
         ----------
         bins : Binning, int or a tuple of two of these
+            For both features, or one for each.
 
         Returns
         -------
@@ -678,14 +689,14 @@ class Surface(ShownSurface):
         Raises
         ------
         UnsupportedError
-            For an ALE, whose double differences belong to their cells; for a PDP; and where rows were not all kept.
+            For an ALE, whose double differences belong to their cells; for a PDP; and if not all rows were kept.
         """
         from skedasis.results.build.pairs import rebinned
 
         return rebinned(self, bins)
 
     def trust(self, *, X: Any = None, seed: int = 0) -> Trust:
-        """Return what there is to object to the surface, as sentences; see `skedasis.results.checks.reliability`."""
+        """Run the reliability checks and return their warnings; see `skedasis.results.checks.reliability`."""
         from skedasis.results.checks.reliability import trust_surface
 
         return trust_surface(self, X=X, seed=seed)
@@ -700,31 +711,29 @@ class Surface(ShownSurface):
         backend : str, optional
             As in `Effect.to_frame`.
         of : {"effect", "cells"}
-            One row a point of the surface, or a cell.
+            One row per point of the surface, or per cell.
         """
         from skedasis.results.frames import frame, surface_table
 
         return frame(surface_table(self, of), backend or self.about.library)
 
     def plot(self, ax: Axes | None = None, **options: Any) -> Any:
-        """Draw the surface as a heat map. Options are those of `skedasis.plots.mpl.surface.draw_surface`.
+        """Plot the surface as a heat map. Options are those of `skedasis.plots.mpl.surface.draw_surface`.
 
         Returns
         -------
         matplotlib Figure
         """
-        from skedasis.plots.mpl.surface import (
-            draw_surface,  # the one import upwards, as in `Effect.plot`
-        )
+        from skedasis.plots.mpl.surface import draw_surface
 
         return draw_surface(self, ax=ax, **options)
 
     def save(self, path: str | Path) -> None:
-        """Write the surface into a file that `skedasis.load` reads: arrays and a JSON header, no code."""
+        """Save the surface to a file that `skedasis.load` reads: arrays and a JSON header, no pickle."""
         from skedasis.results.io import save
 
         save(self, path)
 
     def with_provenance(self, provenance: Json) -> Surface:
-        """Return the same surface with more said about how it was made."""
+        """Return the surface with entries added to its provenance."""
         return replace(self, provenance={**self.provenance, **provenance})

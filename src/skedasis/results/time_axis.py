@@ -1,4 +1,8 @@
-"""Alignment of time axes: effects of different rows may count days from different origins."""
+"""Alignment of time axes.
+
+Effects computed from different rows may count days from different origins. Comparisons of effects shift them to a
+common origin first.
+"""
 
 from __future__ import annotations
 
@@ -13,40 +17,44 @@ from skedasis.stats.moments import Moments
 
 
 def on_axis_of(effect: Effect, other: Effect) -> Effect:
-    """Return an effect with its days counted from the origin of another one; itself if the origins agree.
+    """Return `effect` with days counted from the origin of `other`; `effect` itself if the origins agree.
 
     Parameters
     ----------
     effect, other : Effect
-        Of the same feature. Rows, curves, bins, cells and moments are shifted, too. No model row.
+        Effects of the same feature. Points, bins, cells, rows, curves and moments of `effect` are shifted. No model
+        row.
     """
-    own, wanted = effect.time, other.time
-    if own is None or wanted is None or own.onto(wanted, np.zeros(1))[0] == 0:
+    source, target = effect.time, other.time
+    if source is None or target is None or source.onto(target, np.zeros(1))[0] == 0:
         return effect
 
     bins, cells, rows, curves = effect.bins, effect.cells, effect.rows, effect.curves
     moments = dict(effect.moments)
     if AXIS in moments:
-        moments[AXIS] = _moved(moments[AXIS], own, wanted)
+        moments[AXIS] = _shifted(moments[AXIS], source, target)
     return replace(
         effect,
-        points=own.onto(wanted, effect.points),
-        about=replace(effect.about, feature=replace(effect.about.feature, time=wanted)),
+        points=source.onto(target, effect.points),
+        about=replace(effect.about, feature=replace(effect.about.feature, time=target)),
         bins=None
         if bins is None
         else replace(
-            bins, low=own.onto(wanted, bins.low), high=own.onto(wanted, bins.high), time=wanted
+            bins,
+            low=source.onto(target, bins.low),
+            high=source.onto(target, bins.high),
+            time=target,
         ),
-        cells=None if cells is None else replace(cells, edges=own.onto(wanted, cells.edges)),
-        rows=None if rows is None else replace(rows, x=own.onto(wanted, rows.x)),
-        curves=None if curves is None else replace(curves, x=own.onto(wanted, curves.x)),
+        cells=None if cells is None else replace(cells, edges=source.onto(target, cells.edges)),
+        rows=None if rows is None else replace(rows, x=source.onto(target, rows.x)),
+        curves=None if curves is None else replace(curves, x=source.onto(target, curves.x)),
         moments=moments,
     )
 
 
-def _moved(moments: Moments, own: TimeAxis, wanted: TimeAxis) -> Moments:
-    """Return moments of days that count from another origin; empty cells keep their zero."""
+def _shifted(moments: Moments, source: TimeAxis, target: TimeAxis) -> Moments:
+    """Return the moments of days with the origin of `target`; the mean of an empty cell stays 0."""
     return replace(
         moments,
-        mean=np.where(moments.weight > 0, own.onto(wanted, moments.mean), moments.mean),
+        mean=np.where(moments.weight > 0, source.onto(target, moments.mean), moments.mean),
     )

@@ -1,38 +1,28 @@
-"""From the moments of local effects to an accumulated effect of a numeric feature; selection of its bins."""
+"""Accumulated effects of numeric features (ALE, DALE, UALE, RHALE) from the moments of local effects.
 
+`chosen_bins` applies a binning to the fine cells. Bins are unions of cells; if all rows are available, optimal edges
+may move to positions between the edges of the cells. `accumulate` builds the `Effect` on the bins: values and standard
+errors by `build.linear_form`, heterogeneity by RHALE Eq. 16 or UALE Eq. 9. `build.step_functions` builds effects that
+are accumulated from steps between a feature's observed values.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import replace
+from dataclasses import dataclass, replace
+
 import numpy as np
-from skedasis._types import Bools
-from skedasis._types import Ints
-from skedasis.binning import EXACT
-from skedasis.binning import Binning
-from skedasis.binning import Optimal
-from skedasis.binning import Spread
-from skedasis.results.effect import Rows
-from skedasis.results.build.linear_form import AXIS
-from skedasis.results.build.linear_form import LOCAL
-from skedasis.results.effect import Spec
-from skedasis.stats.grid import Cells
-from skedasis.stats.grid import distinct
-from skedasis.stats.moments import Moments
-from skedasis._types import Floats
-from skedasis.results.effect import Effect
-from skedasis.results.effect import BinStats
-from skedasis.results.build.linear_form import Linear
-from skedasis.results.build.linear_form import linear
-from skedasis.results.effect import About
-from skedasis.results.build.linear_form import bulge
+
+from skedasis._types import Bools, Floats, Ints
+from skedasis.binning import EXACT, Binning, Optimal, Spread
+from skedasis.results.build.linear_form import AXIS, LOCAL, Linear, bulge, linear
 from skedasis.results.build.step_functions import accumulate_values
+from skedasis.results.effect import About, BinStats, Effect, Rows, Spec
 from skedasis.stats import ale_math
+from skedasis.stats.grid import Cells, distinct
+from skedasis.stats.moments import Moments
 
-
-# ------------------------------------------------------------------------------------------
-# Bins by a scheme: which edges stay, where slopes change, and edges moved to the very row where rows are at hand.
+# --- selection of bins ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,11 +33,11 @@ class Chosen:
     ----------
     cells : Cells
     moments : mapping of str to Moments
-        Of these cells.
+        By cell.
     kept : ndarray of int, shape (K + 1,)
-        The edges that stay.
+        Indices of the cells' edges that are edges of bins.
     trend : ndarray of bool, shape (K,), optional
-        Bins within which slopes change linearly.
+        Whether slopes change linearly within each bin.
     """
 
     cells: Cells
@@ -57,7 +47,7 @@ class Chosen:
 
 
 def spread_of(spec: Spec, largest: float, feature: str = "") -> Spread:
-    """Return how scatter is measured for an effect.
+    """Return the settings by which binning measures the variance of an effect's local effects.
 
     Parameters
     ----------
@@ -65,7 +55,7 @@ def spread_of(spec: Spec, largest: float, feature: str = "") -> Spread:
     largest : float
         The largest absolute local effect.
     feature : str
-        Named when there is something to warn of.
+        The feature name, for warnings.
     """
     noise = EXACT if spec.local in ("slopes", "values") else Spread.noise
     return Spread(spec.ddof, spec.weight_kind, largest, noise, feature)
@@ -82,7 +72,7 @@ def chosen_bins(
     *,
     whole: bool = False,
 ) -> Chosen:
-    """Return the bins that a scheme chooses.
+    """Return the bins that a binning selects.
 
     Parameters
     ----------
@@ -93,45 +83,44 @@ def chosen_bins(
     spec : Spec
     spread : Spread
     rows : Rows, optional
-        Where all of them are at hand, edges may move off the cells'.
+        If these are all rows, edges of `Optimal` bins may lie between the edges of the cells.
     planned : ndarray of int, optional
-        The cells' edges that the scheme may keep; by default all.
+        Indices of the cells' edges that the binning may use; by default all.
     whole : bool
-        Whether local effects are steps between whole numbers, so that bins start and end at these.
+        Whether local effects are steps between integers, so that bins must start and end at integers.
 
     Notes
     -----
-    Where an edge moves the cells get one more edge there, and are gathered anew from the rows.
+    For an edge between the edges of the cells, a cell is divided, and the moments are gathered anew from the rows.
     """
     if len(cells) == 0:
         return Chosen(cells, moments, np.array([0]))
-    every = np.arange(len(cells.edges))
-    places = every if planned is None else planned
-    # Moments by value are not pooled by cell.
+    candidates = np.arange(len(cells.edges)) if planned is None else planned
+    # Other moments are by value, and cannot be pooled by cell.
     coarse = {k: moments[k] for k in (LOCAL, AXIS)}
     if planned is not None:
-        coarse = {k: m.pool(places[:-1]) for k, m in coarse.items()}
+        coarse = {k: m.pool(candidates[:-1]) for k, m in coarse.items()}
     if spec.local in ("slopes", "differences", "integer_steps", "edges"):
         spread = replace(spread, axis=coarse[AXIS])
-    found = scheme.segments(cells.keep(places), coarse[LOCAL], spread)
-    kept = places[found.kept]
+    segments = scheme.segments(cells.keep(candidates), coarse[LOCAL], spread)
+    kept = candidates[segments.kept]
     if isinstance(scheme, Optimal) and spec.pointwise and rows is not None and rows.exact:
         sharp = scheme.sharpened(cells, kept, (rows.x, rows.local, rows.weight), spread)
         if sharp is not None:
-            ends = np.ceil(sharp.edges) if whole else sharp.edges
-            # The largest whole number takes the difference from the one before: a bin of its own would have no width.
-            wide = np.diff(ends) > 0
-            ends, trend = ends[np.append(True, wide)], sharp.trend[wide]
-            edges = distinct(np.concatenate([cells.edges, ends]))
+            bin_edges = np.ceil(sharp.edges) if whole else sharp.edges
+            # The largest integer uses the difference from the one before; a separate bin would have no width.
+            wide = np.diff(bin_edges) > 0
+            bin_edges, trend = bin_edges[np.append(True, wide)], sharp.trend[wide]
+            edges = distinct(np.concatenate([cells.edges, bin_edges]))
             finer = Cells(edges, cells.closed)
-            return Chosen(finer, _gathered(finer, rows), np.searchsorted(edges, ends), trend)
-    return Chosen(cells, moments, kept, found.trend)
+            return Chosen(finer, _gathered(finer, rows), np.searchsorted(edges, bin_edges), trend)
+    return Chosen(cells, moments, kept, segments.trend)
 
 
 def _gathered(cells: Cells, rows: Rows) -> dict[str, Moments]:
-    """Return the moments of cells from all rows."""
+    """Return the moments of the local effects and of the feature by cell, from all rows."""
     if rows.local is None:
-        raise TypeError("rows of an accumulated effect have local effects")
+        raise TypeError("the rows of an accumulated effect need local effects")
     cell = cells.locate(rows.x)
     inside = cell >= 0
     x, effect, w = rows.x, rows.local, rows.weight
@@ -142,8 +131,7 @@ def _gathered(cells: Cells, rows: Rows) -> dict[str, Moments]:
     return {LOCAL: local, AXIS: Moments.of(x, cell, len(cells), w, like=local)}
 
 
-# ------------------------------------------------------------------------------------------
-# Accumulated effects: from the moments of local effects to ALE, DALE, UALE and RHALE.
+# --- accumulated effects --------------------------------------------------------------------------
 
 
 def accumulate(
@@ -156,23 +144,23 @@ def accumulate(
     trend: Bools | None = None,
     values: Floats | None = None,
 ) -> Effect:
-    """Read an accumulated effect off the moments of local effects.
+    """Build an accumulated effect from the moments of local effects.
 
     Parameters
     ----------
     cells : Cells
         The fine cells.
     moments : mapping of str to Moments
-        Per cell: ``"local"`` of the local effects, ``"axis"`` of the feature's values. With `values` also, per value,
+        By cell: ``"local"`` of the local effects, ``"axis"`` of the feature's values. With `values` also, by value:
         ``"down"``, ``"up"`` and ``"both"`` (see `skedasis.results.build.steps`).
     kept : ndarray of int, shape (K + 1,)
-        The edges that stay: bins are unions of cells.
+        Indices of the cells' edges that are edges of bins.
     spec, about, rows
-        Carried into the result.
+        Copied to the result.
     trend : ndarray of bool, shape (K,), optional
-        Bins within which slopes change linearly, where they belong to points.
+        Whether slopes change linearly within each bin.
     values : ndarray of float, shape (L,), optional
-        The feature's observed values, where the curve is made of steps between them.
+        The observed values of the feature, if the curve is accumulated from steps between them.
 
     Returns
     -------
@@ -185,16 +173,16 @@ def accumulate(
     form = linear(cells, moments, kept, spec, trend)
     bins, pieces = form.bins, form.pieces
     edges, slope = cells.edges[kept], np.where(pieces.known, pieces.slope, 0.0)
-    error, freedom = _errors(form, spec)
-    stats = _statistics(edges, form, spec)
-    spread = ale_math.heterogeneity(stats.widths, stats.std, spec.accumulate)
-    seen = _reached(bins.count)
+    error, df = _errors(form, spec)
+    stats = _bin_stats(edges, form, spec)
+    heterogeneity = ale_math.heterogeneity(stats.widths, stats.std, spec.accumulate)
+    supported = _supported(bins.count)
     return Effect(
         points=edges,
-        value=np.where(seen, form.matrix @ slope, np.nan),
-        heterogeneity=np.where(seen, spread, np.nan),
-        std_error=np.where(seen, error, np.nan),
-        freedom=freedom,
+        value=np.where(supported, form.matrix @ slope, np.nan),
+        heterogeneity=np.where(supported, heterogeneity, np.nan),
+        std_error=np.where(supported, error, np.nan),
+        freedom=df,
         importance=_importance(cells, moments[AXIS], kept, form, stats, pointwise=spec.pointwise),
         about=about,
         spec=spec,
@@ -206,23 +194,23 @@ def accumulate(
 
 
 def _errors(form: Linear, spec: Spec) -> tuple[Floats, Floats]:
-    """Return standard errors at the edges (docs/explanation/errors.md) and their degrees of freedom."""
+    """Return standard errors at the edges (docs/explanation/errors.md) and their degrees of freedom (Satterthwaite)."""
     pieces, between = form.pieces, form.between
-    error, freedom = ale_math.std_error(
+    error, df = ale_math.std_error(
         form.matrix, pieces.error2, pieces.degrees, pieces.starts, spec.accumulate_se
     )
     if spec.center != "mean":
-        return error, freedom
-    # The centre is itself a mean over rows, whose places within the bins are random.
+        return error, df
+    # The centre is a mean over rows, whose distribution over the bins is random.
     variance = error**2 + between
     with np.errstate(divide="ignore", invalid="ignore"):
         within = error**2 / variance
-        together = 1.0 / (within**2 / freedom + (1.0 - within) ** 2 / max(form.size - 1.0, 1.0))
-    return np.sqrt(variance), np.where(variance > 0, together, np.inf)
+        pooled_df = 1.0 / (within**2 / df + (1.0 - within) ** 2 / max(form.size - 1.0, 1.0))
+    return np.sqrt(variance), np.where(variance > 0, pooled_df, np.inf)
 
 
-def _statistics(edges: Floats, form: Linear, spec: Spec) -> BinStats:
-    """Return the bins' own figures; of unions of cells the mean effect is the rise over the width."""
+def _bin_stats(edges: Floats, form: Linear, spec: Spec) -> BinStats:
+    """Return the statistics of the bins; for differences, the mean effect is that across the bin over its width."""
     pieces, bins = form.pieces, form.bins
     variance = pieces.variance[pieces.starts]
     effect, error2 = pieces.effects()
@@ -237,32 +225,34 @@ def _statistics(edges: Floats, form: Linear, spec: Spec) -> BinStats:
 def _importance(
     cells: Cells, axis: Moments, kept: Ints, form: Linear, stats: BinStats, *, pointwise: bool
 ) -> float:
-    """Return the standard deviation of the curve over the data; a bent one is cut at the cells' edges."""
+    """Return the standard deviation of the curve over the data; parabolas are evaluated at the edges of the cells."""
     start, pieces = form.start, form.pieces
     if np.any(stats.trend):
         edges = cells.edges[kept[0] : kept[-1] + 1]
         if not pointwise:
             every = np.arange(len(cells.edges))
-            rises = ale_math.accumulation(cells.widths, pieces.known, every)
-            start = rises @ np.where(pieces.known, pieces.slope, 0.0)
+            matrix = ale_math.accumulation(cells.widths, pieces.known, every)
+            start = matrix @ np.where(pieces.known, pieces.slope, 0.0)
         else:
             start = np.interp(edges, cells.edges[kept], start) + bulge(stats, edges)
         kept = np.arange(kept[0], kept[-1] + 1)
-    over = axis.pool(kept[:-1])
-    return ale_math.importance(cells.edges[kept], start, over.weight, over.mean, over.m2)
+    bins = axis.pool(kept[:-1])
+    return ale_math.importance(cells.edges[kept], start, bins.weight, bins.mean, bins.m2)
 
 
-def _reached(count: Floats) -> Bools:
-    """Return which edges touch the data: beyond the first and last bins with rows there is no curve."""
-    there = np.flatnonzero(count > 0)
+def _supported(count: Floats) -> Bools:
+    """Return which edges lie between the first and the last bin with rows; outside the curve is NaN."""
+    with_rows = np.flatnonzero(count > 0)
     edge = np.arange(len(count) + 1)
-    return (edge >= there[0]) & (edge <= there[-1] + 1) if len(there) else edge < 0
+    if len(with_rows) == 0:
+        return edge < 0
+    return (edge >= with_rows[0]) & (edge <= with_rows[-1] + 1)
 
 
 def _constant(
     cells: Cells, moments: Mapping[str, Moments], spec: Spec, about: About, rows: Rows | None
 ) -> Effect:
-    """Return the effect of a feature that takes one value: none, at one point."""
+    """Return the effect of a constant feature: zero, at one point."""
     zero = np.zeros(len(cells.edges))
     return Effect(
         cells.edges,

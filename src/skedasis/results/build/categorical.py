@@ -1,30 +1,22 @@
-"""From the moments of steps between levels to an accumulated effect of a categorical feature.
+"""Accumulated effects of categorical features, from the moments of the steps between adjacent levels.
 
-A row at a level takes two steps: from the level before to its own, and from its own to the level after. A step pools
-the rows of both its levels, so a row takes part in two steps, and errors have to be summed row by row. Since a row's
-part depends on its level alone, the second moments of each level's pairs of steps are enough for that.
+A row at a level has two steps: from the previous level to its own, and from its own to the next. A step pools the rows
+of both of its levels. Because each row contributes to two steps, standard errors are sums over rows. A row's
+contribution depends only on its level and its steps, so that the second moments of the pairs of steps at each level
+suffice (`build.steps`).
 """
-
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import pairwise
+
 import numpy as np
-from skedasis._types import Floats
-from skedasis._types import Ints
-from skedasis.binning import Binning
-from skedasis.binning import Spread
-from skedasis.results.effect import Effect
-from skedasis.results.effect import TRUSTED_ROWS
-from skedasis.results.effect import BinStats
-from skedasis.results.effect import LevelStats
-from skedasis.results.effect import Rows
-from skedasis.results.effect import About
-from skedasis.results.effect import Spec
-from skedasis.results.build.steps import UP
-from skedasis.results.build.steps import Steps
-from skedasis.results.build.steps import step_errors
+
+from skedasis._types import Floats, Ints
+from skedasis.binning import Binning, Spread
+from skedasis.results.build.steps import UP, Steps, step_errors
+from skedasis.results.effect import TRUSTED_ROWS, About, BinStats, Effect, LevelStats, Rows, Spec
 from skedasis.stats import ale_math
 from skedasis.stats.grid import Cells
 from skedasis.stats.moments import Moments
@@ -38,7 +30,7 @@ def accumulate_levels(
     about: About,
     rows: Rows | None,
 ) -> Effect:
-    """Read an accumulated effect off the moments of steps between levels.
+    """Build an accumulated effect from the moments of steps between levels.
 
     Parameters
     ----------
@@ -47,35 +39,37 @@ def accumulate_levels(
     moments : mapping of str to Moments
         By level: ``"down"``, ``"up"``, ``"both"``.
     kept : ndarray of int, shape (K + 1,)
-        Levels at which runs of steps begin and end: all levels, unless steps were grouped.
+        Codes of the levels at which groups of steps begin and end: all levels, unless steps were grouped.
     spec, about, rows
-        Carried into the result.
+        Copied to the result.
 
     Returns
     -------
     Effect
     """
     steps = Steps.of(moments)
-    weight = moments[UP].weight  # of the rows at hand: a bootstrap may have drawn none of a level
-    share = weight / max(float(weight.sum()), np.finfo(float).tiny)
-    places = np.arange(len(levels))
-    start, mean = ale_math.accumulation(np.ones(len(places) - 1), steps.known, places), steps.mean
+    weight = moments[
+        UP
+    ].weight  # not levels.weight: a bootstrap replicate may have no row of a level
+    fraction = weight / max(float(weight.sum()), np.finfo(float).tiny)
+    codes = np.arange(len(levels))
+    start, mean = ale_math.accumulation(np.ones(len(codes) - 1), steps.known, codes), steps.mean
     value = start @ mean
     matrix, own = start, np.zeros((len(levels), len(levels)))
     if spec.center == "mean":
-        matrix = start - share @ start
+        matrix = start - fraction @ start
         own = np.broadcast_to(
-            -(value - share @ value) / max(float(weight.sum()), np.finfo(float).tiny), own.shape
+            -(value - fraction @ value) / max(float(weight.sum()), np.finfo(float).tiny), own.shape
         )
-    error, freedom = step_errors(matrix, own, steps, spec)
-    stats = _statistics(levels, steps, kept, start, spec)
+    error, df = step_errors(matrix, own, steps, spec)
+    stats = _bin_stats(levels, steps, kept, start, spec)
     return Effect(
         points=levels.array(),
         value=matrix @ mean,
-        heterogeneity=_spread(levels, steps, stats, about, spec),
+        heterogeneity=_heterogeneity(levels, steps, stats, about, spec),
         std_error=error,
-        freedom=freedom,
-        importance=float(np.sqrt(share @ (value - share @ value) ** 2)),
+        freedom=df,
+        importance=float(np.sqrt(fraction @ (value - fraction @ value) ** 2)),
         about=about,
         spec=spec,
         bins=stats,
@@ -86,17 +80,17 @@ def accumulate_levels(
 
 
 def grouped(scheme: Binning, pooled: Moments, spec: Spec, largest: float, about: About) -> Ints:
-    """Return the levels at which runs of steps begin and end, as a scheme of bins chooses them.
+    """Return the codes of the levels at which groups of steps begin and end, selected by a binning.
 
-    Steps have no width of their own: each counts 1. A row counts once for each of its steps.
+    Each step has width 1. A row counts once for each of its steps.
 
     Parameters
     ----------
     scheme : Binning
-        One that chooses.
+        `Optimal` or `Greedy`.
     pooled : Moments, L - 1 steps
     spec, about
-        Of the result.
+        As in the result.
     largest : float
         The largest absolute step of a row.
 
@@ -109,23 +103,22 @@ def grouped(scheme: Binning, pooled: Moments, spec: Spec, largest: float, about:
     return scheme.choose(cells, pooled, spread)
 
 
-def _statistics(
-    levels: LevelStats, steps: Steps, kept: Ints, start: Floats, spec: Spec
-) -> BinStats:
-    """Return the figures of the steps, or of runs of steps.
+def _bin_stats(levels: LevelStats, steps: Steps, kept: Ints, start: Floats, spec: Spec) -> BinStats:
+    """Return the statistics of the steps, or of groups of steps.
 
-    The mean step of a run is its rise over its length, so that no rise is lost; its variance pools those within its
-    steps, for how steps differ is the curve's own shape (docs/explanation/heterogeneity.md).
+    The mean step of a group is its total difference over its length, which preserves the curve. Its variance is pooled
+    within the steps, because differences between mean steps are the shape of the curve
+    (docs/explanation/heterogeneity.md).
     """
     if len(levels) < 2:
         return BinStats.none()
     names, first, length = levels.array(), kept[:-1], np.diff(kept)
     form = (start[kept[1:]] - start[kept[:-1]]) / length[:, None]
     pooled = steps.pooled
-    own = ~np.isnan(pooled.variance(spec.ddof, spec.weight_kind))
-    squares = np.add.reduceat(np.where(own, pooled.m2, 0.0), first)
+    has_variance = ~np.isnan(pooled.variance(spec.ddof, spec.weight_kind))
+    squares = np.add.reduceat(np.where(has_variance, pooled.m2, 0.0), first)
     divisor = np.add.reduceat(
-        np.where(own, pooled.degrees(spec.ddof, spec.weight_kind), 0.0), first
+        np.where(has_variance, pooled.degrees(spec.ddof, spec.weight_kind), 0.0), first
     )
     variance = np.where(divisor > 0, squares / np.where(divisor > 0, divisor, 1.0), np.nan)
     error, _ = step_errors(form, np.zeros((len(form), len(levels))), steps, spec)
@@ -144,18 +137,20 @@ def _statistics(
     )
 
 
-def _spread(levels: LevelStats, steps: Steps, stats: BinStats, about: About, spec: Spec) -> Floats:
+def _heterogeneity(
+    levels: LevelStats, steps: Steps, stats: BinStats, about: About, spec: Spec
+) -> Floats:
     """Return the heterogeneity at the levels.
 
-    With an order of the feature's own it is accumulated from the first level, as along an axis. A nominal feature's
-    order is ours, and its direction means nothing: there it stays with the steps, and a level shows those that touch
-    it.
+    For an ordinal feature it is accumulated from the first level, as along an axis. The order of a nominal feature is
+    chosen by this library, and its direction has no meaning: there the heterogeneity at a level is the root mean square
+    of the standard deviations of the adjacent steps.
     """
     if len(levels) < 2:
         return np.zeros(len(levels))
     std = np.sqrt(steps.pooled.variance(spec.ddof, spec.weight_kind))
     if about.feature.kind == "ordinal":
-        if len(stats) < len(std):  # grouped: the spread within the group, for each of its steps
+        if len(stats) < len(std):  # grouped: each step has the standard deviation of its group
             length = np.diff(np.append(levels.places(stats.low), len(levels) - 1))
             std = np.repeat(stats.std, length)
         return ale_math.heterogeneity(np.ones(len(std)), std, spec.accumulate)

@@ -1,45 +1,50 @@
-"""Accumulated curves as linear forms of bin statistics, and linear trends within bins."""
+"""Accumulated curves as linear forms of mean slopes, and linear trends within bins.
 
+An accumulated effect is ``matrix @ slopes``: the slopes are those of bins (local effects at points, RHALE Eq. 10, 11)
+or of cells (differences across cells). Values, standard errors, intervals and the bootstrap all use this form.
+`build.accumulated` and `build.step_functions` construct effects from it. Where slopes change linearly within a bin
+(`Lines`), the effect is a parabola there; `bulge` is its deviation from the straight line.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+
 import numpy as np
-from skedasis._types import Bools
-from skedasis._types import Floats
-from skedasis._types import Ints
-from skedasis.results.effect import Spec
+
+from skedasis._types import Bools, Floats, Ints
+from skedasis.results.effect import BinStats, Spec
 from skedasis.stats import ale_math
 from skedasis.stats.grid import Cells
 from skedasis.stats.moments import Moments
-from skedasis.results.effect import BinStats
 
-
-# ------------------------------------------------------------------------------------------
-# Accumulated curves as linear forms: their pieces, and the matrix from the pieces' slopes to the curve.
+# --- linear forms ---------------------------------------------------------------------------------
 
 
 LOCAL, AXIS, RISE = "local", "axis", "rise"
-"""Moments by cell of the local effects and of the feature; by bin of the rows' rises across it over its width."""
+"""Keys of moments: of the local effects by cell; of the feature by cell; of the rows' differences across their bin,
+divided by its width, by bin."""
 
 
 @dataclass(frozen=True, eq=False)
 class Pieces:
-    """What the curve is made of: bins where local effects are slopes, else the cells whose differences they are.
+    """The slopes of a linear form with their variances: of bins (local effects at points), or of cells (differences).
 
-    Where slopes change linearly a bin has two: its mean slope, and the change of slope; their errors are independent.
+    A bin whose slopes change linearly has two pieces: its mean slope, and the change of the slope. Their errors are
+    independent.
 
     Parameters
     ----------
     slope, variance, size, degrees : ndarray of float, shape (P,)
-        `size` is what the variance of a mean divides by; `degrees` the variance's degrees of freedom.
+        The squared standard error of `slope` is `variance` / `size`; `degrees` are the degrees of freedom of the
+        variance.
     starts : ndarray of int, shape (K,)
-        First piece of each bin.
+        Index of the first piece of each bin.
     part : ndarray of float, shape (P,)
-        A bin's mean effect is the sum of its pieces' slopes times these.
+        Weights of the pieces in the mean effect of their bin.
     trend : ndarray of float, shape (K,), optional
-        Of bins whose slopes change linearly.
+        Change of the slope in each bin, if there are linear trends.
     """
 
     slope: Floats
@@ -66,39 +71,42 @@ class Pieces:
 
     @property
     def error2(self) -> Floats:
-        """Return the slopes' squared standard errors.
+        """Return the squared standard errors of the slopes.
 
-        A piece too small for a variance borrows its neighbours': an error of zero there would be a lie.
+        Pieces with too few rows for a variance take that of their neighbours, because a standard error of zero would
+        suggest certainty.
         """
-        sized = self.size > 0
+        has_rows = self.size > 0
         return np.where(
-            sized, ale_math.borrowed(self.variance) / np.where(sized, self.size, 1.0), 0.0
+            has_rows, ale_math.borrowed(self.variance) / np.where(has_rows, self.size, 1.0), 0.0
         )
 
     def effects(self) -> tuple[Floats, Floats]:
-        """Return the bins' mean effects, NaN where nothing is known of one, and their squared errors."""
-        some = np.logical_or.reduceat(self.known, self.starts)
+        """Return the mean effects of the bins, NaN where no piece is known, and their squared standard errors."""
+        any_known = np.logical_or.reduceat(self.known, self.starts)
         effect = np.add.reduceat(self.part * np.where(self.known, self.slope, 0.0), self.starts)
         error2 = np.add.reduceat(self.part**2 * self.error2, self.starts)
-        return np.where(some, effect, np.nan), error2
+        return np.where(any_known, effect, np.nan), error2
 
 
 @dataclass(frozen=True, eq=False)
 class Linear:
-    """A curve as a linear form of its pieces' slopes.
+    """An accumulated curve as a linear form of slopes.
 
     Parameters
     ----------
     pieces : Pieces
+        The slopes.
     bins : Moments, K bins
+        Of the local effects.
     start : ndarray of float, shape (K + 1,)
-        The curve that starts at zero.
+        The curve at the edges, before centring: it starts at zero.
     matrix : ndarray of float, shape (K + 1, P)
-        The curve, centred as asked for, is ``matrix @ slopes``.
+        The centred curve is ``matrix @ slopes``.
     between : float
-        Variance of the centre that comes from where in the bins the rows lie; the same for all edges.
+        The variance of the centre due to the random distribution of the rows over the bins; the same at all edges.
     size : float
-        Rows behind `between`.
+        Effective number of rows of `between`.
     """
 
     pieces: Pieces
@@ -116,125 +124,130 @@ def linear(
     spec: Spec,
     trend: Bools | None = None,
 ) -> Linear:
-    """Return the linear form that an accumulated effect is.
+    """Return an accumulated effect as a linear form.
 
     Parameters
     ----------
     cells, moments, kept, spec, trend
-        As `skedasis.results.build.accumulated.accumulate` takes them.
+        As in `skedasis.results.build.accumulated.accumulate`.
     """
     bins = moments[LOCAL].pool(kept[:-1])
-    found = None
+    fit = None
     if trend is not None and trend.any():
-        found = lines(cells, moments[LOCAL], moments[AXIS], kept, trend, spec)
+        fit = lines(cells, moments[LOCAL], moments[AXIS], kept, trend, spec)
     if spec.pointwise:
-        pieces, matrix, middles = _of_points(cells, bins, kept, spec, found)
-        home = bins
+        pieces, matrix, middles = _slopes_of_bins(cells, bins, kept, spec, fit)
+        groups = bins
     else:
-        pieces = _differences(cells, moments, kept, spec, None if found is None else found.trend)
+        pieces = _slopes_of_cells(cells, moments, kept, spec, None if fit is None else fit.trend)
         every = np.arange(len(cells.edges))
         fine = ale_math.accumulation(cells.widths, pieces.known, every)
-        # Bent between its edges, the curve has its mid-values in the cells; else the bins' are those of its corners.
-        corners, home = (kept, bins) if found is None else (every, moments[LOCAL])
+        # The centre averages the curve's mid-values: in the bins, or in the cells where the curve is not linear.
+        corners, groups = (kept, bins) if fit is None else (every, moments[LOCAL])
         matrix, middles = fine[kept], (fine[corners[:-1]] + fine[corners[1:]]) / 2
     slope = np.where(pieces.known, pieces.slope, 0.0)
     start = matrix @ slope
     if spec.center != "mean":
         return Linear(pieces, bins, start, matrix, 0.0, np.inf)
-    total = max(float(home.weight.sum()), np.finfo(float).tiny)
-    share, middle = home.weight / total, middles @ slope
+    total = max(float(groups.weight.sum()), np.finfo(float).tiny)
+    fraction, middle = groups.weight / total, middles @ slope
     n = total
     if spec.weight_kind == "sampling":
-        n = total**2 / max(float(home.weight2.sum()), np.finfo(float).tiny)
-    between = float(share @ (middle - share @ middle) ** 2 / n)
-    return Linear(pieces, bins, start, matrix - share @ middles, between, n)
+        n = total**2 / max(float(groups.weight2.sum()), np.finfo(float).tiny)
+    between = float(fraction @ (middle - fraction @ middle) ** 2 / n)
+    return Linear(pieces, bins, start, matrix - fraction @ middles, between, n)
 
 
-def _of_points(
-    cells: Cells, bins: Moments, kept: Ints, spec: Spec, found: Lines | None
+def _slopes_of_bins(
+    cells: Cells, bins: Moments, kept: Ints, spec: Spec, fit: Lines | None
 ) -> tuple[Pieces, Floats, Floats]:
-    """Return the bins themselves: slopes of points may be pooled over any of them (RHALE Eq. 10, 11).
+    """Return the slopes of the bins, for local effects at points, which can be pooled in any bins (RHALE Eq. 10, 11).
 
-    With them the matrix to the curve at its edges, and that to its mid-values in the bins. A parabola's mean over its
-    bin lies below the middle of its corners, by a twelfth of width² times the change of slope.
+    Returns
+    -------
+    pieces : Pieces
+    matrix : ndarray of float, shape (K + 1, P)
+        From the slopes to the curve at the edges.
+    middles : ndarray of float, shape (K, P)
+        From the slopes to the mean of the curve over each bin. The mean of a parabola over its bin lies below the mean
+        of its end points, by width² / 12 times the change of the slope.
     """
     count, widths = len(kept) - 1, np.diff(cells.edges[kept])
-    some = bins.weight > 0
-    corners = ale_math.accumulation(widths, some, np.arange(count + 1))
+    has_rows = bins.weight > 0
+    corners = ale_math.accumulation(widths, has_rows, np.arange(count + 1))
     middles = (corners[:-1] + corners[1:]) / 2
-    mean, size = np.where(some, bins.mean, np.nan), bins.effective(spec.weight_kind)
-    if found is None:
+    mean, size = np.where(has_rows, bins.mean, np.nan), bins.effective(spec.weight_kind)
+    if fit is None:
         variance = bins.variance(spec.ddof, spec.weight_kind)
-        whole = Pieces(mean, variance, size, size - 1, np.arange(count), np.ones(count))
-        return whole, corners, middles
+        pieces = Pieces(mean, variance, size, size - 1, np.arange(count), np.ones(count))
+        return pieces, corners, middles
     pieces = Pieces(
-        _in_turn(mean, found.trend),
-        np.repeat(found.variance, 2),
-        _in_turn(size, found.reach),
-        np.repeat(found.degrees, 2),
+        _interleaved(mean, fit.trend),
+        np.repeat(fit.variance, 2),
+        _interleaved(size, fit.trend_size),
+        np.repeat(fit.degrees, 2),
         2 * np.arange(count),
-        _in_turn(np.ones(count), found.lever),
-        found.trend,
+        _interleaved(np.ones(count), fit.lever),
+        fit.trend,
     )
-    below = np.diag(np.where(np.isfinite(found.reach), widths**2 / 12, 0.0))
+    below = np.diag(np.where(np.isfinite(fit.trend_size), widths**2 / 12, 0.0))
     return (
         pieces,
-        _in_turn(corners, corners * found.lever),
-        _in_turn(middles, middles * found.lever - below),
+        _interleaved(corners, corners * fit.lever),
+        _interleaved(middles, middles * fit.lever - below),
     )
 
 
-def _in_turn(first: Floats, second: Floats) -> Floats:
-    """Return one of the first, one of the second, and so on, along the last axis."""
+def _interleaved(first: Floats, second: Floats) -> Floats:
+    """Return the entries of two arrays in alternation along the last axis."""
     return np.stack([first, second], axis=-1).reshape(*first.shape[:-1], -1)
 
 
-def _differences(
+def _slopes_of_cells(
     cells: Cells, moments: Mapping[str, Moments], kept: Ints, spec: Spec, trend: Floats | None
 ) -> Pieces:
-    """Return the fine cells: the curve is theirs, whatever bins are drawn, so that no rise is lost by merging.
+    """Return the slopes of the cells, for differences across them: the curve does not depend on the bins.
 
-    The variance is the bin's, pooled within its cells: how slopes differ between cells is the curve's own
-    shape, not heterogeneity, and a single cell may hold too few rows to have one.
+    The variance is pooled within the cells of each bin. Differences between the mean slopes of cells are the shape of
+    the curve, not heterogeneity; and a single cell may contain too few rows for a variance.
     """
     fine, kind, starts = moments[LOCAL], spec.weight_kind, kept[:-1]
-    own = ~np.isnan(fine.variance(spec.ddof, kind))
-    squares, divisor, freedom = (
-        np.add.reduceat(np.where(own, values, 0.0), starts)
+    has_variance = ~np.isnan(fine.variance(spec.ddof, kind))
+    squares, divisor, df = (
+        np.add.reduceat(np.where(has_variance, values, 0.0), starts)
         for values in (fine.m2, fine.degrees(spec.ddof, kind), fine.effective(kind) - 1)
     )
     pooled = np.where(divisor > 0, squares / np.where(divisor > 0, divisor, 1.0), np.nan)
-    group = np.repeat(np.arange(len(starts)), np.diff(kept))
+    bin_of_cell = np.repeat(np.arange(len(starts)), np.diff(kept))
     return Pieces(
         np.where(fine.weight > 0, fine.mean, np.nan),
-        pooled[group],
+        pooled[bin_of_cell],
         fine.effective(kind),
-        freedom[group],
+        df[bin_of_cell],
         starts,
-        cells.widths / np.diff(cells.edges[kept])[group],
+        cells.widths / np.diff(cells.edges[kept])[bin_of_cell],
         trend,
     )
 
 
-# ------------------------------------------------------------------------------------------
-# Bins in which slopes change linearly: their lines, and the parabola that the effect is there.
+# --- linear trends of the slope within bins -------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class Lines:
-    """Slopes fitted to the local effects of each bin: a line, or where that was not chosen a constant.
+    """Lines fitted to the local effects of each bin, or constants in bins without a trend.
 
     Parameters
     ----------
     mean, trend : ndarray of float, shape (K,)
-        The mean slope, and by how much the slope changes per unit of the feature: their errors are independent.
+        The mean slope, and the change of the slope per unit of the feature. Their errors are independent.
     lever : ndarray of float, shape (K,)
-        From the mean of the rows to the middle of the bin: ``mean + lever * trend`` is the slope there, and times the
-        width the effect's rise.
+        Distance from the mean of the rows to the middle of the bin: ``mean + lever * trend`` is the slope in the
+        middle, and times the width the difference of the effect across the bin.
     variance, degrees : ndarray of float, shape (K,)
-        Of the local effects about the line.
-    size, reach : ndarray of float, shape (K,)
-        What the variance is divided by for the squared error of `mean`, and of `trend` (infinite where there is none).
+        Of the local effects around the line.
+    size, trend_size : ndarray of float, shape (K,)
+        Divisors of the variance in the squared standard errors of `mean` and of `trend` (infinite without a trend).
     """
 
     mean: Floats
@@ -243,96 +256,97 @@ class Lines:
     variance: Floats
     degrees: Floats
     size: Floats
-    reach: Floats
+    trend_size: Floats
 
 
 def lines(
     cells: Cells, local: Moments, axis: Moments, kept: Ints, chosen: Bools, spec: Spec
 ) -> Lines:
-    """Fit a line to the local effects of the bins that are to have one.
+    """Fit a line to the local effects of each chosen bin.
 
     Parameters
     ----------
     cells : Cells
     local, axis : Moments
-        Of the local effects and of the feature, in each cell.
+        Of the local effects and of the feature, by cell.
     kept : ndarray of int, shape (K + 1,)
-        The edges that stay.
+        Indices of the cells' edges that are edges of bins.
     chosen : ndarray of bool, shape (K,)
-        Bins that are to have a line.
+        Which bins get a line. Bins whose rows all lie in one cell do not.
     spec : Spec
 
     Notes
     -----
-    Least squares through the cells' means, weighted by their rows. Where each cell holds a single value that is least
-    squares through the rows; else the cells' width takes part in the variance only.
+    Least squares through the means of the cells, weighted by their rows. If each cell contains a single value, this is
+    least squares through the rows. Otherwise the variation of the feature within cells is used for the variance only.
     """
-    bins, middles = local.pool(kept[:-1]), axis.pool(kept[:-1])
-    group = np.repeat(np.arange(len(kept) - 1), np.diff(kept))
-    beside = np.where(axis.weight > 0, axis.mean - middles.mean[group], 0.0)
-    off = np.where(local.weight > 0, local.mean - bins.mean[group], 0.0)
-    across = np.add.reduceat(local.weight * beside**2, kept[:-1])
-    together = np.add.reduceat(local.weight * beside * off, kept[:-1])
-    chosen = chosen & (across > 0)
-    trend = np.where(chosen, together / np.where(chosen, across, 1.0), 0.0)
+    bins, axis_bins = local.pool(kept[:-1]), axis.pool(kept[:-1])
+    bin_of_cell = np.repeat(np.arange(len(kept) - 1), np.diff(kept))
+    # Deviations of the cells' means from the bin's mean: dx of the feature, dy of the local effects.
+    dx = np.where(axis.weight > 0, axis.mean - axis_bins.mean[bin_of_cell], 0.0)
+    dy = np.where(local.weight > 0, local.mean - bins.mean[bin_of_cell], 0.0)
+    sum_xx = np.add.reduceat(local.weight * dx**2, kept[:-1])
+    sum_xy = np.add.reduceat(local.weight * dx * dy, kept[:-1])
+    chosen = chosen & (sum_xx > 0)
+    trend = np.where(chosen, sum_xy / np.where(chosen, sum_xx, 1.0), 0.0)
     edges = cells.edges[kept]
-    lever = np.where(chosen, (edges[:-1] + edges[1:]) / 2 - middles.mean, 0.0)
+    lever = np.where(chosen, (edges[:-1] + edges[1:]) / 2 - axis_bins.mean, 0.0)
     variance = bins.variance(spec.ddof, spec.weight_kind)
-    # A line takes one degree of freedom more than a mean.
+    # A line uses one degree of freedom more than a mean.
     degrees = bins.degrees(spec.ddof, spec.weight_kind)
-    fewer = bins.degrees(2 * spec.ddof, spec.weight_kind)
-    fewer = np.where(chosen & (fewer > 0), fewer, degrees)
-    # Residuals, not a difference of large sums: on a line there are none.
-    beyond = local.weight * (off - trend[group] * beside) ** 2
-    left = np.add.reduceat(beyond + local.m2 - trend[group] ** 2 * axis.m2, kept[:-1])
-    left = np.maximum(left, 0.0)
-    about = left / np.where(fewer > 0, fewer, 1.0)
+    line_degrees = bins.degrees(2 * spec.ddof, spec.weight_kind)
+    line_degrees = np.where(chosen & (line_degrees > 0), line_degrees, degrees)
+    # Squared residuals instead of a difference of large sums, which would not be zero for points on a line.
+    residual2 = local.weight * (dy - trend[bin_of_cell] * dx) ** 2
+    squares = np.add.reduceat(residual2 + local.m2 - trend[bin_of_cell] ** 2 * axis.m2, kept[:-1])
+    squares = np.maximum(squares, 0.0)
+    line_variance = squares / np.where(line_degrees > 0, line_degrees, 1.0)
     size = bins.effective(spec.weight_kind)
-    # Scaled to the size that errors count by.
-    spread = across * size / np.where(bins.weight > 0, bins.weight, 1.0)
+    # Scaled from the weight to the effective number of rows, on which standard errors are based.
+    trend_size = sum_xx * size / np.where(bins.weight > 0, bins.weight, 1.0)
     return Lines(
         np.where(bins.weight > 0, bins.mean, np.nan),
         trend,
         lever,
-        np.where(chosen & ~np.isnan(variance), about, variance),
+        np.where(chosen & ~np.isnan(variance), line_variance, variance),
         np.where(chosen, size - 2, size - 1),
         size,
-        np.where(chosen, spread, np.inf),
+        np.where(chosen, trend_size, np.inf),
     )
 
 
 def bulge(bins: BinStats, x: Floats) -> Floats:
-    """Return what lies between an effect at x and the straight line between the edges of x's bin.
+    """Return the deviation of the effect from the straight line between the edges of the bin, at x.
 
     Parameters
     ----------
     bins : BinStats
     x : ndarray of float
-        Values of the feature; beyond the bins, and for NaN, it is zero.
+        Values of the feature. Outside the bins, and for NaN, the deviation is 0.
     """
-    place = np.clip(np.searchsorted(bins.low, x, side="right") - 1, 0, len(bins) - 1)
-    left, right = bins.low[place], bins.high[place]
+    k = np.clip(np.searchsorted(bins.low, x, side="right") - 1, 0, len(bins) - 1)
+    left, right = bins.low[k], bins.high[k]
     inside = (x > left) & (x < right)
-    return np.where(inside, bins.trend[place] / 2 * (x - left) * (x - right), 0.0)
+    return np.where(inside, bins.trend[k] / 2 * (x - left) * (x - right), 0.0)
 
 
 def drawn(
     bins: BinStats | None, x: Floats, value: Floats, points: int = 24
 ) -> tuple[Floats, Floats]:
-    """Return the corners of a polygon that a curve looks like: bends between edges included.
+    """Return the vertices of a polygon that approximates the curve, including its parabolas.
 
     Parameters
     ----------
     bins : BinStats or None
     x, value : ndarray of float, shape (K + 1,)
-        The curve at its edges.
+        The curve at the edges.
     points : int
-        Corners put into a bin whose slope changes.
+        Number of additional vertices in each bin with a parabola.
     """
     if bins is None or not np.any(bins.trend):
         return x, value
-    bent = np.flatnonzero(bins.trend)
-    share = np.arange(1, points + 1) / (points + 1)
-    more = (bins.low[bent, None] + np.outer(bins.widths[bent], share)).ravel()
-    at = np.sort(np.concatenate([x, more]))
-    return at, np.interp(at, x, value) + bulge(bins, at)
+    curved = np.flatnonzero(bins.trend)
+    fractions = np.arange(1, points + 1) / (points + 1)
+    more = (bins.low[curved, None] + np.outer(bins.widths[curved], fractions)).ravel()
+    vertices = np.sort(np.concatenate([x, more]))
+    return vertices, np.interp(vertices, x, value) + bulge(bins, vertices)

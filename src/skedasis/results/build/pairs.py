@@ -1,41 +1,37 @@
-"""From the double differences of cells to a second-order effect (ale_vs_pdp 6.2.1.2).
+"""Accumulated surfaces of two features (ALE, DALE): second-order effects from double differences (ale_vs_pdp 6.2.1.2).
 
-All four kinds of pairs are one algebra. A side has nodes (edges, or levels), cells between them, and homes where rows
-live; `Side` gives the two small matrices that tell how homes see nodes and how homes weigh cells. The rest is linear.
+Numeric and categorical features use the same algebra. A side has nodes (edges or levels) with cells between them, and
+homes, the bins or levels that rows belong to. `Side.averaging` and `Side.sharing` are the two matrices in which the
+kinds of features differ: from nodes to homes, and from homes to cells. The surface is linear in the double differences.
 """
-
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
+
 import numpy as np
-from skedasis._types import Bools
-from skedasis._types import Floats
-from skedasis._types import Ints
-from skedasis.binning import Binning
-from skedasis.binning import Uniform
-from skedasis.binning import as_binning
+
+from skedasis._types import Bools, Floats, Ints
+from skedasis.binning import Binning, Uniform, as_binning
 from skedasis.data.column_stats import Column
-from skedasis.errors import UnsupportedError
-from skedasis.errors import explained
-from skedasis.results.effect import About
-from skedasis.results.effect import Spec
-from skedasis.results.surface import CellStats
-from skedasis.results.surface import PairRows
-from skedasis.results.surface import Side
-from skedasis.results.surface import Surface
+from skedasis.errors import UnsupportedError, explained
+from skedasis.results.effect import About, Spec
+from skedasis.results.surface import CellStats, PairRows, Side, Surface
 from skedasis.stats.ale_math import accumulation
 from skedasis.stats.grid import Cells
 from skedasis.stats.moments import Moments
 
-
 CELL, HOME, MAIN0, MAIN1, JOINT = "cell", "home", "main0", "main1", "joint"
-"""Moments: of the double differences in each cell; of the rows in each pair of homes; of the differences along each
-feature, in the cells of that feature; where rows take part in several cells, of each of a row's double differences and
-of the sum of each two of them, which gives their covariance. The first are of shape (K0, K1), the second (h0, h1), the
-last (q (q + 1) / 2, h0, h1)."""
+"""Keys of moments.
+
+- `CELL`, shape (K0, K1): of the double differences in each cell.
+- `HOME`, shape (h0, h1): of the rows in each pair of homes.
+- `MAIN0`, `MAIN1`: of the differences along each feature, in the cells of that feature.
+- `JOINT`, shape (q (q + 1) / 2, h0, h1), if rows belong to several cells: of each of a row's double differences, and of
+  the sum of each two of them, which gives their covariance.
+"""
 
 
 def surface(
@@ -47,18 +43,18 @@ def surface(
     *,
     fill: bool = True,
 ) -> Surface:
-    """Read the second-order effect of two features off the moments of their cells.
+    """Build the second-order effect of two features from the moments of their cells.
 
     Parameters
     ----------
     sides : tuple of two Side
     moments : mapping of str to Moments
-        ``"cell"``, ``"home"``, and ``"main0"``, ``"main1"`` where there are first-order differences.
+        ``"cell"``, ``"home"``, and, if first-order differences are known, ``"main0"`` and ``"main1"``.
     spec, abouts, rows
-        Carried into the result.
+        Copied to the result.
     fill : bool
-        Whether empty cells take the double difference of the nearest one that is not empty; otherwise nothing is added
-        across them, and the surface has no value within them.
+        Whether empty cells take the double difference of the nearest non-empty cell. Otherwise their double difference
+        is 0, and the surface is NaN inside them.
     """
     cell = moments[CELL]
     empty = cell.weight == 0
@@ -70,7 +66,7 @@ def surface(
     return Surface(
         points=(sides[0].nodes, sides[1].nodes),
         value=value,
-        heterogeneity=_touching(std, cell.weight, value.shape),
+        heterogeneity=_rms_of_adjacent_cells(std, cell.weight, value.shape),
         sides=sides,
         abouts=abouts,
         spec=spec,
@@ -96,7 +92,7 @@ def mean_error(cell: Moments, spec: Spec) -> Floats:
 
 
 def filled(delta: Floats, empty: Bools, centres0: Floats, centres1: Floats) -> Floats:
-    """Give each empty cell the value of the nearest cell that is not empty; the mean where several are as near.
+    """Return the cells' values with empty cells filled from the nearest non-empty cell; ties take the mean.
 
     Parameters
     ----------
@@ -104,70 +100,70 @@ def filled(delta: Floats, empty: Bools, centres0: Floats, centres1: Floats) -> F
     empty : ndarray of bool, shape (K0, K1)
         Not all true.
     centres0, centres1 : ndarray of float, shapes (K0,) and (K1,)
-        The cells' centres as shares of the ranges.
+        Centres of the cells as fractions of the ranges.
     """
-    given = np.where(empty, 0.0, delta).ravel()
-    return (lending(empty, centres0, centres1) @ given).reshape(delta.shape)
+    known = np.where(empty, 0.0, delta).ravel()
+    return (lending(empty, centres0, centres1) @ known).reshape(delta.shape)
 
 
 def lending(empty: Bools, centres0: Floats, centres1: Floats) -> Any:
-    """Return the sparse matrix (K0 K1, K0 K1) by which cells that are not empty lend their values to those that are.
+    """Return the sparse matrix (K0 K1, K0 K1) that fills empty cells from their nearest non-empty cells.
 
     Parameters
     ----------
     empty, centres0, centres1
-        As `filled` takes them.
+        As in `filled`.
     """
     from scipy.sparse import csr_array, eye_array
     from scipy.spatial import KDTree
 
     if not empty.any():
         return eye_array(empty.size, format="csr")
-    there, where = np.argwhere(~empty), np.argwhere(empty)
-    tree = KDTree(np.stack([centres0[there[:, 0]], centres1[there[:, 1]]], axis=1))
-    places = np.stack([centres0[where[:, 0]], centres1[where[:, 1]]], axis=1)
-    distance, _ = tree.query(places)
-    # Rounding must not decide between cells that are equally far.
-    nearest = tree.query_ball_point(places, np.asarray(distance) * (1 + 1e-9))
-    lenders, takers = np.flatnonzero(~empty), np.flatnonzero(empty)
-    size = np.array([len(found) for found in nearest], dtype=np.int64)
-    found = np.concatenate([np.sort(f) for f in nearest]).astype(np.int64)
-    row = np.concatenate([lenders, np.repeat(takers, size)])
-    column = np.concatenate([lenders, lenders[found]])
-    share = np.concatenate([np.ones(len(lenders)), np.repeat(1.0 / size, size)])
-    return csr_array((share, (row, column)), shape=(empty.size, empty.size))
+    known, missing = np.argwhere(~empty), np.argwhere(empty)
+    tree = KDTree(np.stack([centres0[known[:, 0]], centres1[known[:, 1]]], axis=1))
+    centres = np.stack([centres0[missing[:, 0]], centres1[missing[:, 1]]], axis=1)
+    distance, _ = tree.query(centres)
+    # With the tolerance, rounding does not decide between equidistant cells.
+    nearest = tree.query_ball_point(centres, np.asarray(distance) * (1 + 1e-9))
+    donors, recipients = np.flatnonzero(~empty), np.flatnonzero(empty)
+    size = np.array([len(n) for n in nearest], dtype=np.int64)
+    chosen = np.concatenate([np.sort(n) for n in nearest]).astype(np.int64)
+    row = np.concatenate([donors, np.repeat(recipients, size)])
+    column = np.concatenate([donors, donors[chosen]])
+    factor = np.concatenate([np.ones(len(donors)), np.repeat(1.0 / size, size)])
+    return csr_array((factor, (row, column)), shape=(empty.size, empty.size))
 
 
 def homes_with_rows(shown: Surface) -> Bools | None:
-    """Return which pairs of homes hold a row, (h0, h1); None where that is not known."""
+    """Return whether each pair of homes contains a row, (h0, h1); None if it is unknown."""
     if HOME in shown.moments:
         return shown.moments[HOME].count > 0
-    # The mean over several models has no moments. Homes and cells are the same for numeric features.
+    # The mean over several models has no moments. For numeric features homes and cells are the same.
     numeric = all(s.levels is None and s.m > 1 for s in shown.sides)
     return ~shown.cells.empty if shown.cells is not None and numeric else None
 
 
 def corners_with_rows(shown: Surface) -> Bools | None:
-    """Return which nodes are corners of at least one cell, or level, that holds a row, (m0, m1); None if not known.
+    """Return whether each node is a corner of a home that contains a row, (m0, m1); None if it is unknown.
 
-    Values at the other nodes come from filled cells only, and belong to no row.
+    The values at the other nodes come from filled cells only.
     """
-    found = homes_with_rows(shown)
-    if found is None:
+    has_rows = homes_with_rows(shown)
+    if has_rows is None:
         return None
     first, second = ((s.averaging() > 0).astype(float) for s in shown.sides)
-    return first.T @ found.astype(float) @ second > 0
+    return first.T @ has_rows.astype(float) @ second > 0
 
 
 def steps_of(side: Side) -> tuple[int, ...]:
-    """Return the cells along one feature that a row takes part in, counted from its home: its bin, or two steps."""
+    """Return the offsets from a row's home to its cells along one feature: its bin, or the two adjacent steps."""
     if side.m == 1 or side.points is not None:
         return ()
     return (0, -1) if side.levels is not None else (0,)
 
 
 def taking_part(sides: tuple[Side, Side]) -> Ints:
-    """Return the cells that the rows of each pair of homes take part in, shape (q, h0 h1); -1 where there is none."""
+    """Return the indices of the cells to which the rows of each pair of homes belong, (q, h0 h1); -1 for no cell."""
     k, m = sides[0].m - 1, sides[1].m - 1
     h0, h1 = np.arange(sides[0].homes)[:, None], np.arange(sides[1].homes)
     cells: list[Ints] = []
@@ -185,8 +181,9 @@ def second_order(delta: Floats, weight: Floats, sides: tuple[Side, Side]) -> Flo
     Parameters
     ----------
     delta : ndarray of float, shape (..., K0, K1)
+        Mean double differences of the cells.
     weight : ndarray of float, shape (h0, h1), or (..., h0, h1)
-        Of the rows in each pair of homes.
+        Weights of the rows in each pair of homes.
     sides : tuple of two Side
 
     Returns
@@ -196,26 +193,30 @@ def second_order(delta: Floats, weight: Floats, sides: tuple[Side, Side]) -> Flo
     """
     total = np.zeros((*delta.shape[:-2], sides[0].m, sides[1].m))
     total[..., 1:, 1:] = np.cumsum(np.cumsum(delta, axis=-2), axis=-1)
-    first = _accumulated_main(total, weight, *sides)
-    second = _accumulated_main(total.swapaxes(-1, -2), weight.swapaxes(-1, -2), sides[1], sides[0])
+    first = _main_effect_of(total, weight, *sides)
+    second = _main_effect_of(total.swapaxes(-1, -2), weight.swapaxes(-1, -2), sides[1], sides[0])
     total = total - first[..., :, None] - second[..., None, :]
-    seen = sides[0].averaging() @ total @ sides[1].averaging().T
-    mean = (weight * seen).sum(axis=(-2, -1)) / weight.sum(axis=(-2, -1))
+    at_homes = sides[0].averaging() @ total @ sides[1].averaging().T
+    mean = (weight * at_homes).sum(axis=(-2, -1)) / weight.sum(axis=(-2, -1))
     return total - mean[..., None, None]
 
 
 def shares_of(weight: Floats, own: Side) -> Floats:
-    """Return what each home of the other feature counts in the strips of one: (..., K, h) of (..., h0, h1)."""
-    share = own.sharing() @ weight
-    # A strip without rows has no weights of its own: it takes those of all rows.
-    return np.where(share.sum(axis=-1, keepdims=True) > 0, share, weight.sum(axis=-2)[..., None, :])
+    """Return the weights of the other feature's homes in each cell of one feature: (..., K, h) from (..., h0, h1)."""
+    weight_in_cell = own.sharing() @ weight
+    # A cell without rows uses the weights of all rows.
+    return np.where(
+        weight_in_cell.sum(axis=-1, keepdims=True) > 0,
+        weight_in_cell,
+        weight.sum(axis=-2)[..., None, :],
+    )
 
 
-def _accumulated_main(total: Floats, weight: Floats, own: Side, other: Side) -> Floats:
+def _main_effect_of(total: Floats, weight: Floats, own: Side, other: Side) -> Floats:
     """Return the main effect along the first axis of accumulated surfaces (ale_vs_pdp Eq. 6.6), at its nodes."""
-    rise = np.diff(total, axis=-2) @ other.averaging().T
-    share = shares_of(weight, own)
-    step = (share * rise).sum(axis=-1) / share.sum(axis=-1)
+    difference = np.diff(total, axis=-2) @ other.averaging().T
+    weights = shares_of(weight, own)
+    step = (weights * difference).sum(axis=-1) / weights.sum(axis=-1)
     main = np.zeros((*step.shape[:-1], own.m))
     main[..., 1:] = np.cumsum(step, axis=-1)
     return main
@@ -224,7 +225,7 @@ def _accumulated_main(total: Floats, weight: Floats, own: Side, other: Side) -> 
 def _main_effects(
     moments: Mapping[str, Moments], sides: tuple[Side, Side]
 ) -> tuple[Floats, Floats] | None:
-    """Return the two features' own effects at the nodes, centred as one-dimensional ones are."""
+    """Return the main effects of the two features at the nodes, centred as one-dimensional effects; None if unknown."""
     if MAIN0 not in moments:
         return None
     curves: list[Floats] = []
@@ -240,24 +241,24 @@ def _main_effects(
     return curves[0], curves[1]
 
 
-def _touching(std: Floats, weight: Floats, shape: tuple[int, ...]) -> Floats:
-    """Return at each node the root mean square of the spread of the cells around it."""
+def _rms_of_adjacent_cells(std: Floats, weight: Floats, shape: tuple[int, ...]) -> Floats:
+    """Return at each node the weighted root mean square of the standard deviations of the adjacent cells."""
     known = ~np.isnan(std)
-    mass, square = np.zeros(shape), np.zeros(shape)
+    total, square = np.zeros(shape), np.zeros(shape)
     w = np.where(known, weight, 0.0)
     for i in (slice(0, -1), slice(1, None)):
         for j in (slice(0, -1), slice(1, None)):
-            mass[i, j] += w
+            total[i, j] += w
             square[i, j] += w * np.where(known, std, 0.0) ** 2
     return np.where(
-        mass > 0, np.sqrt(square / np.where(mass > 0, mass, 1.0)), np.nan if std.size else 0.0
+        total > 0, np.sqrt(square / np.where(total > 0, total, 1.0)), np.nan if std.size else 0.0
     )
 
 
 def gather(
     sides: tuple[Side, Side], rows: PairRows, widths: tuple[Floats, Floats]
 ) -> dict[str, Moments] | None:
-    """Gather mixed derivatives (and slopes) by cell; None where there are none.
+    """Gather the moments of mixed derivatives (and of slopes) by cell; None if the rows have no mixed derivatives.
 
     Parameters
     ----------
@@ -265,7 +266,7 @@ def gather(
         Both numeric.
     rows : PairRows
     widths : tuple of two ndarray of float
-        Of the bins: a derivative times the widths is a difference.
+        Widths of the bins; a derivative times the widths is a difference.
     """
     if rows.effect is None:
         return None
@@ -298,19 +299,22 @@ def rebinned(shown: Surface, bins: Any) -> Surface:
     """Return a surface of mixed derivatives on other bins; see `Surface.rebin`."""
     rows = shown.rows
     if rows is None or rows.effect is None or not rows.exact or not shown.spec.pointwise:
-        got = "double differences across its cells" if shown.cells is not None else "no bins"
+        got, fix = "a surface without bins", "Explain again with another grid, or use sd.DALE()"
+        if shown.cells is not None:
+            got = "double differences across its cells"
+            fix = "Explain again with these bins, or use sd.DALE() with a larger keep="
         if rows is not None and not rows.exact and shown.spec.pointwise:
-            got = "a part of the rows only"
+            got = "a sample of the rows"
         raise UnsupportedError(
             explained(
-                f"rebin of a {shown.spec.method}'s surface",
+                f"rebin of the {shown.spec.method} surface",
                 got,
-                "mixed derivatives of all rows, as DALE has them",
-                "Explain again with these bins, or use sd.DALE() with a larger keep=",
+                "mixed derivatives of all rows, as from DALE",
+                fix,
             )
         )
-    wanted: tuple[Any, Any] = bins if isinstance(bins, tuple) else (bins, bins)
-    schemes = [as_binning(b, Uniform) for b in wanted]
+    pair: tuple[Any, Any] = bins if isinstance(bins, tuple) else (bins, bins)
+    schemes = [as_binning(b, Uniform) for b in pair]
     sides = tuple(
         Side(bins=_cells(s, a, x, rows.weight), two_values=old.two_values)
         for s, a, x, old in zip(schemes, shown.abouts, (rows.x0, rows.x1), shown.sides, strict=True)
@@ -323,13 +327,13 @@ def rebinned(shown: Surface, bins: Any) -> Surface:
         parameters={**shown.spec.parameters, "bins": [s.describe() for s in schemes]},
     )
     again = surface(sides, moments or {}, spec, shown.abouts, rows, fill=fill)
-    said = {**shown.provenance, **again.provenance, "rebinned": [s.describe() for s in schemes]}
-    # Rows beyond the first edges were not kept: they stay outside.
+    record = {**shown.provenance, **again.provenance, "rebinned": [s.describe() for s in schemes]}
+    # Rows outside the original edges were not kept: they remain outside.
     outside = shown.provenance.get("rows_outside", 0)
     used = int(again.moments[HOME].count.sum())
-    said |= {"rows_outside": outside + len(rows) - used, "rows_in_cells": used}
-    said.pop("main_effects", None)
-    return again.with_provenance(said)
+    record |= {"rows_outside": outside + len(rows) - used, "rows_in_cells": used}
+    record.pop("main_effects", None)
+    return again.with_provenance(record)
 
 
 def _cells(scheme: Binning, about: About, x: Floats, weight: Floats | None) -> Cells:

@@ -1,39 +1,40 @@
-"""From the moments of curves to PDP, ICE and M-plots; the point of missing values."""
+"""PDP, ICE and M-plots, from the moments of curves or of the quantity; the point of missing values.
 
+`depend` and its variants build partial dependence from the moments, over rows, of the quantity at the points of a grid.
+`marginal` builds M-plots, the means of the quantity over the rows of each bin or level; no row is changed for them.
+`with_missing` adds the effect of a missing value to any effect.
+"""
 
 from __future__ import annotations
 
-import numpy as np
-from skedasis._types import Floats
-from skedasis.results.effect import Effect
-from skedasis.results.effect import Curves
-from skedasis.results.effect import LevelStats
-from skedasis.results.effect import Rows
-from skedasis.results.effect import About
-from skedasis.results.effect import Spec
-from skedasis.results.surface import PairRows
-from skedasis.results.surface import Side
-from skedasis.results.surface import Surface
-from skedasis.stats.grid import Grid
-from skedasis.stats.moments import Moments
 from collections.abc import Mapping
-from skedasis._types import Ints
-from skedasis.results.effect import TRUSTED_ROWS
-from skedasis.results.effect import BinStats
-from skedasis.results.build.linear_form import AXIS
-from skedasis.results.build.linear_form import LOCAL
-from skedasis.stats import ale_math
-from skedasis.stats.grid import Cells
 from dataclasses import replace
-from skedasis.results.effect import MissingPoint
 
+import numpy as np
 
-# ------------------------------------------------------------------------------------------
-# Partial dependence: from the moments of swept values to PDP and ICE.
+from skedasis._types import Floats, Ints
+from skedasis.results.build.linear_form import AXIS, LOCAL
+from skedasis.results.effect import (
+    TRUSTED_ROWS,
+    About,
+    BinStats,
+    Curves,
+    Effect,
+    LevelStats,
+    MissingPoint,
+    Rows,
+    Spec,
+)
+from skedasis.results.surface import PairRows, Side, Surface
+from skedasis.stats import ale_math
+from skedasis.stats.grid import Cells, Grid
+from skedasis.stats.moments import Moments
+
+# --- partial dependence ---------------------------------------------------------------------------
 
 
 SHOWN = "shown"
-"""Moments, over rows, of the surfaces that are averaged, shape (m0, m1)."""
+"""Key of the moments over rows of the surfaces that are averaged, shape (m0, m1)."""
 
 
 def depend(
@@ -46,29 +47,31 @@ def depend(
     rows: Rows | None,
     curves: Curves | None,
 ) -> Effect:
-    """Read a partial dependence off the moments of the rows' curves.
+    """Build a partial dependence from the moments of the rows' ICE curves.
 
     Parameters
     ----------
     grid : Grid
         m points.
     raw, anchored : Moments, m cells
-        Over rows, of the curves and of the curves minus their own anchor.
+        Moments over rows of the curves, and of the curves minus their own anchor.
     axis : Moments, m + 1 cells
-        Of the feature, between the points and beyond them.
+        Moments of the feature, between the points and outside the grid.
     spec, about, rows, curves
-        Carried into the result.
+        Copied to the result.
     """
     kind = spec.weight_kind
     shown = raw if spec.center is None else anchored
-    spread = np.sqrt(
-        np.nan_to_num(anchored.variance(1, kind), nan=0.0 if _is_single_point(grid, spec) else np.nan)
+    heterogeneity = np.sqrt(
+        np.nan_to_num(
+            anchored.variance(1, kind), nan=0.0 if _is_single_point(grid, spec) else np.nan
+        )
     )
     error = np.sqrt(shown.variance(1, kind) / shown.effective(kind))
     return Effect(
         points=grid.points,
         value=shown.mean,
-        heterogeneity=spread,
+        heterogeneity=heterogeneity,
         std_error=error,
         freedom=shown.effective(kind) - 1,
         importance=_importance(grid.points, shown.mean - shown.mean[0], axis),
@@ -89,22 +92,24 @@ def depend_levels(
     rows: Rows | None,
     curves: Curves | None,
 ) -> Effect:
-    """Read the partial dependence on a categorical feature off the moments of the rows' curves over its levels.
+    """Build the partial dependence on a categorical feature from the moments of the rows' curves over its levels.
 
-    Parameters are those of `depend`. Nothing here depends on the order of the levels, unless the curves are anchored at
-    one of them.
+    The parameters are those of `depend`. The result does not depend on the order of the levels, unless the curves are
+    anchored at one of them.
     """
     kind = spec.weight_kind
     shown = raw if spec.center is None else anchored
-    spread = np.sqrt(
-        np.nan_to_num(anchored.variance(1, kind), nan=0.0 if _is_single_point(levels, spec) else np.nan)
+    heterogeneity = np.sqrt(
+        np.nan_to_num(
+            anchored.variance(1, kind), nan=0.0 if _is_single_point(levels, spec) else np.nan
+        )
     )
     value = shown.mean - shown.mean[0]
     share = levels.share
     return Effect(
         points=levels.array(),
         value=shown.mean,
-        heterogeneity=spread,
+        heterogeneity=heterogeneity,
         std_error=np.sqrt(shown.variance(1, kind) / shown.effective(kind)),
         freedom=shown.effective(kind) - 1,
         importance=float(np.sqrt(share @ (value - share @ value) ** 2)),
@@ -124,25 +129,25 @@ def depend_pair(
     abouts: tuple[About, About],
     rows: PairRows | None,
 ) -> Surface:
-    """Read the partial dependence on two features off the moments of the rows' surfaces.
+    """Build the partial dependence on two features from the moments of the rows' surfaces.
 
     Parameters
     ----------
     sides : tuple of two Side
     raw, anchored : Moments, m0 * m1 cells
-        Over rows, of their values on the product grid, and of these minus each row's mean over it.
+        Moments over rows of their values on the product grid, and of these minus the row's mean over the grid.
     spec, abouts, rows
-        Carried into the result.
+        Copied to the result.
     """
     shape = sides[0].m, sides[1].m
     shown = raw if spec.center is None else anchored
-    spread = np.sqrt(anchored.variance(1, spec.weight_kind)).reshape(shape)
+    heterogeneity = np.sqrt(anchored.variance(1, spec.weight_kind)).reshape(shape)
     if not spec.mean_alone:
-        spread = np.nan_to_num(spread)
+        heterogeneity = np.nan_to_num(heterogeneity)
     return Surface(
         points=(sides[0].nodes, sides[1].nodes),
         value=shown.mean.reshape(shape),
-        heterogeneity=spread,
+        heterogeneity=heterogeneity,
         sides=sides,
         abouts=abouts,
         spec=spec,
@@ -152,30 +157,30 @@ def depend_pair(
 
 
 def _importance(points: Floats, value: Floats, axis: Moments) -> float:
-    """Return the weighted standard deviation over the data of the curve, constant beyond the grid."""
+    """Return the weighted standard deviation over the data of the curve, which is constant outside the grid."""
     inside = axis.take(slice(1, -1))
     widths = np.diff(points)
     slope = np.diff(value) / widths if len(points) > 1 else np.zeros(0)
-    level = value[:-1] + slope * np.where(inside.weight > 0, inside.mean - points[:-1], 0.0)
-    scatter = slope**2 * inside.m2
+    # Variance between the cells' means of the curve, plus variance within the cells.
+    mean = value[:-1] + slope * np.where(inside.weight > 0, inside.mean - points[:-1], 0.0)
+    squares = slope**2 * inside.m2
     weight = np.concatenate([axis.weight[:1], inside.weight, axis.weight[-1:]])
-    levels = np.concatenate([value[:1], level, value[-1:]])
-    share = weight / max(weight.sum(), np.finfo(float).tiny)
+    means = np.concatenate([value[:1], mean, value[-1:]])
+    fraction = weight / max(weight.sum(), np.finfo(float).tiny)
     return float(
         np.sqrt(
-            scatter.sum() / max(weight.sum(), np.finfo(float).tiny)
-            + share @ (levels - share @ levels) ** 2
+            squares.sum() / max(weight.sum(), np.finfo(float).tiny)
+            + fraction @ (means - fraction @ means) ** 2
         )
     )
 
 
 def _is_single_point(points: Grid | LevelStats, spec: Spec) -> bool:
-    """Return whether there is one point only: nothing can scatter around itself."""
+    """Return whether there is only one point, at which the heterogeneity of anchored curves is 0."""
     return len(points) == 1 and not spec.mean_alone
 
 
-# ------------------------------------------------------------------------------------------
-# M-plots: the mean of a quantity over the rows of each bin, or of each level. No row is altered.
+# --- M-plots --------------------------------------------------------------------------------------
 
 
 def marginal(
@@ -186,7 +191,7 @@ def marginal(
     about: About,
     rows: Rows | None,
 ) -> Effect:
-    """Read an M-plot off the moments of the quantity and of the feature in each cell.
+    """Build an M-plot from the moments of the quantity and of the feature in each cell.
 
     Parameters
     ----------
@@ -194,53 +199,51 @@ def marginal(
     moments : mapping of str to Moments
         ``"local"`` of the quantity, ``"axis"`` of the feature.
     kept : ndarray of int, shape (K + 1,)
-        The edges that stay.
+        Indices of the cells' edges that are edges of bins.
     spec, about, rows
-        Carried into the result.
+        Copied to the result.
 
     Returns
     -------
     Effect
-        Its points are the bins that hold rows, each at the mean of the feature there.
+        Its points are the means of the feature in the bins that contain rows.
     """
     bins, axis = (
         m if len(cells) == 0 else m.pool(kept[:-1]) for m in (moments[LOCAL], moments[AXIS])
     )
-    there = bins.weight > 0
-    value, spread, error, freedom = _means(bins.take(np.flatnonzero(there)), spec)
-    share = bins.weight[there] / max(float(bins.weight.sum()), np.finfo(float).tiny)
+    has_rows = bins.weight > 0
+    value, std, error, df = _means(bins.take(np.flatnonzero(has_rows)), spec)
+    fraction = bins.weight[has_rows] / max(float(bins.weight.sum()), np.finfo(float).tiny)
     return Effect(
-        points=axis.mean[there],
+        points=axis.mean[has_rows],
         value=value,
-        heterogeneity=spread,
+        heterogeneity=std,
         std_error=error,
-        freedom=freedom,
-        importance=_scatter(value, share),
+        freedom=df,
+        importance=_weighted_std(value, fraction),
         about=about,
         spec=spec,
-        bins=_statistics(
-            cells.edges[kept] if len(cells) else np.repeat(cells.edges, 2), bins, spec
-        ),
+        bins=_bin_stats(cells.edges[kept] if len(cells) else np.repeat(cells.edges, 2), bins, spec),
         rows=rows,
         cells=cells,
         moments=moments,
     )
 
 
-def _statistics(edges: Floats, bins: Moments, spec: Spec) -> BinStats:
-    """Return the bins' figures."""
-    there = bins.weight > 0
+def _bin_stats(edges: Floats, bins: Moments, spec: Spec) -> BinStats:
+    """Return the statistics of the bins."""
+    has_rows = bins.weight > 0
     std = np.sqrt(bins.variance(spec.ddof, spec.weight_kind))
-    size = np.where(there, bins.effective(spec.weight_kind), 1.0)
+    size = np.where(has_rows, bins.effective(spec.weight_kind), 1.0)
     return BinStats(
         low=edges[:-1],
         high=edges[1:],
         count=bins.count.astype(int),
         weight=bins.weight,
-        effect=np.where(there, bins.mean, np.nan),
+        effect=np.where(has_rows, bins.mean, np.nan),
         std=std,
         std_error=std / np.sqrt(size),
-        empty=~there,
+        empty=~has_rows,
         trusted=bins.count >= TRUSTED_ROWS,
     )
 
@@ -252,17 +255,17 @@ def marginal_levels(
     about: About,
     rows: Rows | None,
 ) -> Effect:
-    """Read an M-plot of a categorical feature off the moments of the quantity at each level."""
+    """Build the M-plot of a categorical feature from the moments of the quantity at each level."""
     local = moments[LOCAL]
-    value, spread, error, freedom = _means(local, spec)
-    share = local.weight / max(float(local.weight.sum()), np.finfo(float).tiny)
+    value, std, error, df = _means(local, spec)
+    fraction = local.weight / max(float(local.weight.sum()), np.finfo(float).tiny)
     return Effect(
         points=levels.array(),
         value=np.where(local.weight > 0, value, np.nan),
-        heterogeneity=spread,
+        heterogeneity=std,
         std_error=error,
-        freedom=freedom,
-        importance=_scatter(value, share),
+        freedom=df,
+        importance=_weighted_std(value, fraction),
         about=about,
         spec=spec,
         rows=rows,
@@ -272,35 +275,35 @@ def marginal_levels(
 
 
 def _means(cells: Moments, spec: Spec) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return means (centred, if asked for), spreads, standard errors and degrees of freedom."""
+    """Return means (centred with ``center="mean"``), standard deviations, standard errors and degrees of freedom."""
     kind = spec.weight_kind
     variance = cells.variance(spec.ddof, kind)
     size = np.where(cells.weight > 0, cells.effective(kind), 1.0)
     weight = max(float(cells.weight.sum()), np.finfo(float).tiny)
-    share = cells.weight / weight
-    form = np.eye(len(share)) - share if spec.center == "mean" else np.eye(len(share))
-    error, freedom = ale_math.std_error(
+    fraction = cells.weight / weight
+    form = np.eye(len(fraction)) - fraction if spec.center == "mean" else np.eye(len(fraction))
+    error, df = ale_math.std_error(
         form,
         ale_math.borrowed(variance) / size,
         cells.effective(kind) - 1.0,
-        np.arange(len(share)),
+        np.arange(len(fraction)),
         "quadrature",
     )
     value = form @ cells.mean
     if spec.center == "mean":
+        # The variance of the centre due to the random distribution of the rows over the bins.
         n = weight if kind == "frequency" else weight**2 / float(cells.weight2.sum())
-        error = np.sqrt(error**2 + _scatter(value, share) ** 2 / n)
-    return value, np.sqrt(variance), error, freedom
+        error = np.sqrt(error**2 + _weighted_std(value, fraction) ** 2 / n)
+    return value, np.sqrt(variance), error, df
 
 
-def _scatter(value: Floats, share: Floats) -> float:
-    """Return the standard deviation over the data of the bins' means."""
-    mean = share @ value
-    return float(np.sqrt(share @ (value - mean) ** 2))
+def _weighted_std(value: Floats, fraction: Floats) -> float:
+    """Return the standard deviation over the data of the bins' means, with the fraction of rows in each bin."""
+    mean = fraction @ value
+    return float(np.sqrt(fraction @ (value - mean) ** 2))
 
 
-# ------------------------------------------------------------------------------------------
-# The point of missing values beside a curve.
+# --- the point of missing values ------------------------------------------------------------------
 
 
 def with_missing(effect: Effect, moments: Moments, *, exact: bool) -> Effect:
@@ -310,24 +313,24 @@ def with_missing(effect: Effect, moments: Moments, *, exact: bool) -> Effect:
     ----------
     effect : Effect
     moments : Moments, one cell
-        Over the rows without a value: of the quantity minus its mean over observed values; in an M-plot, of the
-        quantity itself.
+        Moments over the rows with a missing value: of the quantity minus its mean over observed values; for an M-plot,
+        of the quantity itself.
     exact : bool
-        Whether all observed values took part.
+        Whether all observed values were inserted.
     """
     if moments.count[0] == 0:
         return effect
     kind = effect.spec.weight_kind
     mean = float(moments.mean[0])
     if effect.spec.local == "values":
-        seen = effect.moments[LOCAL]
-        level = float(np.average(seen.mean, weights=seen.weight))
-        gain, value = mean - level, mean - (level if effect.spec.center == "mean" else 0.0)
+        observed = effect.moments[LOCAL]
+        centre = float(np.average(observed.mean, weights=observed.weight))
+        difference, value = mean - centre, mean - (centre if effect.spec.center == "mean" else 0.0)
     else:
-        gain, value = mean, mean + _mean_over_data(effect)
+        difference, value = mean, mean + _mean_over_data(effect)
     std = float(np.sqrt(moments.variance(1, kind)[0]))
     point = MissingPoint(
-        effect=gain,
+        effect=difference,
         std=std,
         std_error=std / float(np.sqrt(moments.effective(kind)[0])),
         count=int(moments.count[0]),
@@ -339,12 +342,12 @@ def with_missing(effect: Effect, moments: Moments, *, exact: bool) -> Effect:
 
 
 def _mean_over_data(effect: Effect) -> float:
-    """Return the curve's mean over the data; a linear piece's is its value at the mean of its rows."""
+    """Return the mean of the curve over the data; in a linear segment it is the value at the mean of the rows."""
     if effect.levels is not None:
         return float(effect.levels.share @ effect.value)
     axis = effect.moments[AXIS]
-    there = axis.weight > 0
-    if not there.any() or (effect.bins is not None and effect.spec.center == "mean"):
-        return 0.0  # accumulated effects are centred already
-    value = effect.at(np.clip(axis.mean[there], effect.points[0], effect.points[-1]))
-    return float(np.average(value, weights=axis.weight[there]))
+    has_rows = axis.weight > 0
+    if not has_rows.any() or (effect.bins is not None and effect.spec.center == "mean"):
+        return 0.0  # accumulated effects are already centred
+    value = effect.at(np.clip(axis.mean[has_rows], effect.points[0], effect.points[-1]))
+    return float(np.average(value, weights=axis.weight[has_rows]))

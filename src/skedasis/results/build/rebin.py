@@ -1,51 +1,37 @@
-"""Other bins for an effect, from the statistics and rows that it keeps.
+"""Rebinning: an effect on other bins, computed from the moments and rows that it keeps, without model rows.
 
-Slopes, and the values of an M-plot, belong to points of the axis, so with the rows at hand any bins will do.
-Differences belong to the cells they were taken across, and so do moments when the rows are gone: bins are then unions
-of these cells. Steps between levels can be grouped into runs, where the feature has an order of its own.
+Slopes, and the values of an M-plot, belong to points of the axis: if all rows were kept, any bins are possible.
+Differences belong to the cells that they are taken across, and so do moments if the rows were not kept: new bins are
+unions of these cells. The steps between the levels of an ordinal feature can be grouped.
 """
-
 
 from __future__ import annotations
 
 from dataclasses import replace
+
 import numpy as np
-from skedasis._types import Bools
-from skedasis._types import Floats
-from skedasis._types import Ints
-from skedasis.binning import AutoUniform
-from skedasis.binning import Binning
-from skedasis.binning import Edges
-from skedasis.binning import Greedy
-from skedasis.binning import Optimal
-from skedasis.binning import Quantile
-from skedasis.binning import Uniform
-from skedasis.binning import as_binning
-from skedasis.binning import fitting
+
+from skedasis._types import Bools, Floats, Ints
+from skedasis.binning import (
+    AutoUniform,
+    Binning,
+    Edges,
+    Greedy,
+    Optimal,
+    Quantile,
+    Uniform,
+    as_binning,
+    fitting,
+)
 from skedasis.data.column_stats import Column
-from skedasis.errors import UnsupportedError
-from skedasis.errors import explained
-from skedasis.results.build.accumulated import accumulate
-from skedasis.results.build.accumulated import Chosen
-from skedasis.results.build.accumulated import chosen_bins
-from skedasis.results.build.accumulated import spread_of
-from skedasis.results.effect import Effect
-from skedasis.results.build.categorical import accumulate_levels
-from skedasis.results.build.categorical import grouped
+from skedasis.errors import UnsupportedError, explained
+from skedasis.results.build.accumulated import Chosen, accumulate, chosen_bins, spread_of
+from skedasis.results.build.categorical import accumulate_levels, grouped
+from skedasis.results.build.linear_form import AXIS, LOCAL, RISE
 from skedasis.results.build.pdp import marginal
-from skedasis.results.effect import LevelStats
-from skedasis.results.effect import Rows
-from skedasis.results.build.linear_form import AXIS
-from skedasis.results.build.linear_form import LOCAL
-from skedasis.results.build.linear_form import RISE
-from skedasis.results.effect import Spec
-from skedasis.results.build.steps import BOTH
-from skedasis.results.build.steps import DOWN
-from skedasis.results.build.steps import UP
-from skedasis.results.build.steps import Steps
-from skedasis.results.build.steps import step_moments
-from skedasis.results.build.step_functions import chosen_for_reading
-from skedasis.results.build.step_functions import read_in_bins
+from skedasis.results.build.step_functions import chosen_for_reading, read_in_bins
+from skedasis.results.build.steps import BOTH, DOWN, UP, Steps, step_moments
+from skedasis.results.effect import Effect, LevelStats, Rows, Spec
 from skedasis.stats.grid import Cells
 from skedasis.stats.moments import Moments
 
@@ -57,30 +43,30 @@ def rebinned(effect: Effect, bins: Binning | int) -> Effect:
     ----------
     effect : Effect
     bins : Binning or int
-        An integer means `Uniform` bins, in an M-plot `Quantile` ones. An ordinal feature takes `Optimal` or `Greedy`,
+        An integer means `Uniform` bins, for an M-plot `Quantile` bins. For an ordinal feature: `Optimal` or `Greedy`,
         which group its steps.
 
     Raises
     ------
     UnsupportedError
-        For results without bins, steps of a nominal feature, and cells that would have to be cut.
+        For results without bins, for nominal features, and for bins that are not unions of the cells of differences.
     """
     if effect.levels is not None:
-        found = _regrouped(effect, effect.levels, bins)
+        result = _regrouped(effect, effect.levels, bins)
     elif effect.cells is None or effect.bins is None:
-        raise _without_bins(effect)
+        raise _no_bins_error(effect)
     elif len(effect.cells) == 0:
         return effect
     else:
-        found = _recut(effect, effect.cells, bins)
-    return replace(found, swap_score=effect.swap_score)  # it rests on no bins
+        result = _rebinned_numeric(effect, effect.cells, bins)
+    return replace(result, swap_score=effect.swap_score)  # the score does not depend on bins
 
 
-def _without_bins(effect: Effect) -> UnsupportedError:
-    fix = "Choose another grid and explain again"
+def _no_bins_error(effect: Effect) -> UnsupportedError:
+    fix = "Explain again with another grid, or use a method with bins"
     return UnsupportedError(
         explained(
-            f"rebin of a {effect.spec.method}",
+            f"rebin of the {effect.spec.method} of {effect.feature!r}",
             "a result without bins",
             "ALE, DALE, UALE, RHALE or MPlot",
             "Use the levels as they are" if effect.levels is not None else fix,
@@ -88,25 +74,27 @@ def _without_bins(effect: Effect) -> UnsupportedError:
     )
 
 
-def _recut(effect: Effect, cells: Cells, bins: Binning | int) -> Effect:
+def _rebinned_numeric(effect: Effect, cells: Cells, bins: Binning | int) -> Effect:
     """Return the effect of a numeric feature on other bins."""
-    values = effect.spec.local == "values"
-    scheme = as_binning(bins, Quantile if values else Uniform)
-    if values and isinstance(scheme, Edges) and scheme.closed is None:
-        scheme = bins = replace(scheme, closed="right")  # as `MPlot` and `ALE` read them
+    is_m_plot = effect.spec.local == "values"
+    scheme = as_binning(bins, Quantile if is_m_plot else Uniform)
+    if is_m_plot and isinstance(scheme, Edges) and scheme.closed is None:
+        scheme = bins = replace(scheme, closed="right")  # the default of `MPlot` and `ALE`
     spec, rows = _with_bins(effect.spec, scheme), effect.rows
     complete = rows is not None and rows.exact
     if spec.on_cells:
-        result = _reread(effect, cells, scheme, spec)
+        result = _same_curve(effect, cells, scheme, spec)
     elif spec.pointwise and complete and rows is not None and rows.local is not None:
         result = _from_rows(effect, bins, scheme, spec, rows, rows.local)
     else:
         column = (
-            _column(effect, rows) if complete and rows is not None else _stand_in(effect, cells)
+            _column(effect, rows)
+            if complete and rows is not None
+            else _column_of_means(effect, cells)
         )
         result = _from_cells(effect, cells, scheme, spec, column)
-    said = {**effect.provenance, **result.provenance, "rebinned": scheme.describe()}
-    return _with_missing(effect, result).with_provenance(said)
+    record = {**effect.provenance, **result.provenance, "rebinned": scheme.describe()}
+    return _with_missing(effect, result).with_provenance(record)
 
 
 def _with_bins(spec: Spec, scheme: Binning) -> Spec:
@@ -114,17 +102,17 @@ def _with_bins(spec: Spec, scheme: Binning) -> Spec:
 
 
 def _regrouped(effect: Effect, levels: LevelStats, bins: Binning | int) -> Effect:
-    """Return the effect of an ordinal feature, its steps grouped into other runs."""
+    """Return the effect of an ordinal feature with its steps grouped anew."""
     if effect.bins is None:
-        raise _without_bins(effect)
+        raise _no_bins_error(effect)
     what = f"rebin of the {effect.spec.method} of {effect.feature!r}"
     if effect.about.feature.kind != "ordinal":
         raise UnsupportedError(
             explained(
                 what,
-                "levels without an order of their own",
+                "a nominal feature, each of whose steps is a bin",
                 "a numeric or an ordinal feature",
-                "Every step is a bin already; if the levels have an order, declare them: "
+                "If the levels have an order, declare it: "
                 f'sd.Feature({effect.feature!r}, "ordinal", levels=[...])',
             )
         )
@@ -133,9 +121,9 @@ def _regrouped(effect: Effect, levels: LevelStats, bins: Binning | int) -> Effec
         raise UnsupportedError(
             explained(
                 what,
-                f"{type(scheme).__name__}, whose bins lie on an axis",
+                f"{type(scheme).__name__}, whose bins are intervals of an axis",
                 "Optimal or Greedy, which group levels",
-                "Write for example e.rebin(sd.Optimal(alpha=0.5))",
+                "Use for example e.rebin(sd.Optimal(alpha=0.5))",
             )
         )
     spec, pooled, rows = (
@@ -143,18 +131,18 @@ def _regrouped(effect: Effect, levels: LevelStats, bins: Binning | int) -> Effec
         Steps.of(effect.moments).pooled,
         effect.rows,
     )
-    runs = np.arange(len(levels))
+    groups = np.arange(len(levels))
     if len(levels) > 1:
-        runs = grouped(scheme, pooled, spec, _largest_step(rows, pooled), effect.about)
-    result = accumulate_levels(levels, effect.moments, runs, spec, effect.about, rows)
-    said = {**effect.provenance, "rebinned": scheme.describe()}
-    return _with_missing(effect, result).with_provenance(said)
+        groups = grouped(scheme, pooled, spec, _largest_step(rows, pooled), effect.about)
+    result = accumulate_levels(levels, effect.moments, groups, spec, effect.about, rows)
+    record = {**effect.provenance, "rebinned": scheme.describe()}
+    return _with_missing(effect, result).with_provenance(record)
 
 
 def _largest_step(rows: Rows | None, pooled: Moments) -> float:
-    """Return the largest step of a row, from the rows if all are there."""
+    """Return the largest absolute step of a row; without all rows, an estimate from the moments."""
     if rows is None or rows.effect is None or not rows.exact:
-        return _largest(pooled)
+        return _typical_largest(pooled)
     return float(np.nanmax(np.abs(rows.effect), initial=0.0))
 
 
@@ -165,6 +153,7 @@ def _column(effect: Effect, rows: Rows) -> Column:
 def _from_rows(
     effect: Effect, bins: Binning | int, scheme: Binning, spec: Spec, rows: Rows, local: Floats
 ) -> Effect:
+    """Return an effect of slopes, or an M-plot, on any bins."""
     cells = fitting(bins, scheme, _column(effect, rows), spec.local)
     cell = cells.locate(rows.x)
     inside = cell >= 0
@@ -176,177 +165,180 @@ def _from_rows(
     moments = {LOCAL: gathered, AXIS: axis, **_by_value(effect, rows, inside)}
     whole = spec.local == "integer_steps"
     spread = spread_of(spec, largest)
-    found = chosen_bins(scheme, cells, moments, spec, spread, rows, whole=whole)
-    result = _read(effect, found, spec)
-    # Rows beyond the first edges were not kept: they stay outside.
+    selected = chosen_bins(scheme, cells, moments, spec, spread, rows, whole=whole)
+    result = _build(effect, selected, spec)
+    # Rows outside the original edges were not kept: they remain outside.
     outside = effect.provenance.get("rows_outside", 0) + len(rows) - int(inside.sum())
     return result.with_provenance({"rows_outside": outside})
 
 
 def _by_value(effect: Effect, rows: Rows, inside: Bools) -> dict[str, Moments]:
-    """Return the moments of the steps between values, of the rows that the bins hold."""
+    """Return the moments by value of the steps between values, of the rows within the bins."""
     if effect.values is None or rows.effect is None or inside.all():
         return {k: m for k, m in effect.moments.items() if k in (UP, DOWN, BOTH)}
-    place, size = np.searchsorted(effect.values, rows.x[inside]), len(effect.values)
+    code, size = np.searchsorted(effect.values, rows.x[inside]), len(effect.values)
     down, up = np.nan_to_num(rows.effect[inside]).T
     w = None if rows.weight is None else rows.weight[inside]
-    return step_moments(down, up, place, size, w)
+    return step_moments(down, up, code, size, w)
 
 
-def _read(effect: Effect, found: Chosen, spec: Spec) -> Effect:
-    """Return the effect that the moments of cells give: means of the values, or slopes accumulated."""
+def _build(effect: Effect, selected: Chosen, spec: Spec) -> Effect:
+    """Build the M-plot or the accumulated effect on the selected bins."""
     about, rows = effect.about, effect.rows
     if spec.local == "values":
-        return marginal(found.cells, found.moments, found.kept, spec, about, rows)
-    moments = {**effect.moments, **found.moments}
+        return marginal(selected.cells, selected.moments, selected.kept, spec, about, rows)
+    moments = {**effect.moments, **selected.moments}
     return accumulate(
-        found.cells, moments, found.kept, spec, about, rows, found.trend, effect.values
+        selected.cells, moments, selected.kept, spec, about, rows, selected.trend, effect.values
     )
 
 
 def _with_missing(before: Effect, after: Effect) -> Effect:
-    """Carry the point of missing values over; on the scale of a curve that is not centred it moves with the curve."""
+    """Copy the point of missing values; its `value` follows the mean of a curve that is not centred."""
     point, spec = before.missing_point, after.spec
     if point is None:
         return after
     if spec.local == "values":
         old, new = (_mean(m.mean, m) for m in (before.moments[LOCAL], after.moments[LOCAL]))
-        effect = point.effect + old - new  # rows beyond the new edges are no longer compared with
+        effect = (
+            point.effect + old - new
+        )  # the mean over observed values excludes rows outside the new edges
         value = effect if spec.center == "mean" else point.effect + old
         return replace(after, missing_point=replace(point, effect=effect, value=value))
     if spec.center == "mean" or after.levels is not None:
         return replace(after, missing_point=point)
     axis = after.moments[AXIS]
-    level = _mean(after.at(np.clip(axis.mean, after.points[0], after.points[-1])), axis)
-    return replace(after, missing_point=replace(point, value=point.effect + level))
+    mean = _mean(after.at(np.clip(axis.mean, after.points[0], after.points[-1])), axis)
+    return replace(after, missing_point=replace(point, value=point.effect + mean))
 
 
 def _mean(values: Floats, moments: Moments) -> float:
-    """Return the mean over all cells that have rows; NaN if none has."""
-    there = moments.weight > 0
-    return (
-        float(np.average(values[there], weights=moments.weight[there])) if there.any() else np.nan
-    )
+    """Return the weighted mean over the cells that contain rows; NaN if there are none."""
+    has_rows = moments.weight > 0
+    if not has_rows.any():
+        return np.nan
+    return float(np.average(values[has_rows], weights=moments.weight[has_rows]))
 
 
 def _from_cells(
     effect: Effect, cells: Cells, scheme: Binning, spec: Spec, column: Column
 ) -> Effect:
-    """Choose among the existing edges: exact where the scheme's are among them."""
+    """Return an effect whose bins are unions of the cells; approximate if the requested edges are not the cells'."""
     differences = not spec.pointwise
     if differences and isinstance(scheme, (Optimal, Greedy)):
-        places, moved = np.arange(len(cells.edges)), np.zeros(1, dtype=bool)
+        candidates, moved = np.arange(len(cells.edges)), np.zeros(1, dtype=bool)
     else:
-        wanted = scheme.candidates(column).edges
+        edges = scheme.candidates(column).edges
         if not isinstance(scheme, Edges):
-            # All other schemes reach from the smallest to the largest value, whatever stands in for the column.
-            wanted = np.concatenate([cells.edges[:1], wanted[1:-1], cells.edges[-1:]])
-        places, moved = _nearest(cells, wanted)
+            # All other binnings reach from the smallest to the largest value, also for an approximate column.
+            edges = np.concatenate([cells.edges[:1], edges[1:-1], cells.edges[-1:]])
+        candidates, moved = _nearest(cells, edges)
     if differences and moved.any() and not isinstance(scheme, AutoUniform):
         raise UnsupportedError(
             explained(
-                f"rebin of a {spec.method}",
-                f"{int(moved.sum())} edges that cut its cells",
-                "unions of its cells: each local effect is a difference across one of them",
-                "Explain again with these bins, or give a part of e.cells.edges as sd.Edges",
+                f"rebin of the {spec.method} of {effect.feature!r}",
+                f"{int(moved.sum())} edges that are not in e.cells.edges",
+                "unions of its cells, because each local effect is a difference across one of them",
+                "Explain again with these bins, or pass a subset of e.cells.edges as sd.Edges",
             )
         )
-    part = slice(places[0], places[-1])
-    cells, places = Cells(cells.edges[places[0] : places[-1] + 1], cells.closed), places - places[0]
-    moments = {name: effect.moments[name].take(part) for name in (LOCAL, AXIS)}
-    fine = moments[LOCAL].pool(places[:-1])
-    spread = spread_of(spec, _largest(fine))
-    result = _read(effect, chosen_bins(scheme, cells, moments, spec, spread, None, places), spec)
+    first, last = candidates[0], candidates[-1]
+    cells, candidates = Cells(cells.edges[first : last + 1], cells.closed), candidates - first
+    moments = {name: effect.moments[name].take(slice(first, last)) for name in (LOCAL, AXIS)}
+    fine = moments[LOCAL].pool(candidates[:-1])
+    spread = spread_of(spec, _typical_largest(fine))
+    selected = chosen_bins(scheme, cells, moments, spec, spread, None, candidates)
+    result = _build(effect, selected, spec)
     if not moved.any():
         return result
     note = {"exact": False, "approximated": "edges moved to those of the nearest fine cells"}
     return result.with_provenance(note)
 
 
-def _reread(effect: Effect, cells: Cells, scheme: Binning, spec: Spec) -> Effect:
-    """Return other bins, unions of the cells, for a curve that is given at the edges of all cells."""
+def _same_curve(effect: Effect, cells: Cells, scheme: Binning, spec: Spec) -> Effect:
+    """Return an effect whose curve is given at the edges of all cells with other bins, which are unions of cells."""
     if scheme.by_risk:
         kept = chosen_for_reading(_centred(effect, cells), effect.swap_score)
     elif isinstance(scheme, (Optimal, Greedy)):
         fine = effect.moments[LOCAL]
-        kept = scheme.choose(cells, fine, spread_of(spec, _largest(fine)))
+        kept = scheme.choose(cells, fine, spread_of(spec, _typical_largest(fine)))
     else:
-        wanted = scheme.candidates(_stand_in(effect, cells)).edges
-        kept, moved = _nearest(cells, wanted)
+        edges = scheme.candidates(_column_of_means(effect, cells)).edges
+        kept, moved = _nearest(cells, edges)
         if moved.any() or kept[0] != 0 or kept[-1] != len(cells):
             raise UnsupportedError(
                 explained(
-                    f"rebin of a {spec.method}",
+                    f"rebin of the {spec.method} of {effect.feature!r}",
                     "edges that are not a subset of e.cells.edges, or miss its first or last one",
                     "unions of its cells, because each local effect is a difference across one of them",
                     "Explain again with these bins, or pass such a subset as sd.Edges",
                 )
             )
-    stats, rises = effect.bins, None
-    same = stats is not None and np.array_equal(cells.edges[kept], stats.edges)
-    if same:
-        rises = effect.moments.get(RISE, effect.moments[LOCAL])
+    # The moments of the rows' differences across their bin are known for the present bins and for single cells.
+    stats, bin_slopes = effect.bins, None
+    if stats is not None and np.array_equal(cells.edges[kept], stats.edges):
+        bin_slopes = effect.moments.get(RISE, effect.moments[LOCAL])
     elif len(kept) == len(cells.edges):
-        rises = effect.moments[LOCAL]
-    plain = {k: m for k, m in effect.moments.items() if k != RISE}
-    result = read_in_bins(replace(effect, spec=spec, moments=plain), kept, rises)
-    if rises is not None:
+        bin_slopes = effect.moments[LOCAL]
+    others = {k: m for k, m in effect.moments.items() if k != RISE}
+    result = read_in_bins(replace(effect, spec=spec, moments=others), kept, bin_slopes)
+    if bin_slopes is not None:
         return result
     bins = ", ".join(f"{z:.6g}" for z in cells.edges[kept])
     note = (
-        "The rows' rises across these bins are not known, so that std and heterogeneity are NaN. To compute them, "
+        "The rows' differences across these bins are unknown, so that std and heterogeneity are NaN. To compute them, "
         f"explain again with bins=sd.Edges([{bins}])."
     )
-    return replace(result, rows=_without_rises(result.rows)).with_provenance(
-        {"rebinned_note": note}
-    )
+    rows = None if result.rows is None else replace(result.rows, across=None)
+    return replace(result, rows=rows).with_provenance({"rebinned_note": note})
 
 
 def _centred(effect: Effect, cells: Cells) -> Effect:
-    """Return the curve on all cells, centred by its mean, from which `explain` chose the bins."""
+    """Return the effect on all cells with ``center="mean"``, from which `explain` selected the bins."""
     spec, every = replace(effect.spec, center="mean"), np.arange(len(cells.edges))
     return accumulate(cells, effect.moments, every, spec, effect.about, None, values=effect.values)
 
 
-def _without_rises(rows: Rows | None) -> Rows | None:
-    return None if rows is None else replace(rows, across=None)
-
-
-def _nearest(cells: Cells, wanted: Floats) -> tuple[Ints, Bools]:
-    """Return the places of the nearest edges, and which of those wanted are not there."""
+def _nearest(cells: Cells, targets: Floats) -> tuple[Ints, Bools]:
+    """Return the indices of the edges nearest to the targets, and which targets are not among the edges."""
     edges = cells.edges
-    right = np.clip(np.searchsorted(edges, wanted), 1, len(edges) - 1)
-    left_is_nearer = wanted - edges[right - 1] <= edges[right] - wanted
-    places = np.where(left_is_nearer, right - 1, right)
-    # Rounding may differ where the same edge was computed in two ways; nothing lies between.
-    moved = np.abs(edges[places] - wanted) > 1e-12 * np.maximum(
-        np.abs(wanted), edges[-1] - edges[0]
+    right = np.clip(np.searchsorted(edges, targets), 1, len(edges) - 1)
+    left_is_nearer = targets - edges[right - 1] <= edges[right] - targets
+    nearest = np.where(left_is_nearer, right - 1, right)
+    # The tolerance allows for rounding, if the same edge was computed in two ways.
+    moved = np.abs(edges[nearest] - targets) > 1e-12 * np.maximum(
+        np.abs(targets), edges[-1] - edges[0]
     )
-    places = np.unique(places)
-    return (places, moved) if len(places) > 1 else (np.array([0, len(cells)]), moved)
+    nearest = np.unique(nearest)
+    return (nearest, moved) if len(nearest) > 1 else (np.array([0, len(cells)]), moved)
 
 
-def _stand_in(effect: Effect, cells: Cells) -> Column:
-    """Return a column of the cells' means, with their ends: all that is left of the rows."""
+def _column_of_means(effect: Effect, cells: Cells) -> Column:
+    """Return a column of the feature's means in the cells, and of the first and last edge, in place of the rows."""
     axis = effect.moments[AXIS]
-    there = axis.weight > 0
-    x = np.concatenate([cells.edges[:1], axis.mean[there], cells.edges[-1:]])
+    has_rows = axis.weight > 0
+    x = np.concatenate([cells.edges[:1], axis.mean[has_rows], cells.edges[-1:]])
     tiny = np.finfo(float).tiny
-    weight = np.concatenate([[tiny], axis.weight[there], [tiny]])
+    weight = np.concatenate([[tiny], axis.weight[has_rows], [tiny]])
     return Column(effect.about.feature, x, weight, effect.about.dtype)
 
 
-def _largest(fine: Moments) -> float:
-    """Return a size of the local effects that sets what counts as a tie, when the effects themselves are gone."""
-    sized = np.maximum(fine.weight, np.finfo(float).tiny)
-    return float(np.sqrt((fine.mean**2 + fine.m2 / sized).max(initial=0.0)))
+def _typical_largest(fine: Moments) -> float:
+    """Return the largest root mean square of local effects in a cell, in place of the largest local effect.
+
+    It sets the tolerance for ties if the rows were not kept.
+    """
+    weight = np.maximum(fine.weight, np.finfo(float).tiny)
+    return float(np.sqrt((fine.mean**2 + fine.m2 / weight).max(initial=0.0)))
 
 
 def fine_cells(effect: Effect, cells: Cells, scheme: Binning) -> tuple[Cells, Ints]:
-    """Return an effect's cells, and which of their edges a scheme chooses among."""
+    """Return an effect's cells, and the indices of their edges that a binning may use."""
     if not effect.spec.pointwise and isinstance(scheme, (Optimal, Greedy)):
         return cells, np.arange(len(cells.edges))
     rows = effect.rows
-    whole = rows is not None and rows.exact
-    column = _column(effect, rows) if whole and rows is not None else _stand_in(effect, cells)
+    complete = rows is not None and rows.exact
+    column = (
+        _column(effect, rows) if complete and rows is not None else _column_of_means(effect, cells)
+    )
     return cells, _nearest(cells, scheme.candidates(column).edges)[0]

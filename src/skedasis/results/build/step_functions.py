@@ -1,34 +1,23 @@
-"""Accumulated effects of step functions: on a feature's own values, and summarised by bins (DESIGN 4.5).
+"""Accumulated effects of step functions: steps between observed values, and bins that summarise a curve (DESIGN 4.5).
 
-If a model has no slopes, or is not to be evaluated between two values, the curve is made of differences: across the
-cells of an ALE, or between neighbouring values. Bins do not change this curve; they summarise it. They are the fewest
-unions of cells whose polyline through the curve is near enough to it, and a row's local effect is its rise across its
-whole bin.
+If a model has no slopes, or must not be evaluated between two values, the curve is accumulated from differences: across
+the cells of an ALE, or between neighbouring values. Bins do not change this curve; they summarise it. They are the
+fewest unions of cells whose polyline approximates the curve within a tolerance. The local effect of a row is its
+difference across its whole bin.
 """
-
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
+
 import numpy as np
-from skedasis._types import Bools
-from skedasis._types import Floats
-from skedasis._types import Ints
-from skedasis.results.effect import Effect
-from skedasis.results.effect import BinStats
-from skedasis.results.effect import Rows
-from skedasis.results.build.linear_form import AXIS
-from skedasis.results.build.linear_form import LOCAL
-from skedasis.results.build.linear_form import RISE
-from skedasis.results.build.linear_form import linear
-from skedasis.results.effect import About
-from skedasis.results.effect import Spec
-from skedasis.results.build.steps import Steps
-from skedasis.results.build.steps import step_errors
-from skedasis.results.build.linear_form import bulge
-from skedasis.results.build.linear_form import lines
+
+from skedasis._types import Bools, Floats, Ints
+from skedasis.results.build.linear_form import AXIS, LOCAL, RISE, bulge, linear, lines
+from skedasis.results.build.steps import Steps, step_errors
+from skedasis.results.effect import About, BinStats, Effect, Rows, Spec
 from skedasis.stats import ale_math
 from skedasis.stats.grid import Cells
 from skedasis.stats.moments import Moments
@@ -38,16 +27,19 @@ if TYPE_CHECKING:
     from skedasis.stats.heterogeneity_score import HeterogeneityScore
 
 
-_NEAR, _SMALL = 0.1, 0.02
-"""Largest distance of a polyline from the curve: as a fraction of √(importance² + score²), and of the quantity's sd."""
+_RELATIVE_TOLERANCE, _MIN_TOLERANCE = 0.1, 0.02
+"""Tolerance of the polyline as fractions of √(importance² + score²), and of the quantity's standard deviation."""
 
 
 _FLAT = 1e-6
-"""A curve whose range is below this fraction of the quantity's range is flat."""
+"""A curve whose range is below this fraction of the quantity's range is considered constant."""
+
+
+# --- steps between observed values ----------------------------------------------------------------
 
 
 def rise_forms(values: Floats, edges: Floats, known: Bools) -> Floats:
-    """Return the matrix from the steps between values to the curve at edges, which starts at zero: (m, L - 1).
+    """Return the matrix (m, L - 1) from the steps between values to the curve at edges, which starts at zero.
 
     Parameters
     ----------
@@ -59,12 +51,12 @@ def rise_forms(values: Floats, edges: Floats, known: Bools) -> Floats:
     """
     widths = np.diff(values)
     forms = np.clip((edges[:, None] - values[:-1]) / widths, 0.0, 1.0)
-    there = np.flatnonzero(known)
+    with_rows = np.flatnonzero(known)
     for gap in np.flatnonzero(~known):
-        right = np.searchsorted(there, gap)
-        if 0 < right < len(there):
-            for near in (there[right - 1], there[right]):
-                forms[:, near] += forms[:, gap] * (widths[gap] / widths[near] / 2)
+        right = np.searchsorted(with_rows, gap)
+        if 0 < right < len(with_rows):
+            for neighbour in (with_rows[right - 1], with_rows[right]):
+                forms[:, neighbour] += forms[:, gap] * (widths[gap] / widths[neighbour] / 2)
         forms[:, gap] = 0.0
     return forms
 
@@ -79,15 +71,15 @@ def accumulate_values(
     rows: Rows | None,
     trend: Bools | None,
 ) -> Effect:
-    """Read an accumulated effect off the moments of steps between a feature's values.
+    """Build an accumulated effect from the moments of steps between a feature's values.
 
-    The parameters are those of `skedasis.results.build.accumulated.accumulate`, which calls this function. Where the values
-    are few, `cells` has them for edges.
+    The parameters are those of `skedasis.results.build.accumulated.accumulate`, which calls this function. If the
+    feature has few values, these are the edges of `cells`.
 
     Notes
     -----
-    The curve at an edge is the sum of the steps before it, so that over any bins it rises by exactly what the steps
-    do. Its centre is the mean over the rows.
+    The curve at an edge is the sum of the steps before it, so that it does not depend on the bins. The centre is the
+    mean over the rows.
     """
     edges = cells.edges[kept]
     steps = Steps.of(moments, values)
@@ -95,34 +87,35 @@ def accumulate_values(
     start = forms @ steps.mean
     bins, axis = moments[LOCAL].pool(kept[:-1]), moments[AXIS].pool(kept[:-1])
     slope, slope_error = bin_slopes(values, edges, steps, spec)
-    variance, tilt = bins.variance(spec.ddof, spec.weight_kind), None
+    variance, slope_change = bins.variance(spec.ddof, spec.weight_kind), None
     if trend is not None and trend.any():
-        found = lines(cells, moments[LOCAL], moments[AXIS], kept, trend, spec)
-        variance, tilt = found.variance, found.trend
+        fit = lines(cells, moments[LOCAL], moments[AXIS], kept, trend, spec)
+        variance, slope_change = fit.variance, fit.trend
     stats = BinStats.of(
-        edges, bins, effect=slope, std=np.sqrt(variance), std_error=slope_error, trend=tilt
+        edges, bins, effect=slope, std=np.sqrt(variance), std_error=slope_error, trend=slope_change
     )
-    matrix, own, level = forms, np.zeros((len(edges), len(values))), 0.0
+    matrix, own, offset = forms, np.zeros((len(edges), len(values))), 0.0
     if spec.center == "mean":
         centre = centre_form(edges, axis)
         matrix = forms - centre @ forms
-        bent = bulge(stats, values)
-        level = float(_share(values, edges, steps) @ bent)
-        at = np.interp(values, edges, start) + bent - centre @ start - level
+        quadratic = bulge(stats, values)
+        offset = float(_fractions(values, edges, steps) @ quadratic)
+        at_values = np.interp(values, edges, start) + quadratic - centre @ start - offset
         own = np.broadcast_to(
-            -at / max(float(steps.up.weight.sum()), np.finfo(float).tiny), own.shape
+            -at_values / max(float(steps.up.weight.sum()), np.finfo(float).tiny), own.shape
         )
-    error, freedom = step_errors(matrix, own, steps, spec)
-    seen = _reached(values, edges, steps.known)
-    spread = ale_math.heterogeneity(stats.widths, stats.std, spec.accumulate)
+    error, df = step_errors(matrix, own, steps, spec)
+    supported = _supported(values, edges, steps.known)
+    heterogeneity = ale_math.heterogeneity(stats.widths, stats.std, spec.accumulate)
     return Effect(
         points=edges,
-        value=np.where(seen, matrix @ steps.mean - level, np.nan),
-        heterogeneity=np.where(seen, spread, np.nan),
-        std_error=np.where(seen, error, np.nan),
-        freedom=freedom,
+        value=np.where(supported, matrix @ steps.mean - offset, np.nan),
+        heterogeneity=np.where(supported, heterogeneity, np.nan),
+        std_error=np.where(supported, error, np.nan),
+        freedom=df,
         importance=_importance(
-            np.interp(values, edges, start) + bulge(stats, values), _share(values, edges, steps)
+            np.interp(values, edges, start) + bulge(stats, values),
+            _fractions(values, edges, steps),
         ),
         about=about,
         spec=spec,
@@ -134,96 +127,98 @@ def accumulate_values(
     )
 
 
-def _share(values: Floats, edges: Floats, steps: Steps) -> Floats:
-    """Return the weights of the values, (L,), in means over the rows within the edges; they sum to 1."""
+def _fractions(values: Floats, edges: Floats, steps: Steps) -> Floats:
+    """Return the fractions of the weight at each value, (L,), of the rows within the edges; they sum to 1."""
     inside = (values >= edges[0]) & (values <= edges[-1])
     weight = np.where(inside, steps.up.weight, 0.0)
     return weight / max(float(weight.sum()), np.finfo(float).tiny)
 
 
-def _importance(curve: Floats, share: Floats) -> float:
-    """Return the standard deviation over the rows of a curve that is given at all observed values."""
-    moved = np.where(share > 0, curve - share @ curve, 0.0)
-    scale = float(np.abs(moved).max(initial=0.0)) or 1.0
-    return scale * float(np.sqrt(share @ (moved / scale) ** 2))
+def _importance(curve: Floats, fraction: Floats) -> float:
+    """Return the standard deviation over the rows of a curve at all observed values."""
+    centred = np.where(fraction > 0, curve - fraction @ curve, 0.0)
+    scale = float(np.abs(centred).max(initial=0.0)) or 1.0  # against overflow of the squares
+    return scale * float(np.sqrt(fraction @ (centred / scale) ** 2))
 
 
 def centre_form(edges: Floats, axis: Moments) -> Floats:
     """Return the weights of the curve's values at the edges, (K + 1,), in its mean over the rows."""
-    share = axis.weight / max(float(axis.weight.sum()), np.finfo(float).tiny)
-    part = np.where(axis.weight > 0, (axis.mean - edges[:-1]) / np.diff(edges), 0.5)
-    return np.append(share * (1 - part), 0.0) + np.append(0.0, share * part)
+    fraction = axis.weight / max(float(axis.weight.sum()), np.finfo(float).tiny)
+    position = np.where(axis.weight > 0, (axis.mean - edges[:-1]) / np.diff(edges), 0.5)
+    return np.append(fraction * (1 - position), 0.0) + np.append(0.0, fraction * position)
 
 
 def bin_slopes(values: Floats, edges: Floats, steps: Steps, spec: Spec) -> tuple[Floats, Floats]:
-    """Return the bins' mean slopes, (K,): the steps within a bin over its width; and their standard errors."""
+    """Return the mean slopes of the bins, (K,), the sum of the steps over the width, and their standard errors."""
     forms = np.diff(rise_forms(values, edges, steps.known), axis=0) / np.diff(edges)[:, None]
-    some = (forms != 0).any(axis=1)
+    has_steps = (forms != 0).any(axis=1)
     error, _ = step_errors(forms, np.zeros((len(forms), len(values))), steps, spec)
-    return np.where(some, forms @ steps.mean, np.nan), np.where(some, error, np.nan)
+    return np.where(has_steps, forms @ steps.mean, np.nan), np.where(has_steps, error, np.nan)
 
 
-def _reached(values: Floats, edges: Floats, known: Bools) -> Bools:
-    """Return which edges lie between the first and the last step with rows."""
-    there = np.flatnonzero(known)
-    if len(there) == 0:
+def _supported(values: Floats, edges: Floats, known: Bools) -> Bools:
+    """Return which edges lie between the first and the last step with rows; outside the curve is NaN."""
+    with_rows = np.flatnonzero(known)
+    if len(with_rows) == 0:
         return np.zeros(len(edges), dtype=bool)
-    return (edges >= values[there[0]]) & (edges <= values[there[-1] + 1])
+    return (edges >= values[with_rows[0]]) & (edges <= values[with_rows[-1] + 1])
 
 
-# ---------------------------------------------------------------------- bins of step functions
+# --- bins that summarise a curve of differences ---------------------------------------------------
 def chosen_for_reading(effect: Effect, score: HeterogeneityScore | None) -> Ints:
-    """Return the fewest bins that describe a curve of differences, as indices of its edges.
+    """Return the fewest bins that approximate a curve of differences, as indices of its edges.
 
     Parameters
     ----------
     effect : Effect
         On all cells.
     score : HeterogeneityScore, optional
-        Of the feature. Without it, the tolerance depends on the importance and the standard error.
+        The heterogeneity score of the feature. Without it, the tolerance depends on the importance and the standard
+        error only.
 
     Notes
     -----
-    A polyline is near enough within a tenth of √(importance² + score²), within the curve's own standard error (root
-    mean square over the rows), and within 0.02 standard deviations of the quantity. A curve that moves by less than
-    1e-6 of the quantity's range is flat.
+    The tolerance of the polyline is the largest of: a tenth of √(importance² + score²), the standard error of the curve
+    (root mean square over the rows), and 0.02 standard deviations of the quantity. A curve whose range is below 1e-6 of
+    the range of the quantity is constant, and gets one bin.
     """
     edges, weight = np.asarray(effect.points, dtype=float), _cell_weight(effect)
     known = np.isfinite(effect.value)
     curve = np.interp(edges, edges[known], effect.value[known]) if known.any() else edges * 0
-    spread = 0.0 if score is None else score.value
-    tolerance2 = _NEAR**2 * (effect.importance**2 + spread**2)
+    score_value = 0.0 if score is None else score.value
+    tolerance2 = _RELATIVE_TOLERANCE**2 * (effect.importance**2 + score_value**2)
     error2 = np.where(np.isfinite(effect.std_error), effect.std_error, 0.0) ** 2
     total = max(float(weight.sum()), np.finfo(float).tiny)
     tolerance2 = max(tolerance2, float(weight @ (error2[:-1] + error2[1:])) / (2 * total))
     if score is not None:
-        tolerance2 = max(tolerance2, (_SMALL * score.quantity_std) ** 2)
+        tolerance2 = max(tolerance2, (_MIN_TOLERANCE * score.quantity_std) ** 2)
         if float(np.ptp(curve)) <= _FLAT * score.quantity_range:
             return np.array([0, len(edges) - 1])
     return fewest_bins(edges, curve, weight, tolerance2)
 
 
 def _cell_weight(effect: Effect) -> Floats:
-    """Return the rows' weight in each cell; rows at a value between two cells count half in each."""
+    """Return the weight of the rows in each cell; rows at a value between two cells count half in each."""
     if effect.values is None:
         return effect.moments[LOCAL].weight
-    own = Steps.of(effect.moments, effect.values).up.weight
-    half = own / 2
-    half[[0, -1]] = own[[0, -1]]
-    return half[:-1] + half[1:] if len(own) > 2 else np.array([own.sum()])
+    weight = Steps.of(effect.moments, effect.values).up.weight
+    half = weight / 2
+    half[[0, -1]] = weight[[0, -1]]
+    return half[:-1] + half[1:] if len(weight) > 2 else np.array([weight.sum()])
 
 
 def read_in_bins(effect: Effect, kept: Ints, rises: Moments | None) -> Effect:
-    """Return an effect on all cells with other bins.
+    """Return an effect with the same curve on all cells, summarised by other bins.
 
     Parameters
     ----------
     effect : Effect
-        On all cells. Its curve is kept.
+        On all cells.
     kept : ndarray of int, shape (K + 1,)
-        The cells' edges at which bins begin and end.
+        Indices of the cells' edges that are edges of bins.
     rises : Moments, K bins, optional
-        Of the rows' rises across their bin over its width. Without them the standard deviations are NaN.
+        Moments of the rows' differences across their bin, divided by its width. Without them the standard deviations
+        are NaN.
     """
     spec, cells = effect.spec, effect.cells
     if cells is None or len(cells) == 0:
@@ -242,26 +237,27 @@ def read_in_bins(effect: Effect, kept: Ints, rises: Moments | None) -> Effect:
     if rises is not None:
         variance = rises.variance(spec.ddof, spec.weight_kind)
     stats = BinStats.of(edges, bins, effect=slope, std=np.sqrt(variance), std_error=error)
-    at = np.asarray(effect.points, dtype=float)
-    spread = _accumulated(stats, at, spec)
+    points = np.asarray(effect.points, dtype=float)
+    heterogeneity = _heterogeneity_at(points, stats, spec)
     moments = {**effect.moments} if rises is None else {**effect.moments, RISE: rises}
     return replace(
         effect,
         bins=stats,
-        heterogeneity=np.where(np.isnan(effect.value), np.nan, spread),
+        heterogeneity=np.where(np.isnan(effect.value), np.nan, heterogeneity),
         moments=moments,
     )
 
 
-def _accumulated(stats: BinStats, at: Floats, spec: Spec) -> Floats:
+def _heterogeneity_at(points: Floats, stats: BinStats, spec: Spec) -> Floats:
     """Return the accumulated heterogeneity at edges of cells.
 
-    Within a bin the variance grows linearly (Eq. 16 adds variances of rises), or the standard deviation (UALE Eq. 9).
+    Within a bin the variance increases linearly (RHALE Eq. 16 adds variances), or the standard deviation (UALE Eq. 9).
     """
-    ends = ale_math.heterogeneity(stats.widths, stats.std, spec.accumulate)
+    at_edges = ale_math.heterogeneity(stats.widths, stats.std, spec.accumulate)
     if spec.accumulate == "std":
-        return np.interp(at, stats.edges, ends)
-    largest = float(np.nanmax(ends, initial=0.0))
-    if largest == 0 or np.isnan(ends).any():
-        return np.interp(at, stats.edges, ends)
-    return largest * np.sqrt(np.interp(at, stats.edges, (ends / largest) ** 2))
+        return np.interp(points, stats.edges, at_edges)
+    largest = float(np.nanmax(at_edges, initial=0.0))
+    if largest == 0 or np.isnan(at_edges).any():
+        return np.interp(points, stats.edges, at_edges)
+    # Scaled by the largest value, so that the squares neither overflow nor underflow.
+    return largest * np.sqrt(np.interp(points, stats.edges, (at_edges / largest) ** 2))

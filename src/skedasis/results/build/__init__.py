@@ -1,0 +1,1 @@
+"""Construction of results from moments: accumulated effects, PDP, M-plots, surfaces, rebinning."""
