@@ -71,7 +71,7 @@ def test_columns_find_their_place(save, frame):
     problem = own(save(frame), "price", None)
     assert problem.table.names == ("size", "age", "town", "garden")
     assert problem.nominal == ("town", "garden")
-    said = " ".join(problem.said)
+    said = " ".join(problem.notes)
     for name in ("id", "uuid", "sold", "account", "same", "empty", "same_text"):
         assert f"Column {name} was left out" in said
     assert "dates are no numbers" in said
@@ -88,7 +88,7 @@ def test_rows_without_a_target_are_dropped_and_counted(save, frame):
     frame.loc[:9, "price"] = np.nan
     problem = own(save(frame), "price", None)
     assert len(problem.table) == len(problem.y) == 110
-    assert "Rows without a price were left out: 110 remain." in problem.said
+    assert "Rows without a price were left out: 110 remain." in problem.notes
 
 
 @pytest.mark.parametrize(
@@ -205,8 +205,8 @@ def test_text_and_missing_values_stay_in_the_models(save, frame, monkeypatch, li
 def test_small_work_keeps_to_one_thread():
     code = """
 from threadpoolctl import threadpool_info
-from skedasis.demo.run import _threads
-with _threads(100):
+from skedasis.demo.demo import _limit_threads
+with _limit_threads(100):
     print({i["num_threads"] for i in threadpool_info() if i["user_api"] == "openmp"})
 """
     environment = {k: v for k, v in os.environ.items() if k != "OMP_NUM_THREADS"}
@@ -324,9 +324,9 @@ def test_rentals_are_taken_where_they_are():
 # ---------------------------------------------------------------------------------- what it says
 
 
-def told(functions, X):
+def section(functions, X):
     quantities = {n: sd.prediction(f, name="gain", unit="kg") for n, f in functions.items()}
-    return gather(quantities, X, progress=False).told
+    return gather(quantities, X, progress=False).sections
 
 
 @pytest.fixture
@@ -339,7 +339,7 @@ def test_sentences_name_what_the_average_hides(X):
     def crossed(X):
         return 4 * X["dose"].to_numpy() + 3 * X["age"].to_numpy() * np.sign(X["sex"].to_numpy())
 
-    first, second, *others = sentences(told({"one": crossed, "other": crossed}, X))
+    first, second, *others = sentences(section({"one": crossed, "other": crossed}, X))
     assert re.fullmatch(
         r"dose has the largest average effect: importance 2\.\d+, heterogeneity (0|≈ 0) kg\. "
         r"It is the same for all rows\.", first
@@ -355,7 +355,7 @@ def test_sentences_name_what_the_average_hides(X):
 
 
 def test_sentences_of_an_additive_and_of_a_constant_quantity(X):
-    additive, nothing = told(
+    additive, nothing = section(
         {"a": lambda X: X["dose"].to_numpy(), "c": lambda X: np.ones(len(X))}, X
     )
     assert len(sentences([additive])) == 1
@@ -364,6 +364,6 @@ def test_sentences_of_an_additive_and_of_a_constant_quantity(X):
 
 def test_many_features_are_not_all_in_the_table():
     columns = np.random.default_rng(0).uniform(size=(100, 10))
-    table = ranking(told({"sum": lambda X: X @ np.arange(10.0)}, columns))
+    table = ranking(section({"sum": lambda X: X @ np.arange(10.0)}, columns))
     assert table.row_count == 8
     assert table.caption == "and 2 more on the page"

@@ -28,7 +28,7 @@ from skedasis.errors import DataError, explained
 from skedasis.plots.scales import NOISE, count, number, number_or_zero
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import prediction, probability
-from skedasis.report.content import Story, Told, gather
+from skedasis.report.content import ModelSection, ReportContent, gather
 from skedasis.report.format import listed
 from skedasis.report.report import Report, write
 
@@ -454,7 +454,7 @@ _HIDDEN = 0.2
 """The smallest score of a feature that is called misleading, as a fraction of the largest importance."""
 
 
-def ranking(told: Sequence[Told]) -> Lines:
+def ranking(section: Sequence[ModelSection]) -> Lines:
     """Return a table of the importance and the heterogeneity score of each feature, for all models.
 
     Parameters
@@ -462,7 +462,7 @@ def ranking(told: Sequence[Told]) -> Lines:
     told : sequence of Told
         The table is sorted by the larger of importance and score of the first one.
     """
-    first = told[0]
+    first = section[0]
     order = sorted(first.rhale, key=lambda name: -_size(first.rhale[name]))
     table = Lines(
         title=escape(f"Effects on {first.axis}"),
@@ -475,12 +475,12 @@ def ranking(told: Sequence[Told]) -> Lines:
         caption_justify="left",
     )
     table.add_column("feature", overflow="fold")
-    for one in told:
+    for one in section:
         table.add_column(escape(f"{one.name}\nimportance"), justify="right")
         table.add_column("\nheterogeneity", justify="right")
     for name in order[:MOST]:
         cells: list[str] = []
-        for one in told:
+        for one in section:
             effect = one.rhale[name]
             score, importance = effect.heterogeneity_score, effect.importance
             cells += [number_or_zero(importance, score), number_or_zero(score, importance)]
@@ -488,9 +488,9 @@ def ranking(told: Sequence[Told]) -> Lines:
     return table
 
 
-def sentences(told: Sequence[Told]) -> list[str]:
+def sentences(section: Sequence[ModelSection]) -> list[str]:
     """Return sentences on the most important and the most misleading effect, and whether the models agree on them."""
-    first = told[0]
+    first = section[0]
     top, hidden = most_important(first), most_hidden(first)
     if top is None:
         return [f"No feature changes {first.quantity} on average."]
@@ -499,7 +499,7 @@ def sentences(told: Sequence[Told]) -> list[str]:
     if hidden is not None and hidden != top:
         text = f"{hidden} has the most misleading average effect: {_numbers(first, hidden)}. "
         said.append(text + "Its effect depends on the other features." + _partner(first, hidden))
-    same = [one for one in told[1:] if most_important(one) == top and most_hidden(one) == hidden]
+    same = [one for one in section[1:] if most_important(one) == top and most_hidden(one) == hidden]
     if same:
         names = listed([one.name for one in same])
         about = top if hidden in (None, top) else f"{top} and {hidden}"
@@ -510,25 +510,27 @@ def sentences(told: Sequence[Told]) -> list[str]:
     return said
 
 
-def shown(told: Told) -> list[str]:
+def shown(section: ModelSection) -> list[str]:
     """Return the features that `sentences` speaks of, each once."""
-    return [n for n in dict.fromkeys([most_important(told), most_hidden(told)]) if n is not None]
+    return [
+        n for n in dict.fromkeys([most_important(section), most_hidden(section)]) if n is not None
+    ]
 
 
-def most_important(told: Told) -> str | None:
+def most_important(section: ModelSection) -> str | None:
     """Return the feature with the largest importance; None if none is above 0."""
-    name = max(told.rhale, key=lambda n: told.rhale[n].importance)
-    return name if told.rhale[name].importance > 0 else None
+    name = max(section.rhale, key=lambda n: section.rhale[n].importance)
+    return name if section.rhale[name].importance > 0 else None
 
 
-def most_hidden(told: Told) -> str | None:
+def most_hidden(section: ModelSection) -> str | None:
     """Return the feature with the largest score among those whose score is above their importance.
 
     None where no such score is a fifth of the largest importance.
     """
-    least = _HIDDEN * max(e.importance for e in told.rhale.values())
-    some = [n for n, e in told.rhale.items() if e.heterogeneity_score > max(e.importance, least)]
-    return max(some, key=lambda n: told.rhale[n].heterogeneity_score, default=None)
+    least = _HIDDEN * max(e.importance for e in section.rhale.values())
+    some = [n for n, e in section.rhale.items() if e.heterogeneity_score > max(e.importance, least)]
+    return max(some, key=lambda n: section.rhale[n].heterogeneity_score, default=None)
 
 
 def _size(effect: Effect) -> float:
@@ -536,9 +538,9 @@ def _size(effect: Effect) -> float:
     return effect.importance if math.isnan(score) else max(effect.importance, score)
 
 
-def _numbers(told: Told, name: str) -> str:
-    effect = told.rhale[name]
-    unit = _unit(told)
+def _numbers(section: ModelSection, name: str) -> str:
+    effect = section.rhale[name]
+    unit = _unit(section)
     score, importance = effect.heterogeneity_score, effect.importance
     return (
         f"importance {number_or_zero(importance, score)}, heterogeneity {number_or_zero(score, importance)}"
@@ -546,9 +548,9 @@ def _numbers(told: Told, name: str) -> str:
     )
 
 
-def _compared(told: Told, name: str) -> str:
+def _compared(section: ModelSection, name: str) -> str:
     """Return a sentence on the heterogeneity score of a feature relative to its importance."""
-    effect = told.rhale[name]
+    effect = section.rhale[name]
     ratio = effect.heterogeneity_score / effect.importance
     if not ratio > NOISE:
         return "It is the same for all rows."
@@ -559,17 +561,17 @@ def _compared(told: Told, name: str) -> str:
     return "It describes few rows: the heterogeneity score is larger than the importance."
 
 
-def _partner(told: Told, name: str) -> str:
+def _partner(section: ModelSection, name: str) -> str:
     """Return a sentence on the feature's strongest interaction; empty if none of its pairs was computed."""
-    for one in told.together.strengths:
+    for one in section.interactions.strengths:
         if name in one.features and one.strength > 0:
             other = one.features[one.features[0] == name]
             return f" It interacts most with {other} (interaction strength {number(one.strength)})."
     return ""
 
 
-def _unit(told: Told) -> str:
-    effect = next(iter(told.rhale.values()))
+def _unit(section: ModelSection) -> str:
+    effect = next(iter(section.rhale.values()))
     return effect.about.unit or ""
 
 
@@ -638,11 +640,11 @@ def demo(
         for fitted in fit(problem, seed):
             _say(console, f"{fitted.name}: {fitted.quality}")
             models.append(fitted)
-        story = _explain(problem, models, rows, seed, progress)
-        _results(console, story)
+        content = _explain(problem, models, rows, seed, progress)
+        _results(console, content)
         folder = Path(out)
-        report = write(story, folder / "report.html", progress=progress)
-        report = replace(report, figures=tuple(_drawn(story, folder / "figures")))
+        report = write(content, folder / "report.html", progress=progress)
+        report = replace(report, figures=tuple(_drawn(content, folder / "figures")))
     _conclude(console, report, time.perf_counter() - started)
     return report
 
@@ -678,8 +680,8 @@ def _explain(
     rows: int | None,
     seed: int,
     progress: bool | None,
-) -> Story:
-    table, said = problem.table, problem.said
+) -> ReportContent:
+    table, said = problem.table, problem.notes
     if rows is not None and rows < len(table):
         some = np.sort(np.random.default_rng(seed).choice(len(table), rows, replace=False))
         said = (*said, f"Explained on a seeded sample of {rows:,} of {len(table):,} rows.")
@@ -688,7 +690,7 @@ def _explain(
     notes = {m.name: m.quality for m in models}
     # A first look is no place to speak of compilers: without one the models are called, which takes no longer here.
     tree: Any = "auto" if importlib.util.find_spec("numba") else "off"
-    story = gather(
+    content = gather(
         quantities,
         table.data,
         schema=problem.schema,
@@ -697,10 +699,10 @@ def _explain(
         progress=progress,
         tree=tree,
     )
-    return replace(story, data=said)
+    return replace(content, data=said)
 
 
-def _drawn(story: Story, folder: Path) -> Iterator[Path]:
+def _drawn(content: ReportContent, folder: Path) -> Iterator[Path]:
     """Draw all features of the first model in a figure, and those that `sentences` is about.
 
     The page has all others: a file takes half a second.
@@ -708,10 +710,10 @@ def _drawn(story: Story, folder: Path) -> Iterator[Path]:
     from skedasis.report import figures as report_figures
 
     folder.mkdir(parents=True, exist_ok=True)
-    first = story.told[0]
+    first = content.sections[0]
     drawn = [
         report_figures.overview_png(first),
-        *(report_figures.of_rhale(first, name) for name in shown(first)),
+        *(report_figures.rhale_png(first, name) for name in shown(first)),
     ]
     for picture in drawn:
         path = folder / f"{report_figures.file_name(first.name, picture.name)}.png"
@@ -724,16 +726,16 @@ def _introduce(console: Console, problem: Problem) -> None:
     aim = problem.target if problem.class_ is None else f"{problem.target} = {problem.class_}"
     size = f"{len(problem.table):,} rows, {count(len(problem.table.names), 'feature')}"
     _say(console, f"{problem.source}: {size}, to predict {aim}")
-    for sentence in problem.said:
+    for sentence in problem.notes:
         _say(console, f"  {sentence}", "dim")
     if len(problem.table) > PATIENCE:
         _say(console, "  This takes a while; --rows 20000 explains on a sample.", "dim")
 
 
-def _results(console: Console, story: Story) -> None:
+def _results(console: Console, content: ReportContent) -> None:
     console.print()
-    console.print(ranking(story.told))
-    for sentence in sentences(story.told):
+    console.print(ranking(content.sections))
+    for sentence in sentences(content.sections):
         console.print(sentence, markup=False, highlight=False)
 
 
