@@ -68,7 +68,7 @@ def test_words_and_tables_have_a_line_for_each_bin(effect):
     assert len(report_text.bins_table(effect)) == BINS
     assert report_text.effect_sentence(effect, "").startswith("Between ")
     assert 0 <= report_text.opposite_sign_share(effect) <= 1
-    assert "Where it is least certain" in report_text.precision_sentence(effect, effect)
+    assert "Where it is least precise" in report_text.precision_sentence(effect, effect)
 
 
 def test_two_steps_a_row_are_no_slopes(effect):

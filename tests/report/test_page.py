@@ -113,7 +113,8 @@ def test_it_says_why_there_is_no_quality(X, tmp_path):
     labels = np.array(["a", "b"])[np.arange(len(X)) % 2]
     done = sd.report(smooth, X, labels, path=tmp_path / "r.html", pairs=0, progress=False)
     assert (
-        "How well it predicts is not said here. The labels are no numbers" in Page(done.path).words
+        "The quality of the predictions is not shown. The labels are not numbers"
+        in Page(done.path).words
     )
 
 

@@ -15,7 +15,7 @@ def test_the_ale_that_is_drawn_over_rhale_is_in_a_legend(monkeypatch):
     section = gather({"m": lambda X: X[:, 0] ** 2 + X[:, 1]}, X, progress=False).sections[0]
     seen = []
     drawn = report_figures._to_png
-    monkeypatch.setattr(report_figures, "_drawn", lambda f, said: seen.append(f) or drawn(f, said))
+    monkeypatch.setattr(report_figures, "_to_png", lambda f, said: seen.append(f) or drawn(f, said))
     rhale_png(section, "x0")
     (axes, *_) = seen[0].axes
     (text,) = axes.get_legend().get_texts()

@@ -227,7 +227,7 @@ def test_rows_change_no_number(X):
     for kind in ("rhale", "ale", "pdp", "mplot"):
         for name, effect in getattr(with_rows, kind).items():
             assert np.array_equal(effect.value, getattr(without, kind)[name].value)
-    assert with_rows.places == without.places
+    assert with_rows.importance_points == without.importance_points
     assert with_rows.interactions.strengths == without.interactions.strengths
     assert with_rows.explained_variance.with_pairs == without.explained_variance.with_pairs
     assert "ice=0" in without.code["pdp", "x0"]

@@ -139,6 +139,7 @@ def importance_figure(
         links={feature: f"#{anchor}" for feature, anchor in links.items()},
         x_label=f"importance{unit}",
         y_label=f"heterogeneity score{unit}",
+        title="Importance and heterogeneity",
     )
     return page_figure(drawing, "")
 

@@ -301,7 +301,7 @@ def _classification_quality(
     rows = f"On the given {count(len(place), 'row')}, the accuracy of the model is {right}"
     usually = f"{rows} (always predicting the most frequent class: {percent(usual)}); the log-loss is {loss} nats."
     points = f"{number(100 * error, 2)} percentage points"
-    off = f"Its probabilities of “{named(name)}” differ from the observed proportions by {points} on average."
+    off = f"The predicted probabilities of “{named(name)}” differ from the observed proportions by {points} on average."
     said = [usually, off, *_cautions(left)]
     found = Quality(
         "classification", measures, len(place), left, tuple(said), name, calibration, error

@@ -107,9 +107,9 @@ def _score_sentence(effect: Effect) -> str:
     if score < _SMALL_RATIO * importance:
         return size + "the average effect holds for nearly every row."
     if score < importance:
-        return size + "the effect differs between rows, but by less than the average effect varies."
+        return size + "the effect differs between rows, but the average effect is larger."
     shown = "curve describes" if effect.levels is None else "averages of the levels describe"
-    return f"{size}the effect differs between rows by more than the average effect varies, so the {shown} few rows."
+    return f"{size}differences between rows exceed the average effect, so the {shown} few rows."
 
 
 def precision_sentence(rhale: Effect, ale: Effect) -> str:
@@ -285,9 +285,9 @@ def _heterogeneity_summary(section: ModelSection) -> list[str]:
     if weighty:
         names = listed(weighty[:3])
         text = f"The average effect is most misleading for {names}: "
-        return [text + "the effect differs between rows by more than the average varies."]
+        return [text + "differences between rows exceed it."]
     most = f"The effect of {listed([r.feature for r in differing[:3]])} varies most between rows"
-    return [f"{most}, but for no important feature by more than the average effect varies."]
+    return [f"{most}, but for no important feature do these differences exceed the average effect."]
 
 
 @dataclass(frozen=True)
