@@ -266,7 +266,7 @@ def _listed(terminal: Terminal) -> dict[str, Any]:
     from skedasis.datasets import real
 
     table = Lines("name", "rows", "features", "target", "where", box=None, pad_edge=False)
-    said: list[dict[str, Any]] = []
+    entries: list[dict[str, Any]] = []
     for name in ("diabetes", *real.names()):
         try:
             own = name == "diabetes"
@@ -275,18 +275,18 @@ def _listed(terminal: Terminal) -> dict[str, Any]:
             missing = "pip install 'skedasis[sklearn]'" if name == "diabetes" else "not found"
             fetch = "" if name == "diabetes" else f"; get it with skedasis datasets {name} -o FILE"
             table.add_row(name, "", "", "", escape(missing + fetch))
-            said.append({"name": name, "here": False})
+            entries.append({"name": name, "here": False})
             continue
         where = "scikit-learn" if own else _where(name)
         count = len(found.feature_names)
         table.add_row(name, f"{len(found.y):,}", str(count), found.target, escape(where))
-        said.append(
+        entries.append(
             {"name": name, "here": True, "rows": len(found.y), "features": count}
             | {"target": found.target, "where": where, "description": found.description}
         )
     terminal.show(table)
     terminal.lines(["synthetic, with known effects: " + ", ".join(datasets.SYNTHETIC)])
-    return {"datasets": said, "synthetic": list(datasets.SYNTHETIC)}
+    return {"datasets": entries, "synthetic": list(datasets.SYNTHETIC)}
 
 
 def _where(name: str) -> str:

@@ -81,8 +81,8 @@ def columns(ctx: typer.Context, incomplete: str) -> list[str]:
 
 def features(ctx: typer.Context, incomplete: str) -> list[str]:
     """Complete columns as arguments, after the model and the data file; before, the shell completes file names."""
-    said: dict[str, Any] = ctx.params
-    model = said.get("model") or said.get("model_")
+    values: dict[str, Any] = ctx.params
+    model = values.get("model") or values.get("model_")
     return columns(ctx, incomplete) if model else []
 
 
@@ -104,9 +104,9 @@ def _columns(ctx: typer.Context) -> list[str]:
     from skedasis.cli.inputs import assign_arguments
     from skedasis.data.readers import header
 
-    said: dict[str, Any] = ctx.params
+    values: dict[str, Any] = ctx.params
     _, data, _ = assign_arguments(
-        said.get("model"), said.get("data"), said.get("model_"), said.get("data_"), ()
+        values.get("model"), values.get("data"), values.get("model_"), values.get("data_"), ()
     )
     return [n for n in header(data) if _PLAIN.match(n)] if data else []
 

@@ -156,8 +156,8 @@ def _check(opts: EffectOptions, named: list[str]) -> bool:
         fix = "Run skedasis effect MODEL DATA FEATURE"
         raise DataError(explained("FEATURE", "none", "a column to explain", fix))
     if opts.with_ is not None and len(named) > 1:
-        got = f"{len(named)} other features"
-        raise DataError(explained("--with", got, "1 other feature", "Explain one pair at a time"))
+        got = f"{len(named)} features"
+        raise DataError(explained("--with", got, "1 feature", "Explain one pair at a time"))
     return inputs.check_labels(opts.quantity, opts.class_, opts.loss, opts.target)
 
 
@@ -432,13 +432,13 @@ def _compute(
     from skedasis.engine.explain import explain
 
     data: Any = columns.table.data
-    said: Any = {"schema": columns.schema, "groups": columns.groups}
-    said |= {"weights": rows.weights, "progress": bars, "threads": settings.threads}
+    keywords: Any = {"schema": columns.schema, "groups": columns.groups}
+    keywords |= {"weights": rows.weights, "progress": bars, "threads": settings.threads}
     if settings.quantity != "both":
         quantity = _quantity(settings, model)
         wanted = [columns.find(name, "FEATURE") for name in settings.features] or None
-        said |= {"y": rows.labels, "method": settings.method, "seed": settings.seed}
-        return explain(quantity, data, wanted, **said)
+        keywords |= {"y": rows.labels, "method": settings.method, "seed": settings.seed}
+        return explain(quantity, data, wanted, **keywords)
     usual, least = _FOREST_ROWS
     return diagnose(
         model,
@@ -448,7 +448,7 @@ def _compute(
         max_samples=settings.rows,
         dependence_rows=usual if settings.rows is None else min(usual, max(least, settings.rows)),
         seed=settings.seed,
-        **said,
+        **keywords,
     )
 
 

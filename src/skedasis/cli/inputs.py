@@ -244,8 +244,10 @@ def _import(spec: str) -> Any:
 
 def _missing_name(name: str, holder: Any, where: str) -> DataError:
     """Return the error for an attribute that an object does not have."""
-    held: dict[str, Any] = getattr(holder, "__dict__", {})
-    public = [n for n, v in held.items() if not (n.startswith("_") or isinstance(v, ModuleType))]
+    attributes: dict[str, Any] = getattr(holder, "__dict__", {})
+    public = [
+        n for n, v in attributes.items() if not (n.startswith("_") or isinstance(v, ModuleType))
+    ]
     near = difflib.get_close_matches(name, public, 1)
     fix = f"Did you mean {near[0]!r}?" if near else "Check the name"
     expected = f"one of {_first_names(public)}" if public else "an object with this attribute"
@@ -395,13 +397,13 @@ def quantity_of(
     from skedasis.quantities import outputs, uncertainty
     from skedasis.quantities.outputs import as_quantity
 
-    asked, kind = kind, kind_of(kind, class_, loss)
+    requested, kind = kind, kind_of(kind, class_, loss)
     if kind is None:
         return as_quantity(model)
     if kind == "loss":
         return _loss(model, loss)
     if kind in ("probability", "logit"):
-        if class_ is not None and asked is None and not hasattr(model, "predict_proba"):
+        if class_ is not None and requested is None and not hasattr(model, "predict_proba"):
             return outputs.prediction(model, output=output_of(class_))
         label = None if class_ is None else class_of(model, class_)
         make: Any = getattr(outputs, kind)

@@ -126,9 +126,9 @@ def _document(name: str, found: dict[str, Any], terminal: Terminal, seconds: flo
     from skedasis import __version__
     from skedasis.cli.output import jsonable
 
-    said = {"skedasis": __version__, "command": name, **found}
-    said |= {"notes": terminal.notes, "seconds": round(seconds, 3)}
-    return json.dumps(jsonable(said), indent=1, allow_nan=False)
+    document = {"skedasis": __version__, "command": name, **found}
+    document |= {"notes": terminal.notes, "seconds": round(seconds, 3)}
+    return json.dumps(jsonable(document), indent=1, allow_nan=False)
 
 
 # -------------------------------------------------------------------------------- shared options
@@ -219,7 +219,7 @@ class TrustOptions:
         bool,
         typer.Option(
             "--trust-pickle",
-            help="Read .pkl, .pickle, .joblib, .pt and .pth files. THIS RUNS ANY CODE IN THE FILE: use it only for "
+            help="Read .pkl, .pickle, .joblib, .pt and .pth files. THIS RUNS CODE FROM THE FILE: use it only for "
             "files from authors whose programs you would run.",
             rich_help_panel=MODEL_PANEL,
         ),

@@ -316,7 +316,7 @@ def json_result(found: Any, **labels: Any) -> dict[str, Any]:
     from skedasis.results.surface import Surface
 
     names = getattr(found, "features", None) or (getattr(found, "feature", ""),)
-    said: dict[str, Any] = {
+    document: dict[str, Any] = {
         "kind": type(found).__name__.lower(),
         "features": list(map(str, names)),
         **labels,
@@ -324,11 +324,11 @@ def json_result(found: Any, **labels: Any) -> dict[str, Any]:
     for name in ("importance", "heterogeneity_score", "heterogeneity_score_error"):
         number = getattr(found, name, None)
         if isinstance(number, float):
-            said[name] = number
+            document[name] = number
     if isinstance(found, Surface) and not found.includes_main_effects:
         strength = found.interaction_strength()
-        said["interaction_strength"] = strength if math.isfinite(strength) else None
-    return {**said, "tables": tables_of(found), "provenance": found.provenance}
+        document["interaction_strength"] = strength if math.isfinite(strength) else None
+    return {**document, "tables": tables_of(found), "provenance": found.provenance}
 
 
 # ----------------------------------------------------------------- results to terminal and files

@@ -141,8 +141,8 @@ def _report_error(output: ErrorOutput, error: BaseException) -> typer.Exit:
     if isinstance(error, OSError) and not _notes(error):
         return _exit(output, error, _of_a_file(error), REFUSED)
     # Most often an error of the model, whose author needs the traceback.
-    said = " ".join((_text(error), *_notes(error))).strip()
-    ended = _exit(output, error, f"{type(error).__name__}: {said}", FAILED)
+    text = " ".join((_text(error), *_notes(error))).strip()
+    ended = _exit(output, error, f"{type(error).__name__}: {text}", FAILED)
     if not output.debug:
         say(f"Use {DEBUG} to see the traceback.", "dim", error=True)
     return ended
@@ -184,9 +184,9 @@ def _exit(output: ErrorOutput, error: BaseException, text: str, code: int) -> ty
 
 
 def _document(error: BaseException, text: str, code: int) -> None:
-    said = {"kind": type(error).__name__, "message": " ".join(text.split()), "exit_code": code}
+    content = {"kind": type(error).__name__, "message": " ".join(text.split()), "exit_code": code}
     with contextlib.suppress(OSError):  # a closed pipe or a full disk: the exit code remains
-        typer.echo(json.dumps({"error": said}, indent=1))
+        typer.echo(json.dumps({"error": content}, indent=1))
 
 
 def print_error(text: str) -> None:
@@ -200,10 +200,10 @@ def _replace_unencodable(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
     letters = error.object[error.start : error.end]
-    said = "".join(
+    text = "".join(
         (_PLAIN | _SIGNS).get(c) or c.encode("ascii", "backslashreplace").decode() for c in letters
     )
-    return said, error.end
+    return text, error.end
 
 
 def configure_streams() -> None:

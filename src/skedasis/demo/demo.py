@@ -504,10 +504,10 @@ def sentences(sections: Sequence[ModelSection]) -> list[str]:
     if top is None:
         return [f"No feature changes {first.quantity} on average."]
     text = f"{top} has the largest average effect: {_numbers(first, top)}. {_score_sentence(first, top)}"
-    notes = [text + _interaction_sentence(first, top)]
+    texts = [text + _interaction_sentence(first, top)]
     if hidden is not None and hidden != top:
         text = f"{hidden} has the most misleading average effect: {_numbers(first, hidden)}. "
-        notes.append(
+        texts.append(
             text
             + "Its effect depends on the other features."
             + _interaction_sentence(first, hidden)
@@ -518,11 +518,11 @@ def sentences(sections: Sequence[ModelSection]) -> list[str]:
     if same:
         names = listed([one.name for one in same])
         about = top if hidden in (None, top) else f"{top} and {hidden}"
-        notes.append(
+        texts.append(
             f"The {names} {'agrees' if len(same) == 1 else 'agree'} on {about}. Models of different kinds agree, so "
             "this is likely a property of the data."
         )
-    return notes
+    return texts
 
 
 def features_named(section: ModelSection) -> list[str]:
@@ -697,10 +697,10 @@ def _explain(
     seed: int,
     progress: bool | None,
 ) -> ReportContent:
-    table, notes = problem.table, problem.notes
+    table, data = problem.table, problem.notes
     if rows is not None and rows < len(table):
         some = np.sort(np.random.default_rng(seed).choice(len(table), rows, replace=False))
-        notes = (*notes, f"Explained on a random sample of {rows:,} of {len(table):,} rows.")
+        data = (*data, f"Explained on a random sample of {rows:,} of {len(table):,} rows.")
         table = table.take(some)
     quantities = {m.name: m.quantity for m in models}
     notes = {m.name: m.quality for m in models}
@@ -715,7 +715,7 @@ def _explain(
         progress=progress,
         tree=tree,
     )
-    return replace(content, data=notes)
+    return replace(content, data=data)
 
 
 def _write_figures(content: ReportContent, folder: Path) -> Iterator[Path]:

@@ -315,20 +315,20 @@ class ReportOptions:
 
 @dataclass(frozen=True, eq=False)
 class Shared:
-    """What the outputs of a model share.
+    """What the sections of a model's outputs share.
 
     Parameters
     ----------
-    asked : Asked
-    options : Wanted
+    runner : ModelRunner
+    options : ReportOptions
     source : Source
     space : Space
-        The rows as points, for `Effect.trust`.
-    answers : Answers
-    together : dict of label to Together
-    unsure : Unsure, optional
+        The rows as points, for the reliability checks.
+    predictions : Predictions
+    interactions : dict of label to Interactions
+    uncertainty : UncertaintySection, optional
     why_not : str
-        Why there is none.
+        Why `uncertainty` is None.
     """
 
     runner: ModelRunner
@@ -420,8 +420,8 @@ def _shared(runner: ModelRunner, options: ReportOptions, effects: ByOutput) -> S
 
 def _trees_evaluated(runner: ModelRunner) -> bool:
     """Return whether the effects were computed from the tree structure, without calling the model."""
-    said = [str(p.provenance.get("trees", "")) for p in runner.passes]
-    return any(s.startswith("exact") for s in said)
+    notes = [str(p.provenance.get("trees", "")) for p in runner.passes]
+    return any(note.startswith("exact") for note in notes)
 
 
 def _build_section(
@@ -532,7 +532,7 @@ def gather(
 
     Returns
     -------
-    Story
+    ReportContent
 
     Raises
     ------

@@ -66,7 +66,7 @@ def feature_figures(section: ModelSection, feature: str, ident: str) -> list[Pag
 
     Parameters
     ----------
-    told : Told
+    section : ModelSection
     feature : str
     ident : str
         Unique on the page.

@@ -77,8 +77,8 @@ def local_effect_sources(section: ModelSection) -> list[str]:
 
 def tree_note(section: ModelSection) -> str:
     """Return whether effects were computed from the tree structure, or why not; empty for other models."""
-    said = next((str(e.provenance["trees"]) for e in section.passes if "trees" in e.provenance), "")
-    return f" Trees: {said}." if said else ""
+    note = next((str(e.provenance["trees"]) for e in section.passes if "trees" in e.provenance), "")
+    return f" Trees: {note}." if note else ""
 
 
 def versions(content: ReportContent) -> str:

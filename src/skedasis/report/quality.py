@@ -250,8 +250,8 @@ def _regression_quality(
         Measure("RMSE", root, number(root) + unit, "square root of the mean squared error"),
         Measure("MAE", mean, number(mean) + unit, "mean absolute error"),
     ]
-    said = [_regression_sentence(found, mean, unit, len(y)), *_cautions(left)]
-    return Quality("regression", tuple(measures), len(y), left, tuple(said)), ""
+    sentences = [_regression_sentence(found, mean, unit, len(y)), *_cautions(left)]
+    return Quality("regression", tuple(measures), len(y), left, tuple(sentences)), ""
 
 
 def _regression_sentence(r2: Sequence[float], mean: float, unit: str, rows: int) -> str:
@@ -265,10 +265,10 @@ def _regression_sentence(r2: Sequence[float], mean: float, unit: str, rows: int)
 
 
 def _cautions(left: int) -> list[str]:
-    said = ["If the model was trained on these rows, expect lower quality on new rows."]
+    sentences = ["If the model was trained on these rows, expect lower quality on new rows."]
     if left:
-        said.append(f"{count(left, 'row')} without a label left out.")
-    return said
+        sentences.append(f"{count(left, 'row')} without a label: left out.")
+    return sentences
 
 
 # ---------------------------------------------------------------------------------------- classes
@@ -302,9 +302,9 @@ def _classification_quality(
     usually = f"{rows} (always predicting the most frequent class: {percent(usual)}); the log-loss is {loss} nats."
     points = f"{number(100 * error, 2)} percentage points"
     off = f"The predicted probabilities of “{named(name)}” differ from the observed proportions by {points} on average."
-    said = [usually, off, *_cautions(left)]
+    sentences = [usually, off, *_cautions(left)]
     found = Quality(
-        "classification", measures, len(place), left, tuple(said), name, calibration, error
+        "classification", measures, len(place), left, tuple(sentences), name, calibration, error
     )
     return found, ""
 

@@ -179,10 +179,10 @@ def missing_sentence(effect: Effect) -> str:
     way = "higher" if point.effect > 0 else "lower"
     error = point.std_error
     known = math.isfinite(error) and error >= NOISE * abs(point.effect)
-    sure = f" (standard error {number(error, 2)})" if known else ""
+    precision = f" (standard error {number(error, 2)})" if known else ""
     return (
-        f"{rows} On average, the prediction there is {number(abs(point.effect))} {way}{sure} than with {values} of the "
-        "feature."
+        f"{rows} On average, the prediction there is {number(abs(point.effect))} {way}{precision} than with "
+        f"{values} of the feature."
     )
 
 
@@ -203,8 +203,8 @@ def cautions(effect: Effect, *, skip_few_rows: bool = False) -> list[str]:
         else categorical_text.cautions(effect, effect.levels, skip_few_rows=skip_few_rows)
     )
     if effect.provenance.get("missing"):
-        said = str(effect.provenance["missing"]).splitlines()[0].strip()
-        found.append(said[:1].upper() + said[1:])
+        text = str(effect.provenance["missing"]).splitlines()[0].strip()
+        found.append(text[:1].upper() + text[1:])
     if effect.rows is not None and not effect.rows.exact:
         found.append(
             f"Single rows are shown for a random sample of {count(len(effect.rows), 'row')}; the curve uses all rows."
