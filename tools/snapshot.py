@@ -268,7 +268,7 @@ TOLD: Table = {
 LEDGER: Table = {
     "total": lambda v: [v.variance, v.additive, v.with_pairs],
     "alone": lambda v: list(v.main_shares.values()),
-    "pairs": lambda v: list(v.pairs.values()),
+    "pairs": lambda v: list(v.pair_shares.values()),
     "shares": lambda v: list(v.shares.values()),
 }
 QUALITY: Table = {

@@ -188,7 +188,7 @@ def _model_feature(section: ModelSection, feature: str, ident: str) -> dict[str,
     unit, flags = report_text.unit_of(rhale), section.checks.get(feature, ())
     sentences = {
         "Effect": report_text.effect_sentence(rhale, unit),
-        "Heterogeneity": report_text.heterogeneity_sentence(rhale),
+        "Between rows": report_text.heterogeneity_sentence(rhale),
         "Precision": report_text.precision_sentence(rhale, section.ale[feature]),
         "Missing": report_text.missing_sentence(rhale),
         "Order": report_text.level_order_sentence(rhale),
