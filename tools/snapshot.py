@@ -31,8 +31,8 @@ from unittest import mock
 import numpy as np
 
 import skedasis as sd
-from skedasis.report.content import Story, Told
-from skedasis.report.interactions import Ledger
+from skedasis.report.content import ModelSection, ReportContent
+from skedasis.report.interactions import ExplainedVariance
 from skedasis.report.quality import Quality
 from skedasis.results.checks.check import Flag
 from skedasis.results.checks.elevated_regions import Rise
@@ -245,30 +245,30 @@ MODELS_IMPORTANCE_RANK: Table = {
     "numbers": lambda r: [r.mean, r.between, r.std_error, r.lower, r.upper, r.first],
 }
 TOLD: Table = {
-    "places": lambda t: [p.feature for p in t.places],
+    "places": lambda t: [p.feature for p in t.importance_points],
     "ends": lambda t: [
         p.importance_ends + (p.heterogeneity_score_ends or ())
-        for p in t.places
+        for p in t.importance_points
         if p.importance_ends
     ],
     "importances": lambda t: [[e.importance for e in es.values()] for es in (t.rhale, t.ale)],
     "scores": lambda t: [e.heterogeneity_score for e in t.rhale.values()],
     "dependence": lambda t: [e.value for e in t.pdp.values()],
     "means": lambda t: [e.value for e in t.mplot.values()],
-    "pairs": lambda t: [" ".join(s.features) for s in t.together.strengths],
-    "strengths": lambda t: [s.strength for s in t.together.strengths],
-    "shown": lambda t: [s.shown for s in t.together.strengths],
+    "pairs": lambda t: [" ".join(s.features) for s in t.interactions.strengths],
+    "strengths": lambda t: [s.strength for s in t.interactions.strengths],
+    "shown": lambda t: [s.shown for s in t.interactions.strengths],
     "surfaces": lambda t: [s.value for s in t.pairs],
-    "trust": lambda t: [f"{f.feature} {f.code}" for flags in t.trust.values() for f in flags],
-    "ledger": lambda t: t.ledger,
+    "trust": lambda t: [f"{f.feature} {f.code}" for flags in t.checks.values() for f in flags],
+    "ledger": lambda t: t.explained_variance,
     "quality": lambda t: t.quality,
-    "unsure": lambda t: t.unsure and [e.importance for e in t.unsure.rhale.values()],
-    "diagnosis": lambda t: t.unsure and t.unsure.diagnosis,
+    "unsure": lambda t: t.uncertainty and [e.importance for e in t.uncertainty.rhale.values()],
+    "diagnosis": lambda t: t.uncertainty and t.uncertainty.diagnosis,
 }
 LEDGER: Table = {
     "total": lambda v: [v.variance, v.additive, v.with_pairs],
-    "alone": lambda v: list(v.alone.values()),
-    "pairs": lambda v: list(v.pairs.values()),
+    "alone": lambda v: list(v.main_shares.values()),
+    "pairs": lambda v: list(v.pair_shares.values()),
     "shares": lambda v: list(v.shares.values()),
 }
 QUALITY: Table = {
@@ -362,9 +362,9 @@ def _(what: sd.Trust, key: str) -> Found:
 
 
 @parts.register
-def _(what: Story, key: str) -> Found:
-    for k, told in enumerate(what.told):
-        yield from read(f"{key}/{k}", told, TOLD)
+def _(what: ReportContent, key: str) -> Found:
+    for k, section in enumerate(what.sections):
+        yield from read(f"{key}/{k}", section, TOLD)
 
 
 for kind, table in {
@@ -380,8 +380,8 @@ for kind, table in {
     ImportanceRank: IMPORTANCE_RANK,
     ModelsRank: MODELS_RANK,
     ModelsImportanceRank: MODELS_IMPORTANCE_RANK,
-    Told: TOLD,
-    Ledger: LEDGER,
+    ModelSection: TOLD,
+    ExplainedVariance: LEDGER,
     Quality: QUALITY,
 }.items():
     parts.register(kind, lambda what, key, table=table: read(key, what, table))

@@ -66,16 +66,16 @@ def test_what_is_said_of_a_bin_is_the_curve_at_its_edges(effect):
 
 def test_words_and_tables_have_a_line_for_each_bin(effect):
     assert len(report_text.bins_table(effect)) == BINS
-    assert report_text.course(effect, "").startswith("Between ")
-    assert 0 <= report_text.against(effect) <= 1
-    assert "Where it is least certain" in report_text.certainty(effect, effect)
+    assert report_text.effect_sentence(effect, "").startswith("Between ")
+    assert 0 <= report_text.opposite_sign_share(effect) <= 1
+    assert "Where it is least precise" in report_text.precision_sentence(effect, effect)
 
 
 def test_two_steps_a_row_are_no_slopes(effect):
     both = np.column_stack([effect.rows.effect, effect.rows.effect])
     few = replace(effect, rows=replace(effect.rows, effect=both))
     assert effect_parts.local_effects(few.rows) is None
-    assert report_text.against(few) is None
+    assert report_text.opposite_sign_share(few) is None
     assert picture(few).slopes.violins == ()
 
 

@@ -290,7 +290,7 @@ def test_without_scripts_words_tables_and_ten_features_are_there(report, visit):
     assert page.locator("svg.skd:visible").count() > 3 * 10
     assert page.locator("form.bar").is_hidden()
     assert page.locator("#theme").is_hidden()
-    assert page.locator(".feature:visible .said").count() == FEATURES
+    assert page.locator(".feature:visible .sentences").count() == FEATURES
 
 
 # -------------------------------------------------------------------------------------- theme, copy

@@ -69,7 +69,7 @@ def test_features_without_a_value_are_named_and_left_out(tmp_path, X):
     data["cat"] = pd.Categorical([None] * len(X), categories=["u"])
     done = sd.report(lambda X: X["a"] * X["b"], data, path=tmp_path / "r.html", **QUICK)
     assert list(next(iter(done.effects.values()))["RHALE"]) == ["a", "b"]
-    assert "Left out, having no value in any row: void, none and cat." in page_of(done)
+    assert "Left out because they have no value in any row: void, none and cat." in page_of(done)
     with pytest.raises(sd.DataError, match="no value"):
         gather(lambda X: X["a"], data, features=["void"], progress=False)
     with pytest.raises(sd.DataError, match="no value"):
@@ -100,7 +100,9 @@ def test_answers_of_any_type_make_a_page(answer, X, tmp_path):
 )
 def test_labels_that_tell_little_make_a_page(y, X, tmp_path):
     done = sd.report(model, X, y, path=tmp_path / "r.html", **QUICK)
-    assert "How well it predicts is not said here" in page_of(done) or "no R²" in page_of(done)
+    assert "The quality of the predictions is not shown" in page_of(done) or "no R²" in page_of(
+        done
+    )
 
 
 @pytest.mark.parametrize("kind", ["polars", "pyarrow"])
@@ -179,8 +181,8 @@ def test_long_names_are_short_in_sentences_and_whole_in_headings(tmp_path, X):
     assert long in heading
     labels = re.findall(r"aria-label=\"([^\"]*)\"", page)
     assert max(map(len, labels)) < 150
-    for sentence in report_text.gist(
-        gather(lambda X: np.asarray(X)[:, 0], data, progress=False).told[0]
+    for sentence in report_text.summary(
+        gather(lambda X: np.asarray(X)[:, 0], data, progress=False).sections[0]
     ):
         assert len(sentence) < 300
 

@@ -286,8 +286,8 @@ def test_each_bin_tells_the_numbers_of_the_result(visit, effects):
         ("std", bins.std),
         ("standard error", bins.std_error),
     ):
-        told = [next(v for v in said if v.startswith(f"{name} ")) for said in found]
-        shown = [number(v.removeprefix(f"{name} ")) for v in told]
+        section = [next(v for v in said if v.startswith(f"{name} ")) for said in found]
+        shown = [number(v.removeprefix(f"{name} ")) for v in section]
         np.testing.assert_allclose(shown, values, rtol=6e-3)
     assert seen.noise == []
 
@@ -302,7 +302,7 @@ def test_a_row_s_curve_tells_its_row_and_its_value(visit, data):
     rows = [int(v) for v in panel.locator("path.curves").get_attribute("data-rows").split()]
     assert len(rows) == 12
     curves = {int(r): v for r, v in zip(effect.curves.row, effect.curves.value, strict=True)}
-    told = 0
+    section = 0
     for k in (2, 7):
         for row in rows:
             x = px0 + (effect.x[k] - x0) / (x1 - x0) * (px1 - px0)
@@ -311,8 +311,8 @@ def test_a_row_s_curve_tells_its_row_and_its_value(visit, data):
             said = re.fullmatch(r"row (\d+): (.+)", lines(seen)[-1])
             # Another curve may be as near: what is said must be true of the row that it is said of.
             assert abs(number(said[2]) - curves[int(said[1])][k]) < 4 * (y1 - y0) / abs(py1 - py0)
-            told += int(said[1]) == row
-    assert told >= 20
+            section += int(said[1]) == row
+    assert section >= 20
     assert seen.noise == []
 
 

@@ -13,7 +13,7 @@ from skedasis.report import html as report_html
 from skedasis.report import text as report_text
 from skedasis.report.content import gather
 from skedasis.report.format import ends
-from skedasis.report.html import FIRST, anchored
+from skedasis.report.html import FIRST, anchors_of
 from skedasis.report.report import write
 from tests.report.test_report import Page
 
@@ -46,14 +46,14 @@ def X():
 
 
 @pytest.fixture(scope="module")
-def story(X):
+def content(X):
     y = smooth(X) + np.random.default_rng(1).normal(size=len(X)) / 2
     return gather({"m": sd.prediction(smooth, unit="€")}, X, y, progress=False)
 
 
 @pytest.fixture(scope="module")
-def page(story, tmp_path_factory):
-    return Page(write(story, tmp_path_factory.mktemp("page") / "p.html", progress=False).path)
+def page(content, tmp_path_factory):
+    return Page(write(content, tmp_path_factory.mktemp("page") / "p.html", progress=False).path)
 
 
 @pytest.fixture(scope="module")
@@ -61,9 +61,9 @@ def coin(X, tmp_path_factory):
     y = np.where(
         np.random.default_rng(2).random(len(X)) < Coin().predict_proba(X)[:, 1], "yes", "no"
     )
-    told = gather({"coin": sd.probability(Coin(), class_="yes")}, X[:, :4], y, progress=False)
-    path = write(told, tmp_path_factory.mktemp("coin") / "p.html", progress=False).path
-    return told, Page(path)
+    section = gather({"coin": sd.probability(Coin(), class_="yes")}, X[:, :4], y, progress=False)
+    path = write(section, tmp_path_factory.mktemp("coin") / "p.html", progress=False).path
+    return section, Page(path)
 
 
 def headings(page):
@@ -72,14 +72,15 @@ def headings(page):
 
 def test_sections_are_those_that_there_is_something_to_say_in(page, coin, tmp_path, X):
     assert headings(page) == [
-        "Contents", "At a glance", "Where to look", "Each feature", "Pairs", "How this was made",
+        *("Contents", "At a glance", "Importance and heterogeneity", "Feature effects", "Interactions"),
+        "Methods and cost",
     ]  # fmt: skip
     assert "Predictive uncertainty" in headings(coin[1])
     bare = sd.report(smooth, X, path=tmp_path / "r.html", pairs=0, progress=False)
-    assert "Pairs" not in headings(Page(bare.path))
+    assert "Interactions" not in headings(Page(bare.path))
 
 
-def test_the_first_ten_features_are_drawn_and_the_others_wait(page, story):
+def test_the_first_ten_features_are_drawn_and_the_others_wait(page, content):
     parts = page.html.split('<section class="feature')[1:]
     assert len(parts) == D
     for k, part in enumerate(parts):
@@ -87,12 +88,12 @@ def test_the_first_ten_features_are_drawn_and_the_others_wait(page, story):
         assert part.split("</section>")[0].count('class="skd') == 3
         assert part.count('class="hold"') == (3 if k >= FIRST else 0)
         words = html.unescape(part)
-        assert story.features[k] in words
-        assert "The code that makes the figures of" in words
+        assert content.features[k] in words
+        assert "Code for the figures of" in words
 
 
-def test_quality_is_told_in_figures(page, story):
-    quality = story.told[0].quality
+def test_quality_is_told_in_figures(page, content):
+    quality = content.sections[0].quality
     tiles = re.findall(
         r'<span class="what">(.*?)</span> <span class="value">(.*?)</span>', page.html
     )
@@ -101,10 +102,10 @@ def test_quality_is_told_in_figures(page, story):
 
 
 def test_calibration_is_drawn_of_a_class(coin):
-    story, page = coin
-    assert story.told[0].quality.calibration is not None
+    content, page = coin
+    assert content.sections[0].quality.calibration is not None
     assert 'id="model-1-calibration-title"' in page.html
-    assert "gives a probability of “yes”" in page.words
+    assert "the observed proportion of “yes” against its predicted probability" in page.words
     assert "AUC" in page.words
 
 
@@ -112,14 +113,15 @@ def test_it_says_why_there_is_no_quality(X, tmp_path):
     labels = np.array(["a", "b"])[np.arange(len(X)) % 2]
     done = sd.report(smooth, X, labels, path=tmp_path / "r.html", pairs=0, progress=False)
     assert (
-        "How well it predicts is not said here. The labels are no numbers" in Page(done.path).words
+        "The quality of the predictions is not shown. The labels are not numbers"
+        in Page(done.path).words
     )
 
 
-def test_code_is_on_the_page_as_it_is(page, story):
+def test_code_is_on_the_page_as_it_is(page, content):
     text = html.unescape(page.html)
-    code = story.told[0].code
-    for name in story.features:
+    code = content.sections[0].code
+    for name in content.features:
         for kind in ("main", "compare", "pdp", "trust"):
             assert code[kind, name] in text
     for (kind, *names), line in code.items():
@@ -128,46 +130,48 @@ def test_code_is_on_the_page_as_it_is(page, story):
             assert f"{names[0]} × {names[1]}" in text
 
 
-def test_pairs_are_there_with_their_strengths(page, story):
-    together = story.told[0].together
+def test_pairs_are_there_with_their_strengths(page, content):
+    together = content.sections[0].interactions
     assert together.strengths[0].features == ("x0", "x1")
     assert page.html.count('<div class="surface">') == len(together.surfaces)
     table = page.html.split("Interaction strength of each computed pair")[1].split("</table>")[0]
     assert table.count("<tr>") == 1 + len(together.strengths)
 
 
-def test_what_makes_it_unsure_is_diagnosed(coin):
-    story, page = coin
-    unsure = story.told[0].unsure
-    for verdict in unsure.diagnosis.verdicts:
+def test_predictive_uncertainty_is_diagnosed(coin):
+    content, page = coin
+    uncertainty = content.sections[0].uncertainty
+    for verdict in uncertainty.diagnosis.verdicts:
         assert " ".join(verdict.text.split()) in page.words
-    assert 'id="unsure-1-d-title"' in page.html
+    assert 'id="uncertainty-1-d-title"' in page.html
     assert "PDP of the entropy" in page.words
 
 
 # ------------------------------------------------------------------------------------ the ranking
 
 
-def test_bars_are_as_long_as_their_numbers(story):
-    told = story.told[0]
-    table = report_html.ranking(told, anchored(story))
-    places = {p.feature: p for p in told.places}
+def test_bars_are_as_long_as_their_numbers(content):
+    section = content.sections[0]
+    table = report_html.ranking(section, anchors_of(content))
+    places = {p.feature: p for p in section.importance_points}
     top = max(
         v
-        for p in told.places
+        for p in section.importance_points
         for v in (*(p.importance_ends or ()), *(p.heterogeneity_score_ends or ()), p.importance)
         if math.isfinite(v)
     )
-    assert [line["name"] for line in table["lines"]] == [r.feature for r in told.rhale.ranking()]
+    assert [line["name"] for line in table["lines"]] == [r.feature for r in section.rhale.ranking()]
     for line in table["lines"]:
-        effect, place = told.rhale[line["name"]], places[line["name"]]
+        effect, place = section.rhale[line["name"]], places[line["name"]]
         cell = line["importance"]
         assert cell["value"] == effect.importance
         assert cell["share"] == pytest.approx(
-            report_html.LENGTH * effect.importance / top, abs=0.06
+            report_html.BAR_WIDTH * effect.importance / top, abs=0.06
         )
         left, right = place.importance_ends
-        assert cell["ends"][0] == pytest.approx(report_html.LENGTH * max(left, 0) / top, abs=0.06)
+        assert cell["ends"][0] == pytest.approx(
+            report_html.BAR_WIDTH * max(left, 0) / top, abs=0.06
+        )
         assert cell["interval"] == ends(left, right, top)
         assert line["heterogeneity_score"]["value"] == effect.heterogeneity_score
 
@@ -181,16 +185,20 @@ def test_heterogeneity_scores_of_all_kinds_have_one_scale():
         X,
         progress=False,
     )
-    told = steps.told[0]
-    table = report_html.ranking(told, anchored(steps))
-    top = max(v for p in told.places for v in (*p.importance_ends, *p.heterogeneity_score_ends))
+    section = steps.sections[0]
+    table = report_html.ranking(section, anchors_of(steps))
+    top = max(
+        v
+        for p in section.importance_points
+        for v in (*p.importance_ends, *p.heterogeneity_score_ends)
+    )
     for line in table["lines"]:
-        score = told.rhale[line["name"]].heterogeneity_score
-        length = report_html.LENGTH * score / top
+        score = section.rhale[line["name"]].heterogeneity_score
+        length = report_html.BAR_WIDTH * score / top
         assert line["heterogeneity_score"]["share"] == pytest.approx(length, abs=0.06)
     ranks = {f["name"]: f["ranks"] for f in report_html.features(steps, progress=False)}
     order = sorted(ranks, key=lambda f: ranks[f]["heterogeneity_score"])
-    assert order == [r.feature for r in told.rhale.ranking("heterogeneity_score")]
+    assert order == [r.feature for r in section.rhale.ranking("heterogeneity_score")]
     assert ranks["t"]["column"] == 2
     assert sorted(r["importance"] for r in ranks.values()) == [0, 1, 2]
 
@@ -262,7 +270,7 @@ def test_a_feature_that_takes_one_value_has_words_alone(tmp_path):
         for p in Page(done.path).html.split('<section class="feature')[1:]
         if 'data-name="x0"' in p
     )
-    assert "It takes a single value" in part
+    assert "The feature takes a single value" in part
     assert "<svg" not in part.split("</section>")[0]
 
 
@@ -285,11 +293,11 @@ def test_infinite_and_missing_values_are_survived(tmp_path):
     assert "nan" not in re.sub(r"[a-z]*nan[a-z]+", "", Page(done.path).html.split("<body")[1])
 
 
-def test_figures_have_names_that_their_descriptions_do_not_repeat(page, story):
+def test_figures_have_names_that_their_descriptions_do_not_repeat(page, content):
     feature = page.html.split('<section class="feature')[1].split("</section>")[0]
     names = re.findall(r"<title[^>]*>(.*?)</title>", feature)
     said = re.findall(r"<desc[^>]*>(.*?)</desc>", feature)
-    first = story.features[0]
+    first = content.features[0]
     assert names == [f"RHALE of {first}", f"ALE, PDP and M-plot of {first}", f"PDP of {first}"]
     for name, text in zip(names, said, strict=True):
         assert text.startswith("On prediction [€], m")
@@ -297,10 +305,10 @@ def test_figures_have_names_that_their_descriptions_do_not_repeat(page, story):
 
 
 def test_what_the_rest_is_stands_once(tmp_path, X):
-    told = gather(lambda X: X[:, 0] * X[:, 1], X, pairs=0, uncertainty=False, progress=False)
-    page = Page(write(told, tmp_path / "r.html", progress=False).path)
-    ledger = told.told[0].ledger
-    assert ledger.rest
+    section = gather(lambda X: X[:, 0] * X[:, 1], X, pairs=0, uncertainty=False, progress=False)
+    page = Page(write(section, tmp_path / "r.html", progress=False).path)
+    ledger = section.sections[0].explained_variance
+    assert ledger.has_rest
     assert page.words.count("The rest, ") == 1
-    assert "The rest, " not in " ".join(report_text.gist(told.told[0]))
-    assert " ".join(ledger.said[-1].split()) in " ".join(page.words.split())
+    assert "The rest, " not in " ".join(report_text.summary(section.sections[0]))
+    assert " ".join(ledger.sentences[-1].split()) in " ".join(page.words.split())

@@ -7,19 +7,19 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 import skedasis as sd
 from skedasis.report import figures as report_figures
 from skedasis.report.content import gather
-from skedasis.report.figures import of_rhale
+from skedasis.report.figures import rhale_png
 
 
 def test_the_ale_that_is_drawn_over_rhale_is_in_a_legend(monkeypatch):
     X = np.random.default_rng(0).uniform(-1, 1, size=(200, 2))
-    told = gather({"m": lambda X: X[:, 0] ** 2 + X[:, 1]}, X, progress=False).told[0]
+    section = gather({"m": lambda X: X[:, 0] ** 2 + X[:, 1]}, X, progress=False).sections[0]
     seen = []
-    drawn = report_figures._drawn
-    monkeypatch.setattr(report_figures, "_drawn", lambda f, said: seen.append(f) or drawn(f, said))
-    of_rhale(told, "x0")
+    drawn = report_figures._to_png
+    monkeypatch.setattr(report_figures, "_to_png", lambda f, said: seen.append(f) or drawn(f, said))
+    rhale_png(section, "x0")
     (axes, *_) = seen[0].axes
     (text,) = axes.get_legend().get_texts()
-    assert text.get_text() == "ALE, moved to the same mean"
+    assert text.get_text() == "ALE, aligned to the same mean"
     (line,) = [
         line for line in axes.lines if line.get_zorder() == 4 and line.get_color() == "#444444"
     ]
@@ -32,5 +32,5 @@ def test_an_ale_that_is_the_same_curve_is_not_drawn_over_it():
     X = np.random.default_rng(0).uniform(-1, 1, size=(200, 2))
     y = X[:, 0] ** 2 + X[:, 0] * X[:, 1]
     model = HistGradientBoostingRegressor(max_iter=20).fit(X, y)
-    told = gather({"m": model}, X, progress=False).told[0]
-    assert "Dotted" not in of_rhale(told, "x0").caption
+    section = gather({"m": model}, X, progress=False).sections[0]
+    assert "Dotted" not in rhale_png(section, "x0").caption

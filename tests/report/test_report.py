@@ -167,7 +167,7 @@ def test_it_says_what_to_mind(page):
     assert "Its 2 levels do not differ: the average effect is flat." in page.words
     assert "without a value: left out of the curve" in page.words
     assert "slopes are rises across bins" in page.words
-    assert "It takes a single value" in page.words
+    assert "The feature takes a single value" in page.words
     assert sd.__version__ in page.words
     assert "numpy" in page.words
 
@@ -200,8 +200,8 @@ def test_a_single_model_needs_no_name(frame, tmp_path):
 
 
 def test_names_for_files(frame, tmp_path):
-    story = gather({"m/1": f, "m:1": f}, frame, features=[EVIL], progress=False)
-    done = write(story, tmp_path / "r.html", figures=tmp_path / "figures", progress=False)
+    content = gather({"m/1": f, "m:1": f}, frame, features=[EVIL], progress=False)
+    done = write(content, tmp_path / "r.html", figures=tmp_path / "figures", progress=False)
     assert len(done.figures) == 6
     assert all(p.is_file() and re.fullmatch(r"[\w-]+\.png", p.name) for p in done.figures)
     assert file_name("..", "/") == "_-_"

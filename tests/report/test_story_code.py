@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 
 import skedasis as sd
 from skedasis.report import uncertainty
-from skedasis.report.code import written
+from skedasis.report.code import method_code
 from skedasis.report.content import gather, without_rows
 
 KINDS = {"main": "rhale", "ale": "ale", "pdp": "pdp", "mplot": "mplot"}
@@ -53,31 +53,31 @@ def test_single_features(frame, rows):
         "weights": np.random.default_rng(1).integers(1, 4, len(frame)),
         "schema": {"grade": sd.Feature("grade", "ordinal")},
     }
-    told = gather(f, frame, progress=False, seed=7, rows=rows, **given).told[0]
-    for feature in told.rhale:
+    section = gather(f, frame, progress=False, seed=7, rows=rows, **given).sections[0]
+    for feature in section.rhale:
         for kind, name in KINDS.items():
-            found = run(told.code[kind, feature], model=f, X=frame, **given)
+            found = run(section.code[kind, feature], model=f, X=frame, **given)
             if not rows:
                 found = without_rows(found)
-            same(found, getattr(told, name)[feature])
-        flags = run(told.code["trust", feature], model=f, X=frame, **given)
-        assert [str(x) for x in flags] == [str(x) for x in told.trust[feature]]
-    for surface in told.pairs:
-        found = run(told.code["pair", *surface.features], model=f, X=frame, **given)
+            same(found, getattr(section, name)[feature])
+        flags = run(section.code["trust", feature], model=f, X=frame, **given)
+        assert [str(x) for x in flags] == [str(x) for x in section.checks[feature]]
+    for surface in section.pairs:
+        found = run(section.code["pair", *surface.features], model=f, X=frame, **given)
         assert np.array_equal(found.value, surface.value)
-    every = run(told.code["all",], model=f, X=frame, **given)
-    same(every["b"], told.rhale["b"])
-    ranked = run(told.code["places",], model=f, X=frame, **given)
-    places = {p.feature: p for p in told.places}
+    every = run(section.code["all",], model=f, X=frame, **given)
+    same(every["b"], section.rhale["b"])
+    ranked = run(section.code["places",], model=f, X=frame, **given)
+    places = {p.feature: p for p in section.importance_points}
     assert {r.feature: r.importance for r in ranked} == {n: places[n].importance for n in every}
-    assert "weights=weights, schema=schema" in told.code["main", "b"]
-    assert "seed=7" in told.code["main", "b"]
+    assert "weights=weights, schema=schema" in section.code["main", "b"]
+    assert "seed=7" in section.code["main", "b"]
 
 
 def test_methods_laid_over_one_another(frame):
     pyplot = pytest.importorskip("matplotlib.pyplot")
-    told = gather(f, frame, progress=False).told[0]
-    figure = run(told.code["compare", "b"], model=f, X=frame)
+    section = gather(f, frame, progress=False).sections[0]
+    figure = run(section.code["compare", "b"], model=f, X=frame)
     labels = [t.get_text() for legend in figure.legends for t in legend.get_texts()]
     labels += [
         t.get_text()
@@ -94,49 +94,54 @@ def test_models_by_name_and_groups(frame):
     )
     models = {"one's": lambda X: X[:, 0] * X[:, 1] + X[:, 2], 'two"': lambda X: X[:, 0] ** 2}
     groups = {"side": [2, 3]}
-    for told in gather(models, X, progress=False, groups=groups).told:
-        assert list(told.rhale) == ["x0", "x1", "side"]
-        for feature in told.rhale:
+    for section in gather(models, X, progress=False, groups=groups).sections:
+        assert list(section.rhale) == ["x0", "x1", "side"]
+        for feature in section.rhale:
             same(
-                run(told.code["main", feature], models=models, X=X, groups=groups),
-                told.rhale[feature],
+                run(section.code["main", feature], models=models, X=X, groups=groups),
+                section.rhale[feature],
             )
-        assert "models[" in told.code["import",] or "models" in told.code["import",]
-        assert "groups" in told.code["import",]
+        assert "models[" in section.code["import",] or "models" in section.code["import",]
+        assert "groups" in section.code["import",]
 
 
 def test_trees_that_are_walked():
     X = np.random.default_rng(0).normal(size=(300, 3))
     model = HistGradientBoostingRegressor(max_iter=10, random_state=0).fit(X, X[:, 0] * X[:, 1])
     for tree in ("auto", "off"):
-        told = gather(model, X, progress=False, tree=tree).told[0]
-        for feature in told.rhale:
+        section = gather(model, X, progress=False, tree=tree).sections[0]
+        for feature in section.rhale:
             for kind, name in KINDS.items():
-                same(run(told.code[kind, feature], model=model, X=X), getattr(told, name)[feature])
-        assert ("tree='off'" in told.code["main", "x0"]) == (tree == "off")
+                same(
+                    run(section.code[kind, feature], model=model, X=X),
+                    getattr(section, name)[feature],
+                )
+        assert ("tree='off'" in section.code["main", "x0"]) == (tree == "off")
 
 
 @pytest.mark.parametrize("most", [pytest.param(2000, marks=pytest.mark.slow), 100])
 def test_uncertainty(most, monkeypatch):
     monkeypatch.setattr(uncertainty, "ROWS", most)
-    monkeypatch.setattr("skedasis.report.uncertainty.ROWS", most)
+    monkeypatch.setattr("skedasis.report.code.ROWS", most)
     X = np.random.default_rng(0).normal(size=(300, 3))
     y = np.where(X[:, 0] + np.random.default_rng(1).normal(size=300) > 0, "yes", "no")
     clf = LogisticRegression().fit(X, y)
     for model in (clf, sd.probability(clf, class_="no"), sd.probability(clf, class_="all")):
-        story = gather({"m": model}, X, y, progress=False)
-        told = story.told[0]
+        content = gather({"m": model}, X, y, progress=False)
+        section = content.sections[0]
         names = {"models": {"m": model}, "X": X, "y": y}
-        assert ("import numpy as np" in told.code["import",]) == (most == 100)
-        exec(told.code["import",])
-        for feature in told.unsure.rhale:
-            same(run(told.code["entropy", feature], **names), told.unsure.rhale[feature])
-        for feature in told.unsure.pdp:
-            same(run(told.code["entropy pdp", feature], **names), told.unsure.pdp[feature])
-        found = run(told.code["diagnosis",], **names)
-        assert np.array_equal(found.likelihood.mean, told.unsure.diagnosis.likelihood.mean)
-        assert found.verdicts == told.unsure.diagnosis.verdicts
-        for one in story.told:  # each output of several
+        assert ("import numpy as np" in section.code["import",]) == (most == 100)
+        exec(section.code["import",])
+        for feature in section.uncertainty.rhale:
+            same(run(section.code["entropy", feature], **names), section.uncertainty.rhale[feature])
+        for feature in section.uncertainty.pdp:
+            same(
+                run(section.code["entropy pdp", feature], **names), section.uncertainty.pdp[feature]
+            )
+        found = run(section.code["diagnosis",], **names)
+        assert np.array_equal(found.likelihood.mean, section.uncertainty.diagnosis.likelihood.mean)
+        assert found.verdicts == section.uncertainty.diagnosis.verdicts
+        for one in content.sections:  # each output of several
             same(run(one.code["main", "x1"], **names), one.rhale["x1"])
             for surface in one.pairs:
                 assert np.array_equal(
@@ -147,14 +152,14 @@ def test_uncertainty(most, monkeypatch):
 def test_labels_that_the_quantity_needs():
     X = np.random.default_rng(0).normal(size=(200, 2))
     q = sd.loss(lambda X: X[:, 0] * X[:, 1])
-    told = gather(q, X, X[:, 0], progress=False).told[0]
-    assert ", y=y" in told.code["main", "x0"]
-    same(run(told.code["main", "x0"], model=q, X=X, y=X[:, 0]), told.rhale["x0"])
-    plain = gather(lambda X: X[:, 0], X, X[:, 0], progress=False).told[0]
+    section = gather(q, X, X[:, 0], progress=False).sections[0]
+    assert ", y=y" in section.code["main", "x0"]
+    same(run(section.code["main", "x0"], model=q, X=X, y=X[:, 0]), section.rhale["x0"])
+    plain = gather(lambda X: X[:, 0], X, X[:, 0], progress=False).sections[0]
     assert "y=y" not in plain.code["main", "x0"]
 
 
 def test_methods_are_written_with_what_is_not_usual():
     for method in (sd.RHALE(), sd.ALE(bins=7), sd.PDP(center="start", ice=0), sd.MPlot(of="label")):
-        assert eval(written(method), {"sd": sd}) == method
-    assert written(sd.RHALE()) == "sd.RHALE()"
+        assert eval(method_code(method), {"sd": sd}) == method
+    assert method_code(sd.RHALE()) == "sd.RHALE()"

@@ -1,4 +1,4 @@
-"""What a report computes of models: their outputs, what makes them unsure, and pages that hold no row."""
+"""What a report computes of models: their outputs, what their uncertainty depends on, and pages that hold no row."""
 
 import dataclasses
 
@@ -19,7 +19,7 @@ def X():
 
 
 def told_of(model, X, y=None, **options):
-    return gather(model, X, y, progress=False, **options).told[0]
+    return gather(model, X, y, progress=False, **options).sections[0]
 
 
 # ---------------------------------------------------------------------------------------- outputs
@@ -46,18 +46,18 @@ def test_every_class_is_told_of(X, flowers):
             return model.predict_proba(X)
 
     q = sd.probability(Counting(), class_="all")
-    story = gather({"m": q}, X, y, progress=False, uncertainty=False)
-    assert [t.name for t in story.told] == ["m: 0", "m: 1", "m: 2"]
-    assert [t.quantity for t in story.told] == ["P(y = 0)", "P(y = 1)", "P(y = 2)"]
-    cost = report_html.cost_table(story)
+    content = gather({"m": q}, X, y, progress=False, uncertainty=False)
+    assert [t.name for t in content.sections] == ["m: 0", "m: 1", "m: 2"]
+    assert [t.quantity for t in content.sections] == ["P(y = 0)", "P(y = 1)", "P(y = 2)"]
+    cost = report_html.cost_table(content)
     assert cost.model_rows + cost.check_rows + cost.score_rows == sum(calls)
-    for k, told in enumerate(story.told):
+    for k, section in enumerate(content.sections):
         direct = sd.explain(sd.probability(model, class_=k), X, "x1", method=sd.ALE())
-        np.testing.assert_allclose(told.ale["x1"].value, direct.value, atol=1e-12)
-        assert told.quality.class_ == str(k)
-        assert bool(told.passes) == (k == 0)
+        np.testing.assert_allclose(section.ale["x1"].value, direct.value, atol=1e-12)
+        assert section.quality.class_ == str(k)
+        assert bool(section.passes) == (k == 0)
     alone = gather(sd.probability(model, class_="all"), X, y, progress=False)
-    assert alone.told[0].name == "LogisticRegression: 0"
+    assert alone.sections[0].name == "LogisticRegression: 0"
 
 
 def test_a_bare_classifier_of_three_classes_is_refused_by_name(X, flowers):
@@ -69,9 +69,9 @@ def test_outputs_of_a_function(X):
     def both(X):
         return np.column_stack([X[:, 0], X[:, 1] * X[:, 2]])
 
-    first, second = gather(sd.prediction(both, output="all"), X, X[:, 0], progress=False).told
-    assert first.ledger.additive == pytest.approx(1.0, abs=1e-9)
-    assert second.ledger.additive < 0.1
+    first, second = gather(sd.prediction(both, output="all"), X, X[:, 0], progress=False).sections
+    assert first.explained_variance.additive == pytest.approx(1.0, abs=1e-9)
+    assert second.explained_variance.additive < 0.1
     assert first.pairs == ()
     assert second.pairs[0].features == ("x1", "x2")
     assert "several outputs" in first.reasons["quality"]
@@ -88,23 +88,23 @@ def coin(X):
     return LogisticRegression().fit(X, y), y
 
 
-def test_what_makes_a_classifier_unsure(X, coin):
+def test_uncertainty_of_a_classifier(X, coin):
     model, y = coin
-    told = told_of(model, X, y)
-    found = told.unsure
+    section = told_of(model, X, y)
+    found = section.uncertainty
     assert found.axis == "entropy [nats]"
     direct = sd.explain(sd.entropy(model), X, "x0", method=sd.RHALE())
     assert np.array_equal(found.rhale["x0"].value, direct.value)
     assert np.array_equal(
         found.pdp["x0"].value, sd.explain(sd.entropy(model), X, "x0", method=sd.PDP()).value
     )
-    assert {v.feature for v in found.diagnosis.verdicts} == set(told.rhale)
+    assert {v.feature for v in found.diagnosis.verdicts} == set(section.rhale)
     assert "permutation" in " ".join(found.notes)
     assert not found.sampled
 
 
 def test_without_labels_there_is_no_diagnosis(X, coin):
-    found = told_of(coin[0], X).unsure
+    found = told_of(coin[0], X).uncertainty
     assert found.diagnosis is None
     assert "No labels" in found.notes[0]
     assert len(found.rhale) == 4
@@ -114,16 +114,16 @@ def test_labels_may_be_missing(X, coin):
     model, y = coin
     holes = y.astype(object)
     holes[:50] = None
-    told = told_of(model, X, holes)
-    assert told.quality.rows == len(X) - 50
-    assert told.unsure.diagnosis.entropy.rows == len(X) - 50
+    section = told_of(model, X, holes)
+    assert section.quality.rows == len(X) - 50
+    assert section.uncertainty.diagnosis.entropy.rows == len(X) - 50
 
 
 @pytest.mark.parametrize("weighted", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_a_dear_model_is_asked_of_a_sample(X, coin, monkeypatch, weighted):
     monkeypatch.setattr(uncertainty, "ROWS", 200)
     weights = np.full(len(X), 2.0) if weighted else None
-    told = told_of(coin[0], X, coin[1], seed=4, weights=weights)
+    section = told_of(coin[0], X, coin[1], seed=4, weights=weights)
     some = np.random.default_rng(4).choice(len(X), 200, replace=False)
     direct = sd.explain(sd.entropy(coin[0]), X[np.sort(some)], "x1", method=sd.ALE(bins=3), seed=4)
     found = sd.explain(
@@ -134,27 +134,27 @@ def test_a_dear_model_is_asked_of_a_sample(X, coin, monkeypatch, weighted):
         weights=np.isin(np.arange(len(X)), some),
     )
     np.testing.assert_allclose(found.value, direct.value)
-    assert told.unsure.sampled
-    assert told.unsure.rhale["x1"].bins.count.sum() == 200
-    assert told.unsure.rhale["x1"].bins.weight.sum() == (400 if weighted else 200)
-    assert "sample of 200 of 600" in told.unsure.notes[0]
+    assert section.uncertainty.sampled
+    assert section.uncertainty.rhale["x1"].bins.count.sum() == 200
+    assert section.uncertainty.rhale["x1"].bins.weight.sum() == (400 if weighted else 200)
+    assert "sample of 200 of 600" in section.uncertainty.notes[0]
 
 
 @pytest.mark.parametrize(
     "model", [lambda X: X[:, 0], sd.prediction(lambda X: X[:, 0] ** 2), lambda X: np.abs(X[:, 1])]
 )
 def test_a_plain_function_says_nothing_of_its_uncertainty(X, model):
-    told = told_of(model, X, X[:, 0])
-    assert told.unsure is None
-    assert "no predictive distribution" in told.reasons["unsure"]
+    section = told_of(model, X, X[:, 0])
+    assert section.uncertainty is None
+    assert "no predictive distribution" in section.reasons["uncertainty"]
 
 
 def test_uncertainty_can_be_left_out(X, coin):
-    told = told_of(coin[0], X, coin[1], uncertainty=False)
-    assert told.unsure is None
-    assert "not asked for" in told.reasons["unsure"]
-    assert {p.provenance["quantity"] for p in told.passes if "quantity" in p.provenance} == {
-        told.rhale.provenance["quantity"]
+    section = told_of(coin[0], X, coin[1], uncertainty=False)
+    assert section.uncertainty is None
+    assert "uncertainty=False" in section.reasons["uncertainty"]
+    assert {p.provenance["quantity"] for p in section.passes if "quantity" in p.provenance} == {
+        section.rhale.provenance["quantity"]
     }
 
 
@@ -163,8 +163,8 @@ def test_a_function_that_answers_with_probabilities_is_predictive(X):
         one = 1 / (1 + np.exp(-X[:, 0]))
         return np.column_stack([1 - one, one])
 
-    told = told_of(sd.probability(p, class_=1), X, (X[:, 0] > 0).astype(int))
-    assert told.unsure.diagnosis is not None
+    section = told_of(sd.probability(p, class_=1), X, (X[:, 0] > 0).astype(int))
+    assert section.uncertainty.diagnosis is not None
 
 
 # ----------------------------------------------------------------------------------- without rows
@@ -193,23 +193,23 @@ def numbers_in(value, found, seen):
 
 def test_a_story_without_rows_holds_none(X, coin):
     model, y = coin
-    story = gather(
+    content = gather(
         {"c": model, "f": lambda X: X[:, 0] * X[:, 1]},
         X,
         (y == "yes") * 1.0,
         progress=False,
         rows=False,
     )
-    assert not story.with_rows
-    for told in story.told:
-        some = [told.rhale, told.ale, told.pdp, told.mplot]
-        some += [told.unsure.rhale, told.unsure.pdp] if told.unsure else []
+    assert not content.with_rows
+    for section in content.sections:
+        some = [section.rhale, section.ale, section.pdp, section.mplot]
+        some += [section.uncertainty.rhale, section.uncertainty.pdp] if section.uncertainty else []
         for effect in (e for effects in some for e in effects.values()):
             assert effect.rows is None
             assert effect.curves is None
-        assert all(s.rows is None for s in told.pairs)
+        assert all(s.rows is None for s in section.pairs)
     arrays = []
-    numbers_in(story, arrays, set())
+    numbers_in(content, arrays, set())
     held = np.concatenate([a.ravel() for a in arrays if a.dtype.kind == "f"])
     assert len(held) > 1000
     assert not np.isin(held[np.abs(held) > 1e-9], X.ravel()).any()
@@ -227,9 +227,9 @@ def test_rows_change_no_number(X):
     for kind in ("rhale", "ale", "pdp", "mplot"):
         for name, effect in getattr(with_rows, kind).items():
             assert np.array_equal(effect.value, getattr(without, kind)[name].value)
-    assert with_rows.places == without.places
-    assert with_rows.together.strengths == without.together.strengths
-    assert with_rows.ledger.with_pairs == without.ledger.with_pairs
+    assert with_rows.importance_points == without.importance_points
+    assert with_rows.interactions.strengths == without.interactions.strengths
+    assert with_rows.explained_variance.with_pairs == without.explained_variance.with_pairs
     assert "ice=0" in without.code["pdp", "x0"]
 
 

@@ -23,7 +23,7 @@ def classes(X):
 
 
 def told_of(model, X, y, **options):
-    return gather(model, X, y, progress=False, pairs=0, uncertainty=False, **options).told[0]
+    return gather(model, X, y, progress=False, pairs=0, uncertainty=False, **options).sections[0]
 
 
 def weights_of(kind, n):
@@ -42,7 +42,7 @@ def test_numbers_are_scored_as_scikit_learn_does(X, kind):
     assert found["MAE"] == pytest.approx(metrics.mean_absolute_error(y, p, sample_weight=w))
     assert found.measures[1].text.endswith(" kg")
     assert found.kind == "regression"
-    assert "rows that the model was trained on" in found.said[1]
+    assert "If the model was trained on these rows" in found.sentences[1]
 
 
 @pytest.mark.parametrize("kind", ["none", "weights"])
@@ -169,7 +169,7 @@ def test_rows_without_a_label_do_not_count(X):
     there = np.isfinite(y)
     assert found["R²"] == pytest.approx(metrics.r2_score(y[there], (X[:, 0] + X[:, 1])[there]))
     assert (found.rows, found.left_out) == (300, 100)
-    assert "100 rows without a label" in found.said[-1]
+    assert "100 rows without a label" in found.sentences[-1]
 
 
 def test_rows_of_weight_zero_do_not_count(X):
@@ -182,21 +182,21 @@ def test_rows_of_weight_zero_do_not_count(X):
 def test_worse_than_the_mean_is_said(X):
     found = told_of(lambda X: -5 * X[:, 0], X, X[:, 0]).quality
     assert found["R²"] < 0
-    assert "worse than the labels’ own mean" in found.said[0]
+    assert "worse than the mean of the labels" in found.sentences[0]
 
 
 @pytest.mark.parametrize(
     ("model", "labels", "why"),
     [
         (lambda X: X[:, 0], None, "No labels were given"),
-        (lambda X: X[:, 0], "text", "no numbers"),
-        (lambda X: X[:, 0], "infinite", "no finite numbers"),
+        (lambda X: X[:, 0], "text", "not numbers"),
+        (lambda X: X[:, 0], "infinite", "not finite numbers"),
         (lambda X: X[:, 0], "none", "Fewer than two rows"),
-        (sd.probability(lambda X: 1 / (1 + np.exp(-X[:, 0]))), "text", "no classes of the model"),
+        (sd.probability(lambda X: 1 / (1 + np.exp(-X[:, 0]))), "text", "not classes of the model"),
         (
             sd.entropy(lambda X: (X[:, 0], 1 + X[:, 1] ** 2)),
             "numbers",
-            "no prediction of the labels",
+            "does not predict the labels",
         ),
         (sd.prediction(lambda X: X, output=1), "numbers", "several outputs"),
     ],
@@ -209,15 +209,15 @@ def test_where_there_is_none_it_is_said_why(X, model, labels, why):
         "none": np.full(400, np.nan),
         "numbers": X[:, 0],
     }
-    told = told_of(model, X, given[labels])
-    assert told.quality is None
-    assert why in told.reasons["quality"]
+    section = told_of(model, X, given[labels])
+    assert section.quality is None
+    assert why in section.reasons["quality"]
 
 
 def test_labels_that_are_all_the_same(X):
     found = told_of(lambda X: X[:, 0], X, np.ones(400)).quality
     assert "R²" not in found
-    assert "no R²" in found.said[0]
+    assert "no R²" in found.sentences[0]
     one = told_of(sd.probability(lambda X: 1 / (1 + np.exp(-X[:, 0]))), X, np.ones(400)).quality
     assert "AUC" not in one
     assert one["accuracy"] == pytest.approx(np.mean(X[:, 0] > 0))

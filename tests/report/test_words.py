@@ -49,65 +49,69 @@ def test_course_says_which_way(X):
     down = sd.explain(lambda X: -3 * X[:, 0], X, 0)
     both = sd.explain(lambda X: X[:, 0] ** 2, X, 0, method=sd.ALE(bins=20))
     flat = sd.explain(lambda X: X[:, 1], X, 0)
-    assert "rises by 5.9" in report_text.course(up, "")
-    assert "falls by 5.9" in report_text.course(down, "kg")
-    assert " kg the average" in report_text.course(down, "kg")
-    assert "lowest at" in report_text.course(both, "")
-    assert "flat" in report_text.course(flat, "")
+    assert "rises by 5.9" in report_text.effect_sentence(up, "")
+    assert "falls by 5.9" in report_text.effect_sentence(down, "kg")
+    assert " kg, the average" in report_text.effect_sentence(down, "kg")
+    assert "its minimum at" in report_text.effect_sentence(both, "")
+    assert "flat" in report_text.effect_sentence(flat, "")
     one = sd.explain(lambda X: X[:, 0], np.ones((30, 1)), 0)
-    assert "single value" in report_text.course(one, "")
-    assert report_text.scatter(one) == ""
-    assert report_text.certainty(one, one) == ""
+    assert "single value" in report_text.effect_sentence(one, "")
+    assert report_text.heterogeneity_sentence(one) == ""
+    assert report_text.precision_sentence(one, one) == ""
 
 
 def test_what_rounding_left_is_neither_an_error_nor_a_difference(X):
     rhale, ale = (
         sd.explain(lambda X: 3e6 * X[:, 0] + 1e9, X, 0, method=m) for m in ("rhale", "ale")
     )
-    said = report_text.certainty(rhale, ale)
+    said = report_text.precision_sentence(rhale, ale)
     assert "e−" not in said
-    assert "±\u202f0 " in said
+    assert "known to ±\u202f0 " in said
     assert said.endswith("ALE gives the same curve.")
     bent = (sd.explain(lambda X: X[:, 0] ** 2, X, 0, method=m) for m in ("rhale", sd.ALE(bins=3)))
-    assert "ALE differs from it by at most 0." in report_text.certainty(*bent)
+    assert "ALE differs from RHALE by at most 0." in report_text.precision_sentence(*bent)
 
 
 def test_scatter_counts_rows_against_their_average(X):
     half = sd.explain(lambda X: X[:, 0] * (X[:, 1] > 0.5) - X[:, 0] * (X[:, 1] < 0.5) / 10, X, 0)
-    share = report_text.against(half)
+    share = report_text.opposite_sign_share(half)
     assert share == pytest.approx(np.mean(X[:, 1] < 0.5), abs=0.01)
-    assert "describes few rows" in report_text.scatter(half)
+    assert "describes few rows" in report_text.heterogeneity_sentence(half)
     little = sd.explain(lambda X: X[:, 0] + 0.01 * X[:, 0] * X[:, 1], X, 0)
-    assert "nearly every row" in report_text.scatter(little)
+    assert "nearly every row" in report_text.heterogeneity_sentence(little)
     weighted = sd.explain(
         lambda X: X[:, 0] * np.where(X[:, 1] > 0, 3.0, -1.0), X, 0, weights=1.0 + (X[:, 1] > 0)
     )
     below = np.mean(X[:, 1] < 0)
-    assert report_text.against(weighted) == pytest.approx(
+    assert report_text.opposite_sign_share(weighted) == pytest.approx(
         below / (below + 2 * (1 - below)), abs=1e-9
     )
 
 
 def test_against_needs_rows_and_bins(X):
-    assert report_text.against(sd.explain(lambda X: X[:, 0], X, 0, method="pdp")) is None
-    assert report_text.against(sd.explain(lambda X: X[:, 0], X, 0, keep=0)) is None
+    assert (
+        report_text.opposite_sign_share(sd.explain(lambda X: X[:, 0], X, 0, method="pdp")) is None
+    )
+    assert report_text.opposite_sign_share(sd.explain(lambda X: X[:, 0], X, 0, keep=0)) is None
 
 
 def test_the_score_is_compared_with_the_importance_of_every_kind_of_model(X):
     steps = sd.explain(lambda X: np.floor(4 * X[:, 0]) * (X[:, 1] > 0), X, 0)
     score, importance = steps.heterogeneity_score, steps.importance
     wanted = f"Heterogeneity score {score:.3g} ±\u202f{steps.heterogeneity_score_error:.2g}"
-    assert report_text.scatter(steps).startswith(
-        f"{wanted}, importance {importance:.3g}: rows differ"
+    assert report_text.heterogeneity_sentence(steps).startswith(
+        f"{wanted}, importance {importance:.3g}: the effect differs between rows"
     )
 
 
 def test_a_score_that_is_zero_or_unknown_is_said(X):
     additive = sd.explain(lambda X: X[:, 0] ** 2 + X[:, 1], X, 0)
-    assert "Heterogeneity score 0, importance" in report_text.scatter(additive)
-    assert "the effect is the same for all rows" in report_text.scatter(additive)
+    assert "Heterogeneity score 0, importance" in report_text.heterogeneity_sentence(additive)
+    assert "the effect is the same for all rows" in report_text.heterogeneity_sentence(additive)
     unknown = sd.explain(lambda X: X[:, 0], X, 0, heterogeneity_rows=0)
-    assert report_text.scatter(unknown).startswith("The heterogeneity score was not computed.")
+    assert report_text.heterogeneity_sentence(unknown).startswith(
+        "The heterogeneity score was not computed."
+    )
 
 
 def test_aligned_ale_has_the_rows_mean_of_rhale(X):
@@ -119,36 +123,36 @@ def test_aligned_ale_has_the_rows_mean_of_rhale(X):
     assert moved.mean() == pytest.approx(rhale(X[:, 0]).mean())
 
 
-def test_doubts_name_what_to_mind(X):
+def test_cautions_name_sparse_bins_and_missing_rows(X):
     X = X.copy()
     X[:7, 0] = np.nan
     effect = sd.explain(
         lambda X: np.nan_to_num(X[:, 0]), X, 0, method=sd.RHALE(bins=sd.Uniform(100))
     )
-    text = " ".join(report_text.doubts(effect))
-    assert "not to be trusted" in text
+    text = " ".join(report_text.cautions(effect))
+    assert "the curve is unreliable there" in text
     assert "7 rows without a value" in text
-    assert report_text.doubts(sd.explain(lambda X: X[:, 1], X, 1)) == []
+    assert report_text.cautions(sd.explain(lambda X: X[:, 1], X, 1)) == []
 
 
-def test_gist_names_what_is_not_used(X):
-    told = gather(lambda X: X[:, 0] + X[:, 1] * X[:, 0], X, progress=False).told[0]
-    text = " ".join(report_text.gist(told))
+def test_summary_names_what_is_not_used(X):
+    section = gather(lambda X: X[:, 0] + X[:, 1] * X[:, 0], X, progress=False).sections[0]
+    text = " ".join(report_text.summary(section))
     assert "On average, the prediction depends most on x0" in text
-    assert "Without any effect: x2." in text
+    assert "Features without any effect: x2." in text
     assert "most misleading for x1" in text
-    none = gather(lambda X: 0 * X[:, 0], X, progress=False).told[0]
-    assert report_text.gist(none) == ["No feature changes the prediction on average."]
+    none = gather(lambda X: 0 * X[:, 0], X, progress=False).sections[0]
+    assert report_text.summary(none) == ["No feature changes the prediction on average."]
 
 
 def test_story_orders_features_by_their_largest_share(X):
-    story = gather(
+    content = gather(
         {"a": lambda X: 1000 * (2 * X[:, 0] + X[:, 1]), "b": lambda X: X[:, 2]}, X, progress=False
     )
-    assert story.features == ("x2", "x0", "x1")
+    assert content.features == ("x2", "x0", "x1")
 
 
-def test_the_page_says_that_trees_were_walked(tmp_path):
+def test_the_page_says_that_trees_were_evaluated(tmp_path):
     pytest.importorskip("numba")
     from sklearn.ensemble import RandomForestRegressor
 

@@ -124,7 +124,7 @@ def test_many_levels_are_cut_on_the_screen_only(folder):
     frame = pd.read_csv("shop.csv").assign(town=[f"t{k % 60:02}" for k in range(240)])
     frame.to_csv("many.csv", index=False)
     said = done("town", "--out", "many_out.csv", data="many.csv")
-    assert "40 of 60 levels, those with most rows" in said
+    assert "40 of 60 levels, those with the most rows" in said
     assert len(pd.read_csv("many_out.csv")) == 60
 
 
@@ -305,5 +305,5 @@ def test_a_report_takes_groups_and_codes(folder):
 
 
 def test_the_demonstration_learns_from_text(folder):
-    found = demo.own("shop.csv", "kind", "a b")
+    found = demo.user_problem("shop.csv", "kind", "a b")
     assert found.nominal == ("town",)

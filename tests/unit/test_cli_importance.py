@@ -123,7 +123,7 @@ def test_its_numbers_are_those_of_diagnose(folder):
 
 def test_a_model_of_a_mean_has_a_loss(folder):
     text = printed("--out", "loss.npz", model="bazaar:line", target="price")
-    assert "squared_error, for LinearRegression says nothing of its uncertainty" in text
+    assert "squared_error, because LinearRegression has no predictive distribution" in text
     assert "left out  4 rows without a price" in text
     assert "rise of squared error" in text
     from bazaar import X, known, line
@@ -136,12 +136,12 @@ def test_a_model_of_a_mean_has_a_loss(folder):
 
 def test_a_classifier_without_probabilities_has_a_zero_one_loss(folder):
     text = printed("--repeats", 3, model="bazaar:svm")
-    assert "zero_one, for LinearSVC says nothing of its uncertainty" in text
+    assert "zero_one, because LinearSVC has no predictive distribution" in text
     assert "rise of zero-one loss" in text
 
 
 def test_functions_tell_by_what_they_answer(folder):
-    assert "squared_error, for price" in printed(
+    assert "squared_error, because price" in printed(
         "--repeats", 3, model="bazaar:price", target="price"
     )
     text = printed("--repeats", 3, model="bazaar:spread", target="price")
@@ -197,7 +197,7 @@ def test_losses(folder):
         "--loss", "absolute_error", "--repeats", 3, model="bazaar:line", target="price"
     )
     assert "rise of absolute error" in absolute
-    assert "says nothing" not in absolute
+    assert "no predictive distribution" not in absolute
     assert "rise of log loss [nats]" in words_of(printed("--loss", "log_loss", "--repeats", 3))
 
 

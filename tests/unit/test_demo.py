@@ -15,7 +15,15 @@ from rich.console import Console
 
 import skedasis as sd
 from skedasis.data import readers
-from skedasis.demo.demo import demo, fit, own, ranking, rentals, sentences, usual
+from skedasis.demo.demo import (
+    default_problem,
+    demo,
+    fit,
+    ranking,
+    rentals,
+    sentences,
+    user_problem,
+)
 from skedasis.report.content import gather
 
 
@@ -68,27 +76,27 @@ def test_columns_find_their_place(save, frame):
         empty=np.nan,
         same_text="x",
     )
-    problem = own(save(frame), "price", None)
+    problem = user_problem(save(frame), "price", None)
     assert problem.table.names == ("size", "age", "town", "garden")
     assert problem.nominal == ("town", "garden")
-    said = " ".join(problem.said)
+    said = " ".join(problem.notes)
     for name in ("id", "uuid", "sold", "account", "same", "empty", "same_text"):
         assert f"Column {name} was left out" in said
-    assert "dates are no numbers" in said
+    assert "dates are not numbers" in said
     assert problem.class_ is None
 
 
 def test_real_dates_are_left_out(save, frame):
     frame["sold"] = pd.date_range("2020-01-01", periods=len(frame))
-    problem = own(save(frame, "d.parquet"), "price", None)
+    problem = user_problem(save(frame, "d.parquet"), "price", None)
     assert "sold" not in problem.table.names
 
 
 def test_rows_without_a_target_are_dropped_and_counted(save, frame):
     frame.loc[:9, "price"] = np.nan
-    problem = own(save(frame), "price", None)
+    problem = user_problem(save(frame), "price", None)
     assert len(problem.table) == len(problem.y) == 110
-    assert "Rows without a price were left out: 110 remain." in problem.said
+    assert "Rows without a price were left out: 110 remain." in problem.notes
 
 
 @pytest.mark.parametrize(
@@ -105,7 +113,7 @@ def test_rows_without_a_target_are_dropped_and_counted(save, frame):
 )
 def test_classes(save, frame, labels, class_, expected):
     frame["price"] = np.array(labels)[np.arange(len(frame)) % len(labels)]
-    problem = own(save(frame), "price", class_)
+    problem = user_problem(save(frame), "price", class_)
     assert problem.class_ == expected
     assert set(problem.y) == {f"{v:g}" if isinstance(v, float) else str(v) for v in labels}
 
@@ -115,7 +123,7 @@ def test_classes(save, frame, labels, class_, expected):
     [
         (lambda d: d.assign(price="x"), None, "the same value in every row"),
         (lambda d: d.assign(price=5), None, "the same value in every row"),
-        (lambda d: d.assign(price=list("abc") * 40), None, "3 classes and none named.*--class 'c'"),
+        (lambda d: d.assign(price=list("abc") * 40), None, "got 3 classes, .*--class 'c'"),
         (
             lambda d: d.assign(price=list("ab") * 60),
             "z",
@@ -137,15 +145,15 @@ def test_classes(save, frame, labels, class_, expected):
 )
 def test_nothing_to_learn(save, frame, change, class_, message):
     with pytest.raises(sd.DataError, match=message):
-        own(save(change(frame)), "price", class_)
+        user_problem(save(change(frame)), "price", class_)
 
 
 def test_target_must_be_named_and_there(save, frame):
     path = save(frame)
     with pytest.raises(sd.DataError, match="--target: got no target"):
-        own(path, None, None)
+        user_problem(path, None, None)
     with pytest.raises(sd.DataError, match="Did you mean 'price'"):
-        own(path, "prize", None)
+        user_problem(path, "prize", None)
 
 
 def test_requests_that_contradict_themselves(tmp_path):
@@ -168,14 +176,14 @@ def test_missing_scikit_learn_is_named(monkeypatch):
 
 
 def test_a_target_in_hundred_thousands_is_learnt(save, frame):
-    boosting, network = fit(own(save(frame), "price", None), 0)
+    boosting, network = fit(user_problem(save(frame), "price", None), 0)
     assert "R²" in boosting.quality
     held_out = float(network.quality.split()[1])
     assert held_out > 0.8
 
 
 def test_networks_keep_their_closed_form_on_plain_numbers(save, frame):
-    problem = own(save(frame[["size", "age", "price"]]), "price", None)
+    problem = user_problem(save(frame[["size", "age", "price"]]), "price", None)
     network = list(fit(problem, 0))[1].quantity
     effect = sd.explain(network, problem.table.data, "size")
     assert effect.spec.local == "slopes"
@@ -190,7 +198,9 @@ def test_text_and_missing_values_stay_in_the_models(save, frame, monkeypatch, li
     frame["dear"] = np.where(frame.price > frame.price.median(), "yes", "no")
     frame.loc[::7, "age"] = np.nan
     frame.loc[::11, "town"] = None
-    problem = own(save(frame.drop(columns="price" if target == "dear" else "dear")), target, None)
+    problem = user_problem(
+        save(frame.drop(columns="price" if target == "dear" else "dear")), target, None
+    )
     assert isinstance(problem.table.data, {"pandas": pd.DataFrame, "polars": pl.DataFrame}[library])
     for fitted in fit(problem, 0):
         effect = sd.explain(fitted.quantity, problem.table.data, "age")
@@ -205,8 +215,8 @@ def test_text_and_missing_values_stay_in_the_models(save, frame, monkeypatch, li
 def test_small_work_keeps_to_one_thread():
     code = """
 from threadpoolctl import threadpool_info
-from skedasis.demo.demo import _threads
-with _threads(100):
+from skedasis.demo.demo import _limit_threads
+with _limit_threads(100):
     print({i["num_threads"] for i in threadpool_info() if i["user_api"] == "openmp"})
 """
     environment = {k: v for k, v in os.environ.items() if k != "OMP_NUM_THREADS"}
@@ -224,8 +234,8 @@ def test_a_users_file_from_end_to_end(save, frame, tmp_path):
     assert done.path == tmp_path / "out" / "report.html"
     page = done.path.read_text("utf-8")
     head, rest = page.split("</header>", 1)
-    assert "Explained on a seeded sample of 60 of 120 rows." in head
-    assert "Explained on a seeded sample" not in rest  # it is no caution
+    assert "Explained on a random sample of 60 of 120 rows." in head
+    assert "Explained on a random sample" not in rest  # it is no caution
     assert "Left out" not in page
     for name in ("town", "garden"):
         assert re.search(rf"<h3[^>]*><bdi>{name}</bdi>", page)
@@ -300,7 +310,7 @@ def no_rentals(monkeypatch):
 def test_bundled_data_take_the_place_of_rentals(no_rentals, monkeypatch, library):
     if not library:
         monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    problem = usual()
+    problem = default_problem()
     assert problem.class_ == "malignant"
     assert len(problem.table) == len(problem.y) == 569
     assert problem.table.is_frame is library
@@ -313,7 +323,7 @@ def test_rentals_are_taken_where_they_are():
         problem = rentals()
     except sd.DataError:
         pytest.skip("no bike_sharing_hour.csv")
-    assert problem.target == usual().target == "rentals"
+    assert problem.target == default_problem().target == "rentals"
     assert "atemp" not in problem.table.names
     assert problem.units["rentals"] == "bicycles/h"
     boosting, network = fit(problem, 0)
@@ -324,9 +334,9 @@ def test_rentals_are_taken_where_they_are():
 # ---------------------------------------------------------------------------------- what it says
 
 
-def told(functions, X):
+def section(functions, X):
     quantities = {n: sd.prediction(f, name="gain", unit="kg") for n, f in functions.items()}
-    return gather(quantities, X, progress=False).told
+    return gather(quantities, X, progress=False).sections
 
 
 @pytest.fixture
@@ -339,7 +349,7 @@ def test_sentences_name_what_the_average_hides(X):
     def crossed(X):
         return 4 * X["dose"].to_numpy() + 3 * X["age"].to_numpy() * np.sign(X["sex"].to_numpy())
 
-    first, second, *others = sentences(told({"one": crossed, "other": crossed}, X))
+    first, second, *others = sentences(section({"one": crossed, "other": crossed}, X))
     assert re.fullmatch(
         r"dose has the largest average effect: importance 2\.\d+, heterogeneity (0|≈ 0) kg\. "
         r"It is the same for all rows\.", first
@@ -355,7 +365,7 @@ def test_sentences_name_what_the_average_hides(X):
 
 
 def test_sentences_of_an_additive_and_of_a_constant_quantity(X):
-    additive, nothing = told(
+    additive, nothing = section(
         {"a": lambda X: X["dose"].to_numpy(), "c": lambda X: np.ones(len(X))}, X
     )
     assert len(sentences([additive])) == 1
@@ -364,6 +374,6 @@ def test_sentences_of_an_additive_and_of_a_constant_quantity(X):
 
 def test_many_features_are_not_all_in_the_table():
     columns = np.random.default_rng(0).uniform(size=(100, 10))
-    table = ranking(told({"sum": lambda X: X @ np.arange(10.0)}, columns))
+    table = ranking(section({"sum": lambda X: X @ np.arange(10.0)}, columns))
     assert table.row_count == 8
     assert table.caption == "and 2 more on the page"

@@ -65,7 +65,7 @@ RAISING = {
     "exits": "ended the program (0)",
     "leaves": "ended the program (done a",
     "outside": "Outside: a",
-    "mute": "Mute: it cannot say what is wrong",
+    "mute": "Mute: the error has no readable message",
     "pipe": "BrokenPipeError: its own pipe",
     "disk": "no room",
     "says": "ValueError: a",
@@ -234,10 +234,10 @@ def test_a_json_option_without_a_command(folder):
 @pytest.mark.parametrize(
     ("out", "word"),
     [
-        ("keep.csv", "which is read here"),
-        ("./keep.csv", "which is read here"),
-        ("other/../keep.csv", "which is read here"),
-        ("link.csv", "which is read here"),
+        ("keep.csv", "which is an input file"),
+        ("./keep.csv", "which is an input file"),
+        ("other/../keep.csv", "which is an input file"),
+        ("link.csv", "which is an input file"),
         ("other", "ends in"),
         ("folder.csv", "the folder 'folder.csv'"),
         ("keep.csv/x.csv", "is a file"),
@@ -263,13 +263,13 @@ def test_outputs_that_are_refused_before_the_work(folder, out, word):
 
 def test_models_are_not_written_over(folder):
     shutil.copy("model.skops", "copy.json")
-    assert "read here" in refused("effect", "copy.json", "d.csv", "a", "-o", "copy.json")
+    assert "an input file" in refused("effect", "copy.json", "d.csv", "a", "-o", "copy.json")
     shutil.copy("d.csv", "s-a.csv")
     # The names of several files are only known in the end.
-    assert "read here" in refused("effect", "enemy:first", "s-a.csv", "a", "b", "-o", "s.csv")
+    assert "an input file" in refused("effect", "enemy:first", "s-a.csv", "a", "b", "-o", "s.csv")
     assert Path("s-a.csv").read_bytes() == Path("d.csv").read_bytes()
     shutil.copy("d.csv", "page.html")
-    assert "read here" in refused("report", "enemy:first", "page.html", "a", "-o", "page.html")
+    assert "an input file" in refused("report", "enemy:first", "page.html", "a", "-o", "page.html")
     assert Path("page.html").read_bytes() == Path("d.csv").read_bytes()
 
 

@@ -325,7 +325,7 @@ def test_boosters_of_arrays_take_what_is_left(folder):
     done = run("skedasis effect plain.txt three.csv age")
     assert done.exit_code == 2
     assert (
-        "3 besides target, weights and what is ignored ('age', 'size', 'price'), expected 2"
+        "3 without target, weights and ignored columns ('age', 'size', 'price'), expected 2"
         in done.stderr
     )
     spaced = frame.rename(columns={"age": "age of house"})

@@ -328,7 +328,7 @@ def test_json_that_is_no_object(folder):
 
 
 def test_rows_before_the_model(folder):
-    assert "a file of rows" in refusal("rows.csv")
+    assert "a data file" in refusal("rows.csv")
     assert "Name the model first" in refusal("rows.csv")
 
 

@@ -1,22 +1,10 @@
-"""The shell commands: what the library does, for whom there is no Python at hand.
+"""Command-line interface: `skedasis effect`, `importance`, `report`, `demo`, `datasets` and `info`.
 
-Every command starts after a plain install. What it needs beyond that is loaded, or named, when it is needed.
-
-| file | what it holds |
-|---|---|
-| `commands` | the commands by name |
-| `report`, `effect`, `importance`, `demo`, `about` | their options, and what they do |
-| `order` | from a dataclass of options to a command |
-| `given` | options of a model and of data, and what they give |
-| `models` | models by their path or file, and their columns |
-| `ask` | from options to what the library takes: columns, quantities, methods |
-| `complete` | what may stand behind a Tab |
-| `tell` | from results to a terminal and into files |
-| `tables` | importances and diagnoses for a terminal |
-| `talk` | remarks and warnings |
-| `screen` | texts of strangers on a terminal |
-| `machine` | results as JSON |
-| `shell` | exit codes, streams, errors |
+`app` defines the application and the smaller commands, `explain` the commands that explain models. The options of a
+command are the fields of a dataclass, which `options` turns into a typer command. `inputs` turns text into models,
+data, columns and methods; `output` writes tables, JSON and figures; `runtime` handles exit codes, streams and errors;
+`completion` completes arguments in the shell. All commands start after a plain install: optional libraries are imported
+when they are needed.
 """
 
 from __future__ import annotations
@@ -31,7 +19,7 @@ __all__ = ["app", "main"]
 
 
 def main() -> None:
-    """Run the command line. While it is loaded, Ctrl-C ends it as it ends programs that know nothing of it."""
+    """Run the command line. During the imports, Ctrl-C ends the program silently, without a traceback."""
     waits = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if waits:
         signal.signal(signal.SIGINT, signal.SIG_DFL)

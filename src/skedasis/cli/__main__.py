@@ -1,4 +1,4 @@
-"""`python -m skedasis.cli`: the same as `skedasis`."""
+"""Entry point of `python -m skedasis.cli`, which is the same as `skedasis`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shell's application: its commands, `info`, `datasets` and `demo`."""
+"""The typer application with all commands, and the commands `info`, `datasets` and `demo`."""
 
 from __future__ import annotations
 
@@ -17,25 +17,22 @@ from rich.markup import escape
 from rich.table import Table as Lines
 
 from skedasis.cli import completion, explain, options, runtime
-from skedasis.cli.options import Told, Work
+from skedasis.cli.options import CommandSpec, OutputOptions
 from skedasis.cli.output import Screen, check_out
 from skedasis.errors import DataError, explained
 
 if TYPE_CHECKING:
-    from skedasis.cli.output import Talk
+    from skedasis.cli.output import Terminal
 
 
-# ------------------------------------------------------------------------------------------
-# `skedasis info` and `skedasis datasets`: what is installed, and which data there are.
-
-
+# ----------------------------------------------------------------------------- info and datasets
 INFO_EXAMPLES = """Examples
 
 \b
 skedasis info
-    versions, extras, cores and folders
+    show versions, extras, cores and folders
 skedasis info --json
-    the same for machines
+    the same as JSON
 """
 
 
@@ -43,21 +40,21 @@ DATASETS_EXAMPLES = """Examples
 
 \b
 skedasis datasets
-    all of them, and where they are
+    list all data sets and their locations
 skedasis datasets diabetes
-    its columns and their units
+    show columns and units of a data set
 skedasis datasets diabetes -o diabetes.csv
-    as a file to try the other commands on
+    write a data set to a file, to try the other commands
 skedasis datasets running_example --sample 500 --seed 1 -o example.csv
-    rows of a synthetic one, with what its function says of them
+    draw rows of a synthetic data set, with the values of its function
 """
 
 
-DRAWN = 1000
-"""Rows of a synthetic data set where no other number is asked for."""
+SYNTHETIC_ROWS = 1000
+"""Default number of rows of a synthetic data set."""
 
 
-_BESIDE = (
+_OTHER_LIBRARIES = (
     "pandas",
     "polars",
     "pyarrow",
@@ -69,16 +66,16 @@ _BESIDE = (
     "ngboost",
     "skpro",
 )
-"""Libraries whose data and models are understood and which no extra brings."""
+"""Libraries whose data and models are supported, but which are not part of an extra."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class InfoOrder(Told):
+class InfoOptions(OutputOptions):
     """The options of `skedasis info`."""
 
 
-def info(_: InfoOrder, talk: Talk) -> dict[str, Any]:
-    """Print the versions of all that numbers depend on, the extras that are installed, and where files are kept."""
+def info(_: InfoOptions, terminal: Terminal) -> dict[str, Any]:
+    """Show the versions of all libraries that affect results, the installed extras, and the data folders."""
     from skedasis import __version__
     from skedasis.datasets.real import folders
 
@@ -88,19 +85,23 @@ def info(_: InfoOrder, talk: Talk) -> dict[str, Any]:
     lines.add_row("skedasis", __version__)
     lines.add_row("python", system)
     versions: dict[str, str | None] = {}
-    for name in dict.fromkeys((*needed, *(p for ps in extras.values() for p in ps), *_BESIDE)):
+    for name in dict.fromkeys(
+        (*needed, *(p for ps in extras.values() for p in ps), *_OTHER_LIBRARIES)
+    ):
         versions[name] = _package_version(name)
         lines.add_row(name, versions[name] or "[dim]not installed[/]")
     have = {extra: all(_package_version(p) for p in packages) for extra, packages in extras.items()}
     missing = [extra for extra, there in have.items() if not there]
     lines.add_row("extras", ", ".join(e for e, there in have.items() if there) or "none")
     if missing:
-        lines.add_row("", escape(f"pip install 'skedasis[{','.join(missing)}]' brings the others"))
+        lines.add_row(
+            "", escape(f"Install the others: pip install 'skedasis[{','.join(missing)}]'")
+        )
     places = folders()
     there = [place for place in places if place.is_dir()]
     lines.add_row("data", escape(", ".join(map(str, there)) or "no folder"))
     lines.add_row("downloads", escape(str(places[-1])))
-    talk.show(lines)
+    terminal.show(lines)
     return {
         "python": {"version": platform.python_version(), "system": platform.system()},
         "cores": os.cpu_count(),
@@ -112,7 +113,7 @@ def info(_: InfoOrder, talk: Talk) -> dict[str, Any]:
 
 
 def _requirements() -> tuple[list[str], dict[str, list[str]]]:
-    """Return what the package needs, and what its extras for users bring, as it says itself."""
+    """Return the required packages and the packages of each extra for users, from the package's metadata."""
     needed: list[str] = []
     extras: dict[str, list[str]] = {}
     for line in importlib.metadata.requires("skedasis") or ():
@@ -126,7 +127,7 @@ def _requirements() -> tuple[list[str], dict[str, list[str]]]:
 
 
 def _package_version(name: str) -> str | None:
-    """Return the version of a package. One that is there but cannot be imported counts as absent."""
+    """Return the version of a package; None if it is not installed or cannot be imported."""
     module = {"scikit-learn": "sklearn"}.get(name, name)
     try:
         found = importlib.util.find_spec(module) is not None
@@ -142,7 +143,7 @@ def _package_version(name: str) -> str | None:
 
 # ------------------------------------------------------------------------------------------- data sets
 @dataclass(frozen=True, kw_only=True)
-class DatasetsOrder(Told):
+class DatasetsOptions(OutputOptions):
     """The options of `skedasis datasets`."""
 
     name: Annotated[
@@ -150,34 +151,34 @@ class DatasetsOrder(Told):
         typer.Argument(
             metavar="NAME",
             show_default=False,
-            help="One of them; by default all are listed.",
+            help="Name of a data set. By default all are listed.",
             autocompletion=completion.datasets,
         ),
     ] = None
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="Write it into a CSV file.", metavar="FILE"),
+        typer.Option("--out", "-o", help="Write the data set to a CSV file.", metavar="FILE"),
     ] = None
     sample: Annotated[
         int | None,
         typer.Option(
-            help=f"So many rows of it; by default all, of a synthetic one {DRAWN:,}.",
+            help=f"Number of rows. By default all; {SYNTHETIC_ROWS:,} for synthetic data sets.",
             metavar="N",
             min=1,
         ),
     ] = None
-    seed: Annotated[int, typer.Option(help="Of these rows.", metavar="N", min=0)] = 0
+    seed: Annotated[int, typer.Option(help="Random seed of the sample.", metavar="N", min=0)] = 0
 
 
-def datasets(order: DatasetsOrder, talk: Talk) -> dict[str, Any]:
-    """List the data sets that can be loaded and where they were found, or write one into a file."""
-    if order.name is None:
-        if order.out is not None:
-            fix = "Write it as skedasis datasets NAME -o FILE"
-            raise DataError(explained("NAME", "none", "a data set to write", fix))
-        return _listed(talk)
-    check_out(order.out, (), (".csv",))
-    found = _loaded(order.name, order.sample, order.seed)
+def datasets(opts: DatasetsOptions, terminal: Terminal) -> dict[str, Any]:
+    """List the available data sets and their locations, or write one to a file."""
+    if opts.name is None:
+        if opts.out is not None:
+            fix = "Run skedasis datasets NAME -o FILE"
+            raise DataError(explained("NAME", "none", "the name of a data set", fix))
+        return _listed(terminal)
+    check_out(opts.out, (), (".csv",))
+    found = _loaded(opts.name, opts.sample, opts.seed)
     columns = [*found.feature_names, found.target]
     about = {
         "name": found.name,
@@ -187,25 +188,25 @@ def datasets(order: DatasetsOrder, talk: Talk) -> dict[str, Any]:
         "units": dict(found.units),
         "description": found.description,
     }
-    if order.out is None:
-        _describe(found, talk)
+    if opts.out is None:
+        _describe(found, terminal)
         return {"dataset": about, "written": []}
-    order.out.parent.mkdir(parents=True, exist_ok=True)
-    with order.out.open("w", newline="", encoding="utf-8") as file:
+    opts.out.parent.mkdir(parents=True, exist_ok=True)
+    with opts.out.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(columns)
         writer.writerows(_cells(found))
-    talk.written(order.out)
-    return {"dataset": about, "written": [order.out]}
+    terminal.written(opts.out)
+    return {"dataset": about, "written": [opts.out]}
 
 
 def _loaded(name: str, sample: int | None, seed: int) -> Any:
-    """Return a data set by its name, or a sample of it.
+    """Return a data set by name, or a random sample of its rows.
 
     Raises
     ------
     DataError
-        For a name that is none: the message suggests the nearest.
+        For an unknown name; the message suggests the most similar one.
     """
     import difflib
 
@@ -217,10 +218,10 @@ def _loaded(name: str, sample: int | None, seed: int) -> Any:
     known = ("diabetes", *real.names(), *datasets.SYNTHETIC)
     if name not in known:
         near = difflib.get_close_matches(name, known, 1, 0.4)
-        fix = f"Did you mean {near[0]!r}?" if near else "Name one of them"
+        fix = f"Did you mean {near[0]!r}?" if near else "Choose one of these"
         raise DataError(explained("NAME", repr(name), f"one of {', '.join(known)}", fix))
     if name in datasets.SYNTHETIC:
-        return _synthetic(name, sample or DRAWN, seed)
+        return _synthetic(name, sample or SYNTHETIC_ROWS, seed)
     found: Any = real.load_diabetes() if name == "diabetes" else real.load(name)
     if sample is None or sample >= len(found.y):
         return found
@@ -243,7 +244,7 @@ def _synthetic(name: str, n: int, seed: int) -> Any:
 
 
 def _cells(found: Any) -> Any:
-    """Give rows of text; what is missing is empty."""
+    """Yield the rows as cells of a CSV file; missing values are empty."""
     import numpy as np
 
     columns: list[Any] = [*np.asarray(found.X, dtype=object).T, found.y]
@@ -251,41 +252,41 @@ def _cells(found: Any) -> Any:
         yield ["" if v is None or v != v else v for v in row]  # noqa: PLR0124 - NaN
 
 
-def _describe(found: Any, talk: Talk) -> None:
+def _describe(found: Any, terminal: Terminal) -> None:
     lines = Lines("column", "unit", "", box=None, pad_edge=False)
     for name in (*found.feature_names, found.target):
         role = "target" if name == found.target else ""
         lines.add_row(escape(name), escape(found.units.get(name, "")), role)
-    talk.lines([f"{found.name}: {len(found.y):,} rows", found.description, ""])
-    talk.show(lines)
+    terminal.lines([f"{found.name}: {len(found.y):,} rows", found.description, ""])
+    terminal.show(lines)
 
 
-def _listed(talk: Talk) -> dict[str, Any]:
+def _listed(terminal: Terminal) -> dict[str, Any]:
     from skedasis import datasets
     from skedasis.datasets import real
 
     table = Lines("name", "rows", "features", "target", "where", box=None, pad_edge=False)
-    said: list[dict[str, Any]] = []
+    entries: list[dict[str, Any]] = []
     for name in ("diabetes", *real.names()):
         try:
             own = name == "diabetes"
             found = real.load_diabetes() if own else real.load(name, download=False)
         except DataError:
-            missing = "pip install 'skedasis[sklearn]'" if name == "diabetes" else "not here"
-            fetch = "" if name == "diabetes" else f"; skedasis datasets {name} -o FILE looks for it"
+            missing = "pip install 'skedasis[sklearn]'" if name == "diabetes" else "not found"
+            fetch = "" if name == "diabetes" else f"; get it with skedasis datasets {name} -o FILE"
             table.add_row(name, "", "", "", escape(missing + fetch))
-            said.append({"name": name, "here": False})
+            entries.append({"name": name, "here": False})
             continue
         where = "scikit-learn" if own else _where(name)
         count = len(found.feature_names)
         table.add_row(name, f"{len(found.y):,}", str(count), found.target, escape(where))
-        said.append(
+        entries.append(
             {"name": name, "here": True, "rows": len(found.y), "features": count}
             | {"target": found.target, "where": where, "description": found.description}
         )
-    talk.show(table)
-    talk.lines(["synthetic, with known effects: " + ", ".join(datasets.SYNTHETIC)])
-    return {"datasets": said, "synthetic": list(datasets.SYNTHETIC)}
+    terminal.show(table)
+    terminal.lines(["synthetic, with known effects: " + ", ".join(datasets.SYNTHETIC)])
+    return {"datasets": entries, "synthetic": list(datasets.SYNTHETIC)}
 
 
 def _where(name: str) -> str:
@@ -295,92 +296,91 @@ def _where(name: str) -> str:
     return str(next((p for p in paths if p.is_file()), ""))
 
 
-# ------------------------------------------------------------------------------------------
-# `skedasis demo`: two models of real data, explained.
-
-
+# ------------------------------------------------------------------------------------------ demo
 EXAMPLES = """Examples
 
 \b
 skedasis demo
-    two models of bicycle rentals, if that file is at hand, else of scikit-learn's breast cancer data
+    two models of bicycle rentals if the file is available, else of scikit-learn's breast cancer data
 skedasis demo --data houses.csv --target price --sample 150 --out houses-demo
-    of your own data
+    two models of your own data
 skedasis demo --data houses.csv --target sold --class yes --seed 1
-    the probability of a class
+    explain the probability of a class
 """
 
 
 @dataclass(frozen=True, kw_only=True)
-class DemoOrder(Told):
+class DemoOptions(OutputOptions):
     """The options of `skedasis demo`."""
 
     data: Annotated[
         str | None,
-        typer.Option(help="A file of your own: CSV, Parquet or Feather.", metavar="FILE"),
+        typer.Option(help="Your own data file: CSV, Parquet or Feather.", metavar="FILE"),
     ] = None
     target: Annotated[
         str | None,
         typer.Option(
-            help="The column to learn.", metavar="COLUMN", autocompletion=completion.columns
+            help="Name of the column to predict.",
+            metavar="COLUMN",
+            autocompletion=completion.columns,
         ),
     ] = None
-    out: Annotated[
-        Path, typer.Option("--out", "-o", help="The folder to write into.", metavar="FOLDER")
-    ] = Path("skedasis-demo")
+    out: Annotated[Path, typer.Option("--out", "-o", help="Output folder.", metavar="FOLDER")] = (
+        Path("skedasis-demo")
+    )
     class_: Annotated[
         str | None,
-        typer.Option("--class", help="The class whose probability is explained.", metavar="CLASS"),
+        typer.Option("--class", help="Class whose probability is explained.", metavar="CLASS"),
     ] = None
     sample: Annotated[
         int | None,
         typer.Option(
             "--sample",
             "--rows",
-            help="Explain on a sample of so many rows; by default on all.",
+            help="Number of rows to explain, sampled at random. By default all.",
             metavar="N",
             min=1,
         ),
     ] = None
     seed: Annotated[
-        int, typer.Option(help="Of the split, the models and samples.", metavar="N", min=0)
+        int,
+        typer.Option(
+            help="Random seed of the split, the models and the samples.", metavar="N", min=0
+        ),
     ] = 0
 
 
-def demo(order: DemoOrder, talk: Talk) -> dict[str, Any]:
-    """Fit two models of real data, explain them, and write a page and its figures."""
+def demo(opts: DemoOptions, terminal: Terminal) -> dict[str, Any]:
+    """Fit two models to real data, explain them, and write a report with figures."""
     from skedasis.demo.demo import demo as show
 
     done = show(
-        None if order.data is None else Path(order.data),
-        order.target,
-        order.out,
-        class_=order.class_,
-        rows=order.sample,
-        seed=order.seed,
-        progress=order.bars,
-        console=Screen(quiet=talk.quiet or talk.json),
+        None if opts.data is None else Path(opts.data),
+        opts.target,
+        opts.out,
+        class_=opts.class_,
+        rows=opts.sample,
+        seed=opts.seed,
+        progress=opts.bars,
+        console=Screen(quiet=terminal.quiet or terminal.json),
     )
     return {"written": [done.path, *done.figures]}
 
 
-# ------------------------------------------------------------------------------------------
-# The commands, by name.
-
-
+# ----------------------------------------------------------------------------------- application
 app = typer.Typer(
-    cls=runtime.Commands,
+    cls=runtime.CommandGroup,
     name="skedasis",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=True,
-    help="Explain a fitted model: what each feature does, for whom that is not true, and how sure one can be.",
-    epilog="""Exit codes: 0 done; 1 the model or a library failed; 2 it cannot be done as asked; 130 interrupted.
+    help="Explain a fitted model: the effect of each feature, where the average misleads, and how precise it is.",
+    epilog="""Exit codes: 0 success; 1 error in the model or a library; 2 invalid arguments or data; 130 interrupted.
 
 \b
 skedasis demo
 skedasis report model.txt houses.csv --target price
-skedasis COMMAND --help    shows examples of each""",
+skedasis COMMAND --help    shows options and examples of a command""",
 )
 
 
@@ -395,26 +395,31 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def skedasis(
     debug: Annotated[
-        bool, typer.Option(runtime.DEBUG, help="Show where an error came from; of every command.")
+        bool,
+        typer.Option(runtime.DEBUG, help="Show the traceback of errors. Works with every command."),
     ] = False,
     version: Annotated[
         bool,
         typer.Option(
-            "--version", help="Print the version.", callback=_print_version, is_eager=True
+            "--version", help="Show the version and exit.", callback=_print_version, is_eager=True
         ),
     ] = False,
 ) -> None:
-    """Take the options of all commands."""
+    """Accept the options that all commands share."""
 
 
-options.add(app, "demo", Work(DemoOrder, demo), EXAMPLES)
-options.add(app, "report", Work(explain.ReportOrder, explain.report), explain.REPORT_EXAMPLES)
-options.add(app, "effect", Work(explain.EffectOrder, explain.effect), explain.EFFECT_EXAMPLES)
+options.add(app, "demo", CommandSpec(DemoOptions, demo), EXAMPLES)
+options.add(
+    app, "report", CommandSpec(explain.ReportOptions, explain.report), explain.REPORT_EXAMPLES
+)
+options.add(
+    app, "effect", CommandSpec(explain.EffectOptions, explain.effect), explain.EFFECT_EXAMPLES
+)
 options.add(
     app,
     "importance",
-    Work(explain.ImportanceOrder, explain.importance),
+    CommandSpec(explain.ImportanceOptions, explain.importance),
     explain.IMPORTANCE_EXAMPLES,
 )
-options.add(app, "datasets", Work(DatasetsOrder, datasets), DATASETS_EXAMPLES)
-options.add(app, "info", Work(InfoOrder, info), INFO_EXAMPLES)
+options.add(app, "datasets", CommandSpec(DatasetsOptions, datasets), DATASETS_EXAMPLES)
+options.add(app, "info", CommandSpec(InfoOptions, info), INFO_EXAMPLES)

@@ -1,6 +1,6 @@
-"""Shell completion: methods, quantities, losses, data sets, and columns of a file.
+"""Shell completion: methods, quantities, losses, data sets, and the columns of a file.
 
-Nothing is loaded but the beginning of that file, and nothing that fails is told: a shell waits for an answer.
+Completion must be fast and silent: it reads only the header of the data file, and ignores errors.
 """
 
 from __future__ import annotations
@@ -12,24 +12,24 @@ from typing import Any
 import typer
 
 METHODS = {
-    "rhale": "slopes, averaged in bins that follow them",
-    "ale": "differences at the edges of bins",
-    "dale": "slopes, averaged in equal bins",
+    "rhale": "average slopes in automatic bins, accumulated",
+    "ale": "differences between bin edges, accumulated",
+    "dale": "average slopes in equal bins, accumulated",
     "uale": "RHALE with equal bins",
-    "pdp": "means over all rows",
-    "ice": "one curve a row",
-    "mplot": "means of the rows nearby",
+    "pdp": "mean prediction over all rows",
+    "ice": "one curve per row",
+    "mplot": "mean prediction of the rows nearby",
 }
 
 
 QUANTITIES = {
-    "prediction": "what the model predicts",
-    "probability": "of a class",
+    "prediction": "the prediction",
+    "probability": "probability of a class",
     "logit": "log-odds of a class",
-    "entropy": "how uncertain it is",
-    "variance": "of its predictive distribution",
-    "likelihood": "how surprised it is by the labels (negative log-likelihood)",
-    "loss": "how wrong it is",
+    "entropy": "predictive entropy",
+    "variance": "predictive variance",
+    "likelihood": "negative log-likelihood of the labels",
+    "loss": "loss at the labels",
 }
 
 
@@ -43,31 +43,31 @@ LOSSES = ("squared_error", "absolute_error", "pinball", "log_loss", "zero_one")
 
 
 _PLAIN = re.compile(r"[\w .,+@%=-]+\Z")
-"""Names that mean nothing to a shell: others in a stranger's file are not offered to one."""
+"""Names without special characters of a shell: other names of an untrusted file are not offered."""
 
 
 def methods(incomplete: str) -> list[tuple[str, str]]:
-    """Offer methods."""
+    """Complete methods."""
     return _beginning(METHODS.items(), incomplete)
 
 
 def quantities(incomplete: str) -> list[tuple[str, str]]:
-    """Offer quantities that have effects."""
+    """Complete quantities that have effects."""
     return _beginning(QUANTITIES.items(), incomplete)
 
 
 def importances(incomplete: str) -> list[tuple[str, str]]:
-    """Offer quantities that have importances."""
+    """Complete quantities that have importances."""
     return _beginning(IMPORTANCES.items(), incomplete)
 
 
 def losses(incomplete: str) -> list[str]:
-    """Offer losses."""
+    """Complete losses."""
     return [name for name in LOSSES if name.startswith(incomplete)]
 
 
 def datasets(incomplete: str) -> list[str]:
-    """Offer data sets."""
+    """Complete data sets."""
     from skedasis import datasets
     from skedasis.datasets import real
 
@@ -75,19 +75,19 @@ def datasets(incomplete: str) -> list[str]:
 
 
 def columns(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Offer the columns of the file that is already named."""
+    """Complete columns of the data file on the command line."""
     return [name for name in _columns(ctx) if name.startswith(incomplete)]
 
 
 def features(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Offer columns as arguments, once both a model and a file are named; until then the shell offers files."""
-    said: dict[str, Any] = ctx.params
-    model = said.get("model") or said.get("model_")
+    """Complete columns as arguments, after the model and the data file; before, the shell completes file names."""
+    values: dict[str, Any] = ctx.params
+    model = values.get("model") or values.get("model_")
     return columns(ctx, incomplete) if model else []
 
 
 def listed_columns(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Offer columns behind a comma, too."""
+    """Complete columns in a comma-separated list."""
     before, comma, last = incomplete.rpartition(",")
     there = before.split(",")
     names = [name for name in _columns(ctx) if name.startswith(last) and name not in there]
@@ -95,18 +95,18 @@ def listed_columns(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def grouped_columns(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Offer columns for a group, behind its name."""
+    """Complete columns of a group, after its name."""
     name, sign, rest = incomplete.partition("=")
     return [f"{name}={more}" for more in listed_columns(ctx, rest)] if sign else []
 
 
 def _columns(ctx: typer.Context) -> list[str]:
-    from skedasis.cli.inputs import placed
+    from skedasis.cli.inputs import assign_arguments
     from skedasis.data.readers import header
 
-    said: dict[str, Any] = ctx.params
-    _, data, _ = placed(
-        said.get("model"), said.get("data"), said.get("model_"), said.get("data_"), ()
+    values: dict[str, Any] = ctx.params
+    _, data, _ = assign_arguments(
+        values.get("model"), values.get("data"), values.get("model_"), values.get("data_"), ()
     )
     return [n for n in header(data) if _PLAIN.match(n)] if data else []
 

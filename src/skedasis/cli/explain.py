@@ -1,4 +1,8 @@
-"""The commands `effect`, `importance` and `report`."""
+"""The commands `effect`, `importance` and `report`.
+
+Each command is a dataclass of options and a function. The function checks what can be checked without reading files,
+then reads the data, loads the models, and calls the library. Importing this module imports no optional library.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +16,14 @@ from skedasis.cli import completion, inputs, options, output
 from skedasis.cli.completion import IMPORTANCES, LOSSES, METHODS, QUANTITIES, importances, losses
 from skedasis.cli.inputs import named
 from skedasis.cli.options import (
-    Data,
     DataArgument,
+    DataOptions,
     FeatureArguments,
-    Features,
-    Model,
+    FeatureOptions,
     ModelArgument,
-    Told,
-    Trust,
+    ModelOptions,
+    OutputOptions,
+    TrustOptions,
 )
 from skedasis.cli.output import Out
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError, explained
@@ -27,37 +31,34 @@ from skedasis.errors import DataError, ModelOutputError, UnsupportedError, expla
 if TYPE_CHECKING:
     from skedasis.cli.inputs import Columns
     from skedasis.cli.options import Rows
-    from skedasis.cli.output import Talk
+    from skedasis.cli.output import Terminal
 
 
-# ------------------------------------------------------------------------------------------
-# `skedasis effect`: what features do.
-
-
+# ---------------------------------------------------------------------------------------- effect
 EFFECT_EXAMPLES = """Examples
 
 \b
 skedasis effect model.txt houses.csv age --target price
-    its numbers, by RHALE
+    print the effect of a feature, by RHALE
 skedasis effect my:model houses.csv town -o town.png
-    a feature with levels: by ALE, as a figure
+    write a figure of a feature with levels, by ALE
 skedasis effect my:model houses.csv age size --method pdp -o curves.csv
-    two features: curves-age.csv and curves-size.csv
+    write two files: curves-age.csv and curves-size.csv
 skedasis effect my:model houses.csv age --with town -o both.png
-    what two features do together
+    draw the interaction of two features
 skedasis effect my:model houses.csv zip --categorical zip
-    codes that are numbers, but have no order
+    treat numeric codes as levels without an order
 skedasis effect my:model houses.csv heating --group heating=gas,oil,wood
-    a one-hot block, moved as one
+    treat a one-hot block as one feature
 skedasis effect my:clf houses.csv age --class all -o age.png
-    each class: age-<class>.png
+    write a file per class: age-<class>.png
 skedasis effect my:clf houses.csv age --quantity entropy --json
-    what makes the model uncertain, for machines
+    explain the predictive uncertainty, as JSON
 """
 
 
 @dataclass(frozen=True, kw_only=True)
-class EffectOrder(Features, Model, Trust, Data, Told):
+class EffectOptions(FeatureOptions, ModelOptions, TrustOptions, DataOptions, OutputOptions):
     """The options of `skedasis effect`."""
 
     model_: ModelArgument = None
@@ -67,8 +68,8 @@ class EffectOrder(Features, Model, Trust, Data, Told):
     method: Annotated[
         str | None,
         typer.Option(
-            help=f"One of {', '.join(METHODS)}. By default rhale; ale for a feature whose levels have no order, and "
-            "for two features.",
+            help=f"Method: {', '.join(METHODS)}. By default rhale, or ale for two features and for levels without an "
+            "order.",
             metavar="NAME",
             show_default=False,
             autocompletion=completion.methods,
@@ -76,13 +77,13 @@ class EffectOrder(Features, Model, Trust, Data, Told):
     ] = None
     bins: Annotated[
         int | None,
-        typer.Option(help="Bins; points of the grid for pdp and ice.", metavar="N", min=1),
+        typer.Option(help="Number of bins, or of grid points for pdp and ice.", metavar="N", min=1),
     ] = None
     with_: Annotated[
         str | None,
         typer.Option(
             "--with",
-            help="A second feature: what the two do together.",
+            help="Second feature, to explain the interaction of two features.",
             metavar="COLUMN",
             autocompletion=completion.columns,
         ),
@@ -90,8 +91,8 @@ class EffectOrder(Features, Model, Trust, Data, Told):
     quantity: Annotated[
         str | None,
         typer.Option(
-            help=f"What is explained: {', '.join(QUANTITIES)}. By default the prediction, of two classes the "
-            "probability of the second.",
+            help=f"Quantity to explain: {', '.join(QUANTITIES)}. By default the prediction, or the probability of the "
+            "second of two classes.",
             metavar="NAME",
             show_default=False,
             autocompletion=completion.quantities,
@@ -100,120 +101,120 @@ class EffectOrder(Features, Model, Trust, Data, Told):
     loss: Annotated[
         str | None,
         typer.Option(
-            help=f"Of --quantity loss: {', '.join(completion.LOSSES)}.",
+            help=f"Loss for --quantity loss: {', '.join(completion.LOSSES)}.",
             metavar="NAME",
             show_default=False,
             autocompletion=completion.losses,
         ),
     ] = None
     heterogeneity_rows: options.HeterogeneityRows = options.HETEROGENEITY_ROWS
-    threads: Annotated[int, typer.Option(help="Threads that work.", metavar="N", min=1)] = 1
+    threads: Annotated[int, typer.Option(help="Number of threads.", metavar="N", min=1)] = 1
 
 
-def effect(order: EffectOrder, talk: Talk) -> dict[str, Any]:
-    """Explain features, or two together: print the numbers, and write a figure or the numbers into a file."""
-    if order.method is not None:
-        inputs.method_of(order.method, order.bins)
-    models, data, more = inputs.placed(
-        order.model, order.data, order.model_, order.data_, order.more
+def effect(opts: EffectOptions, terminal: Terminal) -> dict[str, Any]:
+    """Explain features, or the interaction of two: print the numbers, and write a figure or the numbers to a file."""
+    if opts.method is not None:
+        inputs.method_of(opts.method, opts.bins)
+    models, data, more = inputs.assign_arguments(
+        opts.model, opts.data, opts.model_, opts.data_, opts.more
     )
     path = options.needed(models, data, "effect")
-    output.check_out(order.out, [path, *models])
-    named = [*more, *(order.feature or ()), *inputs.listed(order.features, "--features")]
-    labelled = _check(order, named)
-    table = inputs.read(order, path, talk, order.bars)
-    model = inputs.load(order, models[0], talk, order.bars)
-    rows = inputs.rows_of(order, table, talk, labelled=labelled)
-    columns = inputs.columns_of(order, rows.table, model)
+    output.check_out(opts.out, [path, *models])
+    named = [*more, *(opts.feature or ()), *inputs.listed(opts.features, "--features")]
+    labelled = _check(opts, named)
+    table = inputs.read(opts, path, terminal, opts.bars)
+    model = inputs.load(opts, models[0], terminal, opts.bars)
+    rows = inputs.rows_of(opts, table, terminal, labelled=labelled)
+    columns = inputs.columns_of(opts, rows.table, model)
     wanted: list[Any] = [columns.find(name, "--feature") for name in dict.fromkeys(named)]
-    if order.with_ is not None:
-        wanted = [(wanted[0], columns.find(order.with_, "--with"))]
-    quantity = inputs.quantity_of(model, order.class_, order.quantity, order.loss)
+    if opts.with_ is not None:
+        wanted = [(wanted[0], columns.find(opts.with_, "--with"))]
+    quantity = inputs.quantity_of(model, opts.class_, opts.quantity, opts.loss)
     results: list[tuple[dict[str, Any], Any]] = []
     for one in wanted:
-        apart = {"feature": columns.name(one)} if len(wanted) > 1 else {}
+        keys = {"feature": columns.name(one)} if len(wanted) > 1 else {}
         labels = rows.labels if labelled else None
-        found = _explained(order, quantity, columns, rows, labels, one)
+        found = _explain(opts, quantity, columns, rows, labels, one)
         several = found.items() if isinstance(found, dict) else [(None, found)]
         results += [
-            (apart if label is None else {**apart, "class": label}, part) for label, part in several
+            (keys if label is None else {**keys, "class": label}, part) for label, part in several
         ]
-    return {"rows": rows.counts, **output.tell(results, order.out, talk, [path, *models])}
+    return {
+        "rows": rows.counts,
+        **output.output_results(results, opts.out, terminal, [path, *models]),
+    }
 
 
-def _check(order: EffectOrder, named: list[str]) -> bool:
-    """Check what can be checked before anything is read; return whether the labels are part of the quantity.
+def _check(opts: EffectOptions, named: list[str]) -> bool:
+    """Check the options before any file is read; return whether the quantity needs labels.
 
     Raises
     ------
     DataError
     """
     if not named:
-        fix = "Write it as skedasis effect MODEL DATA FEATURE"
+        fix = "Run skedasis effect MODEL DATA FEATURE"
         raise DataError(explained("FEATURE", "none", "a column to explain", fix))
-    if order.with_ is not None and len(named) > 1:
-        got = f"{len(named)} features besides"
-        raise DataError(explained("--with", got, "one", "Name one pair at a time"))
-    return inputs.check_labels(order.quantity, order.class_, order.loss, order.target)
+    if opts.with_ is not None and len(named) > 1:
+        got = f"{len(named)} features"
+        raise DataError(explained("--with", got, "1 feature", "Explain one pair at a time"))
+    return inputs.check_labels(opts.quantity, opts.class_, opts.loss, opts.target)
 
 
-def _explained(
-    order: EffectOrder, quantity: Any, columns: Columns, rows: Rows, labels: Any, wanted: Any
+def _explain(
+    opts: EffectOptions, quantity: Any, columns: Columns, rows: Rows, labels: Any, wanted: Any
 ) -> Any:
     from skedasis.engine.explain import explain
 
-    name = order.method or inputs.usual_method(columns.features(wanted))
+    name = opts.method or inputs.usual_method(columns.features(wanted))
     return explain(
         quantity,
         columns.table.data,
         wanted,
-        method=inputs.method_of(name, order.bins),
+        method=inputs.method_of(name, opts.bins),
         y=labels,
         weights=rows.weights,
         schema=columns.schema,
         groups=columns.groups,
-        seed=order.seed,
-        heterogeneity_rows=order.heterogeneity_rows,
-        threads=order.threads,
-        progress=order.bars,
+        seed=opts.seed,
+        heterogeneity_rows=opts.heterogeneity_rows,
+        threads=opts.threads,
+        progress=opts.bars,
     )
 
 
-# ------------------------------------------------------------------------------------------
-# `skedasis importance`: how much a model needs each feature, and whether that can be taken at its word.
-
-
-_LABELLED = ("both", "likelihood", "loss")
+# ------------------------------------------------------------------------------------ importance
+_NEEDS_LABELS = ("both", "likelihood", "loss")
 
 
 _FOREST_ROWS = 2000, 100
-"""What `sd.diagnose` takes by default, and what a forest should have however few rows are asked for."""
+"""Default and smallest number of rows for the dependence forests of `sd.diagnose`."""
 
 
 IMPORTANCE_EXAMPLES = """Examples
 
 \b
 skedasis importance my:clf houses.csv --target sold
-    likelihood and entropy of each feature, and a verdict
+    print likelihood, entropy and a verdict for each feature
 skedasis importance my:clf houses.csv --target sold -o sold.png
-    the same as a figure
+    write the same as a figure
 skedasis importance model.txt houses.csv --target price --loss absolute_error
-    permutation importance of a loss
+    compute the permutation importance for a loss
 skedasis importance model.txt houses.csv --target price --weights visits
-    some rows count more than once
+    weight the rows
 skedasis importance my:model houses.csv age size --target price
-    of some features
+    compute the importance of some features
 skedasis importance my:clf houses.csv --quantity entropy --sample 100
-    what makes the model certain, at a hundred rows: needs no target
+    explain the predictive uncertainty for 100 rows; needs no target
 skedasis importance my:clf houses.csv --target sold --group fuel=gas,oil,wood
-    columns that move together
+    treat a one-hot block as one feature
 skedasis importance my:clf houses.csv --target sold --json
-    for machines
+    print JSON
 """
 
 
 @dataclass(frozen=True, kw_only=True)
-class ImportanceOrder(Features, Model, Trust, Data, Told):
+class ImportanceOptions(FeatureOptions, ModelOptions, TrustOptions, DataOptions, OutputOptions):
     """The options of `skedasis importance`."""
 
     model_: ModelArgument = None
@@ -223,8 +224,8 @@ class ImportanceOrder(Features, Model, Trust, Data, Told):
     quantity: Annotated[
         str | None,
         typer.Option(
-            help=f"What rises when a feature's values are replaced: {', '.join(IMPORTANCES)}. By default both "
-            "(likelihood and entropy, with a verdict) of a model with a predictive distribution, else its loss.",
+            help=f"Quantity whose increase is measured: {', '.join(IMPORTANCES)}. By default both (likelihood and "
+            "entropy, with a verdict) for a model with a predictive distribution, otherwise loss.",
             show_default=False,
             metavar="NAME",
             autocompletion=importances,
@@ -233,41 +234,41 @@ class ImportanceOrder(Features, Model, Trust, Data, Told):
     loss: Annotated[
         str | None,
         typer.Option(
-            help=f"{', '.join(LOSSES)}. By default squared_error, of classes zero_one.",
+            help=f"Loss: {', '.join(LOSSES)}. By default squared_error, or zero_one for classes.",
             show_default=False,
             metavar="NAME",
             autocompletion=losses,
         ),
     ] = None
     repeats: Annotated[
-        int, typer.Option(help="Permutations of each feature.", metavar="N", min=1)
+        int, typer.Option(help="Number of permutations of each feature.", metavar="N", min=1)
     ] = 10
     conditional: Annotated[
         bool,
         typer.Option(
             "--conditional",
-            help="Replace values within groups of rows that are alike in the rest; of likelihood and loss.",
+            help="Permute values only between rows that are similar in the other features; for likelihood and loss.",
         ),
     ] = False
     rows: Annotated[
         int | None,
         typer.Option(
-            help="Replace values in a sample of so many rows; by default in all.",
+            help="Number of rows whose values are permuted, sampled at random. By default all.",
             metavar="N",
             min=1,
         ),
     ] = None
-    threads: Annotated[int, typer.Option(help="Threads that work.", metavar="N", min=1)] = 1
+    threads: Annotated[int, typer.Option(help="Number of threads.", metavar="N", min=1)] = 1
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What the options ask for.
+class ImportanceSettings:
+    """Settings of `skedasis importance`, checked for consistency.
 
     Parameters
     ----------
     quantity : str, optional
-        One of `complete.IMPORTANCES`; None leaves it to the model.
+        One of `completion.IMPORTANCES`; None to choose it by the model.
     loss : str, optional
     repeats : int
     rows : int, optional
@@ -275,7 +276,7 @@ class Asked:
     class_ : str, optional
     seed : int
     features : tuple of str
-        By their names; all of them where none is named.
+        Names; empty for all features.
     threads : int
     """
 
@@ -293,18 +294,22 @@ class Asked:
         if self.quantity is not None and self.quantity not in IMPORTANCES:
             known = ", ".join(IMPORTANCES)
             raise DataError(
-                explained("--quantity", repr(self.quantity), f"one of {known}", "Name one")
+                explained(
+                    "--quantity", repr(self.quantity), f"one of {known}", "Choose one of these"
+                )
             )
         if self.class_ is not None and self.quantity != "prediction":
-            self._refuse("--class", "prediction", "Name it, or leave --class out")
+            self._refuse("--class", "prediction", "Add --quantity prediction, or leave --class out")
         if self.loss is not None and self.quantity not in (None, "loss"):
             self._refuse("--loss", "loss", "Leave --quantity out")
         if self.conditional and self.quantity in ("both", "entropy", "variance", "prediction"):
-            # Drawn from its conditional distribution a feature leaves the joint one as it is (Proposition 3).
+            # Conditional permutation preserves the joint distribution, so the mean is unchanged (Proposition 3).
             self._refuse("--conditional", "likelihood or loss", "Leave --conditional out")
         if self.features and self.quantity == "both":
-            # What features share is found out of all of them.
-            self._refuse("FEATURE", "likelihood or entropy", "Name one, or no feature")
+            # The diagnosis needs all features to find those that share information.
+            self._refuse(
+                "FEATURE", "likelihood or entropy", "Choose one of these, or name no feature"
+            )
 
     def _refuse(self, option: str, expected: str, fix: str) -> None:
         got = "no --quantity" if self.quantity is None else f"--quantity {self.quantity}"
@@ -312,83 +317,90 @@ class Asked:
 
     @property
     def method(self) -> Any:
-        """Return the method."""
+        """Return the permutation method."""
         from skedasis.methods.permutation import PFI
 
         return PFI(repeats=self.repeats, max_samples=self.rows, conditional=self.conditional)
 
 
-def importance(order: ImportanceOrder, talk: Talk) -> dict[str, Any]:
-    """Say how much a model needs each feature: print the numbers, and write a figure or the numbers into a file.
+def importance(opts: ImportanceOptions, terminal: Terminal) -> dict[str, Any]:
+    """Measure how much a model relies on each feature: print the numbers, and write a figure or the numbers to a file.
 
-    Bring rows that the model was not trained on. Of rows that it knows by heart, values of other rows make it worse and
-    less certain whatever the feature is: even noise looks important, and shared.
+    Use rows that the model was not trained on.
+    On training rows of an overfitted model, even noise appears important.
     """
-    models, data, more = inputs.placed(
-        order.model, order.data, order.model_, order.data_, order.more
+    models, data, more = inputs.assign_arguments(
+        opts.model, opts.data, opts.model_, opts.data_, opts.more
     )
-    named = [*more, *(order.feature or ()), *inputs.listed(order.features, "--features")]
-    asked = Asked(
-        order.quantity,
-        order.loss,
-        order.repeats,
-        order.rows,
-        order.conditional,
-        order.class_,
-        order.seed,
+    named = [*more, *(opts.feature or ()), *inputs.listed(opts.features, "--features")]
+    settings = ImportanceSettings(
+        opts.quantity,
+        opts.loss,
+        opts.repeats,
+        opts.rows,
+        opts.conditional,
+        opts.class_,
+        opts.seed,
         tuple(dict.fromkeys(named)),
-        order.threads,
+        opts.threads,
     )
     path = options.needed(models, data, "importance")
-    output.check_out(order.out, [path, *models])
-    # The columns that are named are looked for at once: a model may take long to load.
-    table = inputs.read(order, path, talk, order.bars)
-    model = inputs.load(order, models[0], talk, order.bars)
-    labelled = asked.quantity in (None, *_LABELLED)
-    rows = inputs.rows_of(order, table, talk, labelled=labelled)
-    columns = inputs.columns_of(order, rows.table, model)
-    asked = _settled(asked, model, columns, rows.labels, talk)
-    found = _found(asked, model, columns, rows, order.bars)
+    output.check_out(opts.out, [path, *models])
+    # Check the names of columns before loading the model, which may take long.
+    table = inputs.read(opts, path, terminal, opts.bars)
+    model = inputs.load(opts, models[0], terminal, opts.bars)
+    labelled = settings.quantity in (None, *_NEEDS_LABELS)
+    rows = inputs.rows_of(opts, table, terminal, labelled=labelled)
+    columns = inputs.columns_of(opts, rows.table, model)
+    settings = _resolve(settings, model, columns, rows.labels, terminal)
+    found = _compute(settings, model, columns, rows, opts.bars)
     several = found.items() if isinstance(found, dict) else None
     results: Any = (
         [({}, found)] if several is None else [({"class": label}, one) for label, one in several]
     )
-    return {"rows": rows.counts, **output.tell(results, order.out, talk, [path, *models])}
+    return {
+        "rows": rows.counts,
+        **output.output_results(results, opts.out, terminal, [path, *models]),
+    }
 
 
-def _settled(asked: Asked, model: Any, columns: Columns, labels: Any, talk: Talk) -> Asked:
-    """Settle what the options leave open, and say so.
+def _resolve(
+    settings: ImportanceSettings, model: Any, columns: Columns, labels: Any, terminal: Terminal
+) -> ImportanceSettings:
+    """Choose the quantity and the loss if the options leave them open, and print the choice.
 
     Raises
     ------
     DataError
-        For labels that are needed and not there.
+        If labels are needed but not given.
     """
     from skedasis.models.introspection import title
 
-    if asked.quantity is None:
-        predictive = asked.loss is None and _is_predictive(model, columns)
-        usual = "likelihood" if asked.conditional or asked.features else "both"
-        asked = replace(asked, quantity=usual if predictive else "loss")
-        if not predictive and asked.loss is None:
-            asked = replace(asked, loss=_usual_loss(model, labels))
-            talk.say(f"loss      {asked.loss}, for {title(model)} says nothing of its uncertainty")
-    if asked.quantity == "loss" and asked.loss is None:
-        asked = replace(asked, loss=_usual_loss(model, labels))
-    if asked.quantity in _LABELLED and labels is None:
+    if settings.quantity is None:
+        predictive = settings.loss is None and _is_predictive(model, columns)
+        usual = "likelihood" if settings.conditional or settings.features else "both"
+        settings = replace(settings, quantity=usual if predictive else "loss")
+        if not predictive and settings.loss is None:
+            settings = replace(settings, loss=_usual_loss(model, labels))
+            terminal.say(
+                f"loss      {settings.loss}, because {title(model)} has no predictive distribution"
+            )
+    if settings.quantity == "loss" and settings.loss is None:
+        settings = replace(settings, loss=_usual_loss(model, labels))
+    if settings.quantity in _NEEDS_LABELS and labels is None:
         raise DataError(
             explained(
                 "--target",
-                f"none, for --quantity {asked.quantity}",
+                f"none, for --quantity {settings.quantity}",
                 "the column of the labels",
-                "Name it, or use --quantity entropy or prediction, which need no labels",
+                "Add --target COLUMN, or use --quantity entropy or prediction, which need no labels",
             )
         )
-    return asked
+    return settings
 
 
 def _is_predictive(model: Any, columns: Columns) -> bool:
-    """Return whether a model has a predictive distribution. A function tells by its answer for two rows."""
+    """Return whether a model has a predictive distribution. A function is evaluated at two rows to find out."""
     from skedasis.quantities.uncertainty import entropy
 
     try:
@@ -412,52 +424,51 @@ def _usual_loss(model: Any, labels: Any) -> str:
     return "zero_one" if is_classifier(model) or text else "squared_error"
 
 
-def _found(asked: Asked, model: Any, columns: Columns, rows: Rows, bars: bool | None) -> Any:
-    """Do the work."""
+def _compute(
+    settings: ImportanceSettings, model: Any, columns: Columns, rows: Rows, bars: bool | None
+) -> Any:
+    """Compute the importances or the diagnosis."""
     from skedasis.analysis.diagnose import diagnose
     from skedasis.engine.explain import explain
 
     data: Any = columns.table.data
-    said: Any = {"schema": columns.schema, "groups": columns.groups}
-    said |= {"weights": rows.weights, "progress": bars, "threads": asked.threads}
-    if asked.quantity != "both":
-        quantity = _quantity(asked, model)
-        wanted = [columns.find(name, "FEATURE") for name in asked.features] or None
-        said |= {"y": rows.labels, "method": asked.method, "seed": asked.seed}
-        return explain(quantity, data, wanted, **said)
+    keywords: Any = {"schema": columns.schema, "groups": columns.groups}
+    keywords |= {"weights": rows.weights, "progress": bars, "threads": settings.threads}
+    if settings.quantity != "both":
+        quantity = _quantity(settings, model)
+        wanted = [columns.find(name, "FEATURE") for name in settings.features] or None
+        keywords |= {"y": rows.labels, "method": settings.method, "seed": settings.seed}
+        return explain(quantity, data, wanted, **keywords)
     usual, least = _FOREST_ROWS
     return diagnose(
         model,
         data,
         rows.labels,
-        repeats=asked.repeats,
-        max_samples=asked.rows,
-        dependence_rows=usual if asked.rows is None else min(usual, max(least, asked.rows)),
-        seed=asked.seed,
-        **said,
+        repeats=settings.repeats,
+        max_samples=settings.rows,
+        dependence_rows=usual if settings.rows is None else min(usual, max(least, settings.rows)),
+        seed=settings.seed,
+        **keywords,
     )
 
 
-def _quantity(asked: Asked, model: Any) -> Any:
+def _quantity(settings: ImportanceSettings, model: Any) -> Any:
     from skedasis.quantities import uncertainty
     from skedasis.quantities.loss import loss
 
-    if asked.quantity == "loss":
-        return loss(model, asked.loss or "squared_error")
-    if asked.quantity == "prediction":
-        return inputs.quantity_of(model, asked.class_)
+    if settings.quantity == "loss":
+        return loss(model, settings.loss or "squared_error")
+    if settings.quantity == "prediction":
+        return inputs.quantity_of(model, settings.class_)
     kinds = {
         "likelihood": uncertainty.nll,
         "entropy": uncertainty.entropy,
         "variance": uncertainty.predictive_variance,
     }
-    return kinds[str(asked.quantity)](model)
+    return kinds[str(settings.quantity)](model)
 
 
-# ------------------------------------------------------------------------------------------
-# `skedasis report`: the whole story in one page.
-
-
+# ---------------------------------------------------------------------------------------- report
 PAGES = (".html", ".htm")
 
 
@@ -468,49 +479,49 @@ REPORT_EXAMPLES = """Examples
 
 \b
 skedasis report model.txt houses.parquet --target price -o report.html
-    all features of a LightGBM model, and how good it is at these rows
+    explain all features of a LightGBM model, and measure its quality on these rows
 skedasis report my:model houses.csv --features age,size,town --title "Houses"
-    some features, in report.html
+    explain some features, in report.html
 skedasis report --model my:model --model my:other --data houses.csv age
-    two models side by side
+    explain two models side by side
 skedasis report my:clf houses.feather --target sold --sample 100 --seed 1
-    at a sample of the rows
+    explain a sample of the rows
 skedasis report model.skops houses.csv --target price --no-rows --pairs 0
-    without any row's curve, and without pairs
+    show no curves of single rows, and no pairs
 """
 
 
 @dataclass(frozen=True, kw_only=True)
-class Models(Model):
-    """Which models."""
+class ModelsOptions(ModelOptions):
+    """Options about the models."""
 
     model: Annotated[  # type: ignore[assignment] - several instead of one
         list[str] | None,
         typer.Option(
-            help="The same as MODEL; may be repeated.",
+            help="Same as MODEL; may be repeated.",
             metavar="MODEL",
             show_default=False,
-            rich_help_panel=options.MODEL,
+            rich_help_panel=options.MODEL_PANEL,
         ),
     ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReportOrder(Features, Models, Trust, Data, Told):
+class ReportOptions(FeatureOptions, ModelsOptions, TrustOptions, DataOptions, OutputOptions):
     """The options of `skedasis report`."""
 
     model_: ModelArgument = None
     data_: DataArgument = None
     more: FeatureArguments = None
-    out: Annotated[Path, typer.Option("--out", "-o", help="The page.", metavar="FILE")] = Path(
+    out: Annotated[Path, typer.Option("--out", "-o", help="Output file.", metavar="FILE")] = Path(
         "report.html"
     )
-    title: Annotated[str | None, typer.Option(help="The page's title.", metavar="TEXT")] = None
+    title: Annotated[str | None, typer.Option(help="Title of the page.", metavar="TEXT")] = None
     quantity: Annotated[
         str | None,
         typer.Option(
-            help=f"What is explained: {', '.join(QUANTITIES)}. By default the prediction, of two classes the "
-            "probability of the second.",
+            help=f"Quantity to explain: {', '.join(QUANTITIES)}. By default the prediction, or the probability of the "
+            "second of two classes.",
             metavar="NAME",
             show_default=False,
             autocompletion=completion.quantities,
@@ -519,7 +530,7 @@ class ReportOrder(Features, Models, Trust, Data, Told):
     loss: Annotated[
         str | None,
         typer.Option(
-            help=f"Of --quantity loss: {', '.join(completion.LOSSES)}.",
+            help=f"Loss for --quantity loss: {', '.join(completion.LOSSES)}.",
             metavar="NAME",
             show_default=False,
             autocompletion=completion.losses,
@@ -527,73 +538,73 @@ class ReportOrder(Features, Models, Trust, Data, Told):
     ] = None
     pairs: Annotated[
         int,
-        typer.Option(help="So many pairs of features, the strongest first.", metavar="N", min=0),
+        typer.Option(
+            help="Largest number of pairs of features, the strongest first.", metavar="N", min=0
+        ),
     ] = 4
     rows: Annotated[
         bool,
-        typer.Option("--rows/--no-rows", help="Show single rows' curves. Nothing else shows rows."),
+        typer.Option("--rows/--no-rows", help="Show curves and values of single rows."),
     ] = True
     uncertainty: Annotated[
         bool,
         typer.Option(
             "--uncertainty/--no-uncertainty",
-            help="Say what makes a model uncertain, if it tells how uncertain it is.",
+            help="Explain the predictive uncertainty of models that have a predictive distribution.",
         ),
     ] = True
     heterogeneity_rows: options.HeterogeneityRows = options.HETEROGENEITY_ROWS
-    threads: Annotated[int, typer.Option(help="Threads that work.", metavar="N", min=1)] = 1
+    threads: Annotated[int, typer.Option(help="Number of threads.", metavar="N", min=1)] = 1
 
 
-def report(order: ReportOrder, talk: Talk) -> dict[str, Any]:
-    """Write the whole story of one or several models into one page."""
+def report(opts: ReportOptions, terminal: Terminal) -> dict[str, Any]:
+    """Write a report about one or several models as an HTML page."""
     from skedasis.report.report import report as build
 
-    specs, data, more = inputs.placed(
-        order.model, order.data, order.model_, order.data_, order.more
+    specs, data, more = inputs.assign_arguments(
+        opts.model, opts.data, opts.model_, opts.data_, opts.more
     )
     path = options.needed(specs, data, "report")
-    output.check_out(order.out, [path, *specs], PAGES)
-    inputs.check_labels(order.quantity, order.class_, order.loss, order.target)
+    output.check_out(opts.out, [path, *specs], PAGES)
+    inputs.check_labels(opts.quantity, opts.class_, opts.loss, opts.target)
     names = named(specs)
-    wanted = [*more, *(order.feature or ()), *inputs.listed(order.features, "--features")]
-    table = inputs.read(order, path, talk, order.bars)
+    wanted = [*more, *(opts.feature or ()), *inputs.listed(opts.features, "--features")]
+    table = inputs.read(opts, path, terminal, opts.bars)
     models = {
-        name: inputs.load(order, spec, talk, order.bars)
+        name: inputs.load(opts, spec, terminal, opts.bars)
         for name, spec in zip(names, specs, strict=True)
     }
-    rows = inputs.rows_of(order, table, talk, labelled=True)
-    columns = inputs.columns_of(order, rows.table, next(iter(models.values())))
-    plain = order.class_ is None and order.quantity is None and order.loss is None
-    asked: Any = {
-        name: model
-        if plain
-        else inputs.quantity_of(model, order.class_, order.quantity, order.loss)
+    rows = inputs.rows_of(opts, table, terminal, labelled=True)
+    columns = inputs.columns_of(opts, rows.table, next(iter(models.values())))
+    plain = opts.class_ is None and opts.quantity is None and opts.loss is None
+    quantities: Any = {
+        name: model if plain else inputs.quantity_of(model, opts.class_, opts.quantity, opts.loss)
         for name, model in models.items()
     }
     done = build(
-        asked if len(asked) > 1 else next(iter(asked.values())),
+        quantities if len(quantities) > 1 else next(iter(quantities.values())),
         columns.table.data,
         rows.labels,
-        order.out,
+        opts.out,
         features=[columns.find(f, "--feature") for f in dict.fromkeys(wanted)] or None,
         schema=columns.schema,
         groups=columns.groups,
         weights=rows.weights,
-        title=order.title,
-        seed=order.seed,
-        threads=order.threads,
-        progress=order.bars,
-        pairs=order.pairs,
-        rows=order.rows,
-        uncertainty=order.uncertainty,
-        heterogeneity_rows=order.heterogeneity_rows,
+        title=opts.title,
+        seed=opts.seed,
+        threads=opts.threads,
+        progress=opts.bars,
+        pairs=opts.pairs,
+        rows=opts.rows,
+        uncertainty=opts.uncertainty,
+        heterogeneity_rows=opts.heterogeneity_rows,
     )
-    talk.lines([] if talk.quiet else [f"page     {done.path}"])
+    terminal.lines([] if terminal.quiet else [f"page     {done.path}"])
     return {"rows": rows.counts, "models": _numbers(done), "written": [done.path]}
 
 
 def _numbers(done: Any) -> dict[str, Any]:
-    """Return the numbers of a page's ranking, by model, method and feature."""
+    """Return importances and heterogeneity scores by model, method and feature."""
     return {
         model: {
             method: {

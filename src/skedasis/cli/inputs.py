@@ -1,4 +1,8 @@
-"""Inputs of the commands: models, data, columns, quantities and methods from text."""
+"""Inputs of the commands: models, data, columns, quantities and methods from text.
+
+The functions turn words of the command line into arguments of the library, and raise `DataError` with a suggestion if
+this is not possible: nearest names for misspelt columns, modules and objects.
+"""
 
 from __future__ import annotations
 
@@ -13,34 +17,31 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from skedasis.cli.completion import QUANTITIES
-from skedasis.cli.options import Data, Rows, Trust
+from skedasis.cli.options import DataOptions, Rows, TrustOptions
 from skedasis.data.readers import read_table
 from skedasis.errors import DataError, explained
 
 if TYPE_CHECKING:
-    from skedasis.cli.output import Talk
+    from skedasis.cli.output import Terminal
     from skedasis.data.features import Feature
     from skedasis.data.readers import Table
 
 
-# ------------------------------------------------------------------------------------------
-# What a command is given: a model, a file, and what its columns are. The options that say so, and what they give.
-
-
-def placed(
+# ------------------------------------------------------------------------------------------ data
+def assign_arguments(
     model: Sequence[str] | str | None,
     data: str | None,
     first: str | None,
     second: str | None,
     rest: Sequence[str] | None,
 ) -> tuple[list[str], str | None, list[str]]:
-    """Return models, file and features: options by their names, then arguments in the order of what is still missing.
+    """Return models, data file and features: from options if given, the others from arguments in this order.
 
     Examples
     --------
-    >>> placed(None, None, "m.txt", "d.csv", ["age"])
+    >>> assign_arguments(None, None, "m.txt", "d.csv", ["age"])
     (['m.txt'], 'd.csv', ['age'])
-    >>> placed("m.txt", None, "d.csv", "age", [])
+    >>> assign_arguments("m.txt", None, "d.csv", "age", [])
     (['m.txt'], 'd.csv', ['age'])
     """
     specs = [model] if isinstance(model, str) else list(model or ())
@@ -53,138 +54,133 @@ def placed(
 
 
 def listed(names: str | None, option: str) -> list[str]:
-    """Return names with commas between them; those that contain one stand in quotation marks.
+    """Return the names in a comma-separated list; names that contain a comma are quoted, as in CSV.
 
     Raises
     ------
     DataError
-        For a list with nothing in it, or nothing between two commas.
+        For an empty list or an empty name.
     """
     if names is None:
         return []
     found = [n.strip() for n in next(csv.reader([names], skipinitialspace=True), [])]
     if not found or not all(found):
-        raise DataError(
-            explained(option, repr(names), "COLUMN,COLUMN", f"Write it as {option} age,town")
-        )
+        raise DataError(explained(option, repr(names), "COLUMN,COLUMN", f"Write {option} age,town"))
     return found
 
 
-def read(order: Data, path: str, talk: Talk, bars: bool | None) -> Table:
-    """Read the file, and look whether it has the columns that are named beside the features.
+def read(opts: DataOptions, path: str, terminal: Terminal, bars: bool | None) -> Table:
+    """Read the data file, and check that it has the target, the weights and the ignored columns.
 
     Raises
     ------
     DataError
     """
-    with talk.at_work(f"Reading {path}", bars):
+    with terminal.status(f"Reading {path}", bars):
         table = read_table(Path(path))
-    beside = [(order.target, "--target"), (order.weights, "--weights")]
-    for name, option in (*beside, *((n, "--ignore") for n in order.ignore or ())):
+    excluded = [(opts.target, "--target"), (opts.weights, "--weights")]
+    for name, option in (*excluded, *((n, "--ignore") for n in opts.ignore or ())):
         if name is not None:
             table.place(name, option)
-    if order.target is not None and order.target == order.weights:
-        got, fix = f"{order.weights!r}, which is --target too", "Name another column"
-        raise DataError(explained("--weights", got, "a column of its own", fix))
+    if opts.target is not None and opts.target == opts.weights:
+        got, fix = f"{opts.weights!r}, which is also the --target", "Choose another column"
+        raise DataError(explained("--weights", got, "another column than --target", fix))
     return table
 
 
-def rows_of(order: Data, table: Table, talk: Talk, *, labelled: bool) -> Rows:
-    """Return the rows to explain on: those with a label where one is needed, and a sample of them where one is wanted.
+def rows_of(opts: DataOptions, table: Table, terminal: Terminal, *, labelled: bool) -> Rows:
+    """Return the rows to explain: without unlabelled rows if labels are needed, and sampled if requested.
 
     Parameters
     ----------
-    order : Data
+    opts : DataOptions
     table : Table
-    talk : Talk
+    terminal : Terminal
     labelled : bool
-        Whether rows without a label are left out.
+        Whether to leave out rows without a label.
     """
     import numpy as np
 
     everything, left = len(table), 0
-    if labelled and order.target is not None:
-        table, left = label_column(table, order.target)
+    if labelled and opts.target is not None:
+        table, left = label_column(table, opts.target)
         if left:
-            talk.say(f"left out  {left:,} rows without a {order.target}")
-    if order.sample is not None and order.sample < len(table):
-        some = np.random.default_rng(order.seed).choice(len(table), order.sample, replace=False)
-        talk.say(f"sample    {order.sample:,} of {len(table):,} rows, seed {order.seed}")
+            terminal.say(f"left out  {left:,} rows without a {opts.target}")
+    if opts.sample is not None and opts.sample < len(table):
+        some = np.random.default_rng(opts.seed).choice(len(table), opts.sample, replace=False)
+        terminal.say(f"sample    {opts.sample:,} of {len(table):,} rows, seed {opts.seed}")
         table = table.take(np.sort(some))
     return Rows(
         table,
-        None if order.target is None else table.column(order.target),
-        None if order.weights is None else table.column(order.weights),
+        None if opts.target is None else table.column(opts.target),
+        None if opts.weights is None else table.column(opts.weights),
         everything,
         left,
     )
 
 
-def columns_of(order: Data, table: Table, model: Any) -> Columns:
-    """Return the columns that a model takes, and what was said of them."""
-    beside = [n for n in (order.target, order.weights, *(order.ignore or ())) if n is not None]
-    return parse_columns(features_of(table, model, beside), order.categorical, order.group)
+def columns_of(opts: DataOptions, table: Table, model: Any) -> Columns:
+    """Return the columns that a model takes, with the options about them."""
+    excluded = [n for n in (opts.target, opts.weights, *(opts.ignore or ())) if n is not None]
+    return parse_columns(features_of(table, model, excluded), opts.categorical, opts.group)
 
 
-def load(order: Trust, spec: str, talk: Talk, bars: bool | None) -> Any:
-    """Load a model."""
-    with talk.at_work(f"Loading {spec}", bars):
-        return load_model(spec, tuple(order.trust or ()), pickle=order.trust_pickle)
+def load(opts: TrustOptions, spec: str, terminal: Terminal, bars: bool | None) -> Any:
+    """Load a model, with a status message."""
+    with terminal.status(f"Loading {spec}", bars):
+        return load_model(spec, tuple(opts.trust or ()), pickle=opts.trust_pickle)
 
 
-# ------------------------------------------------------------------------------------------
-# Models: imported by their path or read from a file, and the columns that they were fitted on.
-
-
+# ---------------------------------------------------------------------------------------- models
 DATA = (".csv", ".tsv", ".gz", ".parquet", ".pq", ".feather", ".arrow", ".ipc")
-"""Endings of files that hold rows and never a model."""
+"""Suffixes of data files, which never hold a model."""
 
 
 def load_model(spec: str, trust: Sequence[str] = (), *, pickle: bool = False) -> Any:
-    """Import a model by its path, such as ``my_module:model``, or open the file that its library has saved.
+    """Import a model by its path, such as ``my_module:model``, or load a model file.
 
-    For modules, and for what a pickle needs, the working directory is searched first.
+    The working directory is searched first for modules, and for modules that a pickle needs.
 
     Parameters
     ----------
     spec : str
     trust : sequence of str
-        Types in a ``.skops`` file that may be made.
+        Types in a ``.skops`` file that are trusted.
     pickle : bool
-        Whether files that run code may be read.
+        Whether to read files that run code.
 
     Raises
     ------
     DataError
-        For a path of another form, a module or a name that is not there, and files that hold no whole model.
+        For a path of another form, a missing module or object, and files without a complete model.
     """
     from skedasis.models.files import SUFFIXES, opened
 
     path = Path(spec)
     if path.suffix.lower() in SUFFIXES and (path.is_file() or ":" not in spec):
         if pickle:
-            _find_here()
+            _add_working_directory()
         return opened(spec, trust, pickle=pickle)
     if ":" not in spec:
         rows = path.suffix.lower() in DATA
         raise DataError(
             explained(
                 "--model",
-                f"{spec!r}, a file of rows" if rows else repr(spec),
-                f"MODULE:OBJECT, or a file {', '.join(SUFFIXES)}",
-                "Name the model first, then the data" if rows else "Write it as my_module:model",
+                f"{spec!r}, a data file" if rows else repr(spec),
+                f"MODULE:OBJECT, or a model file ({', '.join(SUFFIXES)})",
+                "Name the model first, then the data" if rows else "Write my_module:model",
             )
         )
-    return _imported(spec)
+    return _import(spec)
 
 
 def named(specs: Sequence[str]) -> list[str]:
-    """Return a name for each model: the object's, or the file's.
+    """Return a name for each model: the name of the object or of the file.
 
     Raises
     ------
     DataError
-        For two of one name.
+        If two models have the same name.
 
     Examples
     --------
@@ -203,24 +199,22 @@ def named(specs: Sequence[str]) -> list[str]:
     if len(set(names)) < len(names):
         twice = next(n for n in names if names.count(n) > 1)
         raise DataError(
-            explained("--model", f"{twice!r} twice", "different models", "Name each once")
+            explained("--model", f"{twice!r} twice", "different models", "Name each model once")
         )
     return names
 
 
-def _find_here() -> None:
+def _add_working_directory() -> None:
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)
 
 
-def _imported(spec: str) -> Any:
+def _import(spec: str) -> Any:
     module_name, _, path = spec.partition(":")
     if not (module_name and path):
-        raise DataError(
-            explained("--model", repr(spec), "MODULE:OBJECT", "Write it as my_module:model")
-        )
-    _find_here()
+        raise DataError(explained("--model", repr(spec), "MODULE:OBJECT", "Write my_module:model"))
+    _add_working_directory()
     try:
         found: Any = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
@@ -233,71 +227,75 @@ def _imported(spec: str) -> Any:
                     f"Install it: pip install {error.name}",
                 )
             ) from error
-        got, fix = f"no module {error.name!r}", f"Run it from the folder that holds {error.name}.py"
+        got, fix = f"no module {error.name!r}", f"Run the command in the folder of {error.name}.py"
         raise DataError(explained("--model", got, "a module", fix)) from error
     except (SystemExit, TypeError) as error:
-        # A script that ends itself; and importlib on names such as ".my".
+        # A script that calls sys.exit; and importlib for names such as ".my".
         got = f"a module that cannot be imported ({type(error).__name__}: {error})"
-        fix = 'Put what it does under: if __name__ == "__main__"'
+        fix = 'Move the code that runs into: if __name__ == "__main__"'
         raise DataError(explained(f"--model {spec}", got, "a module", fix)) from error
     where = module_name
     for name in path.split("."):
         if not hasattr(found, name):
-            raise _no_such(name, found, where)
+            raise _missing_name(name, found, where)
         found, where = getattr(found, name), f"{where}.{name}"
     return found
 
 
-def _no_such(name: str, holder: Any, where: str) -> DataError:
-    """Return the refusal of a name that an object does not have."""
-    held: dict[str, Any] = getattr(holder, "__dict__", {})
-    public = [n for n, v in held.items() if not (n.startswith("_") or isinstance(v, ModuleType))]
+def _missing_name(name: str, holder: Any, where: str) -> DataError:
+    """Return the error for an attribute that an object does not have."""
+    attributes: dict[str, Any] = getattr(holder, "__dict__", {})
+    public = [
+        n for n, v in attributes.items() if not (n.startswith("_") or isinstance(v, ModuleType))
+    ]
     near = difflib.get_close_matches(name, public, 1)
     fix = f"Did you mean {near[0]!r}?" if near else "Check the name"
-    expected = f"one of {_some(public)}" if public else "an object that has it"
+    expected = f"one of {_first_names(public)}" if public else "an object with this attribute"
     return DataError(explained("--model", f"no {name!r} in {where}", expected, fix))
 
 
-def features_of(table: Table, model: Any, beside: Sequence[str] = ()) -> Table:
-    """Return the columns that a model was fitted on, in their order; where it does not tell, all but some.
+def features_of(table: Table, model: Any, excluded: Sequence[str] = ()) -> Table:
+    """Return the columns that a model was fitted on, in its order; if it does not know them, all except some.
 
     Parameters
     ----------
     table : Table
     model : object
-    beside : sequence of str
-        Columns that are no features: the target, weights.
+    excluded : sequence of str
+        Columns that are not features, such as the target and the weights.
 
     Raises
     ------
     DataError
-        For columns that the model needs and the file has not, and another number of columns than the model takes.
+        If columns of the model are missing, or if the model takes another number of columns.
     """
     fitted = columns_named_by(model)
     if fitted is not None:
-        # LightGBM writes names with underscores instead of spaces.
+        # LightGBM replaces spaces in names by underscores.
         known = (
             {"_".join(name.split()): name for name in table.names} if _is_lightgbm(model) else {}
         )
         names = [name if name in table.names else known.get(name, name) for name in fitted]
         if hasattr(model, "feature_names_in_") or any(name in table.names for name in names):
             return table.select(names)
-    left = table.select([name for name in table.names if name not in beside]) if beside else table
+    left = (
+        table.select([name for name in table.names if name not in excluded]) if excluded else table
+    )
     wanted = _width(model)
     if wanted is not None and wanted != len(left.names):
         raise DataError(
             explained(
                 "the columns",
-                f"{len(left.names)} besides target, weights and what is ignored ({_some(left.names)})",
-                f"{wanted}, for the model names none",
-                "Name those that are no features: --ignore COLUMN; or save the model with its columns' names",
+                f"{len(left.names)} without target, weights and ignored columns ({_first_names(left.names)})",
+                f"{wanted}, as many as the model takes",
+                "Exclude columns that are not features with --ignore COLUMN, or save the model with column names",
             )
         )
     return left
 
 
 def columns_named_by(model: Any) -> list[str] | None:
-    """Return the names of the columns that a model was fitted on, None where it does not know them."""
+    """Return the names of the columns that a model was fitted on, or None if it does not know them."""
     names: Any = getattr(model, "feature_names_in_", None)
     if names is None and _is_lightgbm(model):
         names = model.feature_name()
@@ -313,7 +311,7 @@ def _is_lightgbm(model: Any) -> bool:
 
 
 def _width(model: Any) -> int | None:
-    """Return how many columns a model takes, None where it does not say."""
+    """Return the number of columns that a model takes, or None if it is not known."""
     for holder, name in ((model, "num_feature"), (getattr(model, "grown", model), "num_features")):
         count = getattr(holder, name, None)
         if callable(count):
@@ -322,21 +320,18 @@ def _width(model: Any) -> int | None:
     return int(width) if isinstance(width, int) else None
 
 
-def _some(names: Sequence[str]) -> str:
+def _first_names(names: Sequence[str]) -> str:
     return ", ".join(map(repr, names[:6])) + (", …" if len(names) > 6 else "")
 
 
-# ------------------------------------------------------------------------------------------
-# From what stands in a shell to what the library takes: columns, quantities, methods.
-
-
+# --------------------------------------------------------------- quantities, columns and methods
 def label_column(table: Table, target: str) -> tuple[Table, int]:
-    """Return the rows that have a label, and how many have none.
+    """Return the rows with a label, and the number of rows without one.
 
     Raises
     ------
     DataError
-        For a target that is no column, or has no value at all.
+        If the target is not a column, or has no values.
     """
     import numpy as np
 
@@ -347,29 +342,31 @@ def label_column(table: Table, target: str) -> tuple[Table, int]:
     left = int(missing.sum())
     if left == len(table):
         raise DataError(
-            explained("--target", f"{target!r} without any value", "labels", "Name another column")
+            explained(
+                "--target", f"{target!r} without any value", "labels", "Choose another column"
+            )
         )
     return (table.take(np.flatnonzero(~missing)) if left else table), left
 
 
 def class_of(model: Any, class_: str) -> Any:
-    """Return a class as the model knows it: a shell knows text only, a label may be a number or a truth value."""
+    """Return the class label of a model for a text: labels may be numbers or booleans."""
     labels = [label for label in getattr(model, "classes_", ()) if str(label) == class_]
     return labels[0].item() if labels and hasattr(labels[0], "item") else class_
 
 
 def output_of(class_: str) -> int | str:
-    """Return which output of a model is meant that names no classes: a booster's, a network's.
+    """Return the output of a model without class names, such as a booster or a network.
 
     Raises
     ------
     DataError
-        For what is no number.
+        If the text is not a number.
     """
     if class_ == "all":
         return class_
     if not class_.isdecimal():
-        got = f"{class_!r}, of a model that names no classes"
+        got = f"{class_!r}, for a model without class names"
         raise DataError(
             explained("--class", got, "the number of an output, or all", "Count from 0")
         )
@@ -379,33 +376,34 @@ def output_of(class_: str) -> int | str:
 def quantity_of(
     model: Any, class_: str | None, kind: str | None = None, loss: str | None = None
 ) -> Any:
-    """Return what is explained of a model.
+    """Return the quantity of a model that the options select.
 
     Parameters
     ----------
     model : object
     class_ : str, optional
-        The class whose probability or logit is meant.
+        The class of a probability or logit.
     kind : str, optional
-        One of `complete.QUANTITIES`; None leaves it to the model, and is a probability where a class is named.
+        One of `completion.QUANTITIES`. If None, a probability if a class is given, a loss if a loss is given, otherwise
+        the default of the model.
     loss : str, optional
-        Of ``loss``, which it stands for where no kind is named.
+        Name of a loss.
 
     Raises
     ------
     DataError
-        For a kind that is none, and options that do not go together.
+        For an unknown kind, and for options that exclude each other.
     """
     from skedasis.quantities import outputs, uncertainty
     from skedasis.quantities.outputs import as_quantity
 
-    asked, kind = kind, kind_of(kind, class_, loss)
+    requested, kind = kind, kind_of(kind, class_, loss)
     if kind is None:
         return as_quantity(model)
     if kind == "loss":
         return _loss(model, loss)
     if kind in ("probability", "logit"):
-        if class_ is not None and asked is None and not hasattr(model, "predict_proba"):
+        if class_ is not None and requested is None and not hasattr(model, "predict_proba"):
             return outputs.prediction(model, output=output_of(class_))
         label = None if class_ is None else class_of(model, class_)
         make: Any = getattr(outputs, kind)
@@ -420,17 +418,17 @@ def quantity_of(
 
 
 def kind_of(kind: str | None, class_: str | None, loss: str | None) -> str | None:
-    """Return the kind of quantity that options ask for, None where they leave it to the model.
+    """Return the kind of quantity that the options select, or None for the default of the model.
 
     Raises
     ------
     DataError
-        For a kind that is none, and options that do not go together.
+        For an unknown kind, and for options that exclude each other.
     """
     if kind is None:
         kind = "loss" if loss is not None else None if class_ is None else "probability"
     elif kind not in QUANTITIES:
-        got, fix = repr(kind), "Name one"
+        got, fix = repr(kind), "Choose one of these"
         raise DataError(explained("--quantity", got, f"one of {', '.join(QUANTITIES)}", fix))
     if loss is not None and kind != "loss":
         raise DataError(
@@ -458,25 +456,25 @@ def _loss(model: Any, kind: str | None) -> Any:
 def check_labels(
     kind: str | None, class_: str | None, loss: str | None, target: str | None
 ) -> bool:
-    """Check options of a quantity before anything is read; return whether it is one of the labels.
+    """Check the options about the quantity before any file is read; return whether it needs labels.
 
     Raises
     ------
     DataError
-        For options that do not go together, and labels that are needed and not named.
+        For options that exclude each other, and for a missing target.
     """
     kind = kind_of(kind, class_, loss)
     if kind not in ("likelihood", "loss"):
         return False
     if target is None:
-        got, fix = f"none, for --quantity {kind}", "Name it, or leave the quantity out"
+        got, fix = f"none, for --quantity {kind}", "Add --target COLUMN, or choose another quantity"
         raise DataError(explained("--target", got, "the column of the labels", fix))
     return True
 
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """A file's columns, and what was said about them.
+    """The columns of a file, with the options about them.
 
     Parameters
     ----------
@@ -484,7 +482,7 @@ class Columns:
     schema : dict, optional
         As `skedasis.explain` takes it.
     groups : dict of str to list of int, optional
-        Columns that move together, by their places.
+        Columns of each group, by position.
     """
 
     table: Table
@@ -492,21 +490,21 @@ class Columns:
     groups: dict[str, list[int]] | None
 
     def find(self, name: str, option: str) -> str | int:
-        """Return a group by its name, a column by its place.
+        """Return the name of a group, or the position of a column.
 
         Raises
         ------
         DataError
-            Where there is none: the message suggests the nearest name.
+            If there is none; the message suggests the most similar name.
         """
         return name if name in (self.groups or {}) else self.table.place(name, option)
 
     def name(self, wanted: str | int) -> str:
-        """Return a group's or column's name."""
+        """Return the name of a group or column."""
         return wanted if isinstance(wanted, str) else self.table.names[wanted]
 
     def features(self, wanted: str | int | tuple[str | int, ...]) -> tuple[Feature, ...]:
-        """Return the one or two features that are meant."""
+        """Return the one or two features to explain."""
         from skedasis.data.dataset import as_source
         from skedasis.engine.select import Choice
 
@@ -517,12 +515,12 @@ class Columns:
 def parse_columns(
     table: Table, categorical: Sequence[str] | None, group: Sequence[str] | None
 ) -> Columns:
-    """Return a table's columns with what ``--categorical`` and ``--group`` say of them.
+    """Return the columns of a table, with the options ``--categorical`` and ``--group`` applied.
 
     Raises
     ------
     DataError
-        For columns that are not there, and groups of another form.
+        For missing columns and invalid groups.
     """
     schema: dict[Any, Any] = dict(table.schema or {})
     for name in categorical or ():
@@ -545,32 +543,32 @@ def _nominal(name: str, place: int) -> Feature:
 
 
 def _group(text: str) -> tuple[str, list[str]]:
-    """Return a group's name and columns; those that contain a comma stand in quotation marks, as in a CSV file."""
+    """Return the name and the columns of a group; names that contain a comma are quoted, as in CSV."""
     name, sign, rest = text.partition("=")
     columns = [c.strip() for c in next(csv.reader([rest], skipinitialspace=True), [])]
     if not (name.strip() and sign and columns and all(columns)):
-        fix = "Write it as --group district=district_a,district_b"
+        fix = "Write --group district=district_a,district_b"
         raise DataError(explained("--group", repr(text), "NAME=COLUMN,COLUMN", fix))
     return name.strip(), columns
 
 
 def method_of(name: str, bins: int | None) -> Any:
-    """Return a method by its name, with a number of bins or points if one is given.
+    """Return a method by name, with a number of bins or grid points if given.
 
     Raises
     ------
     DataError
-        For a name that is no method's.
+        For an unknown name.
     """
     from skedasis.engine.select import as_method, method_called
 
-    way = as_method(name)
+    method = as_method(name)
     if bins is None:
-        return way
+        return method
     key = "grid" if name.lower() in ("pdp", "ice") else "bins"
     return method_called(name.lower())(**{key: bins})
 
 
 def usual_method(features: Sequence[Feature]) -> str:
-    """Return the method where none was named: RHALE has no form for pairs, nor for levels without an order."""
+    """Return the default method: RHALE, or ALE for pairs and for levels without an order."""
     return "ale" if len(features) > 1 or features[0].kind == "nominal" else "rhale"

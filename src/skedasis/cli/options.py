@@ -1,4 +1,8 @@
-"""Options of the commands, from dataclasses to typer."""
+"""Options of the commands: dataclasses, and how they become typer commands.
+
+The fields of a dataclass are the options of a command, so that commands can share groups of options by inheritance.
+`add` creates the command: it collects the options, prints warnings as notes, and prints the result as JSON if wanted.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar, get_type_hin
 import typer
 
 from skedasis.cli import completion
-from skedasis.cli.output import Talk
+from skedasis.cli.output import Terminal
 from skedasis.cli.runtime import Command
 from skedasis.errors import DataError, explained
 
@@ -25,82 +29,81 @@ if TYPE_CHECKING:
     from skedasis.data.readers import Table
 
 
-# ------------------------------------------------------------------------------------------
-# From a dataclass to a command: what may stand on a command line is its fields.
+# ----------------------------------------------------------------- from a dataclass to a command
+OUTPUT_PANEL = "Output"
 
 
-HOW = "How it is told"
-
-
-Order = TypeVar("Order", bound="Told")
+Options = TypeVar("Options", bound="OutputOptions")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Told:
-    """How a command tells what it has done: the options of all commands."""
+class OutputOptions:
+    """Options about output, which all commands have."""
 
     json: Annotated[
         bool,
         typer.Option(
-            "--json", help="Print one JSON document and nothing else.", rich_help_panel=HOW
+            "--json", help="Print one JSON document instead of text.", rich_help_panel=OUTPUT_PANEL
         ),
     ] = False
     quiet: Annotated[
         bool,
-        typer.Option("--quiet", "-q", help="Print results and errors only.", rich_help_panel=HOW),
+        typer.Option(
+            "--quiet", "-q", help="Print only results and errors.", rich_help_panel=OUTPUT_PANEL
+        ),
     ] = False
     progress: Annotated[
         bool,
         typer.Option(
             "--progress/--no-progress",
-            help="Bars on standard error where that is a terminal.",
-            rich_help_panel=HOW,
+            help="Show progress bars, if standard error is a terminal.",
+            rich_help_panel=OUTPUT_PANEL,
         ),
     ] = True
 
     @property
     def bars(self) -> bool | None:
-        """Return what the library takes as `progress`: None shows bars in a terminal."""
+        """Return the `progress` argument of the library; None shows bars in a terminal."""
         return None if self.progress and not self.quiet else False
 
 
 @dataclass(frozen=True)
-class Work(Generic[Order]):
-    """What a command does.
+class CommandSpec(Generic[Options]):
+    """A command: its options and its function.
 
     Parameters
     ----------
     kind : type
-        The dataclass of its options.
+        The dataclass of the options.
     do : callable
-        Takes an order and who talks, and returns what the JSON document holds.
+        Takes the options and a `Terminal`, and returns the content of the JSON document.
     """
 
-    kind: type[Order]
-    do: Callable[[Order, Talk], dict[str, Any]]
+    kind: type[Options]
+    do: Callable[[Options, Terminal], dict[str, Any]]
 
 
-def add(app: typer.Typer, name: str, work: Work[Any], examples: str = "") -> None:
-    """Make a command of a function that takes an order."""
+def add(app: typer.Typer, name: str, spec: CommandSpec[Any], examples: str = "") -> None:
+    """Add a command to an application."""
 
     def command(**given: Any) -> None:
-        order = work.kind(**given)
-        talk = Talk(json=order.json, quiet=order.quiet)
+        opts = spec.kind(**given)
+        terminal = Terminal(json=opts.json, quiet=opts.quiet)
         began = time.perf_counter()
         # A model may print; with --json standard output belongs to the document.
-        with redirect_stdout(sys.stderr) if order.json else nullcontext(), talk.hears_warnings():
-            found = work.do(order, talk)
-        if order.json:
-            typer.echo(_document(name, found, talk, time.perf_counter() - began))
+        with redirect_stdout(sys.stderr) if opts.json else nullcontext(), terminal.print_warnings():
+            found = spec.do(opts, terminal)
+        if opts.json:
+            typer.echo(_document(name, found, terminal, time.perf_counter() - began))
 
-    command.__doc__ = work.do.__doc__
-    command.__signature__ = inspect.Signature(_parameters(work.kind))
-    command.__annotations__ = {p.name: p.annotation for p in _parameters(work.kind)}
+    command.__doc__ = spec.do.__doc__
+    command.__signature__ = inspect.Signature(_parameters(spec.kind))
+    command.__annotations__ = {p.name: p.annotation for p in _parameters(spec.kind)}
     app.command(name, cls=Command, epilog=examples or None)(command)
 
 
 def _parameters(kind: type[Any]) -> list[inspect.Parameter]:
-    """Return a dataclass's fields as parameters: its own first, then those of its bases in their order."""
+    """Return the fields of a dataclass as parameters: its own first, then those of its bases in order."""
     hints = get_type_hints(kind, include_extras=True)
     fields = {f.name: f for f in dataclasses.fields(kind)}
     order = dict.fromkeys(name for base in kind.__mro__ for name in inspect.get_annotations(base))
@@ -119,20 +122,17 @@ def _parameters(kind: type[Any]) -> list[inspect.Parameter]:
     return found
 
 
-def _document(name: str, found: dict[str, Any], talk: Talk, seconds: float) -> str:
+def _document(name: str, found: dict[str, Any], terminal: Terminal, seconds: float) -> str:
     from skedasis import __version__
     from skedasis.cli.output import jsonable
 
-    said = {"skedasis": __version__, "command": name, **found}
-    said |= {"notes": talk.notes, "seconds": round(seconds, 3)}
-    return json.dumps(jsonable(said), indent=1, allow_nan=False)
+    document = {"skedasis": __version__, "command": name, **found}
+    document |= {"notes": terminal.notes, "seconds": round(seconds, 3)}
+    return json.dumps(jsonable(document), indent=1, allow_nan=False)
 
 
-# ------------------------------------------------------------------------------------------
-# What a command is given: a model, a file, and what its columns are. The options that say so, and what they give.
-
-
-MODEL, DATA = "The model", "The data"
+# -------------------------------------------------------------------------------- shared options
+MODEL_PANEL, DATA_PANEL = "Model", "Data"
 
 
 ModelArgument = Annotated[
@@ -140,7 +140,7 @@ ModelArgument = Annotated[
     typer.Argument(
         metavar="MODEL",
         show_default=False,
-        help="A model's file (.txt of LightGBM, .json or .ubj of XGBoost, .onnx, .skops, .pt2), or MODULE:OBJECT.",
+        help="A model file (LightGBM .txt, XGBoost .json or .ubj, .onnx, .skops, .pt2), or MODULE:OBJECT.",
         autocompletion=completion.features,
     ),
 ]
@@ -151,7 +151,7 @@ DataArgument = Annotated[
     typer.Argument(
         metavar="DATA",
         show_default=False,
-        help="A file of rows: CSV (.csv, .tsv, .csv.gz), Parquet (.parquet) or Feather (.feather, .arrow).",
+        help="A data file: CSV (.csv, .tsv, .csv.gz), Parquet (.parquet) or Feather (.feather, .arrow).",
         autocompletion=completion.features,
     ),
 ]
@@ -162,7 +162,7 @@ FeatureArguments = Annotated[
     typer.Argument(
         metavar="FEATURE",
         show_default=False,
-        help="Columns to explain, or groups of them.",
+        help="Columns or groups to explain.",
         autocompletion=completion.features,
     ),
 ]
@@ -171,7 +171,7 @@ FeatureArguments = Annotated[
 HeterogeneityRows = Annotated[
     int,
     typer.Option(
-        help="Largest number of rows for the heterogeneity scores; 0: no scores.",
+        help="Largest number of rows for the heterogeneity scores; 0 computes no scores.",
         metavar="N",
         min=0,
     ),
@@ -182,128 +182,128 @@ HETEROGENEITY_ROWS = 10_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Model:
-    """Which model, and how far it is trusted."""
+class ModelOptions:
+    """Options about the model."""
 
     model: Annotated[
         str | None,
         typer.Option(
-            help="The same as MODEL.", metavar="MODEL", show_default=False, rich_help_panel=MODEL
+            help="Same as MODEL.", metavar="MODEL", show_default=False, rich_help_panel=MODEL_PANEL
         ),
     ] = None
     class_: Annotated[
         str | None,
         typer.Option(
             "--class",
-            help="The class that is meant; each of them by itself: all. Where a model names no classes, the number of "
-            "an output, from 0.",
+            help="The class to explain, or all. For a model without class names, the number of an output, starting "
+            "at 0.",
             metavar="CLASS",
-            rich_help_panel=MODEL,
+            rich_help_panel=MODEL_PANEL,
         ),
     ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class Trust:
-    """How far a model's file is trusted."""
+class TrustOptions:
+    """Options about trust in a model file."""
 
     trust: Annotated[
         list[str] | None,
         typer.Option(
-            help="A type in a .skops file that may be made; may be repeated. Without it the types are listed.",
+            help="A type in a .skops file to trust; may be repeated. Without this option, an error lists the types.",
             metavar="TYPE",
-            rich_help_panel=MODEL,
+            rich_help_panel=MODEL_PANEL,
         ),
     ] = None
     trust_pickle: Annotated[
         bool,
         typer.Option(
             "--trust-pickle",
-            help="Read .pkl, .pickle, .joblib, .pt and .pth: THIS RUNS CODE FROM THE FILE, whatever it is. "
-            "Only for files whose author you trust as you trust a program.",
-            rich_help_panel=MODEL,
+            help="Read .pkl, .pickle, .joblib, .pt and .pth files. THIS RUNS CODE FROM THE FILE: use it only for "
+            "files from authors whose programs you would run.",
+            rich_help_panel=MODEL_PANEL,
         ),
     ] = False
 
 
 @dataclass(frozen=True, kw_only=True)
-class Data:
-    """Which rows, and what their columns are."""
+class DataOptions:
+    """Options about the rows and columns of the data."""
 
     data: Annotated[
         str | None,
         typer.Option(
-            help="The same as DATA.", metavar="FILE", show_default=False, rich_help_panel=DATA
+            help="Same as DATA.", metavar="FILE", show_default=False, rich_help_panel=DATA_PANEL
         ),
     ] = None
     target: Annotated[
         str | None,
         typer.Option(
-            help="The column of the labels; it is no feature.",
+            help="Column of the labels; it is not used as a feature.",
             metavar="COLUMN",
             autocompletion=completion.columns,
-            rich_help_panel=DATA,
+            rich_help_panel=DATA_PANEL,
         ),
     ] = None
     weights: Annotated[
         str | None,
         typer.Option(
-            help="The column that says how often a row counts; it is no feature.",
+            help="Column of row weights; it is not used as a feature.",
             metavar="COLUMN",
             autocompletion=completion.columns,
-            rich_help_panel=DATA,
+            rich_help_panel=DATA_PANEL,
         ),
     ] = None
     ignore: Annotated[
         list[str] | None,
         typer.Option(
-            help="A column that is no feature, an identifier, say; may be repeated. Of a model that knows its columns "
-            "by name the others are ignored anyway.",
+            help="Column that is not a feature, such as an identifier; may be repeated. Models that know the names of "
+            "their columns ignore other columns anyway.",
             metavar="COLUMN",
             autocompletion=completion.columns,
-            rich_help_panel=DATA,
+            rich_help_panel=DATA_PANEL,
         ),
     ] = None
     categorical: Annotated[
         list[str] | None,
         typer.Option(
-            help="A column whose numbers are codes without an order; may be repeated.",
+            help="Column whose numbers are codes without an order; may be repeated.",
             metavar="COLUMN",
             autocompletion=completion.columns,
-            rich_help_panel=DATA,
+            rich_help_panel=DATA_PANEL,
         ),
     ] = None
     group: Annotated[
         list[str] | None,
         typer.Option(
-            help="Columns that move together, such as a one-hot block; may be repeated.",
+            help="Columns to explain as one feature, such as a one-hot block; may be repeated.",
             metavar="NAME=COLUMN,COLUMN",
             autocompletion=completion.grouped_columns,
-            rich_help_panel=DATA,
+            rich_help_panel=DATA_PANEL,
         ),
     ] = None
     sample: Annotated[
         int | None,
         typer.Option(
-            help="Explain on so many rows, drawn by --seed; by default on all.",
+            help="Number of rows to explain, sampled at random. By default all.",
             metavar="N",
             min=1,
-            rich_help_panel=DATA,
+            rich_help_panel=DATA_PANEL,
         ),
     ] = None
     seed: Annotated[
-        int, typer.Option(help="Of all that is drawn.", metavar="N", min=0, rich_help_panel=DATA)
+        int, typer.Option(help="Random seed.", metavar="N", min=0, rich_help_panel=DATA_PANEL)
     ] = 0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Features:
-    """Which features."""
+class FeatureOptions:
+    """Options about the features."""
 
     feature: Annotated[
         list[str] | None,
         typer.Option(
-            help="The same as FEATURE; may be repeated.",
+            help="Same as FEATURE; may be repeated.",
             metavar="COLUMN",
             autocompletion=completion.columns,
         ),
@@ -311,7 +311,7 @@ class Features:
     features: Annotated[
         str | None,
         typer.Option(
-            help="Several at once, with commas between them.",
+            help="Comma-separated list of features.",
             metavar="COLUMN,COLUMN",
             autocompletion=completion.listed_columns,
         ),
@@ -319,34 +319,33 @@ class Features:
 
 
 def needed(specs: list[str], data: str | None, command: str) -> str:
-    """Return the file, where both it and a model are named.
+    """Return the path of the data.
 
     Raises
     ------
     DataError
+        If the model or the data are missing on the command line.
     """
     form = f"skedasis {command} MODEL DATA" + (" FEATURE" if command == "effect" else "")
     if not specs:
-        raise DataError(
-            explained("MODEL", "none", "a model's file, or MODULE:OBJECT", f"Write it as {form}")
-        )
+        raise DataError(explained("MODEL", "none", "a model file, or MODULE:OBJECT", f"Run {form}"))
     if data is None:
-        raise DataError(explained("DATA", "none", "a file of rows", f"Write it as {form}"))
+        raise DataError(explained("DATA", "none", "a data file", f"Run {form}"))
     return data
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """The rows of a file that are explained on.
+    """The rows of a file that are explained.
 
     Parameters
     ----------
     table : Table
-        All of its columns.
+        All columns of the file.
     labels, weights : ndarray, optional
-        Of `table`'s rows.
+        Labels and weights of these rows.
     read, unlabelled : int
-        Rows in the file, and how many of them were left out for want of a label.
+        Number of rows in the file, and of rows left out because they have no label.
     """
 
     table: Table
@@ -357,5 +356,5 @@ class Rows:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Return what a document says of them."""
+        """Return the numbers of rows for the JSON document."""
         return {"read": self.read, "without_label": self.unlabelled, "used": len(self.table)}

@@ -1,4 +1,9 @@
-"""Output of the commands: messages, tables, JSON, figures."""
+"""Output of the commands: messages, tables, JSON documents and files.
+
+Names in a data file and messages of a model are untrusted: `visible` and `Screen` escape control characters and markup
+before they reach the terminal. `Terminal` decides what is printed, depending on ``--json`` and ``--quiet``.
+`output_results` prints results and writes them to files.
+"""
 
 from __future__ import annotations
 
@@ -32,28 +37,25 @@ if TYPE_CHECKING:
     from skedasis.results.surface import Surface
 
 
-# ------------------------------------------------------------------------------------------
-# Texts of strangers on a terminal: a name in a file may hold orders to it, and a message of a model, too.
-
-
-_ORDERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-"""Control characters but tab and line feed, what turns the direction of a line, and what is no character at all."""
+# -------------------------------------------------------------------------------- untrusted text
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Control characters except tab and line feed, marks that change the text direction, and surrogates."""
 
 
 _WIDEST = 10_000
 
 
 def visible(text: str) -> str:
-    r"""Return a text whose control characters are written as Python writes them.
+    r"""Return a text with control characters escaped as in Python source.
 
-    Raw ones clear a screen, retitle a window, hide a link's address, or turn a line around.
+    Unescaped, they could clear the screen, change the window title, hide the address of a link, or reverse a line.
 
     Examples
     --------
     >>> print(visible("a\x1b[2Jb\u202ec"))
     a\x1b[2Jb\u202ec
     """
-    return _ORDERS.sub(_written, text)
+    return _CONTROL.sub(_written, text)
 
 
 def _written(found: re.Match[str]) -> str:
@@ -62,60 +64,57 @@ def _written(found: re.Match[str]) -> str:
 
 
 class Screen(Console):
-    """A terminal that takes orders from styles alone: control characters in texts are shown, `:names:` of emoji stay.
+    """A rich console that escapes control characters in text and does not replace `:names:` of emoji.
 
     Parameters
     ----------
     **options
-        As `rich.console.Console` takes them.
+        Options of `rich.console.Console`.
     """
 
     def __init__(self, **options: Any) -> None:
         super().__init__(emoji=False, **options)
 
     def render_str(self, text: str, **options: Any) -> Text:
-        """Return a text to show: tables come through here with each of their cells."""
+        """Return a text to print; rich calls this for each cell of a table."""
         return super().render_str(visible(text), **options)
 
     def on_broken_pipe(self) -> None:
-        """Leave it to whoever prints: rich itself would end the program with another exit code."""
+        """Raise the error: rich would end the program with another exit code."""
         raise BrokenPipeError
 
     def fits(self, renderable: Any) -> bool:
-        """Return whether the terminal is wide enough for a table without broken lines."""
+        """Return whether the terminal is wide enough for a table without wrapped lines."""
         options = self.options.update(max_width=_WIDEST)
         return Measurement.get(self, options, renderable).maximum <= self.width
 
 
 def say(text: str, style: str = "", *, error: bool = False) -> None:
-    """Print a line as it is: a path or a column's name may look like markup, and is not to be broken.
+    """Print a line without markup or wrapping, because paths and column names may look like markup.
 
     Parameters
     ----------
     text : str
     style : str
     error : bool
-        Whether it goes to standard error.
+        Whether to print on standard error.
     """
     Screen(stderr=error).print(text, style=style, markup=False, highlight=False, soft_wrap=True)
 
 
-# ------------------------------------------------------------------------------------------
-# Who talks in a shell: remarks and warnings, to where they belong.
-
-
+# -------------------------------------------------------------------------------------- messages
 @dataclass(frozen=True)
-class Talk:
-    """What a command says beside its errors.
+class Terminal:
+    """Prints the messages and results of a command.
 
     Parameters
     ----------
     json : bool
-        Results go into a document: nothing else is printed to standard output.
+        Whether results are printed as a JSON document; then nothing else is printed on standard output.
     quiet : bool
-        No remarks, and no warnings.
+        Whether to omit remarks and warnings.
     notes : list of str
-        What was remarked and warned of, for the document.
+        Remarks and warnings so far, for the JSON document.
     """
 
     json: bool = False
@@ -123,32 +122,32 @@ class Talk:
     notes: list[str] = field(default_factory=list)
 
     def say(self, text: str) -> None:
-        """Make a remark: where a file is, what was left out."""
+        """Print a remark, such as what was left out."""
         self.notes.append(" ".join(text.split()))
         if not (self.json or self.quiet):
             say(text)
 
     def written(self, path: Any) -> None:
-        """Say where a file is."""
+        """Print the path of a file that was written."""
         if not (self.json or self.quiet):
             say(f"written  {path}")
 
     def show(self, *forms: Any) -> None:
-        """Print a result: of several forms, the first that the terminal is wide enough for, else the last."""
+        """Print a result in the first form that fits into the terminal, else in the last one."""
         if self.json:
             return
         screen = Screen()
         screen.print(next((f for f in forms if screen.fits(f)), forms[-1]))
 
     def lines(self, texts: Any) -> None:
-        """Print sentences of a result."""
+        """Print lines of a result."""
         if not self.json:
             for text in texts:
                 say(text)
 
     @contextlib.contextmanager
-    def at_work(self, what: str, bars: bool | None) -> Generator[None]:
-        """Say what is going on while something without a bar of its own takes its time."""
+    def status(self, what: str, bars: bool | None) -> Generator[None]:
+        """Show a status message during a step that has no progress bar."""
         screen = Screen(stderr=True)
         if bars is False or not screen.is_terminal:
             yield
@@ -159,10 +158,10 @@ class Talk:
             yield
 
     @contextlib.contextmanager
-    def hears_warnings(self) -> Generator[None]:
-        """Tell warnings in a line each, without the place in the code that nobody in a shell asked for."""
+    def print_warnings(self) -> Generator[None]:
+        """Print each warning in one line, once, without its location in the code."""
 
-        def tell(message: Warning | str, *_: Any) -> None:
+        def print_warning(message: Warning | str, *_: Any) -> None:
             text = " ".join(str(message).split())
             if text in self.notes:
                 return
@@ -171,16 +170,13 @@ class Talk:
                 say(f"note: {text}", "yellow", error=True)
 
         with warnings.catch_warnings():
-            warnings.showwarning = tell
+            warnings.showwarning = print_warning
             yield
 
 
-# ------------------------------------------------------------------------------------------
-# Importances and diagnoses as tables for a terminal.
-
-
+# ------------------------------------------------------------------------- tables of importances
 def importance(found: Importance) -> Lines:
-    """Return importances for a terminal, most important first: mean, interval, spread over the repeats."""
+    """Return importances as a table, most important first: mean, interval, standard deviation over repeats."""
     title = f"{found.method}: {found.axis}"
     what = found.metric or found.quantity
     repeats = "all pairs of rows" if found.is_exact else count(found.values.shape[1], "repeat")
@@ -202,15 +198,15 @@ def importance(found: Importance) -> Lines:
 
 
 def diagnosis(found: Diagnosis, *, lines: int = 1, r2: bool = True) -> Lines:
-    """Return a diagnosis for a terminal, by Likelihood-PFI.
+    """Return a diagnosis as a table, sorted by Likelihood-PFI.
 
     Parameters
     ----------
     found : Diagnosis
     lines : {1, 2}
-        2 puts intervals below their means, and nothing between columns.
+        Lines per feature; 2 prints intervals below the means, for narrow terminals.
     r2 : bool
-        False leaves out what forests found.
+        Whether to include the R² of the dependence forests.
     """
     heads, *rows = found.lines()
     if lines > 1:
@@ -225,7 +221,7 @@ def diagnosis(found: Diagnosis, *, lines: int = 1, r2: bool = True) -> Lines:
     )
     return _table(
         f"PFI of {of}, in nats",
-        caption if r2 else f"{caption}; R² of each: in a wider terminal",
+        caption if r2 else f"{caption}; a wider terminal also shows R²",
         heads,
         rows,
         SIMPLE_HEAD if lines > 1 else HEAVY_HEAD,
@@ -233,13 +229,13 @@ def diagnosis(found: Diagnosis, *, lines: int = 1, r2: bool = True) -> Lines:
 
 
 def _on_two_lines(measured: str) -> str:
-    """Return a mean with its interval below it."""
+    """Return a mean with its interval on a second line."""
     mean, _, ends = measured.partition(" (")
     return f"{mean}\n{ends.removesuffix(')')}"
 
 
 def sentences(found: Diagnosis) -> Iterator[str]:
-    """Give what is to be said of each feature, and of all of them."""
+    """Yield the verdict of each feature, and the notes about all of them."""
     yield ""
     for line in found.ranking():
         yield f"{line.feature}: {line.verdict.text} {line.verdict.next}"
@@ -261,7 +257,7 @@ def _table(
     rows: Iterable[Sequence[str]],
     box: Box = HEAVY_HEAD,
 ) -> Lines:
-    """Return a table. What comes from a user is no markup."""
+    """Return a table; text from users is escaped."""
     table = Lines(
         title=escape(title),
         caption=escape(caption),
@@ -279,17 +275,14 @@ def _table(
     return table
 
 
-# ------------------------------------------------------------------------------------------
-# Results for machines: what JSON can hold.
-
-
+# ------------------------------------------------------------------------------------------ JSON
 def jsonable(value: Any) -> Any:
-    """Return a value as JSON knows it: what is no number is null, what JSON does not know is text.
+    """Return a value that JSON can represent: NaN and infinity become null, unknown types become text.
 
     Parameters
     ----------
     value : any
-        Mappings, sequences and arrays are gone through; scalars of NumPy become Python's.
+        Mappings, sequences and arrays are converted recursively, NumPy scalars to Python numbers.
 
     Examples
     --------
@@ -311,37 +304,34 @@ def jsonable(value: Any) -> Any:
     return value.isoformat() if hasattr(value, "isoformat") else str(value)
 
 
-def json_result(found: Any, **besides: Any) -> dict[str, Any]:
-    """Return a result's numbers and its provenance.
+def json_result(found: Any, **labels: Any) -> dict[str, Any]:
+    """Return the numbers of a result and its provenance, for a JSON document.
 
     Parameters
     ----------
     found : Effect, Surface, Importance or Diagnosis
-    **besides
-        What else is known of it, such as its class.
+    **labels
+        Further entries, such as the class.
     """
     from skedasis.results.surface import Surface
 
     names = getattr(found, "features", None) or (getattr(found, "feature", ""),)
-    said: dict[str, Any] = {
+    document: dict[str, Any] = {
         "kind": type(found).__name__.lower(),
         "features": list(map(str, names)),
-        **besides,
+        **labels,
     }
     for name in ("importance", "heterogeneity_score", "heterogeneity_score_error"):
         number = getattr(found, name, None)
         if isinstance(number, float):
-            said[name] = number
+            document[name] = number
     if isinstance(found, Surface) and not found.includes_main_effects:
         strength = found.interaction_strength()
-        said["interaction_strength"] = strength if math.isfinite(strength) else None
-    return {**said, "tables": tables_of(found), "provenance": found.provenance}
+        document["interaction_strength"] = strength if math.isfinite(strength) else None
+    return {**document, "tables": tables_of(found), "provenance": found.provenance}
 
 
-# ------------------------------------------------------------------------------------------
-# From results to a terminal, and into files: figures, tables, and what `skedasis.load` reads.
-
-
+# ----------------------------------------------------------------- results to terminal and files
 Result: TypeAlias = "Effect | Surface | Importance | Diagnosis"
 
 
@@ -350,7 +340,7 @@ Out = Annotated[
     typer.Option(
         "--out",
         "-o",
-        help="A figure (.png, .svg, .pdf), an interactive page (.html) or the numbers (.csv, .json, .npz).",
+        help="Output file: a figure (.png, .svg, .pdf), an interactive page (.html) or numbers (.csv, .json, .npz).",
         metavar="FILE",
     ),
 ]
@@ -365,73 +355,73 @@ FIGURES = (".png", ".svg", ".pdf")
 PAGES = (".html",)
 
 
-def show(result: Result, talk: Talk) -> None:
-    """Print a result's numbers, and what is to be said of them."""
+def show(result: Result, terminal: Terminal) -> None:
+    """Print a result as a table; for a diagnosis, also the verdicts."""
     from skedasis.report.terminal import numbers, surface
     from skedasis.results.diagnosis import Diagnosis
     from skedasis.results.importance import Importance
     from skedasis.results.surface import Surface
 
     if isinstance(result, Importance):
-        talk.show(importance(result))
+        terminal.show(importance(result))
     elif isinstance(result, Diagnosis):
         narrower = [diagnosis(result, lines=2, r2=r2) for r2 in (True, False)]
-        talk.show(diagnosis(result), *narrower)
-        talk.lines(sentences(result))
+        terminal.show(diagnosis(result), *narrower)
+        terminal.lines(sentences(result))
     else:
-        talk.show(surface(result) if isinstance(result, Surface) else numbers(result))
+        terminal.show(surface(result) if isinstance(result, Surface) else numbers(result))
 
 
-def tell(
+def output_results(
     found: Sequence[tuple[dict[str, Any], Result]],
     out: Path | None,
-    talk: Talk,
+    terminal: Terminal,
     inputs: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Print results, and write them if a file is named.
+    """Print results, and write them to files if an output path is given.
 
     Parameters
     ----------
     found : list of dict and Effect, Surface, Importance or Diagnosis
-        What tells a result apart from the others, such as its class, and the result. If there are several, each has a
-        file of its own with that in its name.
+        Labels that distinguish a result from the others, such as its class, and the result. Each of several results is
+        written to a file of its own, with the labels in its name.
     out : Path, optional
-    talk : Talk
+    terminal : Terminal
     inputs : sequence of str
-        Models and data, which are not written over.
+        Paths of models and data, which are not overwritten.
 
     Returns
     -------
     dict
-        What a document says of it.
+        Content of the JSON document.
     """
     for _, result in found:
-        show(result, talk)
+        show(result, terminal)
     written: list[Path] = []
     if out is not None:
-        labels = [tuple(apart.values()) for apart, _ in found]
+        labels = [tuple(keys.values()) for keys, _ in found]
         written = paths_of(out, labels) if labels != [()] else [out]
         for path in written:
-            _spare(path, inputs)
+            _check_not_input(path, inputs)
         for (_, result), path in zip(found, written, strict=True):
             write(result, path)
-            talk.written(path)
-    results = [json_result(result, **apart) for apart, result in found] if talk.json else []
+            terminal.written(path)
+    results = [json_result(result, **keys) for keys, result in found] if terminal.json else []
     return {"results": results, "written": written}
 
 
 def check_out(
     out: Path | None, inputs: Sequence[str], endings: Sequence[str] = (*FIGURES, *PAGES, *NUMBERS)
 ) -> None:
-    """Refuse a file that cannot be written, or is not to be, before the work begins.
+    """Check before the computation that an output file can be written.
 
     Parameters
     ----------
     out : Path, optional
     inputs : sequence of str
-        Models and data: they are not written over.
+        Paths of models and data, which must not be overwritten.
     endings : sequence of str
-        What its name may end with.
+        Allowed file name suffixes.
 
     Raises
     ------
@@ -442,22 +432,22 @@ def check_out(
     if out.suffix.lower() not in endings:
         known = ", ".join(endings)
         got, expected = repr(str(out)), f"a name that ends in {known}"
-        raise DataError(explained("--out", got, expected, "Rename it"))
+        raise DataError(explained("--out", got, expected, "Choose another name"))
     if out.is_dir():
         got = f"the folder {str(out)!r}"
-        raise DataError(explained("--out", got, "a file", "Name a file in it"))
+        raise DataError(explained("--out", got, "a file", "Choose a file in this folder"))
     there = next((p for p in out.parents if p.exists()), Path())
     if not there.is_dir():
         got = f"{str(out)!r}, but {str(there)!r} is a file"
-        raise DataError(explained("--out", got, "a file in a folder", "Name another folder"))
+        raise DataError(explained("--out", got, "a file in a folder", "Choose another folder"))
     if not os.access(there, os.W_OK):
-        got = f"{str(out)!r}, where nothing may be written"
-        raise DataError(explained("--out", got, "a folder of yours", "Name another folder"))
-    _spare(out, inputs)
+        got = f"{str(out)!r}, in a folder without write permission"
+        raise DataError(explained("--out", got, "a writable folder", "Choose another folder"))
+    _check_not_input(out, inputs)
 
 
-def _spare(out: Path, inputs: Sequence[str]) -> None:
-    """Refuse to write over what was read, under whatever name.
+def _check_not_input(out: Path, inputs: Sequence[str]) -> None:
+    """Check that an output file is not one of the input files, even by another name.
 
     Raises
     ------
@@ -465,12 +455,12 @@ def _spare(out: Path, inputs: Sequence[str]) -> None:
     """
     for name in inputs:
         if out.exists() and Path(name).exists() and out.samefile(name):
-            got = f"{str(out)!r}, which is read here"
-            raise DataError(explained("--out", got, "a file of its own", "Name another"))
+            got = f"{str(out)!r}, which is an input file"
+            raise DataError(explained("--out", got, "another file", "Choose another name"))
 
 
 def paths_of(out: Path, labels: list[Any]) -> list[Path]:
-    """Return a file for each class, with names that every file system takes and tells apart.
+    """Return a path for each label, with names that are valid and distinct on every file system.
 
     Examples
     --------
@@ -485,7 +475,7 @@ def paths_of(out: Path, labels: list[Any]) -> list[Path]:
         parts = label if isinstance(label, tuple) else (label,)
         name = "-".join(file_name(str(part)) for part in parts)
         key, more = name.casefold(), ""
-        # A number behind one name may be what another one is called.
+        # A numbered name may be the same as another name.
         while f"{key}{more}" in seen:
             seen[key] = seen.get(key, 1) + 1
             more = f"-{seen[key]}"
@@ -495,7 +485,7 @@ def paths_of(out: Path, labels: list[Any]) -> list[Path]:
 
 
 def write(result: Result, out: Path) -> None:
-    """Write a figure of a result, or its numbers, as the file's ending says."""
+    """Write a figure of a result, a page or its numbers, depending on the suffix of the file."""
     out.parent.mkdir(parents=True, exist_ok=True)
     ending = out.suffix.lower()
     if ending in FIGURES:
@@ -516,7 +506,7 @@ def write(result: Result, out: Path) -> None:
 
 
 def tables_of(result: Result) -> dict[str, dict[str, list[Any]]]:
-    """Return all tables that a result has, by name, the most important one first."""
+    """Return all tables of a result by name, the most important one first."""
     from skedasis.results.diagnosis import Diagnosis
     from skedasis.results.frames import surface_table, table_of
     from skedasis.results.importance import Importance

@@ -2,11 +2,11 @@
 
 | exit code | meaning |
 |---|---|
-| 0 | done |
-| 1 | the model, or a library, failed by itself; `--debug` shows where |
-| 2 | what was asked for cannot be done: a wrong option, file, column or model |
+| 0 | success |
+| 1 | the model or a library raised an error; `--debug` shows its traceback |
+| 2 | invalid option, file, column or model |
 | 130 | interrupted by Ctrl-C |
-| 141 | whoever read the output had enough of it |
+| 141 | the reader of the output closed the pipe |
 """
 
 from __future__ import annotations
@@ -56,19 +56,19 @@ _HINTS = (
     ("Leave output out", "In a shell: leave --class out."),
     ("sd.loss(model, output=0)", "In a shell: --quantity prediction --class 0."),
 )
-"""What errors tell to do in Python, and how it is said here."""
+"""Suggestions of the library for Python, and the corresponding options on the command line."""
 
 
 @dataclass(frozen=True)
-class Manner:
-    """How errors are told.
+class ErrorOutput:
+    """How errors are printed.
 
     Parameters
     ----------
     debug : bool
-        With their traceback.
+        Whether to print the traceback.
     json : bool
-        As a document on standard output, too.
+        Whether to print the error as a JSON document on standard output, too.
     """
 
     debug: bool
@@ -76,86 +76,86 @@ class Manner:
 
 
 class Command(TyperCommand):
-    """A command that knows its arguments while an option is completed."""
+    """A command that still parses its other arguments during the completion of an option."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Leave out an option that still waits for its value: for its want nothing else would be parsed."""
+        """Ignore a last option without a value, which would make parsing fail during completion."""
         if ctx.resilient_parsing and args and args[-1].startswith("-"):
             args = args[:-1]
         return super().parse_args(ctx, args)
 
 
-class Commands(TyperGroup):
-    """Commands whose errors are one line: what, got, expected, fix."""
+class CommandGroup(TyperGroup):
+    """A group of commands that prints errors in one line: what, got, expected, fix."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Take ``--debug`` from wherever it stands, and look for ``--json``."""
+        """Accept ``--debug`` at any position, and detect ``--json``."""
         own = args[: args.index("--")] if "--" in args else args
-        ctx.obj = Manner(DEBUG in own, JSON in own)
+        ctx.obj = ErrorOutput(DEBUG in own, JSON in own)
         try:
             return super().parse_args(ctx, [a for a in own if a != DEBUG] + args[len(own) :])
         except Exception as error:
-            _told_by_typer(ctx.obj, error)
+            _prepare_usage_error(ctx.obj, error)
             raise
 
     def invoke(self, ctx: Any) -> Any:
-        """Run a command; turn its errors into a line and an exit code."""
-        manner: Manner = ctx.obj
+        """Run a command, and turn errors into a message and an exit code."""
+        output: ErrorOutput = ctx.obj
         try:
             return super().invoke(ctx)
         except (typer.Exit, typer.Abort):
             raise
         except BaseException as error:
-            # A model may raise anything, and what it raises while it is called carries a note that says so.
-            if isinstance(error, BrokenPipeError) and (not _notes(error) or _nobody_reads()):
+            # A model may raise anything; errors raised during its calls carry a note.
+            if isinstance(error, BrokenPipeError) and (not _notes(error) or _output_is_closed()):
                 _close_output()
                 raise typer.Exit(CLOSED) from error
             if _is_usage(error):
-                _told_by_typer(manner, error)
+                _prepare_usage_error(output, error)
                 raise
-            raise _told(manner, error) from error
+            raise _report_error(output, error) from error
 
 
 def _is_usage(error: BaseException) -> bool:
     return hasattr(error, "exit_code")
 
 
-def _told_by_typer(manner: Manner, error: BaseException) -> None:
-    """Prepare an error that typer knows how to say: a wrong option, say. Files may be called like one."""
+def _prepare_usage_error(output: ErrorOutput, error: BaseException) -> None:
+    """Escape the message of an error that typer prints, such as an unknown option, which may be a hostile name."""
     message = getattr(error, "message", None)
     if not isinstance(message, str):
         return
     error.message = visible(message)  # type: ignore[attr-defined] - looked for above
-    if manner.json:
+    if output.json:
         _document(error, message, REFUSED)
 
 
-def _told(manner: Manner, error: BaseException) -> typer.Exit:
-    """Tell an error, and return what ends the program."""
-    if manner.debug:
+def _report_error(output: ErrorOutput, error: BaseException) -> typer.Exit:
+    """Print an error, and return the exception that ends the program."""
+    if output.debug:
         sys.stderr.write(visible("".join(traceback.format_exception(error))))
     if isinstance(error, KeyboardInterrupt):
-        return _ended(manner, error, "Interrupted.", INTERRUPTED)
+        return _exit(output, error, "Interrupted.", INTERRUPTED)
     if isinstance(error, DataError | ModelOutputError | UnsupportedError):
-        return _ended(manner, error, _in_a_shell(_text(error)), REFUSED)
+        return _exit(output, error, _in_a_shell(_text(error)), REFUSED)
     if isinstance(error, OSError) and not _notes(error):
-        return _ended(manner, error, _of_a_file(error), REFUSED)
-    # Not ours: a model's own, most often, and its author wants to see where.
-    said = " ".join((_text(error), *_notes(error))).strip()
-    ended = _ended(manner, error, f"{type(error).__name__}: {said}", FAILED)
-    if not manner.debug:
-        say(f"{DEBUG} shows where.", "dim", error=True)
+        return _exit(output, error, _of_a_file(error), REFUSED)
+    # Most often an error of the model, whose author needs the traceback.
+    text = " ".join((_text(error), *_notes(error))).strip()
+    ended = _exit(output, error, f"{type(error).__name__}: {text}", FAILED)
+    if not output.debug:
+        say(f"Use {DEBUG} to see the traceback.", "dim", error=True)
     return ended
 
 
 def _text(error: BaseException) -> str:
-    """Return what an error says; one of a model's own may fail at that."""
+    """Return the message of an error; the ``__str__`` of a model's exception may fail."""
     if isinstance(error, SystemExit):
         return f"the model, or a library, ended the program ({error.code})"
     try:
         return str(error)
-    except Exception:  # noqa: BLE001 - it is a stranger's
-        return "it cannot say what is wrong"
+    except Exception:  # noqa: BLE001 - an exception class of the model
+        return "the error has no readable message"
 
 
 def _notes(error: BaseException) -> list[str]:
@@ -163,59 +163,59 @@ def _notes(error: BaseException) -> list[str]:
 
 
 def _of_a_file(error: OSError) -> str:
-    """Return what the system says of a file, without its number."""
+    """Return the message of an `OSError` with its file, without the error number."""
     if error.filename is None or error.strerror is None:
         return f"{type(error).__name__}: {_text(error)}"
     return f"{error.filename}: {error.strerror}. Check the path and its permissions."
 
 
 def _in_a_shell(text: str) -> str:
-    """Add what a shell has for what an error names in Python."""
+    """Append the command-line option that corresponds to a suggestion in Python."""
     hints = [hint for words, hint in _HINTS if words in text]
     return " ".join((text, *hints[:1]))
 
 
-def _ended(manner: Manner, error: BaseException, text: str, code: int) -> typer.Exit:
-    """Print an error, and return what ends the program."""
-    complain(text)
-    if manner.json:
+def _exit(output: ErrorOutput, error: BaseException, text: str, code: int) -> typer.Exit:
+    """Print a message, and return the exception that ends the program with a code."""
+    print_error(text)
+    if output.json:
         _document(error, text, code)
     return typer.Exit(code)
 
 
 def _document(error: BaseException, text: str, code: int) -> None:
-    said = {"kind": type(error).__name__, "message": " ".join(text.split()), "exit_code": code}
-    with contextlib.suppress(OSError):  # nobody reads it, or there is no room: the exit code tells
-        typer.echo(json.dumps({"error": said}, indent=1))
+    content = {"kind": type(error).__name__, "message": " ".join(text.split()), "exit_code": code}
+    with contextlib.suppress(OSError):  # a closed pipe or a full disk: the exit code remains
+        typer.echo(json.dumps({"error": content}, indent=1))
 
 
-def complain(text: str) -> None:
-    """Print an error to standard error, in a line."""
-    with contextlib.suppress(ValueError):  # a model may have closed it
+def print_error(text: str) -> None:
+    """Print an error on standard error, in one line."""
+    with contextlib.suppress(ValueError):  # a model may have closed the stream
         say(" ".join(text.split()), "red", error=True)
 
 
-def _plainly(error: UnicodeError) -> tuple[str, int]:
-    """Write a letter that the terminal's alphabet lacks as its nearest, else by its number."""
+def _replace_unencodable(error: UnicodeError) -> tuple[str, int]:
+    """Replace characters that the terminal's encoding lacks by similar ones, or by their code."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     letters = error.object[error.start : error.end]
-    said = "".join(
+    text = "".join(
         (_PLAIN | _SIGNS).get(c) or c.encode("ascii", "backslashreplace").decode() for c in letters
     )
-    return said, error.end
+    return text, error.end
 
 
-def settle_streams() -> None:
-    """Make every text printable in the terminal's alphabet, whichever it is."""
-    codecs.register_error("skedasis", _plainly)
+def configure_streams() -> None:
+    """Make all text printable, whatever the encoding of the terminal."""
+    codecs.register_error("skedasis", _replace_unencodable)
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError, ValueError, OSError):
             stream.reconfigure(errors="skedasis")  # type: ignore[union-attr]
 
 
-def _nobody_reads() -> bool:
-    """Return whether it is our own output that broke, not a pipe of the model's."""
+def _output_is_closed() -> bool:
+    """Return whether our own standard output is closed, and not a pipe of the model."""
     try:
         poll = select.poll()
         poll.register(sys.stdout, select.POLLOUT)
@@ -224,22 +224,22 @@ def _nobody_reads() -> bool:
         AttributeError,
         OSError,
         ValueError,
-    ):  # there is no such call here, or no file behind it
+    ):  # no `poll` on this system, or standard output is not a file
         return False
 
 
 def _close_output() -> None:
-    """Send what is still to be printed to nobody: whoever read it is gone."""
+    """Discard remaining output after the reader has closed the pipe."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextlib.contextmanager
-def _own_output(wanted: bool) -> Generator[None]:
-    """Keep standard output for the document alone.
+def _reserve_stdout(wanted: bool) -> Generator[None]:
+    """Reserve standard output for the JSON document.
 
-    Whatever else is written to it, by libraries in C or by programs that a model starts, goes to standard error; also
-    what they still hold back when the program ends.
+    Anything else that is written to it goes to standard error, including output of C libraries and child processes, and
+    buffers that are flushed when the program ends.
     """
     if not wanted:
         yield
@@ -255,9 +255,9 @@ def _own_output(wanted: bool) -> Generator[None]:
 
 def run(app: typer.Typer, args: Sequence[str] | None = None) -> None:
     """Run the command line and end the program."""
-    settle_streams()
+    configure_streams()
     code: Any = 0
-    with _own_output(JSON in (sys.argv[1:] if args is None else args)):
+    with _reserve_stdout(JSON in (sys.argv[1:] if args is None else args)):
         try:
             app(args)
         except SystemExit as end:
@@ -267,14 +267,14 @@ def run(app: typer.Typer, args: Sequence[str] | None = None) -> None:
         except BrokenPipeError:
             _close_output()
             code = CLOSED
-        except OSError as error:  # no room for what is printed
-            complain(_of_a_file(error))
+        except OSError as error:  # for example a full disk
+            print_error(_of_a_file(error))
             code = FAILED
         try:
             sys.stdout.flush()
         except OSError as error:
             _close_output()
             code = CLOSED if isinstance(error, BrokenPipeError) else code or FAILED
-        except (ValueError, AttributeError):  # closed by a model, or never there
+        except (ValueError, AttributeError):  # closed by a model, or not available
             code = code or FAILED
     sys.exit(code)

@@ -1,1 +1,1 @@
-"""The demonstration."""
+"""Demonstration: `skedasis demo` fits two models, explains them, and writes a report."""

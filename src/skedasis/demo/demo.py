@@ -1,4 +1,9 @@
-"""`skedasis demo`: two models of bundled or own data, fitted, explained, and put on a page."""
+"""`skedasis demo`: fit two models to bundled data or to a user's file, explain them, and write a report.
+
+The data are a `Problem`: bicycle rentals if that file is available, scikit-learn's breast cancer data otherwise, or a
+user's file, whose columns are checked and selected. The models are gradient boosting, which is piecewise constant, and
+a neural network, which is smooth. The results are printed as a table with a few sentences, and written as a page.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +33,7 @@ from skedasis.errors import DataError, explained
 from skedasis.plots.scales import NOISE, count, number, number_or_zero
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import prediction, probability
-from skedasis.report.content import Story, Told, gather
+from skedasis.report.content import ModelSection, ReportContent, gather
 from skedasis.report.format import listed
 from skedasis.report.report import Report, write
 
@@ -38,12 +43,9 @@ if TYPE_CHECKING:
     from skedasis.results.effect import Effect
 
 
-# ------------------------------------------------------------------------------------------
-# The data of the demonstration: rented bicycles, bundled data, or a user's file.
-
-
-LEAST = 20
-"""Rows without which neither a model nor a test of it means anything."""
+# ------------------------------------------------------------------------------------------ data
+MIN_ROWS = 20
+"""Smallest number of rows for fitting and testing a model."""
 
 
 MOST_CLASSES, MOST_LEVELS = 20, 50
@@ -59,24 +61,24 @@ _ROW_NAME = re.compile(
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What is to be learnt: features and a target, fit for scikit-learn.
+    """A learning problem: features and a target, suitable for scikit-learn.
 
     Parameters
     ----------
     table : Table
-        Of features alone.
+        The features.
     y : ndarray
         Numbers, or the classes as text.
     target : str
     nominal : tuple of str
         Features without numeric values.
     class_ : str, optional
-        The class whose probability is explained; None for a target of numbers.
+        The class whose probability is explained; None for a numeric target.
     units : mapping of str to str
-    said : tuple of str
-        What was done to the data, to be told.
+    notes : tuple of str
+        Sentences about the preparation of the data.
     source : str
-        What the data are, for a line of text.
+        A short description of the data.
     """
 
     table: Table
@@ -85,52 +87,52 @@ class Problem:
     nominal: tuple[str, ...] = ()
     class_: str | None = None
     units: Mapping[str, str] | None = None
-    said: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     source: str = ""
 
     @property
     def schema(self) -> dict[Any, Feature]:
-        """Return names and units, as `skedasis.explain` takes them."""
+        """Return the `schema` argument of `skedasis.explain`, with names and units."""
         units = self.units or {}
         names = [n for n in self.table.names if n in units or not self.table.is_frame]
         key = (lambda n: n) if self.table.is_frame else self.table.place
         return {key(n): Feature(n, "continuous", units.get(n)) for n in names}
 
 
-def usual() -> Problem:
-    """Return the data of the demonstration: rented bicycles where they are at hand, else bundled data.
+def default_problem() -> Problem:
+    """Return the default data: bicycle rentals if the file is available, otherwise scikit-learn's bundled data.
 
     Nothing is downloaded.
     """
     try:
         return rentals()
     except DataError:
-        return tumours()
+        return breast_cancer()
 
 
 def rentals() -> Problem:
-    """Return the bicycles that were rented in each hour of two years.
+    """Return the number of bicycles rented in each hour of two years.
 
     Raises
     ------
     DataError
-        Where `skedasis.datasets` finds no such file.
+        If `skedasis.datasets` does not find the file.
     """
     found = load("bike_sharing_hour", download=False)
     table = Table(found.X, found.feature_names)
     table = table.select([n for n in table.names if n != "atemp"])
-    said = (
-        "Chosen because models predict it well, and the effect of the hour differs between working days and others.",
-        "Column atemp was left out: it is nearly a copy of temp.",
+    notes = (
+        "Chosen because models predict it well, and because the effect of the hour depends on the working day.",
+        "Column atemp was left out because it is nearly a copy of temp.",
     )
     units = {"hr": "h", "rentals": "bicycles/h"}
     source = "Bicycle rentals by the hour in Washington (UCI data set 275)"
     y = np.asarray(found.y, float)
-    return Problem(table, y, "rentals", units=units, said=said, source=source)
+    return Problem(table, y, "rentals", units=units, notes=notes, source=source)
 
 
-def tumours() -> Problem:
-    """Return scikit-learn's breast cancer data: the nuclei's largest values, without copies of the radius."""
+def breast_cancer() -> Problem:
+    """Return scikit-learn's breast cancer data: the largest values of the nuclei, without near copies of the radius."""
     from sklearn.datasets import load_breast_cancer
 
     raw: Any = load_breast_cancer()
@@ -141,18 +143,18 @@ def tumours() -> Problem:
     }
     values = np.asarray(raw.data, float)[:, list(places.values())]
     y = np.asarray(raw.target_names)[raw.target].astype(str)
-    said = (
-        "Chosen because models predict them well; those of scikit-learn's diabetes data have an R² below 0.5.",
-        "Features are the largest values among a tumour's cell nuclei, but for two near copies of the radius.",
-        "With bike_sharing_hour.csv in the folder that SKEDASIS_DATA names, rented bicycles are explained instead.",
+    notes = (
+        "Chosen because models predict these data well; for scikit-learn's diabetes data, R² is below 0.5.",
+        "The features are the largest values among the cell nuclei of a tumour, without two near copies of the radius.",
+        "To explain bicycle rentals instead, put bike_sharing_hour.csv into the folder that SKEDASIS_DATA names.",
     )
     source = "scikit-learn's breast cancer data"
-    table = Table(_framed(values, tuple(places)), tuple(places))
-    return Problem(table, y, "diagnosis", class_="malignant", said=said, source=source)
+    table = Table(_as_frame(values, tuple(places)), tuple(places))
+    return Problem(table, y, "diagnosis", class_="malignant", notes=notes, source=source)
 
 
-def _framed(values: NDArray[Any], names: tuple[str, ...]) -> Any:
-    """Return a data frame where pandas is installed, else the array."""
+def _as_frame(values: NDArray[Any], names: tuple[str, ...]) -> Any:
+    """Return a data frame if pandas is installed, otherwise the array."""
     if importlib.util.find_spec("pandas") is None:
         return values
     import pandas as pd
@@ -160,34 +162,36 @@ def _framed(values: NDArray[Any], names: tuple[str, ...]) -> Any:
     return pd.DataFrame(values, columns=pd.Index(names))
 
 
-def own(path: str | Path, target: str | None, class_: str | None) -> Problem:
-    """Make a problem of a user's file."""
+def user_problem(path: str | Path, target: str | None, class_: str | None) -> Problem:
+    """Return the learning problem of a user's file."""
     table = read_table(path)
     if target is None:
         listed = ", ".join(map(repr, table.names[:12])) + (", …" if len(table.names) > 12 else "")
         raise DataError(
-            explained("--target", "no target", f"one of {listed}", "Name the column to learn")
+            explained("--target", "no target", f"one of {listed}", "Name the column to predict")
         )
     table.place(target, "--target")
     values = table.column(target)
     there = np.flatnonzero(~missing(values))
-    said: list[str] = []
+    notes: list[str] = []
     if len(there) < len(values):
         table, values = table.take(there), values[there]
         left = f"{len(there):,} remain" if len(there) != 1 else "1 remains"
-        said.append(f"Rows without a {target} were left out: {left}.")
-    if len(there) < LEAST:
+        notes.append(f"Rows without a {target} were left out: {left}.")
+    if len(there) < MIN_ROWS:
         got = f"rows with a value of {target!r}: {len(there)}"
-        raise DataError(explained(str(path), got, f"at least {LEAST}", "Bring more rows"))
-    y, explained_class = _learnable(values, target, class_)
-    kept, nominal, reasons = _usable(table, target)
+        raise DataError(
+            explained(str(path), got, f"at least {MIN_ROWS}", "Use a file with more rows")
+        )
+    y, explained_class = _target(values, target, class_)
+    kept, nominal, reasons = _usable_columns(table, target)
     if not kept:
         raise DataError(
             explained(
                 str(path),
                 f"no usable feature ({'; '.join(reasons) or 'the target is the only column'})",
-                f"at least one column of numbers or of at most {MOST_LEVELS} texts beside the target",
-                "Check that the file's columns were told apart",
+                f"at least one other column with numbers or at most {MOST_LEVELS} different texts",
+                "Check the delimiter of the file",
             )
         )
     return Problem(
@@ -196,39 +200,43 @@ def own(path: str | Path, target: str | None, class_: str | None) -> Problem:
         target,
         tuple(nominal),
         explained_class,
-        said=(*said, *reasons),
+        notes=(*notes, *reasons),
         source=str(path),
     )
 
 
 def missing(values: NDArray[Any]) -> Bools:
-    """Return which values are not there."""
+    """Return a mask of missing values."""
     if values.dtype.kind == "f":
         return np.isnan(values)
     if values.dtype.kind != "O":
         return np.zeros(len(values), dtype=bool)
-    # None, NaN and pandas' NA are the values that do not simply equal themselves.
+    # By type and text, because comparisons with pandas' NA return NA.
     return np.array([v is None or repr(v) in ("nan", "<NA>", "NaT") for v in values], dtype=bool)
 
 
-def _learnable(
+def _target(
     values: NDArray[Any], target: str, class_: str | None
 ) -> tuple[NDArray[Any], str | None]:
-    """Return the target as numbers, or as classes with the one that is to be explained."""
+    """Return the target as numbers, or as classes together with the class to explain."""
     what = f"target {target!r}"
     numeric = values.dtype.kind in "iuf"
     labels = np.unique(values if numeric else values.astype(str))
     if len(labels) < 2:
         raise DataError(
-            explained(what, "the same value in every row", "values that differ", "Name another")
+            explained(
+                what, "the same value in every row", "at least 2 values", "Choose another column"
+            )
         )
     if numeric and not np.isfinite(values.astype(float)).all():
-        raise DataError(explained(what, "infinite values", "finite numbers", "Repair these rows"))
+        raise DataError(
+            explained(what, "infinite values", "finite numbers", "Correct or remove these rows")
+        )
     if numeric and len(labels) > 2 and class_ is None:
         return values.astype(float), None
     if len(labels) > MOST_CLASSES:
         kind = "numbers" if numeric else "texts"
-        fix = "Leave --class out" if numeric else "If they are numbers, write them with a point"
+        fix = "Leave --class out" if numeric else "Write numbers with a decimal point"
         raise DataError(
             explained(
                 what,
@@ -242,14 +250,14 @@ def _learnable(
     if class_ is None and len(classes) == 2:
         return y, classes[1]
     if class_ not in classes:
-        got = f"{len(classes)} classes and none named" if class_ is None else f"--class {class_}"
-        fix = f"Choose one whose probability is explained: --class {classes[-1]!r}"
+        got = f"{len(classes)} classes" if class_ is None else f"--class {class_}"
+        fix = f"Choose the class whose probability is explained: --class {classes[-1]!r}"
         raise DataError(explained(what, got, f"one of {classes}", fix))
     return y, class_
 
 
-def _usable(table: Table, target: str) -> tuple[list[str], list[str], list[str]]:
-    """Return the columns to learn from, those of them that are nominal, and why others are left out."""
+def _usable_columns(table: Table, target: str) -> tuple[list[str], list[str], list[str]]:
+    """Return the columns used as features, the nominal ones among them, and why others are left out."""
     kept: list[str] = []
     nominal: list[str] = []
     reasons: list[str] = []
@@ -259,7 +267,7 @@ def _usable(table: Table, target: str) -> tuple[list[str], list[str], list[str]]
         values = table.column(name)
         present = values[~missing(values)]
         numeric = values.dtype.kind in "iuf"
-        reason = _numeric_trouble(name, present) if numeric else _text_trouble(present)
+        reason = _numeric_problem(name, present) if numeric else _text_problem(present)
         if reason:
             reasons.append(f"Column {name or '(no name)'} was left out: {reason}.")
             continue
@@ -269,52 +277,54 @@ def _usable(table: Table, target: str) -> tuple[list[str], list[str], list[str]]
     return kept, nominal, reasons
 
 
-def _numeric_trouble(name: str, present: NDArray[Any]) -> str:
-    """Say why a column of numbers is not one to learn from, or nothing."""
+def _numeric_problem(name: str, present: NDArray[Any]) -> str:
+    """Return why a numeric column is not used as a feature; empty if it is used."""
     if len(present) == 0 or present.min() == present.max():
         return "all its values are the same" if len(present) else "it has no values"
     if not np.isfinite(present.astype(float)).all():
         raise DataError(
-            explained(f"column {name!r}", "infinite values", "finite numbers", "Repair these rows")
+            explained(
+                f"column {name!r}",
+                "infinite values",
+                "finite numbers",
+                "Correct or remove these rows",
+            )
         )
     whole = present.dtype.kind in "iu" or bool(np.all(present == np.round(present)))
     if whole and np.abs(present.astype(float)).max() > 2**53:
-        return "whole numbers so large are names, not measurements"
+        return "integers of this size are identifiers, not measurements"
     distinct = whole and len(np.unique(present)) == len(present)
     counted = distinct and float(present.max()) - float(present.min()) + 1 == len(present)
     if counted or (distinct and _ROW_NAME.search(name)):
-        return "its numbers only tell the rows apart"
+        return "its numbers identify the rows"
     return ""
 
 
-def _text_trouble(present: NDArray[Any]) -> str:
-    """Say why a column without numbers is not one to learn from, or nothing."""
+def _text_problem(present: NDArray[Any]) -> str:
+    """Return why a column without numbers is not used as a feature; empty if it is used."""
     if len(present) == 0:
         return "it has no values"
     if present.dtype.kind in "mM" or not isinstance(present[0], (str, bool, np.bool_)):
-        return "dates and the like are no numbers; give the year, month or age instead"
+        return "dates and other objects are not numbers; use the year, month or age instead"
     if all(_DATE.match(str(v)) for v in present[:100]):
-        return "dates are no numbers; give the year, month or age instead"
+        return "dates are not numbers; use the year, month or age instead"
     levels = len(np.unique(present.astype(str)))
     if levels == 1:
         return "all its values are the same"
     return f"it has {levels:,} different texts" if levels > MOST_LEVELS else ""
 
 
-# ------------------------------------------------------------------------------------------
-# The demonstration's two models: one piecewise constant, one smooth.
-
-
+# ---------------------------------------------------------------------------------------- models
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """A model, what is explained of it, and how well it does.
+    """A fitted model: its name, its quantity and its quality.
 
     Parameters
     ----------
     name : str
     quantity : Quantity
     quality : str
-        On rows that were held out, and on those that it was fitted on.
+        A sentence about the score on held-out rows and on training rows.
     """
 
     name: str
@@ -323,7 +333,7 @@ class Fitted:
 
 
 def fit(problem: Problem, seed: int) -> Iterator[Fitted]:
-    """Fit both models on three quarters of the rows, one after the other."""
+    """Fit both models on three quarters of the rows; yield each when it is fitted."""
     from sklearn.model_selection import train_test_split
 
     y, places = problem.y, np.arange(len(problem.y))
@@ -336,15 +346,15 @@ def fit(problem: Problem, seed: int) -> Iterator[Fitted]:
     )
     for name, model in _models(problem, len(train), seed).items():
         with warnings.catch_warnings():
-            _quieten()
+            _ignore_convergence_warnings()
             _fit_in_units(model, problem.table.take(train).data, y[train])
         yield Fitted(name, _quantity(model, problem), _quality(model, problem, train, test))
 
 
-def _quieten() -> None:
+def _ignore_convergence_warnings() -> None:
     from sklearn.exceptions import ConvergenceWarning
 
-    # The network's iterations are few on purpose; what it is worth, the held-out rows say.
+    # The number of iterations is limited on purpose; the held-out rows show the quality.
     warnings.simplefilter("ignore", ConvergenceWarning)
 
 
@@ -357,7 +367,7 @@ def _quantity(model: Any, problem: Problem) -> Quantity:
 
 
 def _models(problem: Problem, rows: int, seed: int) -> dict[str, Any]:
-    """Return a piecewise constant and a smooth model, unfitted."""
+    """Return both models, not yet fitted."""
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
     from sklearn.neural_network import MLPClassifier, MLPRegressor
     from sklearn.pipeline import make_pipeline
@@ -389,7 +399,7 @@ def _models(problem: Problem, rows: int, seed: int) -> dict[str, Any]:
 
 
 def _encoders(problem: Problem) -> tuple[Any, list[Any]]:
-    """Return what codes text for the trees, and what scales, fills in and codes for the network."""
+    """Return the encoder of text for the trees, and the imputer, scaler and encoder for the network."""
     from sklearn.compose import make_column_transformer
     from sklearn.impute import SimpleImputer
     from sklearn.pipeline import make_pipeline
@@ -397,9 +407,9 @@ def _encoders(problem: Problem) -> tuple[Any, list[Any]]:
 
     table, nominal = problem.table, list(problem.nominal)
     numeric = [n for n in table.names if n not in nominal]
-    holes = any(missing(table.column(n)).any() for n in numeric)
-    # Scalers alone keep the network's derivatives in closed form.
-    scale: list[Any] = [SimpleImputer()] * holes + [StandardScaler()]
+    has_missing = any(missing(table.column(n)).any() for n in numeric)
+    # Only scalers, so that the network's derivatives remain available in closed form.
+    scale: list[Any] = [SimpleImputer()] * has_missing + [StandardScaler()]
     if not nominal:
         return None, scale
     codes = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=np.nan)
@@ -410,9 +420,9 @@ def _encoders(problem: Problem) -> tuple[Any, list[Any]]:
 
 
 def _fit_in_units(model: Any, X: Any, y: NDArray[Any]) -> None:
-    """Fit; a network's target is scaled, and the scale then put into its last layer.
+    """Fit a model; for a network, scale the target and fold the scale into the last layer.
 
-    So a price in the hundred thousands is learnt as well as a share, and the model still answers in the target's units.
+    Targets of any magnitude are learnt equally well, and the model still predicts in units of the target.
     """
     steps = getattr(model, "steps", None)
     last = steps[-1][1] if steps else model
@@ -430,39 +440,36 @@ def _quality(model: Any, problem: Problem, train: NDArray[Any], test: NDArray[An
     fitted = model.score(problem.table.take(train).data, y[train])
     held = model.score(problem.table.take(test).data, y[test])
     if problem.class_ is None:
-        return f"R² {held:.2f} on {len(test):,} held-out rows ({fitted:.2f} on the rows that it was fitted on)."
+        return f"R² {held:.2f} on {len(test):,} held-out rows ({fitted:.2f} on the training rows)."
     usual = np.unique(y[test], return_counts=True)[1].max() / len(test)
     return (
-        f"accuracy {held:.2f} on {len(test):,} held-out rows ({fitted:.2f} on the rows that it was fitted on; "
-        f"{usual:.2f} by always saying the most frequent class)."
+        f"accuracy {held:.2f} on {len(test):,} held-out rows ({fitted:.2f} on the training rows; "
+        f"{usual:.2f} for always predicting the most frequent class)."
     )
 
 
-# ------------------------------------------------------------------------------------------
-# The results that the demonstration prints: a table of both models, and a few sentences.
-
-
-MOST = 8
+# ------------------------------------------------------------------------------- results as text
+MAX_ROWS_SHOWN = 8
 """Largest number of features in the table; the page has all."""
 
 
-_ALIKE = 0.25
-"""Below this ratio of score and importance the average effect holds for nearly every row."""
+_SMALL_RATIO = 0.25
+"""Ratio of score to importance below which the average effect holds for nearly every row."""
 
 
-_HIDDEN = 0.2
+_MIN_SCORE = 0.2
 """The smallest score of a feature that is called misleading, as a fraction of the largest importance."""
 
 
-def ranking(told: Sequence[Told]) -> Lines:
+def ranking(sections: Sequence[ModelSection]) -> Lines:
     """Return a table of the importance and the heterogeneity score of each feature, for all models.
 
     Parameters
     ----------
-    told : sequence of Told
-        The table is sorted by the larger of importance and score of the first one.
+    sections : sequence of ModelSection
+        The table is sorted by the larger of importance and score in the first one.
     """
-    first = told[0]
+    first = sections[0]
     order = sorted(first.rhale, key=lambda name: -_size(first.rhale[name]))
     table = Lines(
         title=escape(f"Effects on {first.axis}"),
@@ -471,16 +478,18 @@ def ranking(told: Sequence[Told]) -> Lines:
         box=box.SIMPLE_HEAD,
         padding=(0, 1, 0, 0),
         pad_edge=False,
-        caption=None if len(order) <= MOST else f"and {len(order) - MOST} more on the page",
+        caption=None
+        if len(order) <= MAX_ROWS_SHOWN
+        else f"and {len(order) - MAX_ROWS_SHOWN} more on the page",
         caption_justify="left",
     )
     table.add_column("feature", overflow="fold")
-    for one in told:
+    for one in sections:
         table.add_column(escape(f"{one.name}\nimportance"), justify="right")
         table.add_column("\nheterogeneity", justify="right")
-    for name in order[:MOST]:
+    for name in order[:MAX_ROWS_SHOWN]:
         cells: list[str] = []
-        for one in told:
+        for one in sections:
             effect = one.rhale[name]
             score, importance = effect.heterogeneity_score, effect.importance
             cells += [number_or_zero(importance, score), number_or_zero(score, importance)]
@@ -488,47 +497,57 @@ def ranking(told: Sequence[Told]) -> Lines:
     return table
 
 
-def sentences(told: Sequence[Told]) -> list[str]:
+def sentences(sections: Sequence[ModelSection]) -> list[str]:
     """Return sentences on the most important and the most misleading effect, and whether the models agree on them."""
-    first = told[0]
-    top, hidden = most_important(first), most_hidden(first)
+    first = sections[0]
+    top, hidden = most_important(first), most_misleading(first)
     if top is None:
         return [f"No feature changes {first.quantity} on average."]
-    text = f"{top} has the largest average effect: {_numbers(first, top)}. {_compared(first, top)}"
-    said = [text + _partner(first, top)]
+    text = f"{top} has the largest average effect: {_numbers(first, top)}. {_score_sentence(first, top)}"
+    texts = [text + _interaction_sentence(first, top)]
     if hidden is not None and hidden != top:
         text = f"{hidden} has the most misleading average effect: {_numbers(first, hidden)}. "
-        said.append(text + "Its effect depends on the other features." + _partner(first, hidden))
-    same = [one for one in told[1:] if most_important(one) == top and most_hidden(one) == hidden]
+        texts.append(
+            text
+            + "Its effect depends on the other features."
+            + _interaction_sentence(first, hidden)
+        )
+    same = [
+        one for one in sections[1:] if most_important(one) == top and most_misleading(one) == hidden
+    ]
     if same:
         names = listed([one.name for one in same])
         about = top if hidden in (None, top) else f"{top} and {hidden}"
-        said.append(
+        texts.append(
             f"The {names} {'agrees' if len(same) == 1 else 'agree'} on {about}. Models of different kinds agree, so "
             "this is likely a property of the data."
         )
-    return said
+    return texts
 
 
-def shown(told: Told) -> list[str]:
-    """Return the features that `sentences` speaks of, each once."""
-    return [n for n in dict.fromkeys([most_important(told), most_hidden(told)]) if n is not None]
+def features_named(section: ModelSection) -> list[str]:
+    """Return the features that `sentences` names, each once."""
+    return [
+        n
+        for n in dict.fromkeys([most_important(section), most_misleading(section)])
+        if n is not None
+    ]
 
 
-def most_important(told: Told) -> str | None:
+def most_important(section: ModelSection) -> str | None:
     """Return the feature with the largest importance; None if none is above 0."""
-    name = max(told.rhale, key=lambda n: told.rhale[n].importance)
-    return name if told.rhale[name].importance > 0 else None
+    name = max(section.rhale, key=lambda n: section.rhale[n].importance)
+    return name if section.rhale[name].importance > 0 else None
 
 
-def most_hidden(told: Told) -> str | None:
+def most_misleading(section: ModelSection) -> str | None:
     """Return the feature with the largest score among those whose score is above their importance.
 
     None where no such score is a fifth of the largest importance.
     """
-    least = _HIDDEN * max(e.importance for e in told.rhale.values())
-    some = [n for n, e in told.rhale.items() if e.heterogeneity_score > max(e.importance, least)]
-    return max(some, key=lambda n: told.rhale[n].heterogeneity_score, default=None)
+    least = _MIN_SCORE * max(e.importance for e in section.rhale.values())
+    some = [n for n, e in section.rhale.items() if e.heterogeneity_score > max(e.importance, least)]
+    return max(some, key=lambda n: section.rhale[n].heterogeneity_score, default=None)
 
 
 def _size(effect: Effect) -> float:
@@ -536,9 +555,9 @@ def _size(effect: Effect) -> float:
     return effect.importance if math.isnan(score) else max(effect.importance, score)
 
 
-def _numbers(told: Told, name: str) -> str:
-    effect = told.rhale[name]
-    unit = _unit(told)
+def _numbers(section: ModelSection, name: str) -> str:
+    effect = section.rhale[name]
+    unit = _unit(section)
     score, importance = effect.heterogeneity_score, effect.importance
     return (
         f"importance {number_or_zero(importance, score)}, heterogeneity {number_or_zero(score, importance)}"
@@ -546,43 +565,40 @@ def _numbers(told: Told, name: str) -> str:
     )
 
 
-def _compared(told: Told, name: str) -> str:
+def _score_sentence(section: ModelSection, name: str) -> str:
     """Return a sentence on the heterogeneity score of a feature relative to its importance."""
-    effect = told.rhale[name]
+    effect = section.rhale[name]
     ratio = effect.heterogeneity_score / effect.importance
     if not ratio > NOISE:
         return "It is the same for all rows."
-    if ratio < _ALIKE:
+    if ratio < _SMALL_RATIO:
         return "It holds for nearly every row."
     if ratio < 1:
         return f"It differs between rows: the heterogeneity score is {ratio:.0%} of the importance."
     return "It describes few rows: the heterogeneity score is larger than the importance."
 
 
-def _partner(told: Told, name: str) -> str:
+def _interaction_sentence(section: ModelSection, name: str) -> str:
     """Return a sentence on the feature's strongest interaction; empty if none of its pairs was computed."""
-    for one in told.together.strengths:
+    for one in section.interactions.strengths:
         if name in one.features and one.strength > 0:
             other = one.features[one.features[0] == name]
             return f" It interacts most with {other} (interaction strength {number(one.strength)})."
     return ""
 
 
-def _unit(told: Told) -> str:
-    effect = next(iter(told.rhale.values()))
+def _unit(section: ModelSection) -> str:
+    effect = next(iter(section.rhale.values()))
     return effect.about.unit or ""
 
 
-# ------------------------------------------------------------------------------------------
-# The demonstration from end to end, and what it prints.
+# ----------------------------------------------------------------------------- the demonstration
+SMALL_ROWS = 50_000
+"""Number of rows below which more than one thread slows the demonstration down."""
 
 
-SMALL = 50_000
-"""Rows below which a second thread costs more than it brings."""
-
-
-PATIENCE = 100_000
-"""Rows above which a sample to explain on is suggested."""
+MANY_ROWS = 100_000
+"""Number of rows above which a sample is suggested."""
 
 
 def demo(
@@ -601,21 +617,21 @@ def demo(
     Parameters
     ----------
     data : str or Path, optional
-        A CSV or Parquet file; by default bicycle rentals, if ``bike_sharing_hour.csv`` is at hand (see
-        `skedasis.datasets.real.load`), else scikit-learn's breast cancer data.
+        A CSV or Parquet file. By default bicycle rentals if ``bike_sharing_hour.csv`` is available (see
+        `skedasis.datasets.real.load`), otherwise scikit-learn's breast cancer data.
     target : str, optional
-        The column to learn, where `data` is given.
+        The column to predict, if `data` is given.
     out : str or Path
-        The folder to write into.
+        Output folder.
     class_ : str, optional
-        The class whose probability is explained; needed where there are more than two.
+        The class whose probability is explained; required if there are more than two.
     rows : int, optional
-        Explain on a seeded sample of so many rows; by default on all.
+        Number of rows to explain, sampled at random. By default all.
     seed : int
     progress : bool, optional
-        Whether bars show how far it is; None shows them in a terminal.
+        Whether to show progress bars; None shows them in a terminal.
     console : rich Console, optional
-        Where to tell what is done.
+        Where to print.
 
     Returns
     -------
@@ -624,26 +640,26 @@ def demo(
     Raises
     ------
     DataError
-        For a missing scikit-learn, and for a file or target that nothing can be learnt from.
+        If scikit-learn is missing, or if the file or the target is not usable.
     """
     from rich.console import Console
 
     started = time.perf_counter()
     _check(data, target, out, rows)
     console = console or Console()
-    problem = usual() if data is None else own(data, target, class_)
-    _introduce(console, problem)
-    with _threads(len(problem.table)):
+    problem = default_problem() if data is None else user_problem(data, target, class_)
+    _print_problem(console, problem)
+    with _limit_threads(len(problem.table)):
         models: list[Fitted] = []
         for fitted in fit(problem, seed):
             _say(console, f"{fitted.name}: {fitted.quality}")
             models.append(fitted)
-        story = _explain(problem, models, rows, seed, progress)
-        _results(console, story)
+        content = _explain(problem, models, rows, seed, progress)
+        _print_results(console, content)
         folder = Path(out)
-        report = write(story, folder / "report.html", progress=progress)
-        report = replace(report, figures=tuple(_drawn(story, folder / "figures")))
-    _conclude(console, report, time.perf_counter() - started)
+        report = write(content, folder / "report.html", progress=progress)
+        report = replace(report, figures=tuple(_write_figures(content, folder / "figures")))
+    _print_files(console, report, time.perf_counter() - started)
     return report
 
 
@@ -657,14 +673,16 @@ def _check(data: Any, target: str | None, out: str | Path, rows: int | None) -> 
     if rows is not None and rows < 1:
         raise DataError(explained("--rows", str(rows), "at least 1", "Leave it out for all rows"))
     if Path(out).is_file():
-        raise DataError(explained("--out", f"the file {str(out)!r}", "a folder", "Name another"))
+        raise DataError(
+            explained("--out", f"the file {str(out)!r}", "a folder", "Choose another name")
+        )
 
 
-def _threads(rows: int) -> contextlib.AbstractContextManager[Any]:
-    """Keep small work to one thread: many that wait for each other can be a hundred times slower."""
-    if rows >= SMALL:
+def _limit_threads(rows: int) -> contextlib.AbstractContextManager[Any]:
+    """Limit small problems to one thread: with several threads, waiting can make them a hundred times slower."""
+    if rows >= SMALL_ROWS:
         return contextlib.nullcontext()
-    # Both come with scikit-learn; only libraries that are already loaded can be kept to one thread.
+    # threadpoolctl limits only libraries that are already loaded, so import them first.
     for library in ("sklearn.ensemble", "sklearn.neural_network"):
         importlib.import_module(library)
     from threadpoolctl import threadpool_limits
@@ -678,17 +696,17 @@ def _explain(
     rows: int | None,
     seed: int,
     progress: bool | None,
-) -> Story:
-    table, said = problem.table, problem.said
+) -> ReportContent:
+    table, data = problem.table, problem.notes
     if rows is not None and rows < len(table):
         some = np.sort(np.random.default_rng(seed).choice(len(table), rows, replace=False))
-        said = (*said, f"Explained on a seeded sample of {rows:,} of {len(table):,} rows.")
+        data = (*data, f"Explained on a random sample of {rows:,} of {len(table):,} rows.")
         table = table.take(some)
     quantities = {m.name: m.quantity for m in models}
     notes = {m.name: m.quality for m in models}
-    # A first look is no place to speak of compilers: without one the models are called, which takes no longer here.
+    # Without numba, tree evaluation would warn; calling the model is fast enough here.
     tree: Any = "auto" if importlib.util.find_spec("numba") else "off"
-    story = gather(
+    content = gather(
         quantities,
         table.data,
         schema=problem.schema,
@@ -697,47 +715,47 @@ def _explain(
         progress=progress,
         tree=tree,
     )
-    return replace(story, data=said)
+    return replace(content, data=data)
 
 
-def _drawn(story: Story, folder: Path) -> Iterator[Path]:
-    """Draw all features of the first model in a figure, and those that `sentences` is about.
+def _write_figures(content: ReportContent, folder: Path) -> Iterator[Path]:
+    """Draw the overview of the first model, and the features that `sentences` names, as PNG files.
 
-    The page has all others: a file takes half a second.
+    The page has all other figures; each file takes half a second.
     """
     from skedasis.report import figures as report_figures
 
     folder.mkdir(parents=True, exist_ok=True)
-    first = story.told[0]
+    first = content.sections[0]
     drawn = [
         report_figures.overview_png(first),
-        *(report_figures.of_rhale(first, name) for name in shown(first)),
+        *(report_figures.rhale_png(first, name) for name in features_named(first)),
     ]
-    for picture in drawn:
-        path = folder / f"{report_figures.file_name(first.name, picture.name)}.png"
-        path.write_bytes(picture.png)
+    for figure in drawn:
+        path = folder / f"{report_figures.file_name(first.name, figure.name)}.png"
+        path.write_bytes(figure.png)
         yield path
 
 
-# -------------------------------------------------------------------------------------- the shell
-def _introduce(console: Console, problem: Problem) -> None:
+# --------------------------------------------------------------------------------------- printing
+def _print_problem(console: Console, problem: Problem) -> None:
     aim = problem.target if problem.class_ is None else f"{problem.target} = {problem.class_}"
     size = f"{len(problem.table):,} rows, {count(len(problem.table.names), 'feature')}"
     _say(console, f"{problem.source}: {size}, to predict {aim}")
-    for sentence in problem.said:
+    for sentence in problem.notes:
         _say(console, f"  {sentence}", "dim")
-    if len(problem.table) > PATIENCE:
-        _say(console, "  This takes a while; --rows 20000 explains on a sample.", "dim")
+    if len(problem.table) > MANY_ROWS:
+        _say(console, "  This takes a while. Use --rows 20000 to explain a sample.", "dim")
 
 
-def _results(console: Console, story: Story) -> None:
+def _print_results(console: Console, content: ReportContent) -> None:
     console.print()
-    console.print(ranking(story.told))
-    for sentence in sentences(story.told):
+    console.print(ranking(content.sections))
+    for sentence in sentences(content.sections):
         console.print(sentence, markup=False, highlight=False)
 
 
-def _conclude(console: Console, report: Report, seconds: float) -> None:
+def _print_files(console: Console, report: Report, seconds: float) -> None:
     console.print()
     _say(console, f"All features, with curves, bins and warnings: {report.path}")
     if report.figures:
@@ -746,5 +764,5 @@ def _conclude(console: Console, report: Report, seconds: float) -> None:
 
 
 def _say(console: Console, text: str, style: str = "") -> None:
-    """Print a line as it is: a path or a column's name may look like markup, and is not to be broken."""
+    """Print a line without markup or wrapping, because paths and column names may look like markup."""
     console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)

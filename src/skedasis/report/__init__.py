@@ -1,14 +1,9 @@
-"""The whole story of one or several models in one page: `skedasis.report(...)`.
+"""Reports: one self-contained HTML page about one or several models, written by `skedasis.report`.
 
-| file | what it holds |
-|---|---|
-| `story` | what there is to tell, as values |
-| `words`, `glance`, `levels`, `numbers` | how it is said: sentences, what to look at first, levels, numbers |
-| `captions`, `drawings` | the figures' words; the figures of a page, as SVG |
-| `sections`, `features`, `deeper`, `origins` | what each part of the page shows |
-| `page`, `templates` | the page itself: its HTML, style, script and policy |
-| `build` | `report` and `write` |
-| `pictures`, `terminal` | the same as PNG files; a ranking and tables for a terminal |
+`content` computes the results of a report as values, with the help of `passes` (calls of `explain`), `interactions`,
+`quality`, `uncertainty` and `code`. `text`, `categorical_text` and `format` turn values into sentences and tables,
+`figures` into SVG and PNG. `html` puts these into the templates of the page, and `report` writes it. `terminal` shows
+the same tables in a terminal.
 """
 
 from __future__ import annotations
@@ -19,7 +14,7 @@ from typing import Any
 
 
 class _Report(ModuleType):
-    """The verb and its room have one name. Whoever imports the room first can still call the verb."""
+    """A callable module: `skedasis.report` is a function and a package, whichever is imported first."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call `skedasis.report.report.report`."""

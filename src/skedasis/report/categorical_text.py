@@ -1,6 +1,6 @@
-"""Sentences about categorical features.
+"""Sentences and tables about categorical features: the counterparts of `skedasis.report.text`.
 
-Levels have no distances: nothing here speaks of slopes or of what lies between two of them.
+Levels have no distances, so the sentences describe differences between adjacent levels instead of slopes.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ import numpy as np
 
 from skedasis._types import Floats, Ints
 from skedasis.plots.scales import NOISE, count, number
-from skedasis.report.format import Numbers, listed, named, percent
+from skedasis.report.format import NumberTable, listed, named, percent
 from skedasis.results.effect import TRUSTED_ROWS, Effect, LevelStats
 
 LINES = 100
-"""Lines of a table: of more levels those with most rows are shown, or a page of identifiers would be megabytes."""
+"""Largest number of table rows: a page with thousands of identifiers would take megabytes."""
 
 
 def quoted(label: str) -> str:
-    """Return a level's name for a sentence, between quotation marks.
+    """Return a level's name in quotation marks.
 
     Examples
     --------
@@ -34,48 +34,48 @@ def centred(effect: Effect, levels: LevelStats) -> Floats:
     there = np.isfinite(effect.value)
     share = np.where(there, levels.share, 0.0)
     value = np.where(there, effect.value, 0.0)
-    # By way of one level: a feature without any effect has deviations of exactly zero.
+    # Relative to one level, so that a feature without any effect has deviations of exactly zero.
     moved = value - value[0]
     total = float(share.sum())
     mean = float(share @ moved) / total if total > 0 else 0.0
     return np.where(there, moved - mean, np.nan)
 
 
-def course(effect: Effect, levels: LevelStats) -> str:
-    """Say which level raises the quantity most, which lowers it most, and by how much."""
+def effect_sentence(effect: Effect, levels: LevelStats) -> str:
+    """Name the levels that raise and lower the quantity most, and by how much."""
     value = centred(effect, levels)
     if len(levels) < 2 or not np.isfinite(value).any():
-        return "It takes a single value in these rows: there is no effect to see."
+        return "The feature takes a single value in these rows, so it has no effect to show."
     if np.nanmax(value) - np.nanmin(value) == 0:
         return f"Its {len(levels):,} levels do not differ: the average effect is flat."
     return (
-        f"Of its {len(levels):,} levels {_highest(levels, value)} the prediction most, by "
+        f"Of its {len(levels):,} levels, {_highest(levels, value)} the prediction most, by "
         f"{number(float(np.nanmax(value)))}, and {_highest(levels, -value, 'lower')} it most, by "
         f"{number(-float(np.nanmin(value)))}, compared with the mean over the rows."
     )
 
 
 def _highest(levels: LevelStats, value: Floats, verb: str = "raise") -> str:
-    """Name the level of the largest value, and say how many others have the same; with the rows where these are few."""
+    """Name the level of the largest value, the number of ties, and the number of its rows if these are few."""
     top, low = float(np.nanmax(value)), float(np.nanmin(value))
     there = np.where(np.isfinite(value), value, low)
     first, *others = np.flatnonzero(there >= top - NOISE * (top - low))
     rows = int(levels.count[first])
     few = f" ({count(rows, 'row')})" if rows < TRUSTED_ROWS else ""
-    more = f" and {count(len(others), 'other')} with it" if others else ""
+    more = f" and {count(len(others), 'other')}" if others else ""
     return f"{quoted(levels.labels[first])}{few}{more} {verb}{'' if others else 's'}"
 
 
-def against(effect: Effect) -> float | None:
-    """Return the share of the rows' steps to neighbouring levels that go the other way than the average step.
+def opposite_sign_share(effect: Effect) -> float | None:
+    """Return the fraction of the rows' differences to adjacent levels with the opposite sign to the average one.
 
-    None where no steps are kept.
+    None if no differences are kept.
     """
     rows = effect.rows
     if rows is None or rows.effect is None or rows.effect.ndim != 2 or len(effect.points) < 2:
         return None
     mean, place = np.diff(effect.value), rows.x.astype(np.int64)
-    # The step from the level before, and that to the level after: NaN in `rows.effect` where there is none.
+    # Differences from the previous level and to the next one; `rows.effect` is NaN at the first and the last level.
     down, up = mean[np.maximum(place - 1, 0)], mean[np.minimum(place, len(mean) - 1)]
     there = np.isfinite(rows.effect)
     weight = np.where(there, 1.0 if rows.weight is None else rows.weight[:, None], 0.0)
@@ -87,40 +87,36 @@ def against(effect: Effect) -> float | None:
     return float(np.average(opposite, weights=weight))
 
 
-def opposite(effect: Effect, kept: str) -> str:
-    """Say how many of the rows' steps go the other way than on average; nothing where that is not known."""
-    share = against(effect)
+def opposite_steps_sentence(effect: Effect, kept: str) -> str:
+    """Describe how many of the rows' differences have the opposite sign to the average; empty if not known."""
+    share = opposite_sign_share(effect)
     if share is None:
         return ""
     if share == 0:
-        return f" No {kept[:-1]}’s step to a neighbouring level goes the other way than the average step."
-    return f" Of the steps of {kept} to neighbouring levels {percent(share)} go the other way than their average."
+        return f" In no {kept[:-1]} does a difference to an adjacent level have the opposite sign to the average one."
+    return f" Of the {kept}’ differences to adjacent levels, {percent(share)} have the opposite sign to their average."
 
 
-def order(effect: Effect, levels: LevelStats) -> str:
-    """Say what the order of the levels is, where there is one to speak of."""
+def level_order_sentence(effect: Effect, levels: LevelStats) -> str:
+    """Describe the order of the levels, if there is one that matters."""
     if len(levels) < 3:
         return ""
-    said = {
-        "declared": "as it was declared",
-        "given": "as it was given",
-        "ascending values": "ascending",
-    }
+    orders = {"declared": "the declared", "given": "the given", "ascending values": "ascending"}
+    distances = "distances between levels are not defined."
     if effect.about.feature.kind == "ordinal":
-        own = said.get(levels.chosen, "its own")
-        return f"The levels stand in their order, {own}; it has no distances."
+        return f"The levels are in {orders.get(levels.chosen, 'their')} order; {distances}"
     if levels.chosen == "similarity of the other features":
         return (
-            "The levels have no order of their own. Neighbours are levels whose rows are alike in the other "
-            "features: a row is moved to these only."
+            "The levels have no order of their own. Adjacent levels have similar rows in the other features; each row "
+            "is moved to adjacent levels only."
         )
     if levels.chosen in ("declared", "given"):
-        return f"The levels stand in an order {said[levels.chosen]}; it has no distances."
+        return f"The levels are in {orders[levels.chosen]} order; {distances}"
     return ""
 
 
-def missing(levels: LevelStats, effect: Effect) -> str:
-    """Say what it does to miss a nominal feature: there it is a level like others."""
+def missing_sentence(levels: LevelStats, effect: Effect) -> str:
+    """Describe the effect of missing values of a nominal feature, which form a level."""
     place = next((i for i, v in enumerate(levels.values) if v is None), None)
     if place is None or len(levels) < 2:
         return ""
@@ -129,18 +125,18 @@ def missing(levels: LevelStats, effect: Effect) -> str:
     rows = count(int(levels.count[place]), "row")
     where = f"{number(abs(value))} {'above' if value > 0 else 'below'}"
     where = "at" if abs(value) <= NOISE * largest else where
-    return f"A missing value is a level like others, {quoted(levels.labels[place])} ({rows}): {where} the mean."
+    return f"Missing values are a level of their own, {quoted(levels.labels[place])} ({rows}): {where} the mean."
 
 
-def doubts(effect: Effect, levels: LevelStats, *, objected: bool) -> list[str]:
-    """Return what to mind about the levels."""
+def cautions(effect: Effect, levels: LevelStats, *, skip_few_rows: bool) -> list[str]:
+    """Return cautions about the levels."""
     found: list[str] = []
     few = np.flatnonzero(levels.count < TRUSTED_ROWS)
-    if len(few) and not objected:
+    if len(few) and not skip_few_rows:
         names = listed([f"“{levels.labels[i]}”" for i in few], 5)
         found.append(
-            f"{count(int(levels.count[few].sum()), 'row')} at {count(len(few), 'level')} of fewer than "
-            f"{TRUSTED_ROWS}: not to be trusted there (hatched): {names}."
+            f"{count(int(levels.count[few].sum()), 'row')} at {count(len(few), 'level')} with fewer than "
+            f"{TRUSTED_ROWS} rows (hatched): the effect of {names} is unreliable."
         )
     if effect.missing and None not in levels.values:
         found.append(f"{count(effect.missing, 'row')} without a value: left out of the levels.")
@@ -151,41 +147,47 @@ def doubts(effect: Effect, levels: LevelStats, *, objected: bool) -> list[str]:
 
 
 # ---------------------------------------------------------------------------------------- tables
-def tables(effect: Effect, levels: LevelStats, axis: str) -> list[Numbers]:
-    """Return a categorical feature's numbers: its levels, and the steps between them."""
+def tables(effect: Effect, levels: LevelStats, axis: str) -> list[NumberTable]:
+    """Return the tables of a categorical feature: its levels, and the differences between adjacent levels."""
     some = most_rows(levels.count, LINES)
-    shown = "" if len(some) == len(levels) else f" The {LINES} of {len(levels):,} with most rows."
+    shown = (
+        "" if len(some) == len(levels) else f" The {LINES} of {len(levels):,} with the most rows."
+    )
     method = f"by {effect.spec.method}, in units of {axis}"
     found = [
-        Numbers(f"Levels {method}.{shown}", level_heads(effect), level_rows(effect, levels, some))
+        NumberTable(
+            f"Levels {method}.{shown}", level_heads(effect), level_rows(effect, levels, some)
+        )
     ]
     steps = effect.bins
     if steps is not None and len(steps) and effect.spec.local == "levels":
         some = most_rows(steps.count, LINES)
-        shown = "" if len(some) == len(steps) else f" The {LINES} of {len(steps):,} with most rows."
-        runs = " A run of steps that are alike is one line." if len(steps) < len(levels) - 1 else ""
+        shown = (
+            "" if len(some) == len(steps) else f" The {LINES} of {len(steps):,} with the most rows."
+        )
+        runs = " Similar adjacent differences are merged." if len(steps) < len(levels) - 1 else ""
         heads = (
             *(("From level", True), ("To level", True), ("Rows", False)),
-            *(("Mean step", False), ("Its spread (std)", False), ("Standard error", False)),
+            *(("Mean difference", False), ("Std", False), ("Standard error", False)),
             ("Remark", True),
         )
-        caption = f"Steps from one level to the next {method} per step.{runs}{shown}"
-        found.append(Numbers(caption, heads, step_rows(effect, levels, some)))
+        caption = f"Differences between adjacent levels {method}.{runs}{shown}"
+        found.append(NumberTable(caption, heads, step_rows(effect, levels, some)))
     return found
 
 
 def most_rows(rows: Ints, most: int) -> Ints:
-    """Return the places of those that have most rows, in their order."""
+    """Return the positions with the most rows, in ascending order."""
     return np.sort(np.argsort(-rows, kind="stable")[:most])
 
 
 def level_heads(effect: Effect) -> tuple[tuple[str, bool], ...]:
-    """Return the headings of a table of levels, each with whether its column holds text."""
+    """Return the headings of a table of levels, and whether each column holds text."""
     value, spread = "Effect", "Heterogeneity"
     if effect.spec.local == "values":
-        value, spread = "Mean", "Its spread (std)"
+        value, spread = "Mean", "Std"
     elif effect.spec.local == "levels" and effect.about.feature.kind == "nominal":
-        spread = "Spread of the steps beside it"
+        spread = "Std of adjacent differences"
     return (
         ("Level", True),
         ("Rows", False),
@@ -200,7 +202,7 @@ def level_heads(effect: Effect) -> tuple[tuple[str, bool], ...]:
 def level_rows(
     effect: Effect, levels: LevelStats, some: Sequence[int] | Ints
 ) -> list[tuple[str, ...]]:
-    """Return some of the levels' numbers, ready to be shown."""
+    """Return the table rows of some levels, formatted as text."""
     return [
         (
             levels.labels[i],
@@ -209,7 +211,7 @@ def level_rows(
             number(float(effect.value[i])),
             number(float(effect.heterogeneity[i])),
             number(float(effect.std_error[i])),
-            "" if levels.count[i] >= TRUSTED_ROWS else "not to be trusted",
+            "" if levels.count[i] >= TRUSTED_ROWS else "few rows",
         )
         for i in some
     ]
@@ -218,7 +220,7 @@ def level_rows(
 def step_rows(
     effect: Effect, levels: LevelStats, some: Sequence[int] | Ints
 ) -> list[tuple[str, ...]]:
-    """Return some of the steps' numbers, ready to be shown."""
+    """Return the table rows of some differences between adjacent levels, formatted as text."""
     steps = effect.bins
     if steps is None:
         return []
@@ -231,7 +233,7 @@ def step_rows(
             number(float(steps.effect[k])),
             number(float(steps.std[k])),
             number(float(steps.std_error[k])),
-            "empty" if steps.empty[k] else "" if steps.trusted[k] else "not to be trusted",
+            "empty" if steps.empty[k] else "" if steps.trusted[k] else "few rows",
         )
         for k in some
     ]

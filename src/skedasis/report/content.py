@@ -1,18 +1,11 @@
 """Content of a report as values, and how it is computed.
 
-| file | what it holds |
-|---|---|
-| `gathering` | `gather`: from models and data to a `Story` |
-| `told` | `Story`, and `Told`: all there is to tell of one model, or of one of its outputs |
-| `telling` | one model: its passes, and what follows from them |
-| `asked` | the model asked by several methods: effects, complaints, costs; its predictions, once |
-| `quality`, `scores` | how well it predicts; the scores themselves |
-| `ledger` | how much of the variance the drawn effects add up to |
-| `interest` | importance against heterogeneity score, with intervals |
-| `together` | the strongest pairs |
-| `unsure` | what makes it unsure |
-| `codes` | the code that makes each figure |
-| `rowless` | results without a row of the data |
+`gather` turns models and data into a `ReportContent`: one `ModelSection` per model, or per output of a model with
+several. A section is made in two steps. First `ModelRunner` explains all features by RHALE, ALE, M-plots and PDP, and
+evaluates the quantity once at the rows. Everything else follows from these results without further calls of the
+model: intervals, reliability checks, quality, explained variance. Only interactions and the entropy need more passes.
+
+`skedasis.report.report` and `skedasis.demo` call `gather`; `skedasis.report.html` turns its result into a page.
 """
 
 from __future__ import annotations
@@ -35,12 +28,17 @@ from skedasis.models.introspection import title
 from skedasis.plots.svg.overview import Place
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import as_quantity
-from skedasis.report.code import CURVES, Call, codes, pdp_method
+from skedasis.report.code import CURVES, Call, figure_codes, pdp_method
 from skedasis.report.format import listed
-from skedasis.report.interactions import Ledger, Together, ledger, strongest
-from skedasis.report.passes import UNSCORED, Answers, Asked, Label, Pass, with_scores
+from skedasis.report.interactions import (
+    ExplainedVariance,
+    Interactions,
+    explained_variance,
+    strongest_pairs,
+)
+from skedasis.report.passes import UNSCORED, Label, ModelRunner, Pass, Predictions, with_scores
 from skedasis.report.quality import Quality, quality
-from skedasis.report.uncertainty import Unsure, model_of, unsure
+from skedasis.report.uncertainty import UncertaintySection, explain_uncertainty, model_of
 from skedasis.results.build.steps import BOTH, DOWN, UP
 from skedasis.results.checks.check import Trust
 from skedasis.results.checks.extrapolation import Space
@@ -48,51 +46,49 @@ from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
 from skedasis.results.surface import Surface
 
-# ------------------------------------------------------------------------------------------
-# What a report tells, as values.
-
-
+# ---------------------------------------------------------------------------------------- values
 Code = Mapping[tuple[str, ...], str]
-"""Code by what it makes: a kind of figure, and the feature or features of it; see `skedasis.report.code`."""
+"""Code of each figure, by the kind of figure and its feature or features; see `skedasis.report.code`."""
 
 
 @dataclass(frozen=True, eq=False)
-class Told:
-    """What there is to tell of one model, or of one of its outputs.
+class ModelSection:
+    """Results for one model, or for one of its outputs.
 
     Parameters
     ----------
     name : str
-        The user's name for it; of one of several outputs with that behind it.
+        The user's name of the model; for one of several outputs, followed by the output.
     model, quantity, axis : str
-        What the model is; what is explained of it, and that with its unit.
+        Name of the model's class; name of the quantity; the quantity with its unit.
     rhale, ale, pdp : Effects
-        Of all features. Nominal features, which have no RHALE, have their ALE in its place. All have the heterogeneity
-        scores of `rhale`: a score does not depend on the method.
+        Effects of all features. Nominal features have no RHALE: `rhale` holds their ALE. All have the heterogeneity
+        scores of `rhale`, because a score does not depend on the method.
     warnings : tuple of str
-        What the methods complained of.
+        Binning warnings of the methods.
     note : str
-        One sentence of the user's, such as how well the model predicts.
+        A sentence given by the user, such as how well the model predicts.
     passes : tuple of Effects or Pass
-        What the model was asked, for its provenance. What was asked for all outputs of a model stands with the first.
+        The passes over the data, for their provenance. Passes shared by all outputs of a model are listed with the
+        first output.
     mplot : Effects
-        M-plots of all features: what is seen in the data, whatever brings it about.
-    trust : dict of str to Trust
-        What there is to object to each feature's RHALE.
-    places : tuple of Place
+        M-plots of all features.
+    checks : dict of str to Checks
+        Reliability checks of each feature's RHALE.
+    importance_points : tuple of Place
         Importance and heterogeneity score of each feature with intervals, the most important first.
     quality : Quality, optional
         How well the model predicts the labels.
-    ledger : Ledger, optional
-        How much of the quantity's variance the effects add up to.
-    together : Together
+    explained_variance : ExplainedVariance, optional
+        How much of the quantity's variance the sum of the effects explains.
+    interactions : Interactions
         The pairs that interact most strongly.
-    unsure : Unsure, optional
-        What makes the model unsure; with the first of several outputs.
+    uncertainty : UncertaintySection, optional
+        What the predictive uncertainty depends on. Only the first of several outputs has it.
     reasons : dict of str to str
-        Why "quality", "ledger" or "unsure" is not there.
+        Why "quality", "explained_variance" or "uncertainty" is None.
     code : dict
-        What makes each figure again.
+        The code that reproduces each figure.
     """
 
     name: str
@@ -106,46 +102,46 @@ class Told:
     note: str = ""
     passes: tuple[Effects | Pass, ...] = ()
     mplot: Effects = field(default_factory=lambda: Effects({}))
-    trust: Mapping[str, Trust] = field(default_factory=dict)
-    places: tuple[Place, ...] = ()
+    checks: Mapping[str, Trust] = field(default_factory=dict)
+    importance_points: tuple[Place, ...] = ()
     quality: Quality | None = None
-    ledger: Ledger | None = None
-    together: Together = field(default_factory=Together)
-    unsure: Unsure | None = None
+    explained_variance: ExplainedVariance | None = None
+    interactions: Interactions = field(default_factory=Interactions)
+    uncertainty: UncertaintySection | None = None
     reasons: Mapping[str, str] = field(default_factory=dict)
     code: Code = field(default_factory=dict)
 
     @property
     def pairs(self) -> tuple[Surface, ...]:
         """Return the surfaces of the pairs that interact most strongly, strongest first."""
-        return self.together.surfaces
+        return self.interactions.surfaces
 
 
 @dataclass(frozen=True, eq=False)
-class Story:
-    """What there is to tell.
+class ReportContent:
+    """Everything that a report shows.
 
     Parameters
     ----------
-    told : tuple of Told
-        One a model, or one an output.
+    sections : tuple of ModelSection
+        One per model, or one per output of a model with several.
     rows : int
-        Rows that were explained on.
+        Number of rows that were explained.
     columns : int
-        Columns of X.
+        Number of columns of X.
     features : tuple of str
-        Those that are explained, the most important first: by the largest share of a model's importances.
+        Names of the explained features, the most important first: by the largest fraction of a model's importances.
     left_out : tuple of str
-        Features of more levels than can be looked at.
+        Features with too many levels to be explained.
     remarks : tuple of str
         Cautions about the data.
     with_rows : bool
-        Whether results keep rows and individual curves, and pictures show them.
+        Whether results keep rows and individual curves, and figures show them.
     data : tuple of str
         Sentences that describe the data, for the top of the page.
     """
 
-    told: tuple[Told, ...]
+    sections: tuple[ModelSection, ...]
     rows: int
     columns: int
     features: tuple[str, ...]
@@ -155,34 +151,32 @@ class Story:
     data: tuple[str, ...] = ()
 
 
-# ------------------------------------------------------------------------------------------
-# Each feature's importance and heterogeneity score, with intervals.
-
-
+# -------------------------------------------------------------------- importances with intervals
 LEVEL, REPLICATES = 0.95, 200
-"""Of the bootstrap intervals: whiskers of a picture need no third digit."""
+"""Confidence level and replicates of the bootstrap intervals; 200 suffice for whiskers, which need no third digit."""
 
 
 ROWS = 20_000
-"""With more rows their moments are drawn instead of them: as exact there, and a hundred times as fast."""
+"""Above this number of rows the bootstrap resamples moments instead of rows: as exact there, and 100 times faster."""
 
 
 Ends = Mapping[str, tuple[float, float] | None]
 
 
-def places(effects: Effects, seed: int) -> tuple[Place, ...]:
-    """Return the places of all features, the most important first.
+def importance_points(effects: Effects, seed: int) -> tuple[Place, ...]:
+    """Return importance and heterogeneity score of all features with intervals, the most important first.
 
     Parameters
     ----------
     effects : Effects
     seed : int
-        Of the bootstrap.
+        Seed of the bootstrap.
 
     Notes
     -----
-    No model row. Importances have bootstrap intervals, scores those of their pairs of rows. Features of one value have
-    no interval of the importance, nor have those whose kept rows do not give one.
+    Costs no model rows. Intervals of importances are bootstrap intervals; those of scores come from their pairs of
+    rows. The interval of an importance is None if the feature has a single value, or if the kept rows do not allow a
+    bootstrap.
     """
     across = _ends(effects, seed)
     return tuple(
@@ -199,7 +193,7 @@ def places(effects: Effects, seed: int) -> tuple[Place, ...]:
 
 
 def _score_ends(effect: Effect) -> tuple[float, float] | None:
-    """Return the ends of the interval of a heterogeneity score; None where there is none."""
+    """Return the interval of a heterogeneity score; None if there is no score or no interval."""
     if effect.swap_score is None:
         return None
     low, high = (float(end) for end in effect.interval(LEVEL, of="heterogeneity_score"))
@@ -207,7 +201,7 @@ def _score_ends(effect: Effect) -> tuple[float, float] | None:
 
 
 def _ends(effects: Effects, seed: int) -> Ends:
-    """Return the ends of the intervals of all features' importances; None where there is none."""
+    """Return the interval of each feature's importance; None if there is none."""
     ends: dict[str, tuple[float, float] | None] = dict.fromkeys(effects)
     for large in (False, True):
         some = {
@@ -224,7 +218,7 @@ def _rows(effect: Any) -> int:
 
 
 def _bootstrap(some: dict[str, Any], seed: int, source: Any) -> dict[str, Any]:
-    """Return intervals, of all features at once if none refuses."""
+    """Return intervals, computed for all features at once if possible, otherwise for each that has one."""
     options: dict[str, Any] = {
         "of": "importance",
         "replicates": REPLICATES,
@@ -242,10 +236,7 @@ def _bootstrap(some: dict[str, Any], seed: int, source: Any) -> dict[str, Any]:
     return found
 
 
-# ------------------------------------------------------------------------------------------
-# Results without the rows behind them, for pages that are to hold none.
-
-
+# -------------------------------------------------------------------------- results without rows
 @overload
 def without_rows(result: Effect) -> Effect: ...
 
@@ -259,7 +250,7 @@ def without_rows(result: Surface) -> Surface: ...
 
 
 def without_rows(result: Any) -> Any:
-    """Return a result without kept rows and individual curves; what rests on them is as it was.
+    """Return a result without kept rows and individual curves; figures computed from them are unchanged.
 
     Parameters
     ----------
@@ -267,8 +258,8 @@ def without_rows(result: Any) -> Any:
 
     Notes
     -----
-    Edges of bins, points of grids and levels stay: they are single values of a column, no rows. What asks for rows, as
-    `Surface.interaction_strength` and intervals by bootstrap do, has to be asked before.
+    Edges of bins, points of grids and levels stay: they are single values of a column, not rows. Compute what needs
+    rows before, such as `Surface.interaction_strength` and bootstrap intervals.
 
     Examples
     --------
@@ -285,31 +276,29 @@ def without_rows(result: Any) -> Any:
         bare = replace(result, rows=None, curves=None)
         if result.spec.local != "integer_steps":
             return bare
-        # Of many whole numbers each observed one is kept, with its rows' steps: nearly rows.
+        # Features of many whole numbers keep sums for each observed value: these nearly are rows.
         moments = {k: m for k, m in result.moments.items() if k not in (UP, DOWN, BOTH)}
         return replace(bare, values=None, moments=moments)
     return replace(result, rows=None)
 
 
-# ------------------------------------------------------------------------------------------
-# From one model to what there is to tell of it: its passes, and what follows from them without asking it again.
-
-
+# ------------------------------------------------------------------------- sections of one model
 ByOutput = dict[Label, Effects]
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What is to be told.
+class ReportOptions:
+    """What a report shows of each model.
 
     Parameters
     ----------
     features : tuple of Feature
     pairs : int
-        Surfaces of each output.
+        Largest number of surfaces per output.
     rows, uncertainty : bool
+        As in `gather`.
     size : int
-        Rows that take part.
+        Number of rows.
     """
 
     features: tuple[Feature, ...]
@@ -319,80 +308,82 @@ class Wanted:
     size: int
 
     def names(self, *, nominal: bool | None = None) -> list[str]:
-        """Return the features' names: all, or those that are nominal, or those that are not."""
+        """Return the names of all features, of the nominal ones, or of the others."""
         some = (f for f in self.features if nominal in (None, f.kind == "nominal"))
         return [f.name for f in some]
 
 
 @dataclass(frozen=True, eq=False)
 class Shared:
-    """What the outputs of a model share.
+    """What the sections of a model's outputs share.
 
     Parameters
     ----------
-    asked : Asked
-    wanted : Wanted
+    runner : ModelRunner
+    options : ReportOptions
     source : Source
     space : Space
-        The rows as points, for `Effect.trust`.
-    answers : Answers
-    together : dict of label to Together
-    unsure : Unsure, optional
+        The rows as points, for the reliability checks.
+    predictions : Predictions
+    interactions : dict of label to Interactions
+    uncertainty : UncertaintySection, optional
     why_not : str
-        Why there is none.
+        Why `uncertainty` is None.
     """
 
-    asked: Asked
-    wanted: Wanted
+    runner: ModelRunner
+    options: ReportOptions
     source: Source
     space: Space
-    answers: Answers
-    together: Mapping[Label, Together]
-    unsure: Unsure | None
+    predictions: Predictions
+    interactions: Mapping[Label, Interactions]
+    uncertainty: UncertaintySection | None
     why_not: str
 
 
-def tell(asked: Asked, wanted: Wanted, name: str, note: str, call: Call) -> list[Told]:
-    """Return what there is to tell of one model: of each of its outputs."""
-    found = _passes(asked, wanted)
+def build_sections(
+    runner: ModelRunner, options: ReportOptions, name: str, note: str, call: Call
+) -> list[ModelSection]:
+    """Return the sections of one model, one per output."""
+    found = _passes(runner, options)
     labels = list(found["main"])
-    shared = _shared(asked, wanted, found["main"])
-    told: list[Told] = []
+    shared = _shared(runner, options, found["main"])
+    sections: list[ModelSection] = []
     for label in labels:
         effects = {kind: of.get(label, Effects({})) for kind, of in found.items()}
         written = call if label is None else replace(call, output=f"[{label!r}]")
         called = name if label is None else f"{name}: {label}"
-        one = _told(shared, label, effects, written)
+        one = _build_section(shared, label, effects, written)
         one = replace(one, name=called, note=note)
-        told.append(one if not told else _later(one, told[0]))
-    return told if wanted.rows else [_bare(one) for one in told]
+        sections.append(one if not sections else _drop_shared(one, sections[0]))
+    return sections if options.rows else [_without_rows(one) for one in sections]
 
 
-def _later(one: Told, first: Told) -> Told:
-    """Return what is told of another output: what is the model's stands with the first one."""
-    if first.unsure is None:
+def _drop_shared(one: ModelSection, first: ModelSection) -> ModelSection:
+    """Return the section of a later output without the parts that the first output shows for the whole model."""
+    if first.uncertainty is None:
         return replace(one, passes=())
-    reasons = {**one.reasons, "unsure": f"The same for all outputs: see {first.name}."}
-    return replace(one, passes=(), unsure=None, reasons=reasons)
+    reasons = {**one.reasons, "uncertainty": f"The same for all outputs: see {first.name}."}
+    return replace(one, passes=(), uncertainty=None, reasons=reasons)
 
 
-def _passes(asked: Asked, wanted: Wanted) -> dict[str, ByOutput]:
-    """Explain all features; each kind of feature by the methods that suit it.
+def _passes(runner: ModelRunner, options: ReportOptions) -> dict[str, ByOutput]:
+    """Explain all features, each kind by the methods that support it.
 
-    The heterogeneity score does not depend on the method: it is computed once for each feature.
+    The heterogeneity score does not depend on the method, so it is computed once per feature.
     """
-    every, nominal = wanted.names(), wanted.names(nominal=True)
-    others = wanted.names(nominal=False)
-    rhale, levels = asked.effects(RHALE(), others), asked.effects(ALE(), nominal)
-    ale = asked.effects(ALE(), others, **UNSCORED)
-    start = asked.effects(pdp_method("continuous", rows=wanted.rows), others, **UNSCORED)
-    mean = asked.effects(pdp_method("nominal", rows=wanted.rows), nominal, **UNSCORED)
+    every, nominal = options.names(), options.names(nominal=True)
+    others = options.names(nominal=False)
+    rhale, levels = runner.effects(RHALE(), others), runner.effects(ALE(), nominal)
+    ale = runner.effects(ALE(), others, **UNSCORED)
+    start = runner.effects(pdp_method("continuous", rows=options.rows), others, **UNSCORED)
+    mean = runner.effects(pdp_method("nominal", rows=options.rows), nominal, **UNSCORED)
     main = _joined(rhale, levels, every)
     return {
         "main": main,
         "ale": _joined(_scored(ale, main), levels, every),
         "pdp": _scored(_joined(start, mean, every), main),
-        "mplot": asked.effects(MPlot(), every, **UNSCORED),
+        "mplot": runner.effects(MPlot(), every, **UNSCORED),
     }
 
 
@@ -401,7 +392,7 @@ def _scored(found: ByOutput, main: ByOutput) -> ByOutput:
 
 
 def _joined(first: ByOutput, second: ByOutput, names: Sequence[str]) -> ByOutput:
-    """Return the effects of all features, each from the first of two passes that has it."""
+    """Return the effects of all features from two passes; a feature in both is taken from the first."""
     joined: ByOutput = {}
     for label in first or second:
         a, b = first.get(label, Effects({})), second.get(label, Effects({}))
@@ -410,87 +401,96 @@ def _joined(first: ByOutput, second: ByOutput, names: Sequence[str]) -> ByOutput
     return joined
 
 
-def _shared(asked: Asked, wanted: Wanted, effects: ByOutput) -> Shared:
-    """Ask for what rests on the effects, or is the same for all outputs."""
-    answers = asked.answers()
-    walked = _walked(asked)
-    pairs = strongest(asked, effects, wanted.pairs, wanted.size, free=walked)
-    doubt, why = None, "Uncertainty was not asked for."
-    if wanted.uncertainty:
-        curves = CURVES if wanted.rows else 0
-        doubt, why = unsure(asked, wanted.features, asked.X, free=walked, ice=curves)
-    space = Space.of(asked.X, asked.seed)
-    return Shared(asked, wanted, asked.source(), space, answers, pairs, doubt, why)
+def _shared(runner: ModelRunner, options: ReportOptions, effects: ByOutput) -> Shared:
+    """Compute what all outputs share: predictions, interactions, uncertainty, and the rows as points."""
+    predictions = runner.predict()
+    trees_evaluated = _trees_evaluated(runner)
+    pairs = strongest_pairs(
+        runner, effects, options.pairs, options.size, trees_evaluated=trees_evaluated
+    )
+    uncertainty, why = None, "The report was written with uncertainty=False."
+    if options.uncertainty:
+        curves = CURVES if options.rows else 0
+        uncertainty, why = explain_uncertainty(
+            runner, options.features, runner.X, trees_evaluated=trees_evaluated, ice=curves
+        )
+    space = Space.of(runner.X, runner.seed)
+    return Shared(runner, options, runner.source(), space, predictions, pairs, uncertainty, why)
 
 
-def _walked(asked: Asked) -> bool:
-    """Return whether an ensemble of trees is walked instead of being called."""
-    said = [str(p.provenance.get("trees", "")) for p in asked.passes]
-    return any(s.startswith("exact") for s in said)
+def _trees_evaluated(runner: ModelRunner) -> bool:
+    """Return whether the effects were computed from the tree structure, without calling the model."""
+    notes = [str(p.provenance.get("trees", "")) for p in runner.passes]
+    return any(note.startswith("exact") for note in notes)
 
 
-def _told(shared: Shared, label: Label, effects: Mapping[str, Effects], call: Call) -> Told:
-    """Put together what there is to tell of one output."""
-    asked, source, main = shared.asked, shared.source, effects["main"]
-    quantity, values = shared.answers.quantities[label], shared.answers.values[label]
-    together = shared.together[label]
-    good, no_quality = quality(quantity, values, shared.answers.raw, source.y, source.weights)
-    spent, no_ledger = ledger(values, source, main, together.surfaces)
-    reasons = {"quality": no_quality, "ledger": no_ledger, "unsure": shared.why_not}
-    pairs = [s.features for s in together.surfaces]
+def _build_section(
+    shared: Shared, label: Label, effects: Mapping[str, Effects], call: Call
+) -> ModelSection:
+    """Build the section of one output."""
+    runner, source, main = shared.runner, shared.source, effects["main"]
+    quantity, values = shared.predictions.quantities[label], shared.predictions.values[label]
+    interactions = shared.interactions[label]
+    good, no_quality = quality(quantity, values, shared.predictions.raw, source.y, source.weights)
+    variance, no_variance = explained_variance(values, source, main, interactions.surfaces)
+    reasons = {
+        "quality": no_quality,
+        "explained_variance": no_variance,
+        "uncertainty": shared.why_not,
+    }
+    pairs = [s.features for s in interactions.surfaces]
     first = next(iter(main.values())).about
-    return Told(
+    return ModelSection(
         name="",
-        model=title(model_of(asked.quantity) or asked.quantity),
+        model=title(model_of(runner.quantity) or runner.quantity),
         quantity=first.quantity,
         axis=first.axis,
         rhale=main,
         ale=effects["ale"],
         pdp=effects["pdp"],
-        warnings=tuple(dict.fromkeys(asked.complaints)),
-        passes=tuple(asked.passes),
+        warnings=tuple(dict.fromkeys(runner.binning_warnings)),
+        passes=tuple(runner.passes),
         mplot=effects["mplot"],
-        trust=_trust(main, effects["pdp"], shared),
-        places=places(main, asked.seed),
+        checks=_checks(main, effects["pdp"], shared),
+        importance_points=importance_points(main, runner.seed),
         quality=good,
-        ledger=spent,
-        together=together,
-        unsure=shared.unsure,
+        explained_variance=variance,
+        interactions=interactions,
+        uncertainty=shared.uncertainty,
         reasons={about: why for about, why in reasons.items() if why},
-        code=codes(call, main, pairs, shared.unsure, rows=shared.wanted.rows),
+        code=figure_codes(call, main, pairs, shared.uncertainty, rows=shared.options.rows),
     )
 
 
-def _trust(effects: Effects, beside: Effects, shared: Shared) -> dict[str, Trust]:
-    """Return what there is to object to each effect; the rows are read as points once."""
+def _checks(effects: Effects, beside: Effects, shared: Shared) -> dict[str, Trust]:
+    """Return the reliability checks of each effect; the rows are converted to points once, for all of them."""
     return {
-        name: effect.trust(X=shared.space, beside=beside[name], seed=shared.asked.seed)
+        name: effect.trust(X=shared.space, beside=beside[name], seed=shared.runner.seed)
         for name, effect in effects.items()
     }
 
 
-def _bare(told: Told) -> Told:
-    """Return the same with no row of the data in it."""
-    pairs = tuple(without_rows(s) for s in told.together.surfaces)
-    doubt = told.unsure
-    if doubt is not None:
-        doubt = replace(doubt, rhale=without_rows(doubt.rhale), pdp=without_rows(doubt.pdp))
+def _without_rows(section: ModelSection) -> ModelSection:
+    """Return the section without any row of the data."""
+    pairs = tuple(without_rows(s) for s in section.interactions.surfaces)
+    uncertainty = section.uncertainty
+    if uncertainty is not None:
+        uncertainty = replace(
+            uncertainty, rhale=without_rows(uncertainty.rhale), pdp=without_rows(uncertainty.pdp)
+        )
     return replace(
-        told,
-        rhale=without_rows(told.rhale),
-        ale=without_rows(told.ale),
-        pdp=without_rows(told.pdp),
-        mplot=without_rows(told.mplot),
-        together=replace(told.together, surfaces=pairs),
-        unsure=doubt,
-        passes=tuple(Pass(p.provenance) for p in told.passes),
+        section,
+        rhale=without_rows(section.rhale),
+        ale=without_rows(section.ale),
+        pdp=without_rows(section.pdp),
+        mplot=without_rows(section.mplot),
+        interactions=replace(section.interactions, surfaces=pairs),
+        uncertainty=uncertainty,
+        passes=tuple(Pass(p.provenance) for p in section.passes),
     )
 
 
-# ------------------------------------------------------------------------------------------
-# What a report tells, computed: each model's effects by several methods, and what follows from them.
-
-
+# ----------------------------------------------------------------------- the content of a report
 def gather(
     models: Any,
     X: Any,
@@ -505,34 +505,34 @@ def gather(
     rows: bool = True,
     uncertainty: bool = True,
     **options: Any,
-) -> Story:
-    """Explain each model by RHALE, ALE, M-plots and PDP with c-ICE, and say what follows from these.
+) -> ReportContent:
+    """Explain each model by RHALE, ALE, M-plots and PDP with c-ICE, and derive the other parts of a report.
 
     Parameters
     ----------
     models : model or mapping of str to model
-        Quantities, fitted estimators or callables. One with several outputs is told of output by output.
+        Quantities, fitted estimators or callables. A model with several outputs gets one section per output.
     X, y, weights, schema, groups
-        As in `skedasis.explain`. Rows may miss their label where the quantity does not need it.
+        As in `skedasis.explain`. Labels may be missing if the quantity does not need them.
     features : list, optional
-        By default every one that has no more than 2,000 levels.
+        By default all features that have at most 2,000 levels.
     notes : mapping of str to str, optional
         A sentence about each model, by its name.
     pairs : int
-        How many surfaces of pairs to keep of each model: the strongest by second-order ALE among pairs of the five
+        Largest number of interaction surfaces per model: the strongest by second-order ALE among pairs of the five
         features with the largest heterogeneity scores. 0 computes none.
     rows : bool
-        False keeps no row and no individual curve in any result.
+        If False, no result keeps rows or individual curves.
     uncertainty : bool
-        Whether to explain the entropy of models that have a predictive distribution, and to diagnose them where labels
-        are given.
+        Whether to explain the entropy of models that have a predictive distribution, and to diagnose these models if
+        labels are given.
     **options
         ``seed``, ``memory``, ``keep``, ``threads``, ``progress``, ``tree``, ``heterogeneity_rows``: as in
         `skedasis.explain`.
 
     Returns
     -------
-    Story
+    ReportContent
 
     Raises
     ------
@@ -541,31 +541,35 @@ def gather(
 
     Notes
     -----
-    All features that share a method do so in one pass. In model rows, of N rows and d features: RHALE 2 N d (N slope
-    rows where there are slopes), the heterogeneity scores of n rows n (d + 2), ALE 2 N d, PDP 50 N d, M-plots N,
-    predictions N, at most ten pairs 4 N each (fewer where they would cost more than 2,000,000), the entropy at most
-    2,000 (53 d + 3) and the diagnosis 2,000 (1 + 5 d). For tree ensembles only the predictions call the model.
+    Features that share a method share one pass. Cost in model rows, for N rows and d features: RHALE 2 N d (N slope
+    rows if the quantity has derivatives), heterogeneity scores of n rows n (d + 2), ALE 2 N d, PDP 50 N d, M-plots N,
+    predictions N, at most ten pairs 4 N each (fewer if they would cost more than 2,000,000), the entropy at most
+    2,000 (53 d + 3), and the diagnosis 2,000 (1 + 5 d). For tree ensembles only the predictions call the model.
     """
     _check(pairs, rows, uncertainty)
     quantities = _named(models)
     source = as_source(X, y, weights, schema)
-    chosen, left_out, remarks = _chosen(source, features, groups)
+    chosen, left_out, remarks = _select_features(source, features, groups)
     options |= {"y": y, "weights": weights, "schema": schema, "groups": groups}
-    wanted = Wanted(tuple(chosen), int(pairs), bool(rows), bool(uncertainty), len(source))
-    told = tuple(
+    report_options = ReportOptions(
+        tuple(chosen), int(pairs), bool(rows), bool(uncertainty), len(source)
+    )
+    sections = tuple(
         one
         for name, quantity in quantities.items()
-        for one in tell(
-            Asked(quantity, X, dict(options)),
-            wanted,
+        for one in build_sections(
+            ModelRunner(quantity, X, dict(options)),
+            report_options,
             name,
             (notes or {}).get(name, ""),
-            _written(models, name, options),
+            _user_call(models, name, options),
         )
     )
     size = len(source), len(source.features)
-    order = _in_order(told, [f.name for f in chosen])
-    return Story(told, *size, order, tuple(left_out), tuple(remarks), wanted.rows)
+    order = _by_importance(sections, [f.name for f in chosen])
+    return ReportContent(
+        sections, *size, order, tuple(left_out), tuple(remarks), report_options.rows
+    )
 
 
 def _check(pairs: Any, rows: Any, uncertainty: Any) -> None:
@@ -575,15 +579,15 @@ def _check(pairs: Any, rows: Any, uncertainty: Any) -> None:
             explained("report(pairs)", repr(pairs), "a whole number from 0", "Use pairs=4")
         )
     for name, given in (("rows", rows), ("uncertainty", uncertainty)):
-        # What is to be left out must not be there because "no" is true.
+        # A string such as "no" is truthy: rows that must not be on the page would be.
         if not isinstance(given, (bool, np.bool_)):
             raise DataError(
                 explained(f"report({name})", repr(given), "True or False", f"Use {name}=False")
             )
 
 
-def _written(models: Any, name: str, options: Mapping[str, Any]) -> Call:
-    """Return how a model's user calls it."""
+def _user_call(models: Any, name: str, options: Mapping[str, Any]) -> Call:
+    """Return how the user's code refers to a model."""
     given: Any = models
     text = "model"
     if isinstance(models, Mapping):
@@ -598,7 +602,7 @@ def _written(models: Any, name: str, options: Mapping[str, Any]) -> Call:
 
 
 def _named(models: Any) -> dict[str, Quantity]:
-    """Return quantities by name; a single model is called by what it is."""
+    """Return quantities by name; a single model is named after its class."""
     if not isinstance(models, Mapping):
         quantity = as_quantity(models)
         return {title(model_of(quantity) or quantity): quantity}
@@ -609,39 +613,47 @@ def _named(models: Any) -> dict[str, Quantity]:
     return {str(name): as_quantity(model) for name, model in models.items()}
 
 
-def _chosen(source: Source, wanted: Any, groups: Any) -> tuple[list[Feature], list[str], list[str]]:
-    """Return the features to explain, the names of those that have too many levels to be, and remarks on others."""
-    if wanted is not None:
-        wanted = [wanted] if isinstance(wanted, (str, int, np.integer)) else list(wanted)
-    choice = Choice(source, wanted, groups)
+def _select_features(
+    source: Source, requested: Any, groups: Any
+) -> tuple[list[Feature], list[str], list[str]]:
+    """Return the features to explain, the names of those with too many levels, and remarks on others left out."""
+    if requested is not None:
+        requested = (
+            [requested] if isinstance(requested, (str, int, np.integer)) else list(requested)
+        )
+    choice = Choice(source, requested, groups)
     if choice.pairs:
         raise UnsupportedError(
             explained(
                 "report(features)",
                 f"the pair {[f.name for f in choice.asked[0]]}",
                 "single features",
-                "Explain pairs by sd.explain(model, X, (a, b)).plot()",
+                "Explain a pair with sd.explain(model, X, (a, b)).plot()",
             )
         )
     features = list({f.name: f for (f,) in choice.asked}.values())
-    empty = [f.name for f in features if _empty(source, f)] if wanted is None else []
+    empty = [f.name for f in features if _has_no_value(source, f)] if requested is None else []
     if len(empty) == len(features):
-        empty = []  # nothing would be left: the first one's error says it
-    beyond = [] if wanted is not None else [f.name for f in features if _out_of_range(source, f)]
+        empty = []  # nothing would be left: explaining the first one raises the error
+    beyond = [] if requested is not None else [f.name for f in features if _out_of_range(source, f)]
     if len(empty) + len(beyond) == len(features):
         beyond = []  # likewise
     others = [f for f in features if f.name not in (*empty, *beyond)]
-    left_out = [f.name for f in others if _countless(source, f)] if wanted is None else []
+    left_out = (
+        [f.name for f in others if _has_too_many_levels(source, f)] if requested is None else []
+    )
     if len(left_out) == len(others):
         raise UnsupportedError(
             explained(
                 "report",
                 f"no feature with at most {MOST_LEVELS:,} levels among {len(features)}",
                 "at least one",
-                'Declare codes that are numbers: schema={"name": "continuous"}',
+                'Declare figure_codes that are numbers: schema={"name": "continuous"}',
             )
         )
-    remarks = [f"Left out, having no value in any row: {listed(empty, 20)}."] if empty else []
+    remarks = (
+        [f"Left out because they have no value in any row: {listed(empty, 20)}."] if empty else []
+    )
     if beyond:
         remarks.append(
             f"Left out because their numbers are too large, or too close together, for float64: {listed(beyond, 20)}. "
@@ -651,7 +663,7 @@ def _chosen(source: Source, wanted: Any, groups: Any) -> tuple[list[Feature], li
 
 
 def _out_of_range(source: Source, feature: Feature) -> bool:
-    """Return whether a feature has numbers with which float64 cannot compute."""
+    """Return whether a feature has numbers that are out of range for computations in float64."""
     if feature.categorical or len(feature.columns) > 1:
         return False
     try:
@@ -663,8 +675,8 @@ def _out_of_range(source: Source, feature: Feature) -> bool:
     return False
 
 
-def _empty(source: Source, feature: Feature) -> bool:
-    """Return whether no row has a value of a feature."""
+def _has_no_value(source: Source, feature: Feature) -> bool:
+    """Return whether a feature is missing in all rows."""
     if len(feature.columns) > 1:
         return False
     if not feature.categorical:
@@ -677,7 +689,7 @@ def _empty(source: Source, feature: Feature) -> bool:
         return True
 
 
-def _countless(source: Source, feature: Feature) -> bool:
+def _has_too_many_levels(source: Source, feature: Feature) -> bool:
     """Return whether a feature has too many levels to be explained."""
     if not feature.categorical:
         return False
@@ -688,10 +700,10 @@ def _countless(source: Source, feature: Feature) -> bool:
     return False
 
 
-def _in_order(told: Sequence[Told], names: list[str]) -> tuple[str, ...]:
-    """Return the features by the largest share that any model gives them: models may differ in their units."""
-    shares = np.zeros((len(told), len(names)))
-    for k, one in enumerate(told):
+def _by_importance(sections: Sequence[ModelSection], names: list[str]) -> tuple[str, ...]:
+    """Return the features by the largest fraction of importance in any model: models may differ in their units."""
+    shares = np.zeros((len(sections), len(names)))
+    for k, one in enumerate(sections):
         importances = np.array([one.rhale[n].importance for n in names])
         total = importances.sum()
         shares[k] = importances / total if total > 0 else 0.0

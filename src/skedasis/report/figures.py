@@ -1,4 +1,9 @@
-"""Figures of a report: SVG for the page, PNG files on request."""
+"""Figures of a report: SVG for the page, and PNG files.
+
+The page draws SVG by `skedasis.plots.svg`; PNG files are drawn by matplotlib from the same figure specifications. Each
+function takes a `ModelSection`, and adds captions and alternative texts from `skedasis.report.text`. Called by
+`skedasis.report.html`, `skedasis.report.report.write` and `skedasis.demo`.
+"""
 
 from __future__ import annotations
 
@@ -17,33 +22,31 @@ from skedasis.plots.svg.diagnosis import diagnosis
 from skedasis.plots.svg.effect import compare, small
 from skedasis.plots.svg.effect import effect as effect_drawing
 from skedasis.plots.svg.elements import Drawing
-from skedasis.plots.svg.overview import calibration, ledger, places
+from skedasis.plots.svg.overview import calibration, places
+from skedasis.plots.svg.overview import ledger as variance_parts
 from skedasis.plots.svg.surface import surface as surface_drawing
 from skedasis.report import text as report_text
 from skedasis.report.categorical_text import quoted
-from skedasis.report.content import Told
+from skedasis.report.content import ModelSection
 from skedasis.report.text import Caption
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.effect import Effect
 from skedasis.results.surface import Surface
 
-# ------------------------------------------------------------------------------------------
-# A report's figures as SVG, drawn from the same panels as the pictures of matplotlib.
-
-
+# ------------------------------------------------------------------------------ SVG for the page
 MANY = 12
-"""Small figures side by side: more of them are no overview."""
+"""Largest number of small figures in an overview."""
 
 
 @dataclass(frozen=True)
-class Shown:
+class PageFigure:
     """A figure of the page.
 
     Parameters
     ----------
     svg : Markup
     width, height : float
-        Pixels that it takes where there is room.
+        Natural size in pixels.
     caption : str
     """
 
@@ -53,17 +56,17 @@ class Shown:
     caption: str
 
 
-def shown(drawing: Drawing, caption: str) -> Shown:
+def page_figure(drawing: Drawing, caption: str) -> PageFigure:
     """Return a drawing with its caption."""
-    return Shown(drawing.svg, round(drawing.width, 1), round(drawing.height, 1), caption)
+    return PageFigure(drawing.svg, round(drawing.width, 1), round(drawing.height, 1), caption)
 
 
-def of_feature(told: Told, feature: str, ident: str) -> list[Shown]:
+def feature_figures(section: ModelSection, feature: str, ident: str) -> list[PageFigure]:
     """Draw a feature's RHALE, its curves by several methods, and its PDP with individual curves.
 
     Parameters
     ----------
-    told : Told
+    section : ModelSection
     feature : str
     ident : str
         Unique on the page.
@@ -71,37 +74,44 @@ def of_feature(told: Told, feature: str, ident: str) -> list[Shown]:
     Returns
     -------
     list of Shown
-        Nothing for a feature that takes one value.
+        Empty for a feature with a single value.
     """
-    if len(told.rhale[feature].points) < 2:
+    if len(section.rhale[feature].points) < 2:
         return []
     made = [
-        _effect(told.rhale[feature], report_text.of_rhale(told, feature), f"{ident}-rhale"),
-        _compared(told, feature, f"{ident}-all"),
-        _effect(told.pdp[feature], report_text.of_pdp(told, feature), f"{ident}-pdp"),
+        _effect(
+            section.rhale[feature], report_text.rhale_caption(section, feature), f"{ident}-rhale"
+        ),
+        _compared(section, feature, f"{ident}-all"),
+        _effect(section.pdp[feature], report_text.pdp_caption(section, feature), f"{ident}-pdp"),
     ]
     return [one for one in made if one is not None]
 
 
-def _effect(effect: Effect, said: Caption, ident: str) -> Shown:
-    return shown(effect_drawing(effect, ident=ident, title=said.title, alt=said.rest), said.text)
+def _effect(effect: Effect, caption: Caption, ident: str) -> PageFigure:
+    return page_figure(
+        effect_drawing(effect, ident=ident, title=caption.title, alt=caption.description),
+        caption.text,
+    )
 
 
-def _compared(told: Told, feature: str, ident: str) -> Shown | None:
-    """Lay over one another what there is of a feature; one curve alone would be drawn twice on the page."""
+def _compared(section: ModelSection, feature: str, ident: str) -> PageFigure | None:
+    """Draw the curves of several methods in one figure; None if there is only one, which the page already shows."""
     some = {
         m: e
-        for m, e in report_text.of_methods(told, feature).items()
+        for m, e in report_text.curves_by_method(section, feature).items()
         if np.isfinite(e.value).sum() > 1
     }
     if len(some) < 2:
         return None
-    said = report_text.of_compared(told, feature, list(some))
-    return shown(compare(some, ident=ident, title=said.title, alt=said.rest), said.text)
+    caption = report_text.comparison_caption(section, feature, list(some))
+    return page_figure(
+        compare(some, ident=ident, title=caption.title, alt=caption.description), caption.text
+    )
 
 
-def draw_overview(effects: Mapping[str, Effect], ident: str) -> list[Shown]:
-    """Draw the most important effects on shared scales, each small and for itself; last what explains them all.
+def draw_overview(effects: Mapping[str, Effect], ident: str) -> list[PageFigure]:
+    """Draw the most important effects as small figures on shared scales, followed by their legend.
 
     Parameters
     ----------
@@ -113,85 +123,85 @@ def draw_overview(effects: Mapping[str, Effect], ident: str) -> list[Shown]:
     if len(there) < 2:
         return []  # nothing to compare
     drawn, legend = small(there, ident=ident, top=MANY, lower=False, view=View(ice=None))
-    return [shown(one, "") for one in (*drawn, legend)]
+    return [page_figure(one, "") for one in (*drawn, legend)]
 
 
-def of_places(told: Told, links: Mapping[str, str], ident: str) -> Shown | None:
-    """Draw importance against heterogeneity score, each point a link to its feature."""
-    if not any(math.isfinite(p.heterogeneity_score) for p in told.places):
+def importance_figure(
+    section: ModelSection, links: Mapping[str, str], ident: str
+) -> PageFigure | None:
+    """Draw heterogeneity score against importance; each point is a link to the section of its feature."""
+    if not any(math.isfinite(p.heterogeneity_score) for p in section.importance_points):
         return None
-    unit = f" ({told.axis})"
+    unit = f" ({section.axis})"
     drawing = places(
-        told.places,
+        section.importance_points,
         ident=ident,
         links={feature: f"#{anchor}" for feature, anchor in links.items()},
         x_label=f"importance{unit}",
         y_label=f"heterogeneity score{unit}",
+        title="Importance and heterogeneity",
     )
-    return shown(drawing, "")
+    return page_figure(drawing, "")
 
 
-def of_ledger(told: Told, ident: str) -> Shown | None:
-    """Draw how much of the quantity's variance the effects add up to."""
-    if told.ledger is None:
+def variance_figure(section: ModelSection, ident: str) -> PageFigure | None:
+    """Draw the fractions of the quantity's variance that the effects explain."""
+    if section.explained_variance is None:
         return None
-    caption = (
-        "How much of the variance of the prediction the sum of the effects on this page explains."
+    caption = "Fractions of the variance of the prediction that the effects on this page explain."
+    rest = section.explained_variance.sentences[-1] if section.explained_variance.has_rest else ""
+    return page_figure(
+        variance_parts(section.explained_variance.shares, ident=ident), f"{caption} {rest}".rstrip()
     )
-    rest = told.ledger.said[-1] if told.ledger.rest else ""
-    return shown(ledger(told.ledger.shares, ident=ident), f"{caption} {rest}".rstrip())
 
 
-def of_calibration(told: Told, ident: str) -> Shown | None:
-    """Draw predicted probabilities beside observed shares."""
-    quality = told.quality
+def calibration_figure(section: ModelSection, ident: str) -> PageFigure | None:
+    """Draw observed proportions against predicted probabilities."""
+    quality = section.quality
     if quality is None or quality.calibration is None:
         return None
     name = quoted(quality.class_ or "")
-    caption = f"Calibration: among rows to which it gives a probability of {name}, the share that is of this class."
-    return shown(calibration(quality.calibration, ident=ident), caption)
+    caption = f"Calibration: the observed proportion of {name} against its predicted probability."
+    return page_figure(calibration(quality.calibration, ident=ident), caption)
 
 
-def of_pair(surface: Surface, ident: str) -> Shown:
-    """Draw what two features do together."""
-    return shown(surface_drawing(surface, ident=ident), "")
+def surface_figure(surface: Surface, ident: str) -> PageFigure:
+    """Draw the interaction of two features."""
+    return page_figure(surface_drawing(surface, ident=ident), "")
 
 
-def of_diagnosis(found: Diagnosis, ident: str) -> Shown:
-    """Draw what the importances for likelihood and for entropy say together of each feature."""
-    caption = "What the likelihood- and the entropy-importance of each feature say together."
-    return shown(diagnosis(found, ident=ident), caption)
+def diagnosis_figure(found: Diagnosis, ident: str) -> PageFigure:
+    """Draw Entropy-PFI against Likelihood-PFI of each feature."""
+    caption = "Likelihood-PFI and Entropy-PFI of each feature."
+    return page_figure(diagnosis(found, ident=ident), caption)
 
 
-# ------------------------------------------------------------------------------------------
-# A report's pictures as small PNG files, for those who want files: the page draws its own as SVG.
-
-
+# ------------------------------------------------------------------------------------- PNG files
 DPI = 150
-"""Sharp at the width at which a document shows a figure, and on paper."""
+"""Resolution that is sharp in documents and on paper."""
 
 
 COLOURS = 96
-"""A figure of lines and tints needs no more: a third of the size of full colour, and no difference to be seen."""
+"""Number of colours of a PNG file: a third of the size of full colour, without visible difference."""
 
 
 TALL, FLAT = (5.3, 5.9), (5.3, 3.7)
-"""Inches: small figures, so that their letters are large on a page."""
+"""Sizes in inches: small, so that the letters are large on a page."""
 
 
 @dataclass(frozen=True)
-class Picture:
-    """A figure that is drawn.
+class PngFigure:
+    """A figure as the content of a PNG file.
 
     Parameters
     ----------
     name : str
-        For a file, without its ending.
+        File name without its suffix.
     png : bytes
     width, height : int
-        In pixels.
+        Size in pixels.
     alt, caption : str
-        What it shows, for those who do not see it; and what it is.
+        Alternative text and caption.
     """
 
     name: str
@@ -202,39 +212,43 @@ class Picture:
     caption: str
 
 
-def of_rhale(told: Told, feature: str) -> Picture:
-    """Draw a feature's RHALE, and its ALE over it where that is another curve; of a nominal feature the ALE alone."""
-    effect, ale = told.rhale[feature], told.ale[feature]
-    said = report_text.of_rhale(told, feature)
+def rhale_png(section: ModelSection, feature: str) -> PngFigure:
+    """Draw a feature's RHALE, with its ALE as a dotted curve if it differs; for a nominal feature, the ALE alone."""
+    effect, ale = section.rhale[feature], section.ale[feature]
+    caption = report_text.rhale_caption(section, feature)
     figure = effect.plot(size=TALL)
     if (
         effect.levels is None
         and np.isfinite(ale.value).sum() > 1
-        and report_text.apart_from(ale, effect)
+        and report_text.max_difference(ale, effect)
     ):
         axes = figure.axes[0]
         look: dict[str, Any] = {"ls": (0, (1.5, 1.5)), "lw": 1.3, "color": "#444444", "zorder": 4}
         lines = axes.plot(ale.points, report_text.aligned(ale, effect), **look)
-        # A file has no caption that could say what the dots are.
-        said_of_it = ["ALE, moved to the same mean"]
-        axes.legend(lines, said_of_it, loc="upper left", frameon=False, fontsize=8)
-        dotted = " Dotted: ALE, from differences between quantiles, moved to the same mean."
-        said = Caption(said.name, said.alt, said.text + dotted)
-    return _drawn(figure, said)
+        # A file has no caption that could explain the dotted curve.
+        axes.legend(
+            lines, ["ALE, aligned to the same mean"], loc="upper left", frameon=False, fontsize=8
+        )
+        dotted = " Dotted: ALE, from differences between quantiles, aligned to the same mean."
+        caption = Caption(caption.name, caption.alt, caption.text + dotted)
+    return _to_png(figure, caption)
 
 
-def of_pdp(told: Told, feature: str) -> Picture:
+def pdp_png(section: ModelSection, feature: str) -> PngFigure:
     """Draw a feature's PDP with its individual curves."""
-    return _drawn(told.pdp[feature].plot(size=FLAT), report_text.of_pdp(told, feature))
+    return _to_png(section.pdp[feature].plot(size=FLAT), report_text.pdp_caption(section, feature))
 
 
-def overview_png(told: Told) -> Picture:
+def overview_png(section: ModelSection) -> PngFigure:
     """Draw all features by RHALE on shared scales."""
-    return _drawn(told.rhale.plot(columns=min(len(told.rhale), 4)), report_text.of_all(told))
+    return _to_png(
+        section.rhale.plot(columns=min(len(section.rhale), 4)),
+        report_text.overview_caption(section),
+    )
 
 
 def file_name(*parts: str) -> str:
-    """Return a name that every file system takes.
+    """Return a name that is valid on every file system.
 
     Examples
     --------
@@ -245,8 +259,8 @@ def file_name(*parts: str) -> str:
     return "-".join(clean)
 
 
-def _drawn(figure: Any, said: Caption) -> Picture:
-    """Return a figure as a PNG file of few colours, and let go of it."""
+def _to_png(figure: Any, caption: Caption) -> PngFigure:
+    """Return a matplotlib figure as a PNG file with few colours."""
     from PIL import Image
 
     raw = io.BytesIO()
@@ -256,4 +270,4 @@ def _drawn(figure: Any, said: Caption) -> Picture:
     small = image.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
     png = io.BytesIO()
     small.save(png, format="png", optimize=True)
-    return Picture(said.name, png.getvalue(), width, height, said.alt, said.text)
+    return PngFigure(caption.name, png.getvalue(), width, height, caption.alt, caption.text)

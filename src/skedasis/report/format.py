@@ -10,23 +10,23 @@ from typing import Any
 
 from skedasis.plots.scales import NOISE, number, number_or_zero, shortened
 
-ROOM = 60
-"""Letters of a name within a sentence; headings have it whole."""
+MAX_NAME_LENGTH = 60
+"""Largest number of letters of a name in a sentence; headings show the whole name."""
 
 
-_ISOLATED = {"R", "AL", "AN", "RLE", "RLO", "RLI", "LRE", "LRO", "LRI", "FSI", "PDF", "PDI"}
+_RIGHT_TO_LEFT = {"R", "AL", "AN", "RLE", "RLO", "RLI", "LRE", "LRO", "LRI", "FSI", "PDF", "PDI"}
 
 
 @dataclass(frozen=True)
-class Numbers:
-    """A table, ready to be shown.
+class NumberTable:
+    """A table with formatted numbers.
 
     Parameters
     ----------
     caption : str
-        What it holds, and in which units.
+        Content and units.
     heads : tuple of (str, bool)
-        Headings, each with whether its column holds text.
+        Headings, and whether each column holds text.
     rows : list of tuple of str
     """
 
@@ -36,7 +36,7 @@ class Numbers:
 
 
 def percent(share: float) -> str:
-    r"""Return a share in percent; what is little is not called nothing.
+    r"""Return a fraction as a percentage; small nonzero fractions are not rounded to zero.
 
     Examples
     --------
@@ -51,12 +51,12 @@ def percent(share: float) -> str:
 
 
 def ends(low: float, high: float, largest: float) -> str:
-    r"""Return the ends of an interval, with as many decimals as its width is worth.
+    r"""Return an interval as text, with a number of decimals that suits its width.
 
     Parameters
     ----------
     low, high, largest : float
-        The ends, and the largest number beside them: what is noise beside it is called nothing.
+        The ends, and the largest number of the same table: values that are noise relative to it become 0.
 
     Examples
     --------
@@ -77,17 +77,17 @@ def ends(low: float, high: float, largest: float) -> str:
     if size < 1e-4 or size >= 1e9:
         return f"{number(low, 2)} – {number(high, 2)}"
     decimals = 1 - math.floor(math.log10(width))
-    # Two digits of the width; one where it begins with a large one.
+    # Two significant digits of the width; one if the first digit is at least 5.
     decimals -= width * 10 ** (decimals - 1) >= 5
     low, high = round(low, decimals) + 0.0, round(high, decimals) + 0.0
     shown = max(decimals, 0)
     return f"{low:,.{shown}f} – {high:,.{shown}f}".replace("-", "−")
 
 
-def named(name: str, room: int = ROOM) -> str:
-    r"""Return a name as it stands in a sentence: not too long, and without any power over the words around it.
+def named(name: str, room: int = MAX_NAME_LENGTH) -> str:
+    r"""Return a name for use in a sentence: shortened, and isolated if it contains right-to-left text.
 
-    What is written from right to left would turn its neighbours around, so it stands between marks that isolate it.
+    Without the Unicode isolate marks, right-to-left text would reorder the words around it.
 
     Examples
     --------
@@ -95,12 +95,12 @@ def named(name: str, room: int = ROOM) -> str:
     ('age', 60, True)
     """
     text = shortened(name, room)
-    turning = any(unicodedata.bidirectional(c) in _ISOLATED for c in text)
+    turning = any(unicodedata.bidirectional(c) in _RIGHT_TO_LEFT for c in text)
     return f"\u2068{text}\u2069" if turning else text
 
 
 def listed(names: Sequence[str], most: int = 8) -> str:
-    """Return names in a row, the first few of many.
+    """Return names as an enumeration; of many names, the first few.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def listed(names: Sequence[str], most: int = 8) -> str:
 
 
 def settings(given: Any) -> str:
-    """Return a method's settings in one line.
+    """Return a method's settings as one line of text.
 
     Examples
     --------
@@ -125,6 +125,6 @@ def settings(given: Any) -> str:
     for name, value in given.items():
         if isinstance(value, dict) and "scheme" in value:
             inner = settings({k: v for k, v in value.items() if k != "scheme"})
-            value = f"{value['scheme']}({inner})"  # noqa: PLW2901 - the same thing, written out
+            value = f"{value['scheme']}({inner})"  # noqa: PLW2901 - the same value as text
         parts.append(f"{name} = {value}")
     return ", ".join(parts)

@@ -1,4 +1,10 @@
-"""The page of a report: sections, templates and provenance."""
+"""The page of a report: the values of its sections, and the HTML file made from them.
+
+`page_context` turns a `ReportContent` into nested dictionaries of text, numbers and figures; `render` passes them to
+the Jinja templates in `templates/`, and adds the style sheet, the script and a content security policy that allows only
+these two. Nothing is computed here beyond formatting: all results are in the content. Called by
+`skedasis.report.report.write`.
+"""
 
 from __future__ import annotations
 
@@ -21,29 +27,27 @@ from skedasis.plots.html import style as figures_style
 from skedasis.plots.scales import count, number
 from skedasis.report import figures as report_figures
 from skedasis.report import text as report_text
-from skedasis.report.content import Story, Told
-from skedasis.report.figures import Shown
-from skedasis.report.format import Numbers, listed, named, percent, settings
+from skedasis.report.content import ModelSection, ReportContent
+from skedasis.report.figures import PageFigure
+from skedasis.report.format import NumberTable, listed, named, percent, settings
 from skedasis.report.format import ends as ends_of
-from skedasis.report.uncertainty import Unsure
+from skedasis.report.uncertainty import UncertaintySection
 from skedasis.results.checks.check import Flag
 from skedasis.results.diagnosis import Diagnosis
-from skedasis.results.effect import Effect
+from skedasis.results.effect import TRUSTED_ROWS, Effect
 from skedasis.results.effects import Rank
 from skedasis.results.surface import Surface
 
-# ------------------------------------------------------------------------------------------
-# How a report was made: passes, where slopes came from, what was walked, and by which versions.
 
-
-def origins(told: Told) -> list[tuple[str, ...]]:
-    """Return how each pass was made: method, settings, model rows, calls, slope, check and score rows, seconds."""
+# ------------------------------------------------------------------------------ methods and cost
+def provenance_rows(section: ModelSection) -> list[tuple[str, ...]]:
+    """Return a row per pass: method, settings, model rows, calls, slope, check and score rows, seconds."""
     lines: list[tuple[str, ...]] = []
-    for made in told.passes:
+    for made in section.passes:
         p = made.provenance
         lines.append(
             (
-                _method(told, p),
+                _method(section, p),
                 settings(p["settings"]),
                 f"{p['model_rows']:,}",
                 f"{p['model_calls']:,}",
@@ -56,41 +60,43 @@ def origins(told: Told) -> list[tuple[str, ...]]:
     return lines
 
 
-def _method(told: Told, made: Json) -> str:
-    """Return what was done, and to what where that is not what is explained."""
+def _method(section: ModelSection, made: Json) -> str:
+    """Return the method of a pass, with its quantity if this is not the one explained."""
     of = str(made.get("quantity", ""))
-    other = of not in ("", str(told.rhale.provenance["quantity"])) and made["method"] != "diagnose"
+    other = (
+        of not in ("", str(section.rhale.provenance["quantity"])) and made["method"] != "diagnose"
+    )
     return f"{made['method']} of {of}" if other else str(made["method"])
 
 
-def slopes_from(told: Told) -> list[str]:
-    """Return where the local effects of RHALE, and of what stands in its place, came from; each source once."""
-    sources = [str(e.provenance.get("local_effects", "")) for e in told.rhale.values()]
+def local_effect_sources(section: ModelSection) -> list[str]:
+    """Return the distinct sources of the local effects (derivatives, differences, trees)."""
+    sources = [str(e.provenance.get("local_effects", "")) for e in section.rhale.values()]
     return [s for s in dict.fromkeys(sources) if s]
 
 
-def walked(told: Told) -> str:
-    """Return whether an ensemble of trees was walked, or why it was called; nothing of other models."""
-    said = next((str(e.provenance["trees"]) for e in told.passes if "trees" in e.provenance), "")
-    return f" Trees: {said}." if said else ""
+def tree_note(section: ModelSection) -> str:
+    """Return whether effects were computed from the tree structure, or why not; empty for other models."""
+    note = next((str(e.provenance["trees"]) for e in section.passes if "trees" in e.provenance), "")
+    return f" Trees: {note}." if note else ""
 
 
-def versions(story: Story) -> str:
-    """Return the versions of what computed the numbers."""
-    known = story.told[0].rhale.provenance["versions"]
+def versions(content: ReportContent) -> str:
+    """Return the versions of the libraries that computed the numbers."""
+    known = content.sections[0].rhale.provenance["versions"]
     return ", ".join(f"{name} {version}" for name, version in known.items())
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What a story cost, all models together.
+    """The cost of a report, summed over all models.
 
     Parameters
     ----------
     model_rows, check_rows, slope_rows, score_rows, model_calls : int
     seconds : float
     exact : bool
-        Whether nothing of it is approximate.
+        Whether no result is approximate.
     """
 
     model_rows: int
@@ -102,18 +108,18 @@ class Cost:
     exact: bool
 
 
-def cost_table(story: Story) -> Cost:
-    """Return what a story cost; a pass over several outputs of a model counts once.
+def cost_table(content: ReportContent) -> Cost:
+    """Return the cost of a report; a pass over several outputs of a model counts once.
 
     Examples
     --------
     >>> import numpy as np
     >>> from skedasis.report.content import gather
     >>> X = np.random.default_rng(0).normal(size=(100, 2))
-    >>> cost(gather(lambda X: X[:, 0], X, progress=False)).exact
+    >>> cost_table(gather(lambda X: X[:, 0], X, progress=False)).exact
     True
     """
-    made = [p.provenance for told in story.told for p in told.passes]
+    made = [p.provenance for section in content.sections for p in section.passes]
     rows, checks, slopes, scores, calls = (
         sum(int(p.get(name, 0)) for p in made)
         for name in ("model_rows", "check_rows", "slope_rows", "score_rows", "model_calls")
@@ -123,91 +129,91 @@ def cost_table(story: Story) -> Cost:
     return Cost(rows, checks, slopes, scores, calls, seconds, exact)
 
 
-# ------------------------------------------------------------------------------------------
-# The sections of single features: their figures, words, objections, numbers and code.
-
-
+# -------------------------------------------------------------------------------------- features
 FIRST = 10
-"""Features whose figures are drawn when the page is loaded; those of others when they come near."""
+"""Number of features whose figures are drawn when the page is loaded; others are drawn when they scroll into view."""
 
 
-MADE = ("main", "compare", "pdp", "trust")
-"""What a feature's section shows, by the names of `skedasis.report.code`."""
+CODE_KINDS = ("main", "compare", "pdp", "trust")
+"""Kinds of code shown in the section of a feature; see `skedasis.report.code`."""
 
 
-FEW = ("few rows", "one row")
-"""Objections that say of which bins or levels little is known, so that nothing else has to."""
+FEW_ROWS_CHECKS = ("few rows", "one row")
+"""Codes of reliability checks about bins or levels with few rows; these replace the caution of the same content."""
 
 
 _KINDS = {"nominal": "levels without an order", "ordinal": "ordered levels"}
 
 
-def anchored(story: Story) -> dict[str, str]:
-    """Return where on the page each feature is."""
-    return {feature: f"feature-{k}" for k, feature in enumerate(story.features, 1)}
+def anchors_of(content: ReportContent) -> dict[str, str]:
+    """Return the HTML id of each feature's section."""
+    return {feature: f"feature-{k}" for k, feature in enumerate(content.features, 1)}
 
 
-def features(story: Story, progress: bool | None = None) -> list[dict[str, Any]]:
+def features(content: ReportContent, progress: bool | None = None) -> list[dict[str, Any]]:
     """Return the features' sections, the most important first.
 
     Parameters
     ----------
-    story : Story
+    content : ReportContent
     progress : bool, optional
-        A bar while figures are drawn, where that takes longer than two seconds.
+        Whether to show a progress bar if drawing takes longer than two seconds.
     """
-    places, ranks = anchored(story), _ranks(story)
+    places, ranks = anchors_of(content), _sort_positions(content)
     sections: list[dict[str, Any]] = []
-    with Progress(len(story.features), "Drawing", progress) as bar:
-        for k, feature in enumerate(story.features):
-            section = _feature(story, feature, places[feature])
+    with Progress(len(content.features), "Drawing", progress) as bar:
+        for k, feature in enumerate(content.features):
+            section = _feature(content, feature, places[feature])
             sections.append(section | {"drawn": k < FIRST, "ranks": ranks[feature]})
             bar.advance()
     return sections
 
 
-def _feature(story: Story, feature: str, anchor: str) -> dict[str, Any]:
-    first = story.told[0].rhale[feature]
+def _feature(content: ReportContent, feature: str, anchor: str) -> dict[str, Any]:
+    first = content.sections[0].rhale[feature]
     return {
         "name": feature,
         "unit": report_text.unit_of(first),
         "kind": _KINDS.get(first.about.feature.kind, ""),
         "anchor": anchor,
         "effects": [
-            _of_model(told, feature, f"{anchor}-{k}") for k, told in enumerate(story.told, 1)
+            _model_feature(section, feature, f"{anchor}-{k}")
+            for k, section in enumerate(content.sections, 1)
         ],
     }
 
 
-def _of_model(told: Told, feature: str, ident: str) -> dict[str, Any]:
-    rhale = told.rhale[feature]
-    unit, flags = report_text.unit_of(rhale), told.trust.get(feature, ())
-    said = {
-        "Effect": report_text.course(rhale, unit),
-        "Rows": report_text.scatter(rhale),
-        "Certainty": report_text.certainty(rhale, told.ale[feature]),
-        "Missing": report_text.missing(rhale),
-        "Order": report_text.order(rhale),
+def _model_feature(section: ModelSection, feature: str, ident: str) -> dict[str, Any]:
+    rhale = section.rhale[feature]
+    unit, flags = report_text.unit_of(rhale), section.checks.get(feature, ())
+    sentences = {
+        "Effect": report_text.effect_sentence(rhale, unit),
+        "Between rows": report_text.heterogeneity_sentence(rhale),
+        "Precision": report_text.precision_sentence(rhale, section.ale[feature]),
+        "Missing": report_text.missing_sentence(rhale),
+        "Order": report_text.level_order_sentence(rhale),
     }
     return {
-        "model": told.name,
-        "said": {about: text for about, text in said.items() if text},
-        "figures": report_figures.of_feature(told, feature, ident),
-        "doubts": report_text.doubts(rhale, objected=any(f.kind in FEW for f in flags)),
-        "flags": _flags(flags, feature),
+        "model": section.name,
+        "sentences": {label: text for label, text in sentences.items() if text},
+        "figures": report_figures.feature_figures(section, feature, ident),
+        "cautions": report_text.cautions(
+            rhale, skip_few_rows=any(f.kind in FEW_ROWS_CHECKS for f in flags)
+        ),
+        "flags": _check_texts(flags, feature),
         "parts": "bins" if rhale.levels is None else "levels",
-        "tables": report_text.numbers(rhale, told.axis, _per(rhale, unit, feature)),
-        "code": _feature_code(told, feature),
+        "tables": report_text.number_tables(rhale, section.axis, _per(rhale, unit, feature)),
+        "code": _feature_code(section, feature),
     }
 
 
 def _per(effect: Effect, unit: str, feature: str) -> str:
-    """Return what slopes are given per."""
+    """Return the unit that slopes are given per."""
     return "day" if effect.time is not None else unit or f"unit of {named(feature)}"
 
 
-def _flags(found: Sequence[Flag], feature: str) -> dict[str, list[str]]:
-    """Return objections, warnings apart from notes; a long name is shortened in them."""
+def _check_texts(found: Sequence[Flag], feature: str) -> dict[str, list[str]]:
+    """Return the texts of reliability checks, separated into warnings and notes, with a long name shortened."""
     short = f"'{named(feature)}'"
     lines = [(f.severity, f.text.replace(repr(feature), short)) for f in found]
     return {
@@ -216,171 +222,173 @@ def _flags(found: Sequence[Flag], feature: str) -> dict[str, list[str]]:
     }
 
 
-def _feature_code(told: Told, feature: str) -> str:
-    """Return what makes a feature's figures again."""
-    lines = [told.code[kind, feature] for kind in MADE if (kind, feature) in told.code]
-    return "\n".join([told.code["import",], "", *lines]) if lines else ""
+def _feature_code(section: ModelSection, feature: str) -> str:
+    """Return the code that reproduces a feature's figures."""
+    lines = [section.code[kind, feature] for kind in CODE_KINDS if (kind, feature) in section.code]
+    return "\n".join([section.code["import",], "", *lines]) if lines else ""
 
 
-# ---------------------------------------------------------------------------------------- orders
-def _ranks(story: Story) -> dict[str, Mapping[str, int]]:
-    """Return each feature's place in the orders that a reader can choose."""
+# ----------------------------------------------------------------------------------------- orders
+def _sort_positions(content: ReportContent) -> dict[str, Mapping[str, int]]:
+    """Return each feature's position in the orders that the reader can choose."""
     orders = {
-        "importance": list(story.features),
-        "heterogeneity_score": _by_score(story),
-        "column": list(story.told[0].rhale),
+        "importance": list(content.features),
+        "heterogeneity_score": _by_score(content),
+        "column": list(content.sections[0].rhale),
     }
     places = {name: {f: k for k, f in enumerate(order)} for name, order in orders.items()}
-    return {f: {name: place[f] for name, place in places.items()} for f in story.features}
+    return {f: {name: place[f] for name, place in places.items()} for f in content.features}
 
 
-def _by_score(story: Story) -> list[str]:
-    """Return the features by the largest share of a model's heterogeneity scores: models may differ in their units."""
-    shares = dict.fromkeys(story.features, 0.0)
-    for told in story.told:
-        scores = {f: np.nan_to_num(told.rhale[f].heterogeneity_score) for f in story.features}
+def _by_score(content: ReportContent) -> list[str]:
+    """Return the features by their largest fraction of a model's heterogeneity scores: units may differ by model."""
+    shares = dict.fromkeys(content.features, 0.0)
+    for section in content.sections:
+        scores = {f: np.nan_to_num(section.rhale[f].heterogeneity_score) for f in content.features}
         total = sum(scores.values()) or 1.0
         shares = {f: max(share, scores[f] / total) for f, share in shares.items()}
-    return sorted(story.features, key=lambda f: -shares[f])
+    return sorted(content.features, key=lambda f: -shares[f])
 
 
-# ------------------------------------------------------------------------------------------
-# The sections that not every page has: features that act in pairs, and what makes a model unsure.
-
-
-def pairs(story: Story) -> dict[str, Any] | None:
-    """Return what features do in pairs; None where no pair was computed."""
+# ------------------------------------------------------------------ interactions and uncertainty
+def interactions_section(content: ReportContent) -> dict[str, Any] | None:
+    """Return the section about interactions; None if no pair was computed."""
     models = [
-        _pairs_of(told, f"pairs-{k}")
-        for k, told in enumerate(story.told, 1)
-        if told.together.strengths
+        _model_interactions(section, f"pairs-{k}")
+        for k, section in enumerate(content.sections, 1)
+        if section.interactions.strengths
     ]
     if not models:
         return None
     lead = (
-        "Second-order ALE: the effect of two features together that is not the sum of their effects. Zero everywhere "
-        "means that they do not interact. A pair’s interaction strength is the standard deviation of this effect over "
-        "the rows; cells without rows do not count."
+        "Second-order ALE: the part of the joint effect of two features that is not the sum of their main effects. If "
+        "it is zero everywhere, the features do not interact. The interaction strength of a pair is the standard "
+        "deviation of this effect over the rows; cells without rows do not count."
     )
     return {"lead": lead, "models": models}
 
 
-def _pairs_of(told: Told, ident: str) -> dict[str, Any]:
-    together = told.together
-    top = max(s.strength for s in together.strengths)
-    said = [] if top > 0 else ["None of the computed pairs interacts."]
+def _model_interactions(section: ModelSection, ident: str) -> dict[str, Any]:
+    interactions = section.interactions
+    top = max(s.strength for s in interactions.strengths)
+    sentences = [] if top > 0 else ["None of the computed pairs interacts."]
     return {
-        "name": told.name,
-        "said": [*said, together.note] if together.note else said,
+        "name": section.name,
+        "sentences": [*sentences, interactions.note] if interactions.note else sentences,
         "surfaces": [
-            _surface(told, surface, f"{ident}-{k}") for k, surface in enumerate(told.pairs, 1)
+            _surface(section, surface, f"{ident}-{k}") for k, surface in enumerate(section.pairs, 1)
         ],
-        "tables": [_strengths(told)],
+        "tables": [_strengths(section)],
     }
 
 
-def _surface(told: Told, surface: Surface, ident: str) -> dict[str, Any]:
+def _surface(section: ModelSection, surface: Surface, ident: str) -> dict[str, Any]:
     a, b = surface.features
     return {
         "names": (a, b),
         "name": f"{named(a)} × {named(b)}",
-        "figure": report_figures.of_pair(surface, ident),
-        "code": _pairs_code(told, [("pair", a, b)]),
+        "figure": report_figures.surface_figure(surface, ident),
+        "code": _pairs_code(section, [("pair", a, b)]),
     }
 
 
-def _strengths(told: Told) -> Numbers:
-    heads = (("First", True), ("Second", True), ("Interaction strength", False), ("Shown", True))
+def _strengths(section: ModelSection) -> NumberTable:
+    heads = (
+        *(("First feature", True), ("Second feature", True)),
+        *(("Interaction strength", False), ("Shown", True)),
+    )
     rows = [
-        (*s.features, number(s.strength), "yes" if s.shown else "") for s in told.together.strengths
+        (*s.features, number(s.strength), "yes" if s.shown else "")
+        for s in section.interactions.strengths
     ]
-    caption = f"Interaction strength of each computed pair, in units of {told.axis}"
-    return Numbers(caption, heads, rows)
+    caption = f"Interaction strength of each computed pair, in units of {section.axis}"
+    return NumberTable(caption, heads, rows)
 
 
-def _pairs_code(told: Told, keys: list[tuple[str, ...]]) -> str:
-    lines = [told.code[key] for key in keys if key in told.code]
-    return "\n".join([told.code["import",], "", *lines]) if lines else ""
+def _pairs_code(section: ModelSection, keys: list[tuple[str, ...]]) -> str:
+    lines = [section.code[key] for key in keys if key in section.code]
+    return "\n".join([section.code["import",], "", *lines]) if lines else ""
 
 
-def uncertainty_section(story: Story) -> dict[str, Any] | None:
-    """Return what makes the models unsure; None where none of them says how sure it is."""
+def uncertainty_section(content: ReportContent) -> dict[str, Any] | None:
+    """Return the section about predictive uncertainty; None if no model has a predictive distribution."""
     models = [
-        _unsure_of(told, told.unsure, f"unsure-{k}")
-        for k, told in enumerate(story.told, 1)
-        if told.unsure is not None
+        _model_uncertainty(section, section.uncertainty, f"uncertainty-{k}")
+        for k, section in enumerate(content.sections, 1)
+        if section.uncertainty is not None
     ]
     if not models:
         return None
     lead = (
-        "The model predicts a distribution. Its entropy measures how uncertain the prediction of a row is. Here the "
-        "entropy is explained like any other quantity: where a curve rises, predictions become less certain."
+        "The model predicts a distribution. Its entropy measures how uncertain a prediction is. Here the entropy is "
+        "explained like any other quantity: where a curve rises, predictions become more uncertain."
     )
     return {"lead": lead, "models": models}
 
 
-def _unsure_of(told: Told, found: Unsure, ident: str) -> dict[str, Any]:
+def _model_uncertainty(
+    section: ModelSection, found: UncertaintySection, ident: str
+) -> dict[str, Any]:
     first = [r.feature for r in found.rhale.ranking() if r.importance > 0][:3]
-    said = (
+    sentences = (
         [f"On average, the entropy depends most on {listed(first)}."]
         if first
         else ["No feature changes the entropy."]
     )
-    keys = [k for k in told.code if k[0] in ("diagnosis", "entropy", "entropy pdp")]
+    keys = [k for k in section.code if k[0] in ("diagnosis", "entropy", "entropy pdp")]
     diagnosis = found.diagnosis
     grids = {
         "RHALE of the entropy": (found.rhale, "r"),
         "PDP of the entropy": (found.pdp, "p"),
     }
     return {
-        "name": told.name,
-        "said": [*said, *found.notes],
+        "name": section.name,
+        "sentences": [*sentences, *found.notes],
         "figures": []
         if diagnosis is None
-        else [report_figures.of_diagnosis(diagnosis, f"{ident}-d")],
+        else [report_figures.diagnosis_figure(diagnosis, f"{ident}-d")],
         "tables": [] if diagnosis is None else [_verdicts(diagnosis)],
         "grids": [
             {"name": name, "figures": report_figures.draw_overview(effects, f"{ident}-{letter}")}
             for name, (effects, letter) in grids.items()
         ],
-        "code": _pairs_code(told, keys),
+        "code": _pairs_code(section, keys),
     }
 
 
-def _verdicts(diagnosis: Diagnosis) -> Numbers:
-    heads = (("Feature", True), ("What its importances say", True), ("What to look at next", True))
+def _verdicts(diagnosis: Diagnosis) -> NumberTable:
+    heads = (("Feature", True), ("Verdict", True), ("Next step", True))
     rows = [(v.feature, v.text, v.next) for v in diagnosis.verdicts]
-    return Numbers("What the diagnosis says of each feature", heads, rows)
+    return NumberTable("Verdict of the diagnosis for each feature", heads, rows)
 
 
-# ------------------------------------------------------------------------------------------
-# The sections of the page about whole models: at a glance, where to look, pairs, what is unsure, how it was made.
+# ---------------------------------------------------------------------------------------- models
+BAR_WIDTH = 96
+"""Length of the longest bar of a ranking, in pixels."""
 
 
-LENGTH = 96
-"""Pixels of a ranking's longest bar."""
-
-
-def title(story: Story) -> str:
-    """Return what the page is about."""
-    # "prediction" is no name that a user has given.
-    names = ("the prediction" if t.quantity == "prediction" else t.quantity for t in story.told)
+def title(content: ReportContent) -> str:
+    """Return the title of the page."""
+    # "prediction" is the default name, not one that the user has chosen.
+    names = (
+        "the prediction" if t.quantity == "prediction" else t.quantity for t in content.sections
+    )
     quantities = list(dict.fromkeys(names))
     return f"Feature effects on {listed(quantities)}"
 
 
-def lead(story: Story) -> str:
-    """Return the page in a sentence."""
-    names = listed([t.name for t in story.told])
+def lead(content: ReportContent) -> str:
+    """Return the subtitle: what the page shows, and the size of the data."""
+    names = listed([t.name for t in content.sections])
     return (
-        f"The effect of {count(len(story.features), 'feature')} in {names}: how large it is, where the average "
-        f"misleads, and how precise it is. From {count(story.rows, 'row')} of {count(story.columns, 'column')}."
+        f"Effects of {count(len(content.features), 'feature')} in {names}: their size, where the average misleads, and "
+        f"their precision. Data: {count(content.rows, 'row')}, {count(content.columns, 'column')}."
     )
 
 
-def kinds(story: Story) -> dict[str, bool]:
-    """Return which kinds of features there are to be told how to read."""
-    effects = [e for t in story.told for e in t.rhale.values()]
+def feature_kinds(content: ReportContent) -> dict[str, bool]:
+    """Return which kinds of features there are, for the reading guide."""
+    effects = [e for t in content.sections for e in t.rhale.values()]
     found = {e.about.feature.kind for e in effects}
     return {
         "numeric": any(e.levels is None for e in effects),
@@ -391,104 +399,117 @@ def kinds(story: Story) -> dict[str, bool]:
     }
 
 
-def cautions(story: Story) -> list[dict[str, str]]:
-    """Return what is to be minded of the whole page, with the model that it concerns."""
-    several = len(story.told) > 1
-    found = [{"name": "", "text": text} for text in story.remarks]
-    if story.left_out:
-        names = listed(story.left_out, 20)
-        text = f"Left out, having more than 2,000 levels: {names}. The model still uses them."
+def cautions(content: ReportContent) -> list[dict[str, str]]:
+    """Return cautions about the whole page, each with the model that it concerns."""
+    several = len(content.sections) > 1
+    found = [{"name": "", "text": text} for text in content.remarks]
+    if content.left_out:
+        names = listed(content.left_out, 20)
+        text = f"Left out because of more than 2,000 levels: {names}. The model still uses these features."
         found.append({"name": "", "text": text})
     found += [
-        {"name": told.name if several else "", "text": text}
-        for told in story.told
-        for text in told.warnings
+        {"name": section.name if several else "", "text": text}
+        for section in content.sections
+        for text in section.warnings
     ]
     return found
 
 
-def model(story: Story, told: Told, anchors: Mapping[str, str], ident: str) -> dict[str, Any]:
-    """Return what the page says of one model as a whole.
+def model_context(
+    content: ReportContent, section: ModelSection, anchors: Mapping[str, str], ident: str
+) -> dict[str, Any]:
+    """Return the parts of the page about one model as a whole.
 
     Parameters
     ----------
-    story : Story
-    told : Told
+    content : ReportContent
+    section : ModelSection
         One of its models.
     anchors : mapping of str to str
-        Where each feature is.
+        The HTML id of each feature's section.
     ident : str
         Unique on the page.
     """
     return {
-        "name": told.name,
-        "facts": _facts(story, told),
-        "gist": report_text.gist(told),
-        "tiles": _tiles(told),
-        "quality": _said_of_quality(told),
-        "figures": _there(
-            report_figures.of_ledger(told, f"{ident}-ledger"),
-            report_figures.of_calibration(told, f"{ident}-calibration"),
+        "name": section.name,
+        "facts": _facts(content, section),
+        "summary": report_text.summary(section),
+        "tiles": _tiles(section),
+        "quality": _quality_notes(section),
+        "figures": _present(
+            report_figures.variance_figure(section, f"{ident}-ledger"),
+            report_figures.calibration_figure(section, f"{ident}-calibration"),
         ),
-        "where": _there(report_figures.of_places(told, anchors, f"{ident}-places")),
-        "all": report_figures.draw_overview(told.rhale, f"{ident}-all"),
-        "all_said": report_text.of_all(told, report_figures.MANY).text,
-        "ranking": ranking(told, anchors),
-        "origins": _origins(told),
-        "code": _overview_code(told),
+        "where": _present(report_figures.importance_figure(section, anchors, f"{ident}-places")),
+        "all": report_figures.draw_overview(section.rhale, f"{ident}-all"),
+        "all_caption": report_text.overview_caption(section, report_figures.MANY).text,
+        "ranking": ranking(section, anchors),
+        "origins": _provenance_table(section),
+        "code": _overview_code(section),
     }
 
 
-def _there(*figures: Shown | None) -> list[Shown]:
+def _present(*figures: PageFigure | None) -> list[PageFigure]:
     return [f for f in figures if f is not None]
 
 
-def _overview_code(told: Told) -> str:
-    """Return what makes the ranking and the figures of all features again."""
-    lines = [told.code[key] for key in (("places",), ("all",)) if key in told.code]
-    return "\n".join([told.code["import",], "", *lines]) if lines else ""
+def _overview_code(section: ModelSection) -> str:
+    """Return the code that reproduces the ranking and the figures of all features."""
+    lines = [section.code[key] for key in (("places",), ("all",)) if key in section.code]
+    return "\n".join([section.code["import",], "", *lines]) if lines else ""
 
 
-def _tiles(told: Told) -> list[tuple[str, str, str]]:
-    """Return how well the model predicts, in figures."""
-    if told.quality is None:
+def _tiles(section: ModelSection) -> list[tuple[str, str, str]]:
+    """Return name, value and meaning of each quality measure."""
+    if section.quality is None:
         return []
-    return [(m.name, m.text, m.meaning) for m in told.quality.measures]
+    return [(m.name, m.text, m.meaning) for m in section.quality.measures]
 
 
-def _said_of_quality(told: Told) -> list[str]:
-    """Return what to mind of these figures, whose meaning the gist says; or why there are none."""
-    if told.quality is not None:
-        return list(told.quality.said[1:])
-    why = "" if told.note else told.reasons.get("quality", "")
-    return [f"How well it predicts is not said here. {why}"] if why else []
+def _quality_notes(section: ModelSection) -> list[str]:
+    """Return cautions about the quality measures, or the reason why there are none."""
+    if section.quality is not None:
+        return list(section.quality.sentences[1:])
+    why = "" if section.note else section.reasons.get("quality", "")
+    return [f"The quality of the predictions is not shown. {why}"] if why else []
 
 
-def _facts(story: Story, told: Told) -> list[tuple[str, str]]:
-    explained = f"{count(len(story.features), 'feature')} explained"
-    data = f"{count(story.rows, 'row')}, {count(story.columns, 'column')}; {explained}"
-    found = [("Model", told.model), ("Explained", told.axis), ("Data", data)]
-    return found + ([("Quality", told.note)] if told.note else [])
+def _facts(content: ReportContent, section: ModelSection) -> list[tuple[str, str]]:
+    explained = f"{count(len(content.features), 'feature')} explained"
+    data = f"{count(content.rows, 'row')}, {count(content.columns, 'column')}; {explained}"
+    found = [("Model", section.model), ("Quantity", section.axis), ("Data", data)]
+    return found + ([("Quality", section.note)] if section.note else [])
 
 
-# --------------------------------------------------------------------------------------- ranking
-def ranking(told: Told, anchors: Mapping[str, str]) -> dict[str, Any]:
-    """Return a model's ranking: numbers with their bars, intervals where they are known, and what there is to mind."""
-    intervals = f", with {percent(report_text.LEVEL)} intervals" if told.places else ""
+# ---------------------------------------------------------------------------------------- ranking
+def ranking(section: ModelSection, anchors: Mapping[str, str]) -> dict[str, Any]:
+    """Return a model's ranking: numbers with bars and intervals, and counts of bins, rows and warnings."""
+    intervals = (
+        f", with {percent(report_text.LEVEL)} intervals" if section.importance_points else ""
+    )
+    small = {"Bins": "Small bins", "Levels": "Rare levels"}.get(
+        _parts(section), "Small bins and levels"
+    )
     return {
-        "caption": f"Importance and heterogeneity score in units of {told.axis}{intervals}.",
-        "heads": _heads(told),
-        "lines": _lines(told, anchors),
+        "caption": f"Importance and heterogeneity score in units of {section.axis}{intervals}. "
+        f"{small} have fewer than {TRUSTED_ROWS} rows.",
+        "heads": _heads(section),
+        "lines": _lines(section, anchors),
     }
 
 
-def _heads(told: Told) -> list[dict[str, str]]:
-    numeric = any(e.levels is None for e in told.rhale.values())
-    levels = any(e.levels is not None for e in told.rhale.values())
-    parts = "Bins" if not levels else "Bins or levels" if numeric else "Levels"
+def _parts(section: ModelSection) -> str:
+    numeric = any(e.levels is None for e in section.rhale.values())
+    levels = any(e.levels is not None for e in section.rhale.values())
+    return "Bins" if not levels else "Bins or levels" if numeric else "Levels"
+
+
+def _heads(section: ModelSection) -> list[dict[str, str]]:
+    parts = _parts(section)
     heads = ["Feature", "Importance", "Heterogeneity score", parts]
-    heads += ["Rows not to be trusted", "Missing"]
-    if told.trust:
+    small = {"Bins": "Rows in small bins", "Levels": "Rows at rare levels"}
+    heads += [small.get(parts, "Rows in small bins or levels"), "Missing"]
+    if section.checks:
         heads.append("Warnings")
     return [
         {
@@ -500,15 +521,15 @@ def _heads(told: Told) -> list[dict[str, str]]:
     ]
 
 
-def _lines(told: Told, anchors: Mapping[str, str]) -> list[dict[str, Any]]:
-    places = {p.feature: p for p in told.places}
-    ranks = {r.feature: r for r in told.rhale.ranking()}
+def _lines(section: ModelSection, anchors: Mapping[str, str]) -> list[dict[str, Any]]:
+    places = {p.feature: p for p in section.importance_points}
+    ranks = {r.feature: r for r in section.rhale.ranking()}
     values = [v for r in ranks.values() for v in (r.importance, r.heterogeneity_score)]
     ends = [e for p in places.values() for e in (p.importance_ends, p.heterogeneity_score_ends)]
     values += [v for pair in ends if pair is not None for v in pair]
     top = max([v for v in values if math.isfinite(v)], default=0.0) or 1.0
     lines: list[dict[str, Any]] = []
-    for line in report_text.ranking(told):
+    for line in report_text.ranking(section):
         f = line.feature
         rank, place = ranks[f], places.get(f)
         lines.append(
@@ -524,7 +545,7 @@ def _lines(told: Told, anchors: Mapping[str, str]) -> list[dict[str, Any]]:
                     place and place.heterogeneity_score_ends,
                     top,
                 ),
-                "counts": _counts(told, rank, line),
+                "counts": _counts(section, rank, line),
             }
         )
     return lines
@@ -534,7 +555,7 @@ def _cell(value: float, text: str, ends: tuple[float, float] | None, top: float)
     """Return a number with its bar and interval, in pixels."""
 
     def pixels(v: float) -> float:
-        return round(LENGTH * min(max(v / top, 0.0), 1.0), 1)
+        return round(BAR_WIDTH * min(max(v / top, 0.0), 1.0), 1)
 
     known = ends is not None and all(map(math.isfinite, ends)) and ends[0] < ends[1]
     return {
@@ -546,98 +567,108 @@ def _cell(value: float, text: str, ends: tuple[float, float] | None, top: float)
     }
 
 
-def _counts(told: Told, rank: Rank, line: report_text.Line) -> list[dict[str, Any]]:
+def _counts(
+    section: ModelSection, rank: Rank, line: report_text.RankingRow
+) -> list[dict[str, Any]]:
     found = [
         {"value": rank.bins, "text": line.bins, "warn": False},
         {"value": rank.untrusted_rows, "text": line.untrusted, "warn": rank.untrusted_rows > 0},
         {"value": rank.missing, "text": line.missing, "warn": False},
     ]
-    if told.trust:
-        warnings = len(told.trust[rank.feature].warnings) if rank.feature in told.trust else 0
+    if section.checks:
+        warnings = (
+            len(section.checks[rank.feature].warnings) if rank.feature in section.checks else 0
+        )
         found.append({"value": warnings, "text": f"{warnings}", "warn": warnings > 0})
     return found
 
 
-# ------------------------------------------------------------------------------ how it was made
-def made(story: Story) -> str:
-    """Return what the numbers rest on, and what they cost."""
-    cost = cost_table(story)
+# -------------------------------------------------------------------------- provenance and contents
+def provenance_text(content: ReportContent) -> str:
+    """Return a paragraph on the rows that the results are based on, and their cost."""
+    cost = cost_table(content)
     rows = cost.model_rows + cost.check_rows + cost.score_rows
-    also = f" and for {count(cost.slope_rows, 'row')} of slopes" if cost.slope_rows else ""
-    exact = (
-        "" if cost.exact else " What rests on a sample, or is approximate, says so where it stands."
-    )
-    who = "The models were" if len(story.told) > 1 else "The model was"
+    also = f" (derivatives for {count(cost.slope_rows, 'row')})" if cost.slope_rows else ""
+    exact = "" if cost.exact else " Results from a sample and approximate results are marked."
+    who = "The models were" if len(content.sections) > 1 else "The model was"
     return (
-        f"The effects rest on all {count(story.rows, 'row')}.{_sampled(story)} {who} asked for "
-        f"{count(rows, 'row')}{also}, in {cost.seconds:.1f} seconds.{exact} The page explains the model, "
-        "not the world: where the model errs, so do its effects."
+        f"The effects were computed from all {count(content.rows, 'row')}.{_sampled(content)} {who} evaluated for "
+        f"{count(rows, 'row')}{also}, in {cost.seconds:.1f} seconds.{exact} This page explains the model, "
+        "not the world: where the model is wrong, its effects are wrong, too."
     )
 
 
-def _sampled(story: Story) -> str:
-    """Say how many rows the heterogeneity scores rest on, where these are not all."""
-    scores = [e.swap_score for told in story.told for e in told.rhale.values()]
+def _sampled(content: ReportContent) -> str:
+    """Return a sentence on the number of rows of the heterogeneity scores, if these are not all."""
+    scores = [e.swap_score for section in content.sections for e in section.rhale.values()]
     pairs = [s.pairs for s in scores if s is not None and not s.exact]
-    return f" The heterogeneity scores rest on {2 * max(pairs):,} of them." if pairs else ""
+    return (
+        f" The heterogeneity scores were computed from {2 * max(pairs):,} of these rows."
+        if pairs
+        else ""
+    )
 
 
-def _origins(told: Told) -> Numbers:
-    sources = slopes_from(told)
-    where = f" Local effects: {'; '.join(sources)}.{walked(told)}" if sources else ""
+def _provenance_table(section: ModelSection) -> NumberTable:
+    sources = local_effect_sources(section)
+    where = f" Local effects: {'; '.join(sources)}.{tree_note(section)}" if sources else ""
     heads = (
         *(("Method", False), ("Settings", True), ("Model rows", False), ("Calls", False)),
         *(("Slope rows", False), ("Check rows", False), ("Score rows", False)),
         ("Seconds", False),
     )
-    caption = f"{named(told.name)}: {told.rhale.provenance['quantity']}.{where}"
-    return Numbers(caption, heads, origins(told))
+    caption = f"{named(section.name)}: {section.rhale.provenance['quantity']}.{where}"
+    return NumberTable(caption, heads, provenance_rows(section))
 
 
-def sections(story: Story, name: str | None, progress: bool | None) -> dict[str, Any]:
-    """Return all that the page's templates ask for.
+def page_context(content: ReportContent, name: str | None, progress: bool | None) -> dict[str, Any]:
+    """Return all values that the page's templates need.
 
     Parameters
     ----------
-    story : Story
+    content : ReportContent
     name : str, optional
         The page's title.
     progress : bool, optional
-        A bar while figures are drawn.
+        Whether to show a progress bar while figures are drawn.
     """
-    places = anchored(story)
-    together, unsure = pairs(story), uncertainty_section(story)
+    places = anchors_of(content)
+    interactions, uncertainty = interactions_section(content), uncertainty_section(content)
     return {
-        "title": name or title(story),
-        "lead": lead(story),
-        "data": story.data,
-        "several": len(story.told) > 1,
-        "drawn": min(FIRST, len(story.features)),
-        "contents": _contents(pairs=together is not None, unsure=unsure is not None),
-        "models": [model(story, t, places, f"model-{k}") for k, t in enumerate(story.told, 1)],
-        "features": features(story, progress),
-        "kinds": kinds(story),
-        "scored": any(e.swap_score is not None for t in story.told for e in t.rhale.values()),
-        "cautions": cautions(story),
-        "pairs": together,
-        "unsure": unsure,
-        "made": made(story),
-        "versions": versions(story),
+        "title": name or title(content),
+        "lead": lead(content),
+        "data": content.data,
+        "several": len(content.sections) > 1,
+        "drawn": min(FIRST, len(content.features)),
+        "contents": _contents(pairs=interactions is not None, uncertainty=uncertainty is not None),
+        "models": [
+            model_context(content, t, places, f"model-{k}")
+            for k, t in enumerate(content.sections, 1)
+        ],
+        "features": features(content, progress),
+        "kinds": feature_kinds(content),
+        "scored": any(e.swap_score is not None for t in content.sections for e in t.rhale.values()),
+        "cautions": cautions(content),
+        "pairs": interactions,
+        "uncertainty": uncertainty,
+        "made": provenance_text(content),
+        "versions": versions(content),
     }
 
 
-def _contents(*, pairs: bool, unsure: bool) -> list[dict[str, str]]:
-    names = {"short": "At a glance", "where": "Where to look", "features": "Each feature"}
-    names |= {"pairs": "Pairs"} if pairs else {}
-    names |= {"unsure": "Predictive uncertainty"} if unsure else {}
-    names |= {"made": "How this was made"}
+def _contents(*, pairs: bool, uncertainty: bool) -> list[dict[str, str]]:
+    names = {
+        "short": "At a glance",
+        "where": "Importance and heterogeneity",
+        "features": "Feature effects",
+    }
+    names |= {"pairs": "Interactions"} if pairs else {}
+    names |= {"uncertainty": "Predictive uncertainty"} if uncertainty else {}
+    names |= {"made": "Methods and cost"}
     return [{"anchor": anchor, "name": name} for anchor, name in names.items()]
 
 
-# ------------------------------------------------------------------------------------------
-# From sections to one file: the template, its looks, its script, and the policy that allows these and nothing else.
-
-
+# --------------------------------------------------------------------------------- the HTML file
 @cache
 def _text(name: str) -> str:
     return resources.files("skedasis.report").joinpath("templates", name).read_text("utf-8")
@@ -645,26 +676,26 @@ def _text(name: str) -> str:
 
 @cache
 def _environment() -> Environment:
-    # Everything that comes from a user is escaped: a column may be called <script>.
-    made = Environment(
+    # Text from users is escaped: a column may be called <script>.
+    environment = Environment(
         loader=PackageLoader("skedasis.report"), autoescape=True, undefined=StrictUndefined
     )
-    made.filters["named"] = named
-    return made
+    environment.filters["named"] = named
+    return environment
 
 
-def written(sections: Mapping[str, Any]) -> str:
-    """Return the page.
+def render(context: Mapping[str, Any]) -> str:
+    """Return the HTML of the page.
 
     Parameters
     ----------
-    sections : mapping
-        What the templates ask for. Text is escaped; only SVG, whose text is escaped already, comes as `Markup`.
+    context : mapping
+        From `page_context`. Text is escaped; only SVG, whose text is already escaped, is passed as `Markup`.
 
     Returns
     -------
     str
-        One file: it fetches nothing, and runs its own script alone.
+        A self-contained file: it loads nothing from the network and runs only its own script.
     """
     from skedasis import __version__
 
@@ -674,7 +705,7 @@ def written(sections: Mapping[str, Any]) -> str:
         _environment()
         .get_template("page.html.j2")
         .render(
-            **sections,
+            **context,
             version=__version__,
             policy=csp([style], [script]),
             style=Markup(style),  # noqa: S704 - files of this package

@@ -1,4 +1,10 @@
-"""Strongest interactions of a report, and the variance that the effects explain."""
+"""Strongest interactions of a report, and the variance that the effects explain.
+
+`strongest_pairs` selects candidate pairs by heterogeneity score, computes their second-order ALE, and ranks them by
+interaction strength. `explained_variance` evaluates all effects at the rows and compares their sum with the quantity:
+``R² = 1 - Var(q - sum of effects) / Var(q)``, first with the main effects, then with the interactions shown. Called by
+`skedasis.report.content`.
+"""
 
 from __future__ import annotations
 
@@ -17,33 +23,30 @@ from skedasis.errors import DataError, UnsupportedError
 from skedasis.methods.ale import ALE
 from skedasis.plots.scales import NOISE, count, number
 from skedasis.report.format import listed, percent
-from skedasis.report.passes import Asked, Label
+from skedasis.report.passes import Label, ModelRunner
 from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
 from skedasis.results.surface import Surface
 
-# ------------------------------------------------------------------------------------------
-# Which pairs of features interact most strongly: candidates, their second-order effects, and the strongest of them.
-
-
+# ------------------------------------------------------------------------------- strongest pairs
 CANDIDATES = 5
-"""Features whose pairs are looked at."""
+"""Largest number of features whose pairs are computed."""
 
 
 MODEL_ROWS = 2_000_000
-"""Model rows that candidates may cost together, 4 N each; one pair is looked at in any case."""
+"""Limit on the total cost of all pairs, which cost 4 N model rows each; one pair is computed in any case."""
 
 
 LEVELS = 50
-"""Of a categorical feature: more of them make a surface that nobody can read."""
+"""Largest number of levels of a categorical feature in a pair: a surface with more levels is unreadable."""
 
 
 METHOD = ALE()
 
 
 @dataclass(frozen=True)
-class Strength:
-    """One candidate.
+class PairStrength:
+    """Interaction strength of a candidate pair.
 
     Parameters
     ----------
@@ -52,7 +55,7 @@ class Strength:
         `Surface.interaction_strength`: the standard deviation of the second-order effect over the rows, in units of the
         quantity. Cells without rows do not count.
     shown : bool
-        Whether its surface is among those that are drawn.
+        Whether its surface is drawn.
     """
 
     features: tuple[str, str]
@@ -61,75 +64,80 @@ class Strength:
 
 
 @dataclass(frozen=True, eq=False)
-class Together:
-    """The pairs of one output.
+class Interactions:
+    """The interactions of one output.
 
     Parameters
     ----------
     surfaces : tuple of Surface
-        The strongest, by second-order ALE.
-    strengths : tuple of Strength
-        Of all candidates, strongest first.
+        Second-order ALE of the strongest pairs.
+    strengths : tuple of PairStrength
+        All candidates, strongest first.
     note : str
-        How the candidates were chosen; or why there are none.
+        How the candidates were chosen, or why there are none.
     """
 
     surfaces: tuple[Surface, ...] = ()
-    strengths: tuple[Strength, ...] = ()
+    strengths: tuple[PairStrength, ...] = ()
     note: str = ""
 
 
-def strongest(
-    asked: Asked, effects: Mapping[Label, Effects], shown: int, rows: int, *, free: bool
-) -> dict[Label, Together]:
+def strongest_pairs(
+    runner: ModelRunner,
+    effects: Mapping[Label, Effects],
+    shown: int,
+    rows: int,
+    *,
+    trees_evaluated: bool,
+) -> dict[Label, Interactions]:
     """Return the strongest pairs of each output.
 
     Parameters
     ----------
-    asked : Asked
+    runner : ModelRunner
     effects : dict of label to Effects
         RHALE of single features.
     shown : int
-        Surfaces that are kept of each output; 0 looks at none.
+        Largest number of surfaces per output; 0 computes none.
     rows : int
-    free : bool
-        Whether trees are walked, so that candidates cost no model row.
+    trees_evaluated : bool
+        Whether effects are computed from the tree structure, so that candidates cost no model rows.
 
     Notes
     -----
-    Candidates are all pairs of the `CANDIDATES` features of the largest heterogeneity scores: of fewer features where
-    4 N model rows a pair would be more than `MODEL_ROWS`. A feature of score zero interacts with none. Without scores
-    the most important features are taken.
+    Candidates are all pairs of the `CANDIDATES` features with the largest heterogeneity scores, or of fewer features if
+    4 N model rows per pair would exceed `MODEL_ROWS`. A feature with score zero has no interactions. Without scores,
+    the most important features are used.
     """
     if shown < 1:
-        return dict.fromkeys(effects, Together(note="Pairs were not asked for."))
+        return dict.fromkeys(effects, Interactions(note="The report was written with pairs=0."))
     single = next(iter(effects.values()))
     order = candidates(list(effects.values()))
-    most = CANDIDATES if free else _affordable(rows)
+    most = CANDIDATES if trees_evaluated else _affordable(rows)
     chosen = [name for name in single if name in order[:most]]
     if len(chosen) < 2:
-        why = "Fewer than two features have a heterogeneity score above zero: no two features interact."
-        return dict.fromkeys(effects, Together(note=why))
-    pairs = [p for p in itertools.combinations(chosen, 2) if _apart(single, p)]
-    drawn = [p for p in pairs if not _unordered(single, p)]
+        why = "Fewer than two features have a heterogeneity score above zero, so no features interact."
+        return dict.fromkeys(effects, Interactions(note=why))
+    pairs = [p for p in itertools.combinations(chosen, 2) if _disjoint_columns(single, p)]
+    drawn = [p for p in pairs if not _both_nominal(single, p)]
     try:
-        found = asked.surfaces(METHOD, drawn) if drawn else {}
+        found = runner.surfaces(METHOD, drawn) if drawn else {}
     except (DataError, UnsupportedError) as error:
-        return dict.fromkeys(effects, Together(note=str(error).splitlines()[0]))
-    by = "heterogeneity score" if _scored(single) else "importance"
+        return dict.fromkeys(effects, Interactions(note=str(error).splitlines()[0]))
+    by = "heterogeneity score" if _has_scores(single) else "importance"
     note = _note(chosen, by, len(order), (most, rows, len(pairs) - len(drawn)))
-    return {label: _ranked(found.get(label, {}), shown, note) for label in effects}
+    return {label: _rank_pairs(found.get(label, {}), shown, note) for label in effects}
 
 
 def candidates(effects: Sequence[Effects]) -> list[str]:
-    """Return the features that may interact, those of the largest heterogeneity scores first.
+    """Return the features that may interact, by decreasing heterogeneity score.
 
-    Without scores these are all that have an importance. Outputs may differ in their units: of several each score is
-    taken as a share of the output's largest, and the largest share counts.
+    Without scores, the importance is used. Outputs may differ in their units: each score is divided by the output's
+    largest one, and the maximum over the outputs counts.
     """
     share: dict[str, float] = {}
     for of in effects:
-        scored = _scored(of)
+        scored = _has_scores(of)
         size = {
             n: e.heterogeneity_score if scored else e.importance
             for n, e in of.items()
@@ -143,7 +151,7 @@ def candidates(effects: Sequence[Effects]) -> list[str]:
     return sorted(share, key=lambda name: -share[name])
 
 
-def _scored(effects: Effects) -> bool:
+def _has_scores(effects: Effects) -> bool:
     return all(e.swap_score is not None for e in effects.values())
 
 
@@ -152,25 +160,25 @@ def _drawable(effect: Effect) -> bool:
 
 
 def _affordable(rows: int) -> int:
-    """Return how many features' pairs cost no more than `MODEL_ROWS`."""
+    """Return the largest number of features whose pairs cost at most `MODEL_ROWS`."""
     fits = [k for k in range(2, CANDIDATES + 1) if k * (k - 1) // 2 * 4 * rows <= MODEL_ROWS]
     return max(fits, default=2)
 
 
-def _apart(effects: Effects, pair: tuple[str, str]) -> bool:
-    """Return whether two features have no column in common, as a group and its member have."""
+def _disjoint_columns(effects: Effects, pair: tuple[str, str]) -> bool:
+    """Return whether two features share no column; a group and one of its members do share one."""
     first, second = (set(effects[name].about.feature.columns) for name in pair)
     return first.isdisjoint(second)
 
 
-def _unordered(effects: Effects, pair: tuple[str, str]) -> bool:
-    """Return whether both are nominal: without orders there is no surface, which must not cost the others theirs."""
+def _both_nominal(effects: Effects, pair: tuple[str, str]) -> bool:
+    """Return whether both features are nominal: such pairs are left out, because second-order ALE needs an order."""
     return all(effects[name].about.feature.kind == "nominal" for name in pair)
 
 
-def _ranked(found: Mapping[tuple[str, str], Surface], shown: int, note: str) -> Together:
+def _rank_pairs(found: Mapping[tuple[str, str], Surface], shown: int, note: str) -> Interactions:
     strengths = {pair: s.interaction_strength() for pair, s in found.items()}
-    # Without kept rows an interaction strength is not known; such pairs keep their order.
+    # Without kept rows the interaction strength is NaN; such pairs keep their order.
     order = sorted(found, key=lambda p: -strengths[p] if math.isfinite(strengths[p]) else 0.0)
     scale = max((abs(v) for v in strengths.values() if math.isfinite(v)), default=0.0)
     largest = max(
@@ -178,19 +186,19 @@ def _ranked(found: Mapping[tuple[str, str], Surface], shown: int, note: str) -> 
     )
     least = NOISE * max(scale, largest)
     kept = [p for p in order if not strengths[p] <= least][:shown]
-    lines = tuple(Strength(p, strengths[p], p in kept) for p in order)
-    return Together(tuple(found[p] for p in kept), lines, note)
+    lines = tuple(PairStrength(p, strengths[p], p in kept) for p in order)
+    return Interactions(tuple(found[p] for p in kept), lines, note)
 
 
 def _note(chosen: Sequence[str], by: str, among: int, limits: tuple[int, int, int]) -> str:
-    """Say which pairs were computed, and why no others.
+    """Return a note on which pairs were computed, and why no others.
 
     Parameters
     ----------
     chosen : sequence of str
-        The features whose pairs they are.
+        The features whose pairs were computed.
     by : str
-        The figure by which they were chosen.
+        The criterion by which they were chosen.
     among : int
         Number of features from which they were chosen.
     limits : tuple of int
@@ -198,73 +206,69 @@ def _note(chosen: Sequence[str], by: str, among: int, limits: tuple[int, int, in
     """
     most, rows, unordered = limits
     pairs = len(chosen) * (len(chosen) - 1) // 2 - unordered
-    said = f"{count(pairs, 'pair')} computed, of {listed(chosen)}"
+    note = f"{count(pairs, 'pair')} computed, of {listed(chosen)}"
     if unordered:
-        said = f"{count(unordered, 'pair')} of nominal features left out because these have no order; {said}"
+        note = f"{count(unordered, 'pair')} of nominal features left out because these have no order; {note}"
     if among <= len(chosen):
-        return f"{said}: all features whose {by} is above zero."
-    said += f": the features with the largest {by}, of {among}"
+        return f"{note}: all features whose {by} is above zero."
+    note += f": the features with the largest {by}, of {among}"
     if most < CANDIDATES:
-        said += f" (no more, because each pair costs {4 * rows:,} model rows)"
-    return f"{said}."
+        note += f" (no more, because each pair costs {4 * rows:,} model rows)"
+    return f"{note}."
 
 
-# ------------------------------------------------------------------------------------------
-# How much of what moves a quantity the drawn effects add up to: a ledger of its variance over the rows.
-
-
-_LITTLE = 0.005
-"""Of the variance: a smaller rest is not spoken of."""
+# ---------------------------------------------------------------------------- explained variance
+_MIN_REST = 0.005
+"""Fraction of the variance; a smaller unexplained rest is not mentioned."""
 
 
 @dataclass(frozen=True, eq=False)
-class Ledger:
-    """Of the variance of the quantity over the rows: what effects of features explain, added up, and what pairs add.
+class ExplainedVariance:
+    """Fractions of the variance of the quantity over the rows that sums of effects explain.
 
     Parameters
     ----------
     variance : float
-        Of the quantity at the rows, in its unit squared.
+        Variance of the quantity at the rows, in its unit squared.
     additive : float
-        ``1 - Var(q - sum of the features' effects) / Var(q)``. Negative where the effects together miss the quantity by
-        more than its own mean does.
+        ``1 - Var(q - sum of the main effects) / Var(q)``. Negative if the sum fits the quantity worse than its mean.
     with_pairs : float or None
-        The same with the second-order effects of the pairs shown; None where none is.
-    alone : dict of str to float
-        Each feature's ``Var(effect) / Var(q)``, largest first. They add up to `additive` only where features are
-        independent and nothing interacts.
-    pairs : dict of (str, str) to float
-        Each pair's share alone, likewise.
-    said : tuple of str
-        What it means.
-    rest : bool
-        Whether the last sentence says what the rest is.
+        The same including the interactions shown; None if none is shown.
+    main_shares : dict of str to float
+        ``Var(effect) / Var(q)`` of each feature, largest first. These sum to `additive` only if features are
+        independent and do not interact.
+    pair_shares : dict of (str, str) to float
+        ``Var(effect) / Var(q)`` of each interaction shown.
+    sentences : tuple of str
+        The result in words.
+    has_rest : bool
+        Whether the last sentence explains the unexplained rest.
     """
 
     variance: float
     additive: float
     with_pairs: float | None
-    alone: Mapping[str, float]
-    pairs: Mapping[tuple[str, str], float]
-    said: tuple[str, ...]
-    rest: bool = False
+    main_shares: Mapping[str, float]
+    pair_shares: Mapping[tuple[str, str], float]
+    sentences: tuple[str, ...]
+    has_rest: bool = False
 
     @property
     def shares(self) -> dict[str, float]:
-        """Return the parts of a bar that is 1 long: of features, of pairs, and the rest; parts may be negative."""
-        parts = {"features one by one": self.additive}
+        """Return the parts of the variance, which sum to 1 and may be negative: main effects, interactions, rest."""
+        parts = {"main effects": self.additive}
         if self.with_pairs is not None:
-            parts["pairs shown"] = self.with_pairs - self.additive
-        return {**parts, "not explained by these": 1.0 - sum(parts.values())}
+            parts["interactions shown"] = self.with_pairs - self.additive
+        return {**parts, "not explained": 1.0 - sum(parts.values())}
 
 
-def ledger(
+def explained_variance(
     values: Floats,
     source: Source,
     effects: Mapping[str, Effect],
     surfaces: Sequence[Surface],
-) -> tuple[Ledger | None, str]:
-    """Return the ledger, or None and the reason.
+) -> tuple[ExplainedVariance | None, str]:
+    """Return the explained variance, or None and the reason.
 
     Parameters
     ----------
@@ -273,18 +277,18 @@ def ledger(
     source : Source
         These rows.
     effects : mapping of str to Effect
-        RHALE; of nominal features ALE.
+        Main effects: RHALE, or ALE for nominal features.
     surfaces : sequence of Surface
         Second-order effects.
 
     Notes
     -----
-    No model row. A missing number counts by the point of missing values, as its mean where there is none.
+    Costs no model rows. A row with a missing number gets the effect of missing values if there is one, else the mean 0.
     """
     weight = np.ones(len(values)) if source.weights is None else source.weights
     total = _variance(values, weight)
     if len(values) < 2 or not total > (NOISE * float(np.abs(values).max())) ** 2:
-        return None, "It is the same for all rows: there is nothing to explain."
+        return None, "The prediction is the same for all rows, so it has no variance to explain."
     parts = {n: at_rows(e, source) for n, e in effects.items()}
     summed = np.sum(list(parts.values()), axis=0)
     additive = 1 - _variance(values - summed, weight) / total
@@ -295,14 +299,14 @@ def ledger(
         summed = summed + np.sum(list(joint.values()), axis=0)
         with_pairs = 1 - _variance(values - summed, weight) / total
     pairs = {k: _variance(v, weight) / total for k, v in joint.items()}
-    found = Ledger(
+    found = ExplainedVariance(
         total,
         additive,
         with_pairs,
         dict(sorted(alone.items(), key=lambda item: -item[1])),
         pairs,
-        tuple(_said(additive, with_pairs, len(parts), len(pairs))),
-        _rest(additive, with_pairs) > _LITTLE,
+        tuple(_sentences(additive, with_pairs, len(parts), len(pairs))),
+        _rest(additive, with_pairs) > _MIN_REST,
     )
     return found, ""
 
@@ -316,37 +320,37 @@ def _variance(x: Floats, weight: Floats) -> float:
     return float(share @ (x - share @ x) ** 2)
 
 
-def _said(additive: float, with_pairs: float | None, features: int, pairs: int) -> list[str]:
-    one = features == 1
-    these = "The effect of 1 feature" if one else f"The effects of {features:,} features, added up,"
-    of = f"{percent_of(additive)} of the variance of the prediction"
-    text = f"{these} explain{'s' if one else ''} {of}."
+def _sentences(additive: float, with_pairs: float | None, features: int, pairs: int) -> list[str]:
+    model = (
+        "The effect of 1 feature"
+        if features == 1
+        else f"An additive model of the {features:,} main effects"
+    )
+    text = f"{model} explains {percent_of(additive)} of the variance of the prediction."
     if additive < 0:
-        text = f"{these} fit{'s' if one else ''} the prediction worse than its mean does ({of}): features depend "
-        text += "on one another, or interact, so strongly that one curve each tells little."
-    said = [text]
+        text = (
+            f"{model} fits the prediction worse than its mean does ({percent_of(additive)} of its variance): features "
+            "depend on one another, or interact, so strongly that one curve per feature says little."
+        )
+    sentences = [text]
     if with_pairs is not None:
-        them = f"the {pairs} pairs shown" if pairs > 1 else "the pair shown"
-        said.append(f"With {them} it is {percent_of(with_pairs)}.")
+        shown = f"the {pairs} interactions shown" if pairs > 1 else "the interaction shown"
+        sentences.append(f"With {shown}, it explains {percent_of(with_pairs)}.")
         if with_pairs < additive - NOISE:
-            said.append(
-                "That is less: where features depend on one another, effects of pairs do not simply add up."
+            sentences.append(
+                "This is less, because effects of pairs do not add up if features depend on one another."
             )
     rest = _rest(additive, with_pairs)
-    if rest > _LITTLE:
-        other = (
-            "what features do together beyond the pairs shown"
-            if pairs
-            else "what features do together"
+    if rest > _MIN_REST:
+        other = "interactions not shown" if pairs else "interactions"
+        sentences.append(
+            f"The rest, {percent_of(rest)}, is due to {other}, features left out, and detail lost to binning."
         )
-        said.append(
-            f"The rest, {percent_of(rest)}, is {other}, what features left out do, and what bins smooth away."
-        )
-    return said
+    return sentences
 
 
 def percent_of(share: float) -> str:
-    r"""Return a share in percent, also where it is negative or beyond all bounds.
+    r"""Return a fraction as a percentage, also if it is negative; below −1000 % as a multiple.
 
     Examples
     --------
@@ -360,10 +364,10 @@ def percent_of(share: float) -> str:
 
 # ---------------------------------------------------------------------------------- at the rows
 def at_rows(effect: Effect, source: Source) -> Floats:
-    """Return an effect at each row, shape (n,); 0, its mean, where it says nothing of a row."""
+    """Return an effect at each row, shape (n,); 0, its mean, where it is not defined."""
     feature = effect.about.feature
     if effect.levels is not None:
-        place = _places(effect.levels.labels, feature, source)
+        place = _level_codes(effect.levels.labels, feature, source)
         value = np.where(place >= 0, effect.value[place], np.nan)
         observed = place >= 0
     else:
@@ -375,16 +379,16 @@ def at_rows(effect: Effect, source: Source) -> Floats:
 
 
 def surface_at_rows(surface: Surface, source: Source) -> Floats:
-    """Return a surface at each row, shape (n,); 0 where it says nothing of a row."""
+    """Return a surface at each row, shape (n,); 0 where it is not defined."""
     x: list[Any] = []
     for side, about in zip(surface.sides, surface.abouts, strict=True):
         if side.levels is None:
             x.append(_numbers(about.feature, source))
             continue
         labels = side.levels.labels
-        # What stands for rows of no level is no level itself; None would be that of missing values.
+        # A marker for rows of no level: None would be the level of missing values.
         names = np.array([*labels, object()], dtype=object)
-        x.append(names[_places(labels, about.feature, source)])
+        x.append(names[_level_codes(labels, about.feature, source)])
     return np.nan_to_num(surface.at(*x))
 
 
@@ -393,12 +397,12 @@ def _numbers(feature: Feature, source: Source) -> Floats:
         source.table.column(feature.position, source.row_id),
         source.features[feature.position].time,
     )
-    # Other rows may begin on another day.
+    # The time axis of other rows may have another origin.
     return x if feature.time is None or own is None else own.onto(feature.time, x)
 
 
-def _places(labels: Sequence[str], feature: Feature, source: Source) -> Any:
-    """Return each row's place in an effect's levels, -1 where there is none."""
+def _level_codes(labels: Sequence[str], feature: Feature, source: Source) -> Any:
+    """Return the code of each row among an effect's levels, -1 for other levels."""
     column = source.levels(feature, top=len(source))
     known = {label: k for k, label in enumerate(labels)}
     place = np.array([known.get(label, -1) for label in column.levels.labels] + [-1])

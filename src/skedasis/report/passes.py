@@ -1,4 +1,8 @@
-"""The calls of `explain` for one model of a report, their warnings and cost."""
+"""The calls of `explain` for one model of a report, with their warnings and their cost.
+
+`ModelRunner` is shared by all parts of a report that need the model: it passes on the user's options, returns results
+by output, keeps the provenance of each pass, and collects binning warnings for the page.
+"""
 
 from __future__ import annotations
 
@@ -22,16 +26,16 @@ from skedasis.quantities.outputs import Probability
 from skedasis.results.effects import Effects
 
 Label = Any
-"""Of an output: a class, a name or an index; None where the quantity is one itself."""
+"""Label of an output: a class, a name or an index; None if the quantity has a single output."""
 
 
 UNSCORED: Json = {"heterogeneity_rows": 0}
-"""For passes whose features get the same heterogeneity scores from the pass of another method."""
+"""Options of passes whose features take their heterogeneity scores from the pass of another method."""
 
 
 @dataclass(frozen=True)
 class Pass:
-    """What was asked of a model, for the record; `Effects` are passes, too.
+    """The provenance of a pass that has no `Effects`, which hold their own.
 
     Parameters
     ----------
@@ -42,16 +46,17 @@ class Pass:
 
 
 @dataclass(frozen=True, eq=False)
-class Answers:
-    """The quantity at the rows themselves.
+class Predictions:
+    """The quantity at the rows.
 
     Parameters
     ----------
     quantities : dict of label to Quantity
-        Of the outputs.
+        The quantity of each output.
     values : dict of label to ndarray, shape (n,)
+        Its value at each row.
     raw : ndarray, optional
-        Where the quantities are probabilities: what the model answered.
+        The model's raw response, if the quantities are probabilities.
     """
 
     quantities: Mapping[Label, Quantity]
@@ -60,8 +65,8 @@ class Answers:
 
 
 @dataclass(eq=False)
-class Asked:
-    """One model, and what it has been asked so far.
+class ModelRunner:
+    """Explains one model by several methods, and collects warnings and costs.
 
     Parameters
     ----------
@@ -69,25 +74,25 @@ class Asked:
     X : array or data frame
     options : dict
         Keywords of `skedasis.explain`.
-    complaints : list of str
-        What methods said of their bins, for the page.
+    binning_warnings : list of str
+        Messages of binning warnings, for the page.
     passes : list of Effects or Pass
-        As they were made. A pass over several outputs stands there once, as the first of them.
+        The passes so far. A pass over several outputs is listed once, by its first output.
     """
 
     quantity: Quantity
     X: Any
     options: dict[str, Any]
-    complaints: list[str] = field(default_factory=list)
+    binning_warnings: list[str] = field(default_factory=list)
     passes: list[Effects | Pass] = field(default_factory=list)
 
     @property
     def seed(self) -> int:
-        """Return the seed of what is drawn by chance."""
+        """Return the random state."""
         return int(self.options.get("seed", 0))
 
     def source(self) -> Source:
-        """Return the rows as the quantity takes them."""
+        """Return the rows, prepared for the quantity."""
         given = (self.options.get(name) for name in ("y", "weights", "schema"))
         return self.quantity.prepare(as_source(self.X, *given))
 
@@ -98,7 +103,7 @@ class Asked:
         of: Quantity | None = None,
         **options: Any,
     ) -> dict[Label, Effects]:
-        """Explain some features, and return their effects by output; nothing of no feature."""
+        """Explain some features, and return their effects by output; an empty dict without features."""
         if not names:
             return {}
         found = self._by_output(self._explain(of or self.quantity, list(names), method, options))
@@ -118,19 +123,19 @@ class Asked:
         return shown
 
     def _explain(self, of: Quantity, names: Any, method: Any, options: Json) -> Any:
-        with self.listening():
+        with self.catch_binning_warnings():
             return explain(of, self.X, names, method=method, **(self.options | options))
 
-    def listening(self) -> _Listening:
-        """Return what keeps complaints about bins for the page while it is entered."""
-        return _Listening(self.complaints)
+    def catch_binning_warnings(self) -> _BinningWarnings:
+        """Return a context manager that collects binning warnings for the page."""
+        return _BinningWarnings(self.binning_warnings)
 
     @staticmethod
     def _by_output(found: Any) -> dict[Label, Effects]:
         return {None: found} if isinstance(found, Effects) else dict(found)
 
-    def answers(self) -> Answers:
-        """Return the quantity at the rows: N model rows, once for all outputs."""
+    def predict(self) -> Predictions:
+        """Return the quantity at the rows; costs N model rows for all outputs together."""
         started, source, meter = time.perf_counter(), self.source(), Meter()
         parts = self.quantity.outputs(source, meter) or {None: self.quantity}
         values: dict[Label, list[Floats]] = {label: [] for label in parts}
@@ -138,7 +143,7 @@ class Asked:
         keeps = isinstance(next(iter(parts.values())), Probability)
         for batch in source.batches(CALL_ROWS):
             answer = self.quantity.raw(batch.tile(1).own())
-            if keeps:  # a copy: a model may answer with a part of its input
+            if keeps:  # a copy: a model may return a view of its input
                 raw.append(np.array(answer))
             labels = batch.targets() if self.quantity.labelled else None
             for label, part in parts.items():
@@ -146,11 +151,11 @@ class Asked:
             meter.rows, meter.calls = meter.rows + len(batch), meter.calls + 1
         self.passes.append(Pass(_record(meter, time.perf_counter() - started)))
         joined = {label: np.concatenate(some) for label, some in values.items()}
-        return Answers(parts, joined, np.concatenate(raw) if raw else None)
+        return Predictions(parts, joined, np.concatenate(raw) if raw else None)
 
 
 def _record(meter: Meter, seconds: float) -> Json:
-    """Return how predictions were made, as methods say it of theirs."""
+    """Return the provenance of predictions, with the keys of a method's provenance."""
     return {
         "method": "predictions",
         "settings": {},
@@ -165,16 +170,16 @@ def _record(meter: Meter, seconds: float) -> Json:
 
 
 def with_scores(effects: Effects, of: Effects) -> Effects:
-    """Return effects with the heterogeneity scores that the same features have in another pass."""
+    """Return effects with the heterogeneity scores of the same features in another pass."""
     found = {n: replace(e, swap_score=of[n].swap_score) for n, e in effects.items()}
     return Effects(found, effects.provenance)
 
 
-class _Listening:
-    """Keeps complaints about bins; what the page does not show is the caller's."""
+class _BinningWarnings:
+    """Collects binning warnings and issues all other warnings again on exit."""
 
-    def __init__(self, complaints: list[str]) -> None:
-        self._complaints = complaints
+    def __init__(self, binning_warnings: list[str]) -> None:
+        self._texts = binning_warnings
         self._catching: Any = None
         self._caught: list[warnings.WarningMessage] = []
 
@@ -186,10 +191,10 @@ class _Listening:
     def __exit__(self, *raised: object) -> None:
         self._catching.__exit__(*raised)
         if raised[0] is not None:
-            return  # an error is not to be hidden by a warning that came before it
+            return  # the exception matters more than earlier warnings, which could become errors
         for warning in self._caught:
             if issubclass(warning.category, BinningWarning):
-                self._complaints.append(str(warning.message))
+                self._texts.append(str(warning.message))
             else:
                 warnings.warn_explicit(
                     warning.message, warning.category, warning.filename, warning.lineno

@@ -1,4 +1,9 @@
-"""Quality of a model: scores and calibration on the labels given."""
+"""Quality of a model: scores and calibration on the given labels.
+
+The scores are computed on arrays with NumPy alone, with weights: R², RMSE and MAE for numbers; log-loss, accuracy,
+Brier score, AUC and a calibration curve with Wilson intervals for classes. `quality` is called by
+`skedasis.report.content` with the predictions that are already there, so it costs no model rows.
+"""
 
 from __future__ import annotations
 
@@ -18,56 +23,53 @@ from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import Logit, Prediction, Probability
 from skedasis.report.format import named, percent
 
-# ------------------------------------------------------------------------------------------
-# How well predictions fit labels: the usual figures, with weights, on arrays. No library but NumPy.
-
-
+# ------------------------------------------------------------------------------ scores on arrays
 Z95 = 1.959963984540054
-"""The normal quantile of a two-sided 95 % interval."""
+"""Normal quantile of a two-sided 95 % interval."""
 
 
-def squared(y: Floats, predicted: Floats, weight: Floats) -> tuple[float, float]:
-    """Return the mean squared error, and the variance of the labels about their mean."""
+def mean_squared_error(y: Floats, predicted: Floats, weight: Floats) -> tuple[float, float]:
+    """Return the mean squared error and the variance of the labels."""
     mean = float(np.average(y, weights=weight))
     error = float(np.average((y - predicted) ** 2, weights=weight))
     return error, float(np.average((y - mean) ** 2, weights=weight))
 
 
-def absolute(y: Floats, predicted: Floats, weight: Floats) -> float:
+def mean_absolute_error(y: Floats, predicted: Floats, weight: Floats) -> float:
     """Return the mean absolute error."""
     return float(np.average(np.abs(y - predicted), weights=weight))
 
 
-def log_loss(place: Ints, probability: Floats, weight: Floats) -> float:
+def log_loss(codes: Ints, probability: Floats, weight: Floats) -> float:
     """Return the mean negative log probability of the labels, in nats.
 
     Parameters
     ----------
-    place : ndarray of int, shape (n,)
-        Each row's class, as a column of `probability`.
+    codes : ndarray of int, shape (n,)
+        Each row's class, as a column index of `probability`.
     probability : ndarray of float, shape (n, classes)
-        Raised to the unit round-off of its type where it is smaller, as `skedasis.nll` does.
+        Clipped from below at the machine epsilon of its type, as `skedasis.nll` does.
     weight : ndarray of float, shape (n,)
     """
     kind = probability.dtype.name if probability.dtype.kind == "f" else "float64"
     eps = float(np.finfo(kind).eps)
-    own = np.clip(probability[np.arange(len(place)), place].astype(float), eps, 1.0)
+    own = np.clip(probability[np.arange(len(codes)), codes].astype(float), eps, 1.0)
     return float(np.average(-np.log(own), weights=weight))
 
 
 def auc(positive: Floats, score: Floats, weight: Floats) -> float:
-    """Return the chance that a row of the class has a higher score than one of the other; equal ones count half.
+    """Return the probability that a row of the class scores higher than a row of the other; ties count half.
 
     Parameters
     ----------
     positive : ndarray of float, shape (n,)
-        1 where the row is of the class, else 0.
+        1 if the row belongs to the class, else 0.
     score, weight : ndarray of float, shape (n,)
 
     Returns
     -------
     float
-        NaN where there is but one class.
+        NaN if there is only one class.
     """
     _, place = np.unique(score, return_inverse=True)
     yes = np.bincount(place, weight * positive)
@@ -78,7 +80,7 @@ def auc(positive: Floats, score: Floats, weight: Floats) -> float:
 
 
 def wilson(share: Floats, n: Floats, z: float = Z95) -> tuple[Floats, Floats]:
-    """Return the ends of Wilson's interval of shares of n rows each; n need not be whole.
+    """Return the Wilson interval of proportions of n rows each; n may be fractional.
 
     Examples
     --------
@@ -89,55 +91,52 @@ def wilson(share: Floats, n: Floats, z: float = Z95) -> tuple[Floats, Floats]:
     """
     centre = (share + z**2 / (2 * n)) / (1 + z**2 / n)
     half = z / (1 + z**2 / n) * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
-    # At 0 and 1 rounding would put the end beside the share itself.
+    # At 0 and 1 rounding could put the bound past the proportion itself.
     low = np.where(share == 0, 0.0, np.maximum(centre - half, 0.0))
     high = np.where(share == 1, 1.0, np.minimum(centre + half, 1.0))
     return low, high
 
 
-def equal_counts(score: Floats, weight: Floats, bins: int) -> Ints:
-    """Return each row's bin, of about equal weight; rows of the same score are never parted.
+def equal_weight_bins(score: Floats, weight: Floats, bins: int) -> Ints:
+    """Return each row's bin; bins have about equal weight, and rows with the same score share a bin.
 
     Examples
     --------
     >>> import numpy as np
-    >>> equal_counts(np.array([0.1, 0.9, 0.2, 0.2]), np.ones(4), 2).tolist()
+    >>> equal_weight_bins(np.array([0.1, 0.9, 0.2, 0.2]), np.ones(4), 2).tolist()
     [0, 1, 1, 1]
     """
     values, place = np.unique(score, return_inverse=True)
     mass = np.bincount(place, weight)
     before = np.cumsum(mass) - mass
-    # A value belongs where the middle of its rows lies.
+    # A value belongs to the bin that contains the middle of its rows.
     middle = (before + mass / 2) / mass.sum()
     part = np.minimum((bins * middle).astype(np.int64), bins - 1)
     _, part = np.unique(part, return_inverse=True)
     return part[place] if len(values) else place
 
 
-# ------------------------------------------------------------------------------------------
-# How well a model predicts the labels that were given: figures, calibration, and sentences that say what they are.
-
-
+# ---------------------------------------------------------------------------- quality of a model
 BINS = 10
-"""Of a calibration plot: bins of equal weight, fewer where few probabilities differ."""
+"""Largest number of bins of a calibration plot; fewer if there are few distinct probabilities."""
 
 
-LEAST = 2
-"""Labels without which no figure means anything."""
+MIN_LABELS = 2
+"""Smallest number of labels for any quality measure."""
 
 
 @dataclass(frozen=True)
 class Measure:
-    """One figure.
+    """A quality measure.
 
     Parameters
     ----------
     name : str
     value : float
     text : str
-        The value as people write it, with its unit.
+        The formatted value with its unit.
     meaning : str
-        What it is, in a few words.
+        A short definition.
     """
 
     name: str
@@ -155,32 +154,32 @@ class Quality:
     kind : {"regression", "classification"}
     measures : tuple of Measure
     rows, left_out : int
-        Rows with a label, and without one.
-    said : tuple of str
-        Sentences.
+        Number of rows with a label, and without one.
+    sentences : tuple of str
+        The result in words.
     class_ : str, optional
-        Of a classifier: the class that is explained, and whose probability `calibration` is about.
+        For a classifier, the class that is explained, and whose probability `calibration` is about.
     calibration : Reliability, optional
-        Bins of the predicted probability, and the share of the class observed in each.
+        Bins of the predicted probability, and the observed proportion of the class in each.
     calibration_error : float
-        The mean distance of the two, weighted by the bins' rows; NaN where there is no calibration.
+        Mean absolute difference of the two, weighted by the bins' rows; NaN without calibration.
 
     Notes
     -----
-    These are the rows that were given. If the model was trained on them, the figures flatter it.
+    If the model was trained on these rows, the measures are too optimistic.
     """
 
     kind: Literal["regression", "classification"]
     measures: tuple[Measure, ...]
     rows: int
     left_out: int
-    said: tuple[str, ...]
+    sentences: tuple[str, ...]
     class_: str | None = None
     calibration: Reliability | None = None
     calibration_error: float = math.nan
 
     def __getitem__(self, name: str) -> float:
-        """Return a figure by its name."""
+        """Return the value of a measure by its name."""
         return next(m.value for m in self.measures if m.name == name)
 
     def __contains__(self, name: object) -> bool:
@@ -195,82 +194,85 @@ def quality(
     Parameters
     ----------
     quantity : Quantity
-        Of one output.
+        The quantity of one output.
     values : ndarray of float, shape (n,)
-        It at each row.
+        The quantity at each row.
     raw : object
-        What the model answered for these rows.
+        The raw responses of the model for these rows.
     y : ndarray, shape (n,), optional
     weights : ndarray of float, shape (n,), optional
 
     Notes
     -----
-    No model row. Rows without a label are left out.
+    Costs no model rows. Rows without a label are left out.
     """
     if y is None:
         return None, "No labels were given."
     there = ~missing_among(np.asarray(y))
     weight = np.ones(len(values)) if weights is None else weights
-    if int(there.sum()) < LEAST:
+    if int(there.sum()) < MIN_LABELS:
         return None, "Fewer than two rows have a label."
     labels, weight = np.asarray(y)[there], weight[there]
     left = int((~there).sum())
     if isinstance(quantity, Probability):
-        return _classes(quantity, values[there], raw, there, labels, weight)
+        return _classification_quality(quantity, values[there], raw, there, labels, weight)
     if isinstance(quantity, Prediction):
         if quantity.output is not None:
-            return None, "Of a model with several outputs it is not known which one the labels are."
-        return _numbers(quantity, values[there], labels, weight, left)
-    return None, f"What is explained is no prediction of the labels: {quantity.name}."
+            return (
+                None,
+                "The model has several outputs, and it is not known to which one the labels belong.",
+            )
+        return _regression_quality(quantity, values[there], labels, weight, left)
+    return None, f"The explained quantity does not predict the labels: {quantity.name}."
 
 
 # ---------------------------------------------------------------------------------------- numbers
-def _numbers(
+def _regression_quality(
     quantity: Quantity, predicted: Floats, labels: NDArray[Any], weight: Floats, left: int
 ) -> tuple[Quality | None, str]:
     try:
         y = labels.astype(float)
     except (TypeError, ValueError):
-        return None, "The labels are no numbers, and what is explained is one."
+        return None, "The labels are not numbers, but the explained quantity is."
     if y.ndim != 1 or not np.isfinite(y).all():
-        return None, "Some of the labels are no finite numbers."
-    error, spread = squared(y, predicted, weight)
-    mean = absolute(y, predicted, weight)
+        return None, "Some labels are not finite numbers."
+    error, spread = mean_squared_error(y, predicted, weight)
+    mean = mean_absolute_error(y, predicted, weight)
     unit = f" {quantity.unit}" if quantity.unit else ""
     root, found = math.sqrt(error), [] if spread == 0 else [1 - error / spread]
     measures = [
-        Measure("R²", r2, number(r2), "share of the labels’ variance that it explains")
+        Measure(
+            "R²", r2, number(r2), "fraction of the variance of the labels that the model explains"
+        )
         for r2 in found
     ]
     measures += [
-        Measure("RMSE", root, number(root) + unit, "root of the mean squared error"),
+        Measure("RMSE", root, number(root) + unit, "square root of the mean squared error"),
         Measure("MAE", mean, number(mean) + unit, "mean absolute error"),
     ]
-    said = [_of_numbers(found, mean, unit, len(y)), *_caution(left)]
-    return Quality("regression", tuple(measures), len(y), left, tuple(said)), ""
+    sentences = [_regression_sentence(found, mean, unit, len(y)), *_cautions(left)]
+    return Quality("regression", tuple(measures), len(y), left, tuple(sentences)), ""
 
 
-def _of_numbers(r2: Sequence[float], mean: float, unit: str, rows: int) -> str:
-    off = f"a prediction is off by {number(mean)}{unit} on average"
-    where = f"On the {count(rows, 'row')} given"
+def _regression_sentence(r2: Sequence[float], mean: float, unit: str, rows: int) -> str:
+    error = f"the mean absolute error is {number(mean)}{unit}"
+    where = f"On the given {count(rows, 'row')},"
     if not r2:
-        return f"{where} {off}; all labels are the same, so there is no R²."
+        return f"{where} {error}; all labels are the same, so there is no R²."
     if r2[0] < 0:
-        return f"{where} it predicts worse than the labels’ own mean would (R² {number(r2[0])}); {off}."
-    return (
-        f"{where} it explains {percent(r2[0])} of the labels’ variance (R² {number(r2[0])}); {off}."
-    )
+        return f"{where} the model predicts worse than the mean of the labels (R² {number(r2[0])}); {error}."
+    return f"{where} the model explains {percent(r2[0])} of the variance of the labels (R² {number(r2[0])}); {error}."
 
 
-def _caution(left: int) -> list[str]:
-    said = ["If these are rows that the model was trained on, expect it to do worse on new ones."]
+def _cautions(left: int) -> list[str]:
+    sentences = ["If the model was trained on these rows, expect lower quality on new rows."]
     if left:
-        said.append(f"{count(left, 'row')} without a label did not count.")
-    return said
+        sentences.append(f"{count(left, 'row')} without a label: left out.")
+    return sentences
 
 
 # ---------------------------------------------------------------------------------------- classes
-def _classes(
+def _classification_quality(
     quantity: Probability,
     values: Floats,
     raw: Any,
@@ -283,11 +285,11 @@ def _classes(
     try:
         place = np.array([known.get(v, -1) for v in labels.tolist()])
     except TypeError:  # labels that are lists
-        return None, "The labels are no classes."
+        return None, "The labels are not classes."
     unknown = sorted({repr(v) for v in labels[place < 0].tolist()})
     if unknown:
         some = ", ".join(unknown[:3]) + (", …" if len(unknown) > 3 else "")
-        return None, f"Some of the labels are no classes of the model: {some}."
+        return None, f"Some labels are not classes of the model: {some}."
     name = str(classes[column])
     p, one = probability[:, column].astype(float), (place == column).astype(float)
     measures = _class_measures(place, probability, column, weight, name)
@@ -296,13 +298,13 @@ def _classes(
     usual = float(np.bincount(place, weight).max() / weight.sum())
     figures = {m.name: m.value for m in measures}
     right, loss = percent(figures["accuracy"]), number(figures["log-loss"])
-    rows = f"On the {count(len(place), 'row')} given it names the right class for {right}"
-    usually = f"{rows} (naming the most frequent one always would do so for {percent(usual)}); log-loss {loss} nats."
+    rows = f"On the given {count(len(place), 'row')}, the accuracy of the model is {right}"
+    usually = f"{rows} (always predicting the most frequent class: {percent(usual)}); the log-loss is {loss} nats."
     points = f"{number(100 * error, 2)} percentage points"
-    off = f"Its probabilities of “{named(name)}” and the shares observed are {points} apart, on average."
-    said = [usually, off, *_caution(left)]
+    off = f"The predicted probabilities of “{named(name)}” differ from the observed proportions by {points} on average."
+    sentences = [usually, off, *_cautions(left)]
     found = Quality(
-        "classification", measures, len(place), left, tuple(said), name, calibration, error
+        "classification", measures, len(place), left, tuple(sentences), name, calibration, error
     )
     return found, ""
 
@@ -313,10 +315,17 @@ def _class_measures(
     one, p = (place == column).astype(float), probability[:, column].astype(float)
     loss = log_loss(place, probability, weight)
     right = float(np.average(probability.argmax(axis=1) == place, weights=weight))
-    brier = squared(one, p, weight)[0]
+    brier = mean_squared_error(one, p, weight)[0]
     found = [
-        Measure("log-loss", loss, f"{number(loss)} nats", "mean surprise at the label"),
-        Measure("accuracy", right, percent(right), "share of rows whose likeliest class is right"),
+        Measure(
+            "log-loss", loss, f"{number(loss)} nats", "mean negative log probability of the label"
+        ),
+        Measure(
+            "accuracy",
+            right,
+            percent(right),
+            "fraction of rows whose most probable class is correct",
+        ),
         Measure(
             "Brier score",
             brier,
@@ -327,9 +336,7 @@ def _class_measures(
     if probability.shape[1] == 2:
         area = auc(one, p, weight)
         if math.isfinite(area):
-            meaning = (
-                "chance that a row of the class is given a higher probability than one of the other"
-            )
+            meaning = "probability that a row of the class gets a higher probability than a row of the other"
             found.append(Measure("AUC", area, number(area), meaning))
     return tuple(found)
 
@@ -337,7 +344,7 @@ def _class_measures(
 def _probabilities(
     quantity: Probability, values: Floats, raw: Any, there: NDArray[np.bool_]
 ) -> tuple[list[Any], int, Floats]:
-    """Return the classes, which of them is explained, and the probabilities (n, classes)."""
+    """Return the classes, the index of the one explained, and the probabilities, shape (n, classes)."""
     answer = np.asarray(raw)
     named = getattr(quantity.model, "classes_", None)
     column = quantity.column
@@ -346,7 +353,7 @@ def _probabilities(
         if np.allclose(probability.sum(axis=1), 1, atol=1e-4):
             classes = list(range(answer.shape[1])) if named is None else np.asarray(named).tolist()
             return classes, column % answer.shape[1], probability
-    # A score, or one column that says what it says of its class alone.
+    # A score, or a single column with the probability of one class.
     p = _expit(values) if isinstance(quantity, Logit) else values
     classes = [0, 1] if named is None else np.asarray(named).tolist()
     place = 1 if column is None else column % max(len(classes), 1)
@@ -361,16 +368,16 @@ def _expit(x: Floats) -> Floats:
 
 
 def reliability(p: Floats, one: Floats, weight: Floats) -> tuple[Reliability, float]:
-    """Return what was observed where so much was predicted, and the mean distance of the two.
+    """Return the calibration curve, and the mean absolute difference of predicted and observed proportions.
 
     Parameters
     ----------
     p : ndarray of float, shape (n,)
         Predicted probabilities.
     one : ndarray of float, shape (n,)
-        1 where the row is of the class, else 0.
+        1 if the row belongs to the class, else 0.
     weight : ndarray of float, shape (n,)
-        Frequencies.
+        Weights of the rows.
 
     Examples
     --------
@@ -381,7 +388,7 @@ def reliability(p: Floats, one: Floats, weight: Floats) -> tuple[Reliability, fl
     >>> bins.observed.tolist(), round(error, 3)
     ([0.0, 1.0], 0.2)
     """
-    part = equal_counts(p, weight, BINS)
+    part = equal_weight_bins(p, weight, BINS)
     bins = int(part.max()) + 1
     mass: Floats = np.bincount(part, weight, bins).astype(float)
     predicted = np.bincount(part, weight * p, bins) / mass

@@ -1,4 +1,8 @@
-"""`report`: a self-contained page about one or several models."""
+"""`skedasis.report`: a self-contained HTML page about one or several models.
+
+`report` computes the content (`skedasis.report.content.gather`) and writes the page (`write`). The path is checked
+before the computation, so that a wrong path does not cost its time.
+"""
 
 from __future__ import annotations
 
@@ -14,24 +18,25 @@ from skedasis.errors import DataError, explained
 from skedasis.plots.scales import count
 from skedasis.plots.svg.elements import tag
 from skedasis.quantities.tree_evaluator import Wish
-from skedasis.report.content import Story, gather
+from skedasis.report.content import ReportContent, gather
 from skedasis.report.format import listed
 from skedasis.results.effects import Effects
 
-_USUAL = "Use path='report.html'"
+_FIX_PATH = "Use path='report.html'"
 
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """A page that is written, and the results that it shows.
+    """A page that has been written, and the effects that it shows.
 
     Parameters
     ----------
     path : Path
     effects : dict of str to dict of str to Effects
-        By model, then by method: "RHALE", "ALE", "PDP". Nominal features, which have no RHALE, have their ALE there.
+        Effects by model, then by method: "RHALE", "ALE", "PDP". Nominal features have no RHALE, but their
+        ALE in its place.
     figures : tuple of Path
-        Figures that were written besides.
+        PNG files of figures, if any were written.
     """
 
     path: Path
@@ -42,7 +47,7 @@ class Report:
         return str(self.path)
 
     def _repr_html_(self) -> str:
-        """Return a link to the page, and what it is about: the page itself would be megabytes in a notebook."""
+        """Return a link to the page: the page itself would add megabytes to a notebook."""
         models = listed(list(self.effects))
         features = count(len(next(iter(self.effects.values()))["RHALE"]), "feature")
         link = tag("a", self.path.name, href=self.path.resolve().as_uri())
@@ -71,59 +76,60 @@ def report(  # noqa: PLR0913 - each is a keyword, most of them those of `explain
     tree: Wish = "auto",
     heterogeneity_rows: int | None = 10_000,
 ) -> Report:
-    """Write the story of one or several models into one page.
+    """Write a report about one or several models as one HTML page.
 
-    The page holds all it shows: its figures are part of it, it fetches nothing, runs no script but its own, and no row
-    of X is in it beyond the curves and places that the figures show.
+    The page is self-contained: it includes its figures, loads nothing from the network, and runs only its own script.
+    It contains no rows of X except the curves and values that the figures show.
 
     Parameters
     ----------
     models : model or mapping of str to model
-        A quantity, fitted estimator or callable; or several of them by name.
+        A quantity, fitted estimator or callable, or several of them by name.
     X : array or data frame of n rows
     y : array of n labels, optional
-        For quantities that need them; and then the page says how well the models predict.
+        Needed by some quantities. With labels, the page shows how well the models predict.
     path : str or Path
-        Where the page is written; a page that is there is replaced.
+        Path of the page; an existing file is replaced.
     features : list, optional
-        By default every one. Those of more than 2,000 levels are named as left out.
+        By default all features. Features with more than 2,000 levels are left out, which the page reports.
     schema, groups, weights, seed, memory, keep, threads, progress, tree
         As in `skedasis.explain`.
     heterogeneity_rows : int or None
-        Number of rows from which the heterogeneity scores are computed, at most. None takes all rows, 0 computes no
-        scores. The score of a feature is computed once, whatever the number of methods.
+        Largest number of rows for the heterogeneity scores. None uses all rows, 0 computes no scores. The score of a
+        feature is computed once, for all methods.
     title : str, optional
+        Title of the page.
     pairs : int
-        At most so many second-order ALE surfaces, the strongest first; 0 for none.
+        Largest number of second-order ALE surfaces, the strongest first; 0 for none.
     rows : bool
-        False leaves out whatever shows single rows: individual curves, marks at rows' values, single local effects,
-        numbers of rows. What stays are averages, counts, edges of bins and points of grids (the outermost of which are
-        the least and the greatest value of a column; others may be a value, too, as quantiles are), the ends of
-        stretches without rows in warnings, and the names of levels.
+        If False, the page shows nothing of single rows: no individual curves, rug marks, single local effects or row
+        numbers. It still contains averages, counts, bin edges and grid points (the outermost ones are the minimum and
+        the maximum of a column; others can also be values, such as quantiles), the boundaries of gaps without rows in
+        warnings, and the names of levels.
     uncertainty : bool
-        Whether a model that predicts a distribution is asked what makes it unsure.
+        Whether to explain the predictive uncertainty of models that predict a distribution.
 
     Returns
     -------
     Report
-        Where the page is, and the effects that it shows.
+        The path of the page, and the effects that it shows.
 
     Raises
     ------
     DataError
-        For a path that is a folder or cannot be written, and for what `skedasis.explain` refuses.
+        If the path is a folder or cannot be written, and for invalid arguments of `skedasis.explain`.
     UnsupportedError
-        For a pair among `features`, and where no feature has at most 2,000 levels.
+        For a pair among `features`, and if no feature has at most 2,000 levels.
 
     Notes
     -----
-    Passes a model: RHALE of numeric and ordinal features, ALE and M-plots of all, PDP with c-ICE of these and those.
-    Features that no row has a value of are named as left out; asked for by name they are refused. Model rows, of N
-    rows and d features: N of slopes, or 2 N d of differences; n (d + 2) for the heterogeneity scores of n rows, n
-    at most `heterogeneity_rows`; 2 N d for ALE and at most 51 N d for PDP; N for M-plots, the quality and the variance
-    explained together; 4 N for each of at most ten candidate pairs, and no more than 2,000,000 for all of them; of a
-    model that predicts a distribution what `skedasis.diagnose` and two more passes cost on at most 2,000 rows. Tree
-    ensembles are computed from their structure, without calling the model.
+    Each model is explained by RHALE for numeric and ordinal features, and by ALE, M-plots and PDP with c-ICE for all.
+    Features without any value are left out, which the page reports; if they are named in `features`, an error is
+    raised. Cost in model rows, for N rows and d features: N for derivatives, or 2 N d for differences; n (d + 2) for
+    the heterogeneity scores of n rows, where n is at most `heterogeneity_rows`; 2 N d for ALE and at most 51 N d for
+    PDP; N for M-plots, quality and explained variance together; 4 N for each of at most ten candidate pairs, and at
+    most 2,000,000 for all pairs; for a model that predicts a distribution, the cost of `skedasis.diagnose` and of two
+    more passes on at most 2,000 rows. Tree ensembles are evaluated from their structure, without calling the model.
 
     Examples
     --------
@@ -135,93 +141,93 @@ def report(  # noqa: PLR0913 - each is a keyword, most of them those of `explain
     >>> done.path.name, list(done.effects["function"])
     ('report.html', ['RHALE', 'ALE', 'PDP'])
     """
-    path = _writable(path)
+    path = _check_writable(path)
     data: Json = {"features": features, "weights": weights, "schema": schema, "groups": groups}
-    told: Json = {"pairs": pairs, "rows": rows, "uncertainty": uncertainty}
+    parts: Json = {"pairs": pairs, "rows": rows, "uncertainty": uncertainty}
     how: Json = {"seed": seed, "memory": memory, "keep": keep, "threads": threads, "tree": tree}
     how["heterogeneity_rows"] = heterogeneity_rows
-    story = gather(models, X, y, **data, **told, **how, progress=progress)
-    return write(story, path, title=title, progress=progress)
+    content = gather(models, X, y, **data, **parts, **how, progress=progress)
+    return write(content, path, title=title, progress=progress)
 
 
 def write(
-    story: Story,
+    content: ReportContent,
     path: str | Path,
     *,
     title: str | None = None,
     figures: str | Path | None = None,
     progress: bool | None = None,
 ) -> Report:
-    """Draw a story's figures and write its page.
+    """Draw the figures of a report and write its page.
 
     Parameters
     ----------
-    story : Story
-        Of `gather`.
+    content : ReportContent
+        From `gather`.
     path : str or Path
     title : str, optional
     figures : str or Path, optional
-        A folder into which the figures are written besides, as PNG files.
+        A folder for the figures as PNG files, in addition to the page.
     progress : bool, optional
-        A bar when drawing takes longer than two seconds.
+        Whether to show a progress bar if drawing takes longer than two seconds.
     """
-    from skedasis.report.html import sections, written
+    from skedasis.report.html import page_context, render
 
-    path = _writable(path)
-    page = written(sections(story, title, progress))
+    path = _check_writable(path)
+    page = render(page_context(content, title, progress))
     path.parent.mkdir(parents=True, exist_ok=True)
-    # A half of a surrogate pair in a name has no bytes.
+    # A lone surrogate in a name cannot be encoded.
     path.write_text(page, encoding="utf-8", errors="replace")
-    saved = () if figures is None else _save(story, Path(figures), progress)
-    effects = {t.name: {"RHALE": t.rhale, "ALE": t.ale, "PDP": t.pdp} for t in story.told}
+    saved = () if figures is None else _save(content, Path(figures), progress)
+    effects = {t.name: {"RHALE": t.rhale, "ALE": t.ale, "PDP": t.pdp} for t in content.sections}
     return Report(path, effects, tuple(saved))
 
 
-def _writable(path: str | Path) -> Path:
-    """Refuse a path that cannot be written, before the work begins."""
+def _check_writable(path: str | Path) -> Path:
+    """Return the path; raise `DataError` if it cannot be written."""
     try:
         path = Path(path)
-        path.resolve()  # refuses what no system allows in a name
+        path.resolve()  # raises for characters that are not allowed in a path
         folder = path.is_dir()
         above = next(p for p in path.absolute().parents if p.exists())
     except (TypeError, ValueError, OSError) as error:
-        said = f"{str(path)[:80]!r} ({getattr(error, 'strerror', None) or error})"
-        raise DataError(explained("report(path)", said, "a file’s path", _USUAL)) from None
+        got = f"{str(path)[:80]!r} ({getattr(error, 'strerror', None) or error})"
+        raise DataError(explained("report(path)", got, "the path of a file", _FIX_PATH)) from None
     if folder:
         fix = f"Write {str(path / 'report.html')!r}"
         raise DataError(explained("report(path)", f"the folder {str(path)!r}", "a file", fix))
     if not above.is_dir():
-        said = f"{str(path)!r}, below the file {str(above)!r}"
-        raise DataError(explained("report(path)", said, "a path below folders", _USUAL))
+        got = f"{str(path)!r}, below the file {str(above)!r}"
+        raise DataError(explained("report(path)", got, "a path in a folder", _FIX_PATH))
     if not os.access(path if path.exists() else above, os.W_OK):
-        said = f"{str(path)!r}, which may not be written"
-        raise DataError(explained("report(path)", said, "a path that may be written", _USUAL))
+        got = f"{str(path)!r}, without write permission"
+        raise DataError(explained("report(path)", got, "a writable path", _FIX_PATH))
     return path
 
 
-def _save(story: Story, folder: Path, progress: bool | None) -> list[Path]:
-    """Write the figures as files."""
+def _save(content: ReportContent, folder: Path, progress: bool | None) -> list[Path]:
+    """Write the figures as PNG files, and return their paths."""
     from skedasis.report import figures as report_figures
 
     folder.mkdir(parents=True, exist_ok=True)
     written: dict[Path, None] = {}
 
-    def save(model: str, picture: report_figures.Picture) -> None:
-        name = report_figures.file_name(model, picture.name)
+    def save(model: str, figure: report_figures.PngFigure) -> None:
+        name = report_figures.file_name(model, figure.name)
         path = folder / f"{name}.png"
-        if path in written:  # names that differ only in what a file system cannot hold
+        if path in written:  # names that differ only in characters not allowed in file names
             path = folder / f"{name}-{len(written)}.png"
-        path.write_bytes(picture.png)
+        path.write_bytes(figure.png)
         written[path] = None
 
-    with Progress(len(story.told) * (len(story.features) + 1), "Figures", progress) as bar:
-        for told in story.told:
-            save(told.name, report_figures.overview_png(told))
+    with Progress(len(content.sections) * (len(content.features) + 1), "Figures", progress) as bar:
+        for section in content.sections:
+            save(section.name, report_figures.overview_png(section))
             bar.advance()
-            for feature in story.features:
-                # A feature that takes one value has nothing to show.
-                if len(told.rhale[feature].points) > 1:
-                    save(told.name, report_figures.of_rhale(told, feature))
-                    save(told.name, report_figures.of_pdp(told, feature))
+            for feature in content.features:
+                # A feature with a single value has no figures.
+                if len(section.rhale[feature].points) > 1:
+                    save(section.name, report_figures.rhale_png(section, feature))
+                    save(section.name, report_figures.pdp_png(section, feature))
                 bar.advance()
     return list(written)

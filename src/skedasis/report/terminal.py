@@ -1,4 +1,4 @@
-"""Results as tables for a terminal."""
+"""Results as rich tables for a terminal: rankings, effects and surfaces. Called by `skedasis.cli.output`."""
 
 from __future__ import annotations
 
@@ -12,42 +12,44 @@ from skedasis.plots.figures.compare import heterogeneity
 from skedasis.plots.scales import count, number, places
 from skedasis.report import categorical_text
 from skedasis.report import text as report_text
-from skedasis.report.content import Told
+from skedasis.report.content import ModelSection
 from skedasis.results.effect import Effect
 from skedasis.results.surface import Surface
 
 LINES = 40
-"""Of more levels a terminal shows those with most rows."""
+"""Largest number of levels in a table; of more levels, those with the most rows are shown."""
 
 
-def ranking(told: Told) -> Lines:
-    """Return a ranking for a terminal: feature, importance, heterogeneity score, bins, rows not to be trusted."""
-    kinds = {e.about.feature.kind for e in told.rhale.values()}
+def ranking(section: ModelSection) -> Lines:
+    """Return a ranking as a table: feature, importance, heterogeneity score, bins, rows in small bins."""
+    kinds = {e.about.feature.kind for e in section.rhale.values()}
     method = "ALE" if kinds == {"nominal"} else "RHALE"
-    besides = " (ALE where levels have no order)" if "nominal" in kinds and len(kinds) > 1 else ""
-    title = escape(f"{told.name}: {method}{besides}, in units of {told.axis}")
+    except_for = (
+        " (ALE for levels without an order)" if "nominal" in kinds and len(kinds) > 1 else ""
+    )
+    title = escape(f"{section.name}: {method}{except_for}, in units of {section.axis}")
     table = Lines(title=title, title_justify="left", title_style="bold")
     table.add_column("feature", overflow="fold")
-    some = any(e.levels is not None for e in told.rhale.values())
+    some = any(e.levels is not None for e in section.rhale.values())
     parts = "bins or levels" if some else "bins"
-    for heading in ("importance", "heterogeneity score", parts, "rows not to be trusted"):
+    for heading in ("importance", "heterogeneity score", parts, f"rows in small {parts}"):
         table.add_column(heading, justify="right")
-    for line in report_text.ranking(told):
+    for line in report_text.ranking(section):
         feature = escape(line.feature)
         table.add_row(feature, line.importance, line.heterogeneity_score, line.bins, line.untrusted)
     return table
 
 
 def numbers(effect: Effect) -> Lines:
-    """Return an effect's numbers for a terminal: its bins, its levels, or some points of its grid."""
+    """Return an effect as a table: its bins, its levels, or some points of its grid."""
     title = f"{effect.spec.method} of {effect.about.feature.axis} on {effect.about.axis}"
     caption = f"importance {number(effect.importance)}, {heterogeneity(effect)}"
     if effect.levels is not None:
         some = categorical_text.most_rows(effect.levels.count, LINES)
         rows = categorical_text.level_rows(effect, effect.levels, some)
         if len(some) < len(effect.levels):
-            caption += f"; {LINES} of {len(effect.levels):,} levels, those with most rows"
-        # A terminal is narrow, and the rows say what their share does.
+            caption += f"; {LINES} of {len(effect.levels):,} levels, those with the most rows"
+        # A terminal is narrow, and the share follows from the number of rows.
         heads = [h for h in categorical_text.level_heads(effect) if h[0] != "Share"]
         rows = [(*row[:2], *row[3:]) for row in rows]
         return _table(title, _ended(caption, effect), heads, rows)
@@ -71,7 +73,7 @@ def numbers(effect: Effect) -> Lines:
 
 
 def surface(result: Surface) -> Lines:
-    """Return what two features do together for a terminal: its strength, and its size."""
+    """Return a surface as a table: interaction strength, sizes of both axes, empty cells."""
     first, second = result.features
     table = Lines(
         title=escape(f"{result.spec.method} of {first} and {second} on {result.about.axis}"),
@@ -89,17 +91,17 @@ def surface(result: Surface) -> Lines:
         elif side.bins is not None:
             size = count(max(len(side.bins), 1), "bin")
         table.add_row(escape(about.feature.axis), size)
-    # Between two levels or values a cell has the rows of both: there it says nothing of where rows are.
-    apart = any(side.levels is not None or side.strips is not None for side in result.sides)
-    if result.cells is not None and not apart:
+    # A cell between two levels or values counts the rows of both, so empty cells would have no meaning.
+    discrete = any(side.levels is not None or side.strips is not None for side in result.sides)
+    if result.cells is not None and not discrete:
         empty = int(result.cells.empty.sum())
         table.add_row("cells without rows", f"{empty:,} of {result.cells.empty.size:,}")
-    table.add_row("points in all", " × ".join(f"{n:,}" for n in result.value.shape))
+    table.add_row("points in total", " × ".join(f"{n:,}" for n in result.value.shape))
     return table
 
 
 def _ended(caption: str, effect: Effect) -> str:
-    """Add what it does to miss the feature."""
+    """Append the effect of missing values to the caption."""
     point = effect.missing_point
     if point is None:
         return caption
@@ -109,7 +111,7 @@ def _ended(caption: str, effect: Effect) -> str:
 def _table(
     title: str, caption: str, heads: Iterable[tuple[str, bool]], rows: Iterable[Sequence[str]]
 ) -> Lines:
-    """Return a table. What comes from a user is no markup."""
+    """Return a table; text from users is escaped."""
     table = Lines(
         title=escape(title), caption=caption, title_justify="left", caption_justify="left"
     )

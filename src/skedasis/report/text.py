@@ -1,6 +1,9 @@
-"""Sentences of a report: descriptions of effects, captions, and what to look at first.
+"""Text of a report: sentences about single effects, the summary of a model, captions, and tables of bins.
 
-Every sentence is computed from a result and says no more than it does.
+Every sentence is computed from a result and states only what this result shows. A function returns an empty string or
+list if there is nothing to say. `skedasis.report.html` places the sentences on the page, `skedasis.report.figures` uses
+the captions, and `skedasis.report.terminal` the tables. `skedasis.report.categorical_text` has the counterparts for
+features with levels.
 """
 
 from __future__ import annotations
@@ -16,31 +19,27 @@ from skedasis.plots.figures.effect_parts import local_effects
 from skedasis.plots.scales import NOISE, count, number, number_or_zero, places, with_error
 from skedasis.report import categorical_text
 from skedasis.report.categorical_text import quoted
-from skedasis.report.content import Told
-from skedasis.report.format import Numbers, listed, named, percent
+from skedasis.report.content import ModelSection
+from skedasis.report.format import NumberTable, listed, named, percent
 from skedasis.results.build.linear_form import drawn
 from skedasis.results.effect import BinStats, Effect
 
-# ------------------------------------------------------------------------------------------
-# A report's words and numbers: what a picture shows, said so that it can be read aloud.
-
-
 LEVEL = 0.95
-"""Of the intervals that are spoken of."""
+"""Confidence level of the intervals on the page."""
+
+_SMALL_RATIO = 0.25
+"""Ratio of heterogeneity score to importance below which the average holds for nearly every row."""
 
 
-_ALIKE = 0.25
-"""Heterogeneity score as a share of the importance, below which the average holds for nearly every row."""
+# ------------------------------------------------------------------------------------- one effect
+def opposite_sign_share(effect: Effect) -> float | None:
+    """Return the fraction of rows whose local effect has the opposite sign to the mean of their bin.
 
-
-# ------------------------------------------------------------------------------------ one effect
-def against(effect: Effect) -> float | None:
-    """Return the share of rows whose local effect has the sign opposite to their bin's mean; of levels, of their steps.
-
-    None where no rows are kept, or there are no bins.
+    For features with levels, the fraction of differences between adjacent levels with the opposite sign to the average
+    one. None if no rows are kept or there are no bins.
     """
     if effect.levels is not None:
-        return categorical_text.against(effect)
+        return categorical_text.opposite_sign_share(effect)
     rows, bins, local = effect.rows, effect.bins, local_effects(effect.rows)
     if rows is None or local is None or bins is None or len(bins) == 0:
         return None
@@ -52,17 +51,17 @@ def against(effect: Effect) -> float | None:
     return float(np.average(opposite, weights=rows.weight)) if len(rows) else None
 
 
-def course(effect: Effect, unit: str) -> str:
-    """Say how the curve goes: up, down, or both; or which levels stand highest and lowest."""
+def effect_sentence(effect: Effect, unit: str) -> str:
+    """Describe the shape of the curve, or the levels with the highest and the lowest effect."""
     if effect.levels is not None:
-        return categorical_text.course(effect, effect.levels)
+        return categorical_text.effect_sentence(effect, effect.levels)
     x, value = drawn(effect.bins, effect.points, effect.value)
     x, value = x[np.isfinite(value)], value[np.isfinite(value)]
     if len(x) < 2:
-        return "It takes a single value in these rows: there is no effect to see."
+        return "The feature takes a single value in these rows, so it has no effect to show."
     low, high = places(x[[0, -1]], effect.time)
     total, path = float(value[-1] - value[0]), float(np.abs(np.diff(value)).sum())
-    where = f"Between {low} and {high}{' ' + unit if unit else ''}"
+    where = f"Between {low} and {high}{' ' + unit if unit else ''},"
     way = "rises" if total > 0 else "falls"
     if path == 0:
         return f"{where} the average effect is flat."
@@ -71,33 +70,33 @@ def course(effect: Effect, unit: str) -> str:
     ends = np.array([x[value.argmin()], x[value.argmax()]])
     lowest, highest = places(ends, effect.time)
     return (
-        f"{where} the average effect moves by {number(float(np.ptp(value)))}, lowest at {lowest} and highest at "
-        f"{highest}; from end to end it {way} by {number(abs(total))}."
+        f"{where} the average effect spans {number(float(np.ptp(value)))}, with its minimum at {lowest} and its "
+        f"maximum at {highest}; from end to end it {way} by {number(abs(total))}."
     )
 
 
-def scatter(effect: Effect) -> str:
-    """Say how far the rows differ from the average."""
+def heterogeneity_sentence(effect: Effect) -> str:
+    """Describe how far the effect differs between rows."""
     if effect.bins is not None and len(effect.bins) == 0:
         return ""  # a single value, or a single level
     if effect.importance == 0 and effect.heterogeneity_score == 0:
-        return "The prediction of no row changes with it."
+        return "No row’s prediction changes with this feature."
     kept = "rows" if effect.rows is None or effect.rows.exact else "kept rows"
     if effect.levels is not None:
-        return _compared(effect) + categorical_text.opposite(effect, kept)
-    share = against(effect)
+        return _score_sentence(effect) + categorical_text.opposite_steps_sentence(effect, kept)
+    share = opposite_sign_share(effect)
     opposite = (
         ""
         if share is None
-        else f" No {kept[:-1]}’s slope points the other way than its bin’s average."
+        else f" In no {kept[:-1]} does the slope have the opposite sign to the average of its bin."
         if share == 0
-        else f" For {percent(share)} of the {kept} the slope points the other way than their bin’s average."
+        else f" In {percent(share)} of the {kept}, the slope has the opposite sign to the average of its bin."
     )
-    return _compared(effect) + opposite
+    return _score_sentence(effect) + opposite
 
 
-def _compared(effect: Effect) -> str:
-    """Say what the heterogeneity score means, given the importance."""
+def _score_sentence(effect: Effect) -> str:
+    """Return the heterogeneity score with its meaning relative to the importance."""
     score, importance = effect.heterogeneity_score, effect.importance
     if math.isnan(score):
         return "The heterogeneity score was not computed."
@@ -105,37 +104,37 @@ def _compared(effect: Effect) -> str:
     size = f"Heterogeneity score {written}, importance {number_or_zero(importance, score)}: "
     if score <= NOISE * importance:
         return size + "the effect is the same for all rows."
-    if score < _ALIKE * importance:
+    if score < _SMALL_RATIO * importance:
         return size + "the average effect holds for nearly every row."
     if score < importance:
-        return size + "rows differ, though less than the average effect moves."
+        return size + "the effect differs between rows, but the average effect is larger."
     shown = "curve describes" if effect.levels is None else "averages of the levels describe"
-    return size + f"rows differ more than the average effect moves, so the {shown} few rows."
+    return f"{size}differences between rows exceed the average effect, so the {shown} few rows."
 
 
-def certainty(rhale: Effect, ale: Effect) -> str:
-    """Say how well the average curve is known, and how far two ways to compute it differ."""
+def precision_sentence(rhale: Effect, ale: Effect) -> str:
+    """Describe the precision of the average effect, and the difference between RHALE and ALE."""
     lower, upper = rhale.interval(LEVEL)
     half = (upper - lower)[np.isfinite(upper - lower)] / 2
     if len(half) == 0 or len(rhale.points) < 2:
         return ""
     largest = float(np.nanmax(np.abs(rhale.value), initial=0.0))
     widest = number(_nonzero(float(half.max()), largest), 2)
-    text = f"Where it is least certain, the average lies within ±\u202f{widest} ({percent(LEVEL)} interval)."
+    text = f"Where it is least precise, the average effect is known to ±\u202f{widest} ({percent(LEVEL)} interval)."
     if rhale.levels is not None:
-        return text  # both are the same steps
-    apart = apart_from(ale, rhale)
-    if apart is not None:
+        return text  # both are computed from the same differences
+    difference = max_difference(ale, rhale)
+    if difference is not None:
         text += (
-            f" ALE differs from it by at most {number(apart, 2)}."
-            if apart > 0
+            f" ALE differs from RHALE by at most {number(difference, 2)}."
+            if difference > 0
             else " ALE gives the same curve."
         )
     return text
 
 
-def apart_from(ale: Effect, rhale: Effect) -> float | None:
-    """Return the largest difference between the curves of ALE and RHALE, 0 up to rounding; None without a point."""
+def max_difference(ale: Effect, rhale: Effect) -> float | None:
+    """Return the largest difference between the curves of ALE and RHALE; None if they share no point."""
     shifted = aligned(ale, rhale)
     there = np.isfinite(shifted)
     if not there.any():
@@ -145,14 +144,14 @@ def apart_from(ale: Effect, rhale: Effect) -> float | None:
 
 
 def _nonzero(value: float, largest: float) -> float:
-    """Return a size, 0 if it is what only rounding has left of a zero."""
+    """Return a size, or 0 if it is rounding error relative to the largest one."""
     return value if value > NOISE * largest else 0.0
 
 
 def aligned(ale: Effect, rhale: Effect) -> Floats:
-    """Return the values of an ALE, moved to the mean over the rows that a RHALE has.
+    """Return the values of an ALE, shifted to the mean that a RHALE has over the rows.
 
-    Each is centred by its own bins; what there is to compare are their shapes.
+    Each curve is centred in its own bins; aligned to the same mean, their shapes can be compared.
     """
     value = np.where(np.isfinite(rhale.at(ale.points)), ale.value, np.nan)
     x = ale.points if rhale.rows is None else rhale.rows.x
@@ -164,64 +163,68 @@ def aligned(ale: Effect, rhale: Effect) -> Floats:
     return value - np.average(gap[there], weights=None if weight is None else weight[there])
 
 
-def missing(effect: Effect) -> str:
-    """Say what it does to miss the feature; nothing where no row misses it, or that is not known."""
+def missing_sentence(effect: Effect) -> str:
+    """Describe the effect of missing values; empty if there are none, or their effect is not known."""
     if effect.levels is not None and effect.missing_point is None:
-        return categorical_text.missing(effect.levels, effect)
+        return categorical_text.missing_sentence(effect.levels, effect)
     point = effect.missing_point
     if point is None:
         return ""
-    rows = f"In the {count(point.count, 'row')} without a value"
-    values = "its observed values" if point.exact else "quantiles of its observed values"
+    rows = f"The feature is missing in {count(point.count, 'row')}."
+    values = "observed values" if point.exact else "quantiles of the observed values"
     if point.effect == 0:
         return (
-            f"{rows}, missing it changes nothing on average, compared with {values} in its place."
+            f"{rows} On average, the prediction there is the same as with {values} of the feature."
         )
-    way = "raises" if point.effect > 0 else "lowers"
+    way = "higher" if point.effect > 0 else "lower"
     error = point.std_error
     known = math.isfinite(error) and error >= NOISE * abs(point.effect)
-    sure = f" (standard error {number(error, 2)})" if known else ""
+    precision = f" (standard error {number(error, 2)})" if known else ""
     return (
-        f"{rows}, missing it {way} the prediction by {number(abs(point.effect))}{sure} on average, compared "
-        f"with {values} in its place."
+        f"{rows} On average, the prediction there is {number(abs(point.effect))} {way}{precision} than with "
+        f"{values} of the feature."
     )
 
 
-def order(effect: Effect) -> str:
-    """Say what the order of a categorical feature's levels is."""
-    return "" if effect.levels is None else categorical_text.order(effect, effect.levels)
-
-
-def doubts(effect: Effect, *, objected: bool = False) -> list[str]:
-    """Return what to mind about one effect; nothing of few rows where that was objected to."""
-    found = (
-        _of_bins(effect, objected=objected)
+def level_order_sentence(effect: Effect) -> str:
+    """Describe the order of a categorical feature's levels."""
+    return (
+        ""
         if effect.levels is None
-        else categorical_text.doubts(effect, effect.levels, objected=objected)
+        else categorical_text.level_order_sentence(effect, effect.levels)
+    )
+
+
+def cautions(effect: Effect, *, skip_few_rows: bool = False) -> list[str]:
+    """Return cautions about one effect, without those about few rows if a reliability check already has them."""
+    found = (
+        _bin_cautions(effect, skip_few_rows=skip_few_rows)
+        if effect.levels is None
+        else categorical_text.cautions(effect, effect.levels, skip_few_rows=skip_few_rows)
     )
     if effect.provenance.get("missing"):
-        said = str(effect.provenance["missing"]).splitlines()[0].strip()
-        found.append(said[:1].upper() + said[1:])
+        text = str(effect.provenance["missing"]).splitlines()[0].strip()
+        found.append(text[:1].upper() + text[1:])
     if effect.rows is not None and not effect.rows.exact:
         found.append(
-            f"Drawn from a seeded sample of {count(len(effect.rows), 'row')}; the curve rests on all."
+            f"Single rows are shown for a random sample of {count(len(effect.rows), 'row')}; the curve uses all rows."
         )
     return found
 
 
-def _of_bins(effect: Effect, *, objected: bool) -> list[str]:
-    """Return what to mind about a numeric feature's bins and rows."""
+def _bin_cautions(effect: Effect, *, skip_few_rows: bool) -> list[str]:
+    """Return cautions about the bins and rows of a numeric feature."""
     found: list[str] = []
     bins = effect.bins
-    if bins is not None and effect.untrusted_rows and not objected:
+    if bins is not None and effect.untrusted_rows and not skip_few_rows:
         weak = int((~bins.trusted & ~bins.empty).sum())
         found.append(
-            f"{count(effect.untrusted_rows, 'row')} in {count(weak, 'bin')} of fewer than 10: "
-            "not to be trusted there (hatched)."
+            f"{count(effect.untrusted_rows, 'row')} in {count(weak, 'bin')} with fewer than 10 rows (hatched): "
+            "the curve is unreliable there."
         )
     if bins is not None and bins.empty.any():
         found.append(
-            f"{count(int(bins.empty.sum()), 'bin')} without rows: the curve is joined across."
+            f"{count(int(bins.empty.sum()), 'bin')} without rows: the curve is interpolated there."
         )
     if effect.missing:
         found.append(f"{count(effect.missing, 'row')} without a value: left out of the curve.")
@@ -232,40 +235,43 @@ def _of_bins(effect: Effect, *, objected: bool) -> list[str]:
     return found
 
 
-# ------------------------------------------------------------------------------------- one model
-def gist(told: Told) -> list[str]:
-    """Return the few sentences that a reader with one minute should take away about a model.
+# -------------------------------------------------------------------------------------- one model
+def summary(section: ModelSection) -> list[str]:
+    """Return the sentences about a model that a reader should know first.
 
-    How well it predicts; which features move it; where the average hides something; how far their effects add up; which
-    pair acts together; what is not to be trusted; what makes it unsure. Each is there only where there is cause.
+    They cover the quality of the model, the most important features, misleading averages, the variance explained by an
+    additive model, the strongest interaction, warnings, and predictive uncertainty. Each is there only if it applies.
     """
-    ranks = told.rhale.ranking()
-    moving = [r for r in ranks if r.importance > 0]
-    if not moving:
-        return [*quality(told), f"No feature changes {_quantity_phrase(told)} on average."]
-    first = [r.feature for r in moving[:3]]
-    said = [
-        *quality(told),
-        f"On average, {_quantity_phrase(told)} depends most on {listed(first)}.",
+    ranks = section.rhale.ranking()
+    effective = [r for r in ranks if r.importance > 0]
+    if not effective:
+        return [
+            *quality_sentences(section),
+            f"No feature changes {_quantity_phrase(section)} on average.",
+        ]
+    first = [r.feature for r in effective[:3]]
+    sentences = [
+        *quality_sentences(section),
+        f"On average, {_quantity_phrase(section)} depends most on {listed(first)}.",
     ]
-    said += _gist_of_rows(told)
-    said += [*ledger(told), *together(told)]
-    said += [*trust(told), *unsure(told)]
+    sentences += _heterogeneity_summary(section)
+    sentences += [*additive_sentences(section), *interaction_sentences(section)]
+    sentences += [*warning_sentences(section), *uncertainty_sentences(section)]
     idle = [r.feature for r in ranks if r.importance == 0 and r.heterogeneity_score == 0]
     if idle:
-        said.append(f"Without any effect: {listed(idle)}.")
-    return said
+        sentences.append(f"Features without any effect: {listed(idle)}.")
+    return sentences
 
 
-def _quantity_phrase(told: Told) -> str:
-    """Return what is explained, within a sentence."""
-    # "prediction" is no name that a user has given.
-    return "the prediction" if told.quantity == "prediction" else named(told.quantity)
+def _quantity_phrase(section: ModelSection) -> str:
+    """Return the quantity's name as part of a sentence."""
+    # "prediction" is the default name, not one that the user has chosen.
+    return "the prediction" if section.quantity == "prediction" else named(section.quantity)
 
 
-def _gist_of_rows(told: Told) -> list[str]:
-    """Say where effects differ between rows; nothing without heterogeneity scores."""
-    ranks = [r for r in told.rhale.ranking() if math.isfinite(r.heterogeneity_score)]
+def _heterogeneity_summary(section: ModelSection) -> list[str]:
+    """Name the features whose effect varies most between rows; empty without heterogeneity scores."""
+    ranks = [r for r in section.rhale.ranking() if math.isfinite(r.heterogeneity_score)]
     if not ranks:
         return []
     ranks.sort(key=lambda r: -r.heterogeneity_score)
@@ -277,16 +283,16 @@ def _gist_of_rows(told: Told) -> list[str]:
     hidden = [r for r in differing if r.heterogeneity_score > r.importance]
     weighty = [r.feature for r in hidden if r.heterogeneity_score >= 0.2 * top]
     if weighty:
-        return [
-            f"The average effect is most misleading for {listed(weighty[:3])}: rows differ more than it moves."
-        ]
+        names = listed(weighty[:3])
+        text = f"The average effect is most misleading for {names}: "
+        return [text + "differences between rows exceed it."]
     most = f"The effect of {listed([r.feature for r in differing[:3]])} varies most between rows"
-    return [f"{most}, though for every feature that matters by less than its average moves."]
+    return [f"{most}, but for no important feature do these differences exceed the average effect."]
 
 
 @dataclass(frozen=True)
-class Line:
-    """A ranking's line, ready to be shown.
+class RankingRow:
+    """A row of a ranking, formatted as text.
 
     Parameters
     ----------
@@ -302,14 +308,14 @@ class Line:
     missing: str
 
 
-def ranking(told: Told) -> list[Line]:
+def ranking(section: ModelSection) -> list[RankingRow]:
     """Return a model's ranking by RHALE, most important first."""
-    ranks = told.rhale.ranking()
+    ranks = section.rhale.ranking()
     top = max(
         [v for r in ranks for v in (r.importance, r.heterogeneity_score) if v > 0], default=1.0
     )
     return [
-        Line(
+        RankingRow(
             r.feature,
             number_or_zero(r.importance, top),
             number_or_zero(r.heterogeneity_score, top),
@@ -321,14 +327,14 @@ def ranking(told: Told) -> list[Line]:
     ]
 
 
-def numbers(effect: Effect, axis: str, per: str) -> list[Numbers]:
-    """Return an effect's tables: its bins; or its levels, and the steps between them.
+def number_tables(effect: Effect, axis: str, per: str) -> list[NumberTable]:
+    """Return an effect's tables: its bins, or its levels and the differences between adjacent levels.
 
     Parameters
     ----------
     effect : Effect
     axis, per : str
-        The quantity with its unit, and what slopes are given per.
+        The quantity with its unit, and the unit that slopes are given per.
     """
     if effect.levels is not None:
         return (
@@ -337,20 +343,20 @@ def numbers(effect: Effect, axis: str, per: str) -> list[Numbers]:
     rows = bins_table(effect)
     heads = (
         *(("From", False), ("To", False), ("Rows", False), ("Mean slope", False)),
-        *(("Its spread (std)", False), ("Standard error", False), ("Remark", True)),
+        *(("Std of slopes", False), ("Standard error", False), ("Remark", True)),
     )
     caption = f"{effect.spec.method}; slopes in units of {axis} per {per}"
-    return [Numbers(caption, heads, rows)] if rows else []
+    return [NumberTable(caption, heads, rows)] if rows else []
 
 
 def bins_table(effect: Effect) -> list[tuple[str, ...]]:
-    """Return the bins' numbers: from, to, rows, slope (M-plots: mean), its spread, its standard error, remark."""
+    """Return the rows of a table of bins: from, to, rows, slope (M-plots: mean), std, standard error, remark."""
     bins = effect.bins
     if bins is None or len(bins) == 0 or effect.levels is not None:
         return []
     edges = places(bins.edges, effect.time)
     remarks = [
-        "empty" if empty else "" if trusted else "not to be trusted"
+        "empty" if empty else "" if trusted else "few rows"
         for empty, trusted in zip(bins.empty, bins.trusted, strict=True)
     ]
     return [
@@ -368,29 +374,26 @@ def bins_table(effect: Effect) -> list[tuple[str, ...]]:
 
 
 def _slope(bins: BinStats, k: int) -> str:
-    """Return a bin's slope, or those at its two ends where it changes."""
+    """Return the slope of a bin; if it changes within the bin, the slopes at both ends."""
     if not bins.trend[k]:
         return number(float(bins.effect[k]))
     first, last = (number(float(end[k])) for end in bins.ends)
     return f"{first} … {last}"
 
 
-# ------------------------------------------------------------------------------------------
-# What a report's figures show, said in words: names for files, captions, and texts for those who do not see them.
-
-
+# --------------------------------------------------------------------------------------- captions
 @dataclass(frozen=True)
 class Caption:
-    """A figure in words.
+    """The text of a figure.
 
     Parameters
     ----------
     name : str
-        For a file, without its ending.
+        File name without its suffix.
     alt, text : str
-        What it shows, for those who do not see it; and what it is.
+        Alternative text, which describes what the figure shows, and the caption.
     title : str
-        What `alt` begins with, short.
+        Short title; `alt` begins with it.
     """
 
     name: str
@@ -399,48 +402,58 @@ class Caption:
     title: str = ""
 
     @property
-    def rest(self) -> str:
-        """Return `alt` for those who have been told the title."""
+    def description(self) -> str:
+        """Return `alt` without the title."""
         rest = self.alt.removeprefix(self.title).lstrip(" ,")
         return rest[:1].upper() + rest[1:]
 
 
-def of_rhale(told: Told, feature: str) -> Caption:
-    """Return the words of a feature's RHALE; of a nominal feature's ALE."""
-    effect = told.rhale[feature]
+def rhale_caption(section: ModelSection, feature: str) -> Caption:
+    """Return the caption of a feature's RHALE, or of a nominal feature's ALE."""
+    effect = section.rhale[feature]
     method = effect.spec.method
     if effect.levels is not None:
-        said = (course(effect, ""), scatter(effect), missing(effect))
+        sentences = (
+            effect_sentence(effect, ""),
+            heterogeneity_sentence(effect),
+            missing_sentence(effect),
+        )
         at = count(len(effect.points), "level")
         text = (
             f"{method} at each level: the average effect and how rows differ from it; "
-            "below, the steps from level to level."
+            "below, the differences between adjacent levels."
         )
-        alt = f"{method} of {_effect_of(told, feature)}, at {at}. {_joined(said)}"
+        alt = f"{method} of {_effect_phrase(section, feature)}, at {at}. {_join(sentences)}"
         return Caption(f"{feature} {method}", alt, text, f"{method} of {named(feature)}")
     bins = 0 if effect.bins is None else len(effect.bins)
-    said = (course(effect, unit_of(effect)), scatter(effect), missing(effect))
-    alt = f"RHALE of {_effect_of(told, feature)}, in {count(bins, 'bin')}. {_joined(said)}"
+    sentences = (
+        effect_sentence(effect, unit_of(effect)),
+        heterogeneity_sentence(effect),
+        missing_sentence(effect),
+    )
+    alt = (
+        f"RHALE of {_effect_phrase(section, feature)}, in {count(bins, 'bin')}. {_join(sentences)}"
+    )
     text = "RHALE: the average effect and how rows differ from it; below, the slopes in each bin."
     return Caption(f"{feature} RHALE", alt, text, f"RHALE of {named(feature)}")
 
 
-def of_compared(told: Told, feature: str, methods: Sequence[str]) -> Caption:
-    """Return the words of several methods' curves laid over one another."""
+def comparison_caption(section: ModelSection, feature: str, methods: Sequence[str]) -> Caption:
+    """Return the caption of the curves of several methods in one figure."""
     names = listed(list(methods))
-    alt = f"{names} of {_effect_of(told, feature)}, each minus its mean over the data."
-    rise = {m: _range(e) for m, e in of_methods(told, feature).items() if m in methods}
-    sizes = [f"{m} moves by {number(size)}" for m, size in rise.items() if np.isfinite(size)]
+    alt = f"{names} of {_effect_phrase(section, feature)}, each minus its mean over the data."
+    ranges = {m: _range(e) for m, e in curves_by_method(section, feature).items() if m in methods}
+    sizes = [f"{m} spans {number(size)}" for m, size in ranges.items() if np.isfinite(size)]
     if sizes:
         alt += f" {listed(sizes)}."
     text = f"{names}: where they diverge, features depend on each other."
     return Caption(f"{feature} methods", alt, text, f"{names} of {named(feature)}")
 
 
-def of_methods(told: Told, feature: str) -> dict[str, Effect]:
-    """Return what there is of a feature to lay over one another, by the method's name."""
-    found = {"ALE": told.ale[feature], "PDP": told.pdp[feature]}
-    return found | ({"M-plot": told.mplot[feature]} if feature in told.mplot else {})
+def curves_by_method(section: ModelSection, feature: str) -> dict[str, Effect]:
+    """Return the effects of a feature to compare, by the name of the method."""
+    found = {"ALE": section.ale[feature], "PDP": section.pdp[feature]}
+    return found | ({"M-plot": section.mplot[feature]} if feature in section.mplot else {})
 
 
 def _range(effect: Effect) -> float:
@@ -448,47 +461,47 @@ def _range(effect: Effect) -> float:
     return float(np.ptp(there)) if len(there) else float("nan")
 
 
-def of_pdp(told: Told, feature: str) -> Caption:
-    """Return the words of a feature's PDP with its individual curves."""
-    effect = told.pdp[feature]
+def pdp_caption(section: ModelSection, feature: str) -> Caption:
+    """Return the caption of a feature's PDP with its individual curves."""
+    effect = section.pdp[feature]
     curves = 0 if effect.curves is None else len(effect.curves)
     centred = effect.spec.center == "mean"
     spread = number(float(np.nanmax(effect.heterogeneity)))
     start = "around zero" if centred else "from a common start"
     drawn = f", with {count(curves, 'individual curve')} {start}" if curves else ""
     alt = (
-        f"PDP of {_effect_of(told, feature)}{drawn}. "
-        f"{course(effect, unit_of(effect))} Where they have parted most, the rows’ curves have a standard "
+        f"PDP of {_effect_phrase(section, feature)}{drawn}. "
+        f"{effect_sentence(effect, unit_of(effect))} Where they diverge most, the rows’ curves have a standard "
         f"deviation of {spread}."
     )
     text = (
-        f"PDP with c-ICE: the average of all rows and {count(curves, 'row')} one by one."
+        f"PDP with c-ICE: the average over all rows and the curves of {count(curves, 'row')}."
         if curves
-        else "PDP: the average of all rows."
+        else "PDP: the average over all rows."
     )
     if centred and curves:
-        text += " Each row’s mean over the levels is zero."
+        text += " Each curve has mean zero over the levels."
     elif effect.levels is not None and curves:
-        text += f" All are zero at {quoted(effect.levels.labels[0])}."
+        text += f" All curves are zero at {quoted(effect.levels.labels[0])}."
     return Caption(f"{feature} PDP", alt, text, f"PDP of {named(feature)}")
 
 
-def of_all(told: Told, most: int | None = None) -> Caption:
-    """Return the words of all features' RHALE on shared scales; of at most so many, the most important ones."""
-    ranks = [r.feature for r in told.rhale.ranking()][:most]
-    methods = {told.rhale[f].spec.method for f in ranks}
+def overview_caption(section: ModelSection, most: int | None = None) -> Caption:
+    """Return the caption of the RHALE of all features, or of the most important ones, on shared scales."""
+    ranks = [r.feature for r in section.rhale.ranking()][:most]
+    methods = {section.rhale[f].spec.method for f in ranks}
     what = "ALE" if methods == {"ALE"} else "RHALE"
-    besides = " (of features without an order: ALE)" if len(methods) > 1 else ""
+    except_for = " (ALE for features without an order)" if len(methods) > 1 else ""
     alt = (
-        f"{what}{besides} of {count(len(ranks), 'feature')} on {told.axis}, {named(told.name)}, on shared scales, "
-        f"the most important first: {listed(ranks)}."
+        f"{what}{except_for} of {count(len(ranks), 'feature')} on {section.axis}, {named(section.name)}, on shared "
+        f"scales, the most important first: {listed(ranks)}."
     )
     which = (
         "every feature"
-        if len(ranks) == len(told.rhale)
+        if len(ranks) == len(section.rhale)
         else f"the {len(ranks)} most important features"
     )
-    return Caption("all features", alt, f"{what} of {which}{besides}, {named(told.name)}.")
+    return Caption("all features", alt, f"{what} of {which}{except_for}, {named(section.name)}.")
 
 
 def unit_of(effect: Effect) -> str:
@@ -496,63 +509,61 @@ def unit_of(effect: Effect) -> str:
     return effect.about.feature.unit or ""
 
 
-def _effect_of(told: Told, feature: str) -> str:
-    """Say whose effect is shown, on what, and of which model."""
-    return f"{named(feature)} on {told.axis}, {named(told.name)}"
+def _effect_phrase(section: ModelSection, feature: str) -> str:
+    """Return the feature, the quantity and the model as a phrase."""
+    return f"{named(feature)} on {section.axis}, {named(section.name)}"
 
 
-def _joined(sentences: Sequence[str]) -> str:
+def _join(sentences: Sequence[str]) -> str:
     return " ".join(s for s in sentences if s)
 
 
-# ------------------------------------------------------------------------------------------
-# What to look at first, in sentences: each one stands there only for its cause.
+# --------------------------------------------------------------------------- parts of the summary
+MAX_CALIBRATION_ERROR = 0.05
+"""Calibration errors above this are part of the summary."""
+
+MIN_PAIR_SHARE = 0.01
+"""Fraction of the variance; interactions that explain less are not part of the summary."""
 
 
-CALIBRATED = 0.05
-"""Probabilities that are farther off than that, on average, are spoken of."""
-
-
-WORTH = 0.01
-"""Of the variance: pairs that explain less are not."""
-
-
-def quality(told: Told) -> list[str]:
-    """Say how well the model predicts, where labels are given."""
-    found = told.quality
+def quality_sentences(section: ModelSection) -> list[str]:
+    """Describe how well the model predicts; empty without labels."""
+    found = section.quality
     if found is None:
         return []
-    off = found.calibration_error > CALIBRATED
-    return [found.said[0], *found.said[1:2]] if off else [found.said[0]]
+    off = found.calibration_error > MAX_CALIBRATION_ERROR
+    return [found.sentences[0], *found.sentences[1:2]] if off else [found.sentences[0]]
 
 
-def ledger(told: Told) -> list[str]:
-    """Say how much the effects add up to, without and with pairs."""
-    found = told.ledger
+def additive_sentences(section: ModelSection) -> list[str]:
+    """Describe how much of the variance the sum of the effects explains, without and with interactions."""
+    found = section.explained_variance
     if found is None:
         return []
     return [
-        " ".join(found.said[:-1] if found.rest else found.said)
-    ]  # the rest stands below the figure
+        " ".join(found.sentences[:-1] if found.has_rest else found.sentences)
+    ]  # the last sentence is the caption of the figure
 
 
-def together(told: Told) -> list[str]:
-    """Name the pair that interacts most strongly, if that is worth a sentence."""
-    shares = {} if told.ledger is None else told.ledger.pairs
-    known = [s for s in told.together.strengths if shares.get(s.features, 0.0) >= WORTH]
+def interaction_sentences(section: ModelSection) -> list[str]:
+    """Name the pair that interacts most strongly, if it explains enough of the variance."""
+    shares = {} if section.explained_variance is None else section.explained_variance.pair_shares
+    known = [
+        s for s in section.interactions.strengths if shares.get(s.features, 0.0) >= MIN_PAIR_SHARE
+    ]
     if not known:
         return []
     (a, b), strength = known[0].features, known[0].strength
-    top = max(e.importance for e in told.rhale.values())
+    top = max(e.importance for e in section.rhale.values())
     text = f"Of the computed pairs, {named(a)} and {named(b)} interact most strongly"
     return [
-        f"{text}: interaction strength {number(strength)}, where the largest importance is {number(top)}."
+        f"{text} (interaction strength {number(strength)}; the largest importance is {number(top)})."
     ]
 
 
-def trust(told: Told) -> list[str]:
+def warning_sentences(section: ModelSection) -> list[str]:
     """Name the features that have warnings."""
-    warned = {name: len(flags.warnings) for name, flags in told.trust.items() if flags.warnings}
+    warned = {name: len(flags.warnings) for name, flags in section.checks.items() if flags.warnings}
     if not warned:
         return []
     total, most = sum(warned.values()), sorted(warned, key=lambda name: -warned[name])
@@ -560,24 +571,26 @@ def trust(told: Told) -> list[str]:
     return [f"Check the {warnings} on {listed(most, 5)}."]
 
 
-def unsure(told: Told) -> list[str]:
-    """Say what the predictive uncertainty depends on, and whose importance understates or misleads."""
-    found = told.unsure
+def uncertainty_sentences(section: ModelSection) -> list[str]:
+    """Describe what the predictive uncertainty depends on, and which importances are misleading."""
+    found = section.uncertainty
     if found is None:
         return []
-    moving = [r.feature for r in found.rhale.ranking() if r.importance > 0]
-    said = [f"Predictive uncertainty depends most on {listed(moving[:3])}."] if moving else []
+    effective = [r.feature for r in found.rhale.ranking() if r.importance > 0]
+    sentences = (
+        [f"Predictive uncertainty depends most on {listed(effective[:3])}."] if effective else []
+    )
     if found.diagnosis is not None:
         for kind, text in (
             (
                 "shared",
-                "These features share information with others, so they matter more than their importance says",
+                "These features share information with others, so they matter more than their importance suggests",
             ),
             ("misleading", "The model would predict better without the values of"),
         ):
             names = [v.feature for v in found.diagnosis.verdicts if v.kind == kind]
-            said += _named(text, names, kind)
-    return said
+            sentences += _named(text, names, kind)
+    return sentences
 
 
 def _named(text: str, names: Sequence[str], kind: str) -> list[str]:

@@ -1,4 +1,9 @@
-"""What makes a model uncertain: its entropy explained, and a diagnosis."""
+"""Predictive uncertainty in a report: effects on the entropy, and a diagnosis by Likelihood-PFI and Entropy-PFI.
+
+For models that have a predictive distribution, `explain_uncertainty` explains its entropy by RHALE and PDP, and calls
+`skedasis.diagnose` if there are labels. To limit the cost, it uses a random sample of `ROWS` rows, unless effects
+are computed from the tree structure. Called by `skedasis.report.content`.
+"""
 
 from __future__ import annotations
 
@@ -18,40 +23,40 @@ from skedasis.methods.pdp import PDP
 from skedasis.plots.scales import count
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import Several
-from skedasis.report.passes import UNSCORED, Asked, Pass, with_scores
+from skedasis.report.passes import UNSCORED, ModelRunner, Pass, with_scores
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.effects import Effects
 
 ROWS = 2_000
-"""A seeded sample of so many rows, but where trees are walked."""
+"""Largest number of rows, sampled at random; not used if effects are computed from the tree structure."""
 
 
 FEATURES = 8
-"""Entropy-PDPs are drawn of so many features: those that move the entropy most."""
+"""Largest number of features with a PDP of the entropy: those with the largest importance for it."""
 
 
 REPEATS, FOREST_ROWS, FOREST_FEATURES = 5, 200, 12
-"""Of the diagnosis: permutations, and what forests are fitted on, where there are no more features than these."""
+"""For the diagnosis: number of permutations; rows of the dependence forests; features up to which these are fitted."""
 
 
 @dataclass(frozen=True, eq=False)
-class Unsure:
-    """What makes a model unsure.
+class UncertaintySection:
+    """Results on the predictive uncertainty of a model.
 
     Parameters
     ----------
     axis : str
         The entropy with its unit.
     rhale, pdp : Effects
-        Of the entropy: of all features (nominal ones by ALE), and of those that move it most.
+        Effects on the entropy: RHALE of all features (ALE of nominal ones), PDP of the most important ones.
     diagnosis : Diagnosis, optional
-        Where labels are known.
+        Only if there are labels.
     notes : tuple of str
-        What was sampled, and why something is not there.
-    kept : dict
-        Keywords of `skedasis.diagnose` as they were passed.
+        What was sampled, and why parts are missing.
+    diagnose_keywords : dict
+        Keywords that were passed to `skedasis.diagnose`.
     sampled : bool
-        Whether the effects rest on a sample of the rows.
+        Whether the effects were computed from a sample of the rows.
     """
 
     axis: str
@@ -59,20 +64,20 @@ class Unsure:
     pdp: Effects
     diagnosis: Diagnosis | None
     notes: tuple[str, ...]
-    kept: Mapping[str, Any]
+    diagnose_keywords: Mapping[str, Any]
     sampled: bool
 
 
 def model_of(quantity: Quantity) -> Any:
-    """Return the model that a quantity is of, None where it is not known."""
+    """Return the model of a quantity, or None if it is not known."""
     one = quantity.one if isinstance(quantity, Several) else quantity
     return getattr(one, "model", None)
 
 
 def entropy_of(quantity: Quantity, X: Any) -> Quantity | None:
-    """Return the entropy of a quantity's model, None where it says nothing of how sure it is.
+    """Return the entropy of a quantity's model, or None if the model has no predictive distribution.
 
-    A function tells by its answer for two rows.
+    A function is evaluated at two rows to find out.
     """
     from skedasis.quantities.uncertainty import entropy
 
@@ -91,114 +96,124 @@ def entropy_of(quantity: Quantity, X: Any) -> Quantity | None:
     return certain
 
 
-def sample(rows: int, seed: int) -> Any:
-    """Return which rows are taken, (n,) of bool; None for all."""
+def sample_mask(rows: int, seed: int) -> Any:
+    """Return a mask of the sampled rows, shape (n,); None if all rows are used."""
     if rows <= ROWS:
         return None
     some = np.random.default_rng(seed).choice(rows, ROWS, replace=False)
     return np.isin(np.arange(rows), some)
 
 
-def unsure(
-    asked: Asked, chosen: Sequence[Feature], X: Any, *, free: bool, ice: int
-) -> tuple[Unsure | None, str]:
-    """Return what makes a model unsure, or None and the reason.
+def explain_uncertainty(
+    runner: ModelRunner, chosen: Sequence[Feature], X: Any, *, trees_evaluated: bool, ice: int
+) -> tuple[UncertaintySection | None, str]:
+    """Return the results on predictive uncertainty, or None and the reason.
 
     Parameters
     ----------
-    asked : Asked
+    runner : ModelRunner
     chosen : sequence of Feature
     X : array or data frame
-    free : bool
-        Whether trees are walked.
+    trees_evaluated : bool
+        Whether effects are computed from the tree structure.
     ice : int
-        Individual curves that the Entropy-PDPs keep.
+        Number of individual curves of the PDPs.
 
     Notes
     -----
-    The model rows of RHALE and PDP of `ROWS` rows, and ``ROWS * (1 + REPEATS * features)`` of the diagnosis. Where
-    trees are walked all rows are taken for the effects, and none is asked of the model.
+    Costs the model rows of RHALE and PDP for `ROWS` rows, and ``ROWS * (1 + REPEATS * features)`` for the diagnosis.
+    Effects computed from the tree structure use all rows and cost no model rows.
     """
-    certain = entropy_of(asked.quantity, X)
+    certain = entropy_of(runner.quantity, X)
     if certain is None:
-        return None, "The model does not say how sure it is: it has no predictive distribution."
+        return None, "The model has no predictive distribution."
     notes: list[str] = []
-    options = _options(asked, X, notes, free=free)
+    options = _options(runner, X, notes, trees_evaluated=trees_evaluated)
     try:
-        rhale, pdp = _effects(asked, chosen, certain, options, ice)
-        diagnosis, kept = _diagnosis(asked, chosen, notes)
+        rhale, pdp = _effects(runner, chosen, certain, options, ice)
+        diagnosis, keywords = _diagnosis(runner, chosen, notes)
     except (DataError, ModelOutputError, UnsupportedError) as error:
         return None, str(error).splitlines()[0]
-    found = Unsure(certain.axis, rhale, pdp, diagnosis, tuple(notes), kept, "weights" in options)
+    found = UncertaintySection(
+        certain.axis, rhale, pdp, diagnosis, tuple(notes), keywords, "weights" in options
+    )
     return found, ""
 
 
-def _options(asked: Asked, X: Any, notes: list[str], *, free: bool) -> dict[str, Any]:
-    """Return what the rows are taken by: a weight of zero leaves a row out."""
-    rows, seed = len(as_source(X)), asked.seed
-    mask = None if free else sample(rows, seed)
+def _options(
+    runner: ModelRunner, X: Any, notes: list[str], *, trees_evaluated: bool
+) -> dict[str, Any]:
+    """Return the weights that select the sampled rows: a weight of zero leaves a row out."""
+    rows, seed = len(as_source(X)), runner.seed
+    mask = None if trees_evaluated else sample_mask(rows, seed)
     if mask is None:
         return {}
-    notes.append(f"The entropy’s effects rest on a seeded sample of {ROWS:,} of {rows:,} rows.")
-    weights = asked.options.get("weights")
+    notes.append(
+        f"The effects on the entropy were computed from a random sample of {ROWS:,} of {rows:,} rows."
+    )
+    weights = runner.options.get("weights")
     return {"weights": mask if weights is None else np.asarray(weights, dtype=float) * mask}
 
 
 def _effects(
-    asked: Asked, chosen: Sequence[Feature], certain: Quantity, options: dict[str, Any], ice: int
+    runner: ModelRunner,
+    chosen: Sequence[Feature],
+    certain: Quantity,
+    options: dict[str, Any],
+    ice: int,
 ) -> tuple[Effects, Effects]:
-    """Return RHALE of the entropy, and its PDP of the features that move it most."""
+    """Return RHALE of the entropy for all features, and its PDP for the most important ones."""
     from skedasis.methods.ale import ALE
 
     names = [f.name for f in chosen]
     nominal = [f.name for f in chosen if f.kind == "nominal"]
     others = [n for n in names if n not in nominal]
-    steps = asked.effects(RHALE(), others, certain, **options).get(None, Effects({}))
-    levels = asked.effects(ALE(), nominal, certain, **options).get(None, Effects({}))
+    steps = runner.effects(RHALE(), others, certain, **options).get(None, Effects({}))
+    levels = runner.effects(ALE(), nominal, certain, **options).get(None, Effects({}))
     rhale = Effects(
         {n: (levels if n in levels else steps)[n] for n in names}, (steps or levels).provenance
     )
     top = [r.feature for r in rhale.ranking() if len(rhale[r.feature].points) > 1][:FEATURES]
-    pdp = asked.effects(PDP(ice=ice), top, certain, **options | UNSCORED).get(None, Effects({}))
+    pdp = runner.effects(PDP(ice=ice), top, certain, **options | UNSCORED).get(None, Effects({}))
     return rhale, with_scores(pdp, rhale)
 
 
 def _diagnosis(
-    asked: Asked, chosen: Sequence[Feature], notes: list[str]
+    runner: ModelRunner, chosen: Sequence[Feature], notes: list[str]
 ) -> tuple[Diagnosis | None, dict[str, Any]]:
-    """Return the diagnosis, where labels are known, and the keywords that it was made with."""
+    """Return the diagnosis if there are labels, and the keywords passed to `skedasis.diagnose`."""
     from skedasis.analysis.diagnose import diagnose
 
-    y = asked.options.get("y")
+    y = runner.options.get("y")
     if y is None:
-        notes.append("No labels were given, so there is no diagnosis of likelihood and entropy.")
+        notes.append("No labels were given, so there is no diagnosis by likelihood and entropy.")
         return None, {}
-    kept: dict[str, Any] = {"repeats": REPEATS, "max_samples": ROWS}
+    keywords: dict[str, Any] = {"repeats": REPEATS, "max_samples": ROWS}
     if len(chosen) <= FOREST_FEATURES:
-        kept["dependence_rows"] = FOREST_ROWS
+        keywords["dependence_rows"] = FOREST_ROWS
     else:
-        kept["dependence"] = False
-    options = asked.options | _labelled(y, asked.options.get("weights"))
+        keywords["dependence"] = False
+    options = runner.options | _labelled(y, runner.options.get("weights"))
     try:
-        with asked.listening():
-            found = diagnose(model_of(asked.quantity), asked.X, y, **options_of(options), **kept)
+        with runner.catch_binning_warnings():
+            found = diagnose(
+                model_of(runner.quantity), runner.X, y, **diagnose_options(options), **keywords
+            )
     except (DataError, ModelOutputError, UnsupportedError) as error:
         notes.append(f"No diagnosis: {str(error).splitlines()[0]}")
         return None, {}
-    asked.passes.append(Pass(found.provenance))
-    notes.append(
-        f"The diagnosis rests on {count(REPEATS, 'permutation')} of at most {ROWS:,} rows."
-    )
-    return found, kept
+    runner.passes.append(Pass(found.provenance))
+    notes.append(f"The diagnosis uses {count(REPEATS, 'permutation')} of at most {ROWS:,} rows.")
+    return found, keywords
 
 
-def options_of(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keywords of `skedasis.explain` that `diagnose` takes, apart from the labels."""
+def diagnose_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keywords of `skedasis.explain` that `diagnose` also takes, without the labels."""
     return {k: v for k, v in options.items() if k not in ("y", "heterogeneity_rows")}
 
 
 def _labelled(y: Any, weights: Any) -> dict[str, Floats]:
-    """Return weights of zero for rows without a label, if there are any."""
+    """Return weights that are zero for rows without a label, if there are such rows."""
     known = ~missing_among(np.asarray(y)).reshape(-1)
     if known.all():
         return {}

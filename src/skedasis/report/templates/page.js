@@ -1,5 +1,5 @@
-/* The page around the figures: theme, finding and sorting features, figures that are drawn when they come near,
-   tables sorted by their headings, keys, printing. Text is written as text and nothing else: no HTML is made here. */
+/* The page around the figures: theme, search and order of features, figures drawn when they scroll into view,
+   sortable tables, keys, printing. Text is only set as text: the script creates no HTML. */
 "use strict";
 (() => {
   const root = document.documentElement;
@@ -8,7 +8,7 @@
 
   /* ------------------------------------------------------------------------------------------- theme */
 
-  // A file opened from disk may be denied storage: the page then forgets, and nothing else.
+  // A file opened from disk may be denied storage; then the theme is not remembered.
   const recalled = () => {
     try { return localStorage.getItem(KEPT); } catch { return null; }
   };
@@ -24,7 +24,7 @@
   };
   setTheme(recalled()); // before anything is painted
 
-  /* ------------------------------------------------------------------- figures drawn when they come near */
+  /* ------------------------------------------------------------------- figures drawn when in view */
 
   const draw = (part) => {
     const waiting = part.querySelectorAll("template");
@@ -97,7 +97,7 @@
 
   /* ---------------------------------------------------------------------------- going to a feature */
 
-  // What is jumped to is drawn first, so that nothing moves once it is reached; a filter that hides it is lifted.
+  // Draw the target of a jump first, so that nothing moves afterwards; clear a filter that hides it.
   const reveal = (id) => {
     const target = id && document.getElementById(id);
     if (!target) return null;
@@ -120,7 +120,7 @@
     const { top, bottom } = part.getBoundingClientRect();
     return bottom > 0 && top < innerHeight;
   };
-  // The feature one is at: where the focus is, or else the last one whose top has passed below the bar.
+  // The current feature: the one with the focus, else the last one whose top is above the bar.
   const current = (shown) => {
     const focused = document.activeElement?.closest?.(".feature");
     if (focused && inSight(focused)) return shown.indexOf(focused);
@@ -184,15 +184,15 @@
 
   const copy = async (button) => {
     const code = button.parentElement.querySelector("code");
-    let said = "Copied";
+    let message = "Copied";
     try {
       await navigator.clipboard.writeText(code.textContent);
     } catch {
-      // Not every page may write to the clipboard; what is selected can be copied by hand.
+      // Without access to the clipboard, select the code so that it can be copied by hand.
       select(code);
-      said = "Selected";
+      message = "Selected";
     }
-    button.textContent = said;
+    button.textContent = message;
     setTimeout(() => { button.textContent = "Copy"; }, 2000);
   };
 
@@ -256,14 +256,14 @@
       const link = event.target.closest("a");
       const href = link?.getAttribute("href");
       if (href?.startsWith("#")) reveal(href.slice(1));
-      // The same anchor a second time changes no hash, and still has to be gone to.
+      // Clicking the same anchor again does not change the hash, so go to it here.
       if (href && href === location.hash) onHash();
     });
     document.addEventListener("keydown", onKey);
     addEventListener("hashchange", onHash);
     addEventListener("beforeprint", beforePrint);
     addEventListener("afterprint", afterPrint);
-    // A browser keeps what was typed when a page is loaded again: the list follows it.
+    // A browser restores form fields on reload: apply them to the list.
     sort();
     filter();
     if (location.hash) onHash();
