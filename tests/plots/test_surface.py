@@ -79,10 +79,10 @@ class TestNumbers:
         assert shown.diverging
         assert low == -high
         assert high == pytest.approx(np.abs(shown.value).max())
-        assert shown.scale.label == "joint effect on price [EUR]"
+        assert shown.scale.label == "interaction effect on price [EUR]"
         assert shown.y.axis.label == "size [m]"
         assert 0.0 in shown.levels
-        assert "second-order effect: main effects are zero" in shown.notes
+        assert "second-order effect, without main effects" in shown.notes
         assert shown.title == "ALE"
 
     def test_main_effects_are_one_scale(self, ale, X):
@@ -145,7 +145,7 @@ class TestEmptyCells:
         assert len(shown.holes) == 0
         assert np.isfinite(shown.value).all()
         n = holed.cells.empty.sum()
-        assert f"{n} of 36 cells without rows, filled from the nearest" in shown.notes
+        assert f"{n} of 36 cells without rows, filled from the nearest cell" in shown.notes
 
     def test_left_empty(self):
         X = np.repeat([[0.0, 0.0], [1.0, 1.0], [0.3, 0.2]], 20, axis=0)

@@ -1,4 +1,4 @@
-"""Dots on surfaces where the interval of a joint effect holds zero."""
+"""Dots on surfaces where the interval of an interaction effect contains zero."""
 
 from __future__ import annotations
 
@@ -61,11 +61,11 @@ def test_without_a_level_nothing_is_marked():
 def test_the_legend_says_what_dots_are():
     figure = draw_surface(numbers(), sure=0.95, points=False)
     texts = [t.get_text() for legend in figure.legends for t in legend.get_texts()]
-    assert "interval holds zero" in texts
+    assert "interval contains zero" in texts
 
 
 def test_zero_means_nothing_with_main_effects():
-    with refused(sd.UnsupportedError, "sure", "joint effect"):
+    with refused(sd.UnsupportedError, "sure", "interaction effect"):
         heat(numbers().with_main_effects(), Sight(sure=0.95))
     with refused(sd.DataError, "level"):
         heat(numbers(), Sight(sure=2))

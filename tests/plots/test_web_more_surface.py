@@ -238,7 +238,9 @@ class TestSurfaces:
             assert abs(float(low) - n0[i]) < 0.01
             assert abs(float(high) - n0[i + 1]) < 0.01
             corners = NUMERIC.value[i : i + 2, j : j + 2].mean()
-            assert float(lines[2].removeprefix("joint effect ")) == pytest.approx(corners, rel=6e-3)
+            assert float(lines[2].removeprefix("interaction effect ")) == pytest.approx(
+                corners, rel=6e-3
+            )
             rows = (X[:, 0] <= n0[i + 1]) & (X[:, 1] <= n1[j + 1])
             rows &= ((X[:, 0] > n0[i]) | (i == 0)) & ((X[:, 1] > n1[j]) | (j == 0))
             assert lines[3] == f"{rows.sum()} row{'' if rows.sum() == 1 else 's'}"
@@ -313,9 +315,7 @@ class TestSurfaces:
             best = (sign * shown.value).max()
             assert sign * float(NUMERIC(x, y)) > 0.6 * best
         said = texts(root)
-        assert {"contour, zero or more", "contour, less than zero", "highest and lowest"} <= set(
-            said
-        )
+        assert {"contour (≥ 0)", "contour (< 0)", "maximum and minimum"} <= set(said)
         assert any(t.startswith("\N{MINUS SIGN}") for t in said)
 
     def test_cells_without_rows_are_hatched(self):
@@ -404,7 +404,7 @@ class TestSurfaces:
         np.testing.assert_allclose(
             np.sort(back(panel, "x", at[:, 0])), np.sort(X[:, 0]), atol=pixel(panel, "x")
         )
-        assert "interval holds zero" in texts(asked)
+        assert "interval contains zero" in texts(asked)
 
     def test_margins_are_the_rows(self):
         shown = heat(NUMERIC, Sight(points=False, density=True))
@@ -419,8 +419,10 @@ class TestSurfaces:
         assert made.title == "x0 × x1"
         i, j = np.unravel_index(np.argmax(heat(NUMERIC).value), heat(NUMERIC).value.shape)
         best = f"{heat(NUMERIC).value[i, j]:.3g}"
-        assert made.alt.startswith("Heat map of the joint effect on prediction, x0 across")
-        assert f"Highest, {best}" in made.alt
+        assert made.alt.startswith(
+            "Heat map of the interaction effect on prediction: x0 on the horizontal axis"
+        )
+        assert f"Maximum {best}" in made.alt
         assert surface(NUMERIC, ident="s", title="T", alt="A").alt == "A"
 
     @pytest.mark.parametrize("given", [NUMERIC, MIXED, LEVELS, PDP])
@@ -464,7 +466,7 @@ class TestOddSurfaces:
         given = replace(NUMERIC, value=np.full(NUMERIC.value.shape, np.nan))
         made = surface(given, ident="s")
         root = parsed(made)
-        assert made.alt.endswith("It has no value.")
+        assert made.alt.endswith("It has no values.")
         assert all("no value" in t for t in tips(root))
         (panel,) = of(root, "panel")
         assert not list(of(panel, "heat")[0])

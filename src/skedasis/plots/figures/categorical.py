@@ -111,10 +111,10 @@ class Places:
         notes = [effect_parts.counted(len(self.levels), "level")]
         if len(self) < len(self.levels):
             left = len(self.levels) - len(self)
-            notes.append(f"shown are the {len(self)} with most rows, {left:,} are not")
+            notes.append(f"the {len(self)} levels with most rows are shown, {left:,} are not")
         if len(self.levels) > 1 and not self.levels.chosen.startswith("the observed"):
             chosen = self.levels.chosen
-            notes.append(f"order: {chosen}" if chosen else "in their order")
+            notes.append(f"order of levels: {chosen}" if chosen else "levels in their own order")
         return tuple(notes)
 
 
@@ -198,15 +198,15 @@ def steps(effect: Effect, view: View) -> Panel | None:
         cell,
         weight,
     )
-    said = "mean step" if single else "mean step of a run"
-    texts = (said, "± std of steps", "steps of rows")
+    said = "mean difference" if single else "mean difference within the bin"
+    texts = (said, "± standard deviation of local effects", "local effects")
     x = _axis(places, effect, view)
     panel = effect_parts.spread_panel(
-        x, ("step to the next level", effect.about.unit), s, texts, zero=True
+        x, ("difference to the next level", effect.about.unit), s, texts, zero=True
     )
     left_out = len(bins) - len(there)
     if left_out:
-        note = f"{left_out:,} of {len(bins):,} steps lead to levels that are not shown"
+        note = f"{left_out:,} of {len(bins):,} differences involve levels that are not shown"
         panel = replace(panel, notes=(*panel.notes, note))
     few = np.flatnonzero(~bins.trusted[there])
     return replace(panel, hatches=tuple(Hatch(float(left[i]), float(right[i]), "few") for i in few))
@@ -247,7 +247,11 @@ def _level(effect: Effect) -> float:
 
 
 def _accumulated(effect: Effect, places: Places, x: Axis, view: View) -> Panel:
-    said = "± heterogeneity (STD)" if places.ordered else "± std of the steps beside it"
+    said = (
+        "± heterogeneity (standard deviation)"
+        if places.ordered
+        else "± standard deviation of the adjacent level differences"
+    )
     notes = (_rows(places), *places.notes(), *_outside(effect))
     return _panel(effect, places, x, view, said, notes, "effect on ")
 
@@ -255,7 +259,9 @@ def _accumulated(effect: Effect, places: Places, x: Axis, view: View) -> Panel:
 def _means(effect: Effect, places: Places, x: Axis, view: View) -> Panel:
     notes = (_rows(places), *places.notes(), *_outside(effect))
     after = " minus its mean" if effect.spec.center == "mean" else ""
-    return _panel(effect, places, x, view, "± std within the level", notes, "", after)
+    return _panel(
+        effect, places, x, view, "± standard deviation within the level", notes, "", after
+    )
 
 
 def _dependence(effect: Effect, places: Places, x: Axis, view: View) -> Panel:
@@ -268,10 +274,12 @@ def _dependence(effect: Effect, places: Places, x: Axis, view: View) -> Panel:
         bundle = bundled(places.x, curves, view, shown, 0.0 if places.ordered else ROWS)
     notes = [effect_parts.counted(n, "row")]
     if bundle is not None:
-        notes.append(f"{len(bundle.y):,} of them one by one")
+        notes.append(f"{len(bundle.y):,} drawn individually")
     notes += [*places.notes(), *anchored(effect, centring, "levels")]
     before = "effect on " if moves else ""
-    panel = _panel(shown, places, x, view, "± std of centred curves", tuple(notes), before)
+    panel = _panel(
+        shown, places, x, view, "± standard deviation of centred curves", tuple(notes), before
+    )
     individual = () if bundle is None else (bundle.y,)
     y = effect_parts.vertical(
         effect, panel.bands, (panel.lines[0].y, *individual), (before, ""), panel.apart
@@ -378,4 +386,4 @@ def _rows(places: Places) -> str:
 
 def _outside(effect: Effect) -> tuple[str, ...]:
     n = effect.provenance.get("rows_outside", 0)
-    return (f"{effect_parts.counted(n, 'row')} at levels that were left out",) if n else ()
+    return (f"{effect_parts.counted(n, 'row')} with levels that were left out",) if n else ()

@@ -142,7 +142,7 @@ def overlay(
     if bands:
         notes.append(f"bands: {100 * level:g} % intervals")
     if center == "mean":
-        notes.append("0 is each one's mean over the data")
+        notes.append("0 is the mean of each curve over the data")
     notes += effect_parts.missing(first)
     return Overlay(
         x,
@@ -353,7 +353,7 @@ def _overlay_axis(effects: Sequence[Effect], strands: Sequence[Strand], center: 
 # From results of several models to what is to be seen of them: each one's curve, their mean, and how sure that is.
 
 
-MEAN, EACH = "mean of the models", "single models"
+MEAN, EACH = "mean of the models", "individual models"
 
 
 VERTICES = 13
@@ -448,10 +448,10 @@ def _bent(found: EffectOfModels) -> EffectOfModels:
 def interval_label(found: OfModels, level: float, of: Of | None) -> str:
     """Return what the band is, for the legend."""
     if of == "models" or (of is None and found.correction is None):
-        return f"{100 * level:g} % interval of the mean over refits on these rows"
+        return f"{100 * level:g} % interval of the mean over refits to these rows"
     if of == "bound":
-        return f"{100 * level:g} % interval of the learner, an upper bound"
-    return f"{100 * level:g} % interval of the learner, c = {found.correction:.2g}"
+        return f"{100 * level:g} % interval for the learner (upper bound)"
+    return f"{100 * level:g} % interval for the learner (c = {found.correction:.2g})"
 
 
 def _end(x: Floats, which: Any) -> float:
@@ -463,13 +463,17 @@ def _rows(found: OfModels) -> str:
     rows = found.provenance.get("rows", [])
     if len(set(rows)) == 1:
         return f"{effect_parts.counted(rows[0], 'row')} each"
-    return f"{min(rows):,} to {max(rows):,} rows each" if rows else "rows not known"
+    return f"{min(rows):,} to {max(rows):,} rows each" if rows else "number of rows unknown"
 
 
 def _reach(found: EffectOfModels) -> tuple[str, ...]:
     """Say that not all of the models reach everywhere."""
     least = int(found.reached.min(initial=len(found)))
-    return (f"at the ends of {least} of them only",) if least < len(found) else ()
+    return (
+        (f"the ends of the axis are covered by {effect_parts.counted(least, 'model')} only",)
+        if least < len(found)
+        else ()
+    )
 
 
 def _rug_of_models(found: EffectOfModels) -> Rug | None:
@@ -485,7 +489,7 @@ def _rug_of_models(found: EffectOfModels) -> Rug | None:
     rug = effect_parts.rug(
         np.concatenate([r.x for r in rows]), np.concatenate(weights), exact=exact
     )
-    return replace(rug, label="rows of the models, or their quantiles") if own and rug else rug
+    return replace(rug, label="rows of all models, or quantiles") if own and rug else rug
 
 
 def _models_axis(found: EffectOfModels, ends: tuple[Floats, Floats]) -> tuple[Axis, bool]:
@@ -572,7 +576,9 @@ def ordered_effects(
     """
     ranks = Effects(dict(effects)).ranking(by)[:top]
     if not ranks:
-        raise DataError(explained("plot", "no effect", "at least one", "Explain some features"))
+        raise DataError(
+            explained("plot", "no effect", "at least one effect", "Explain one or more features")
+        )
     return [effects[r.feature] for r in ranks]
 
 
@@ -625,9 +631,9 @@ def _headed(panel: Panel, effect: Effect, place: int) -> Panel:
     if panel.x.labels and effect.levels is not None and len(effect.levels) > len(panel.lines[0].x):
         missing = (f"{len(panel.lines[0].x)} of {len(effect.levels):,} levels", *missing)
     # One entry in the legend for all, however many rows each has.
-    rug = None if panel.rug is None else replace(panel.rug, label="rows, or their quantiles")
+    rug = None if panel.rug is None else replace(panel.rug, label="rows, or quantiles")
     y = replace(panel.y, name=shortened(panel.y.name, 36))
-    apart = None if panel.apart is None else replace(panel.apart, label="value missing")
+    apart = None if panel.apart is None else replace(panel.apart, label="missing values")
     return replace(
         panel, title=name, notes=(*figures, *missing), rug=rug, y=y, words=(), apart=apart
     )

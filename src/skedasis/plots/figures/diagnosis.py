@@ -24,16 +24,16 @@ ROOM = 0.16
 """Share of each axis that lies below zero, for the words that stand there."""
 
 
-_CORNERS = ("informative and shared:\nPFI under-reports it", "shared,\nnot informative")
+_CORNERS = ("informative and shared:\nPFI underestimates it", "shared,\nnot informative")
 
 
 _RIGHT, _ORIGIN = "informative,\nindependent", "unused"
 
 
-_LEFT = "left of zero: better\nwithout the feature"
+_LEFT = "below zero: better\nwithout the feature"
 
 
-_BELOW = "below zero: shared, and surer\nwith other rows' values"
+_BELOW = "below zero: shared, permuted\nvalues reduce the entropy"
 
 
 HEAD = 0.14

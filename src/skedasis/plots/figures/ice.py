@@ -233,9 +233,9 @@ def grouped(effect: Effect, view: View, x: Axis, places: Floats | None = None) -
         outlines, notes = _stacked(outlines), (*notes, "stacked")
     tops = [o.height if o.base is None else o.base + o.height for o in outlines]
     highest = max((float(top.max(initial=0.0)) for top in tops), default=0.0)
-    said = "rows" if weight is None else "weight of rows"
+    said = "rows" if weight is None else "sum of row weights"
     y = Axis(said, None, 0.0, 1.05 * highest or 1.0, 0.0)
-    notes += (f"{counted(beyond, 'row')} beyond the panel",) if beyond else ()
+    notes += (f"{counted(beyond, 'row')} outside the panel",) if beyond else ()
     return Panel(x, y, notes=notes, outlines=tuple(outlines))
 
 
@@ -334,16 +334,16 @@ UNCERTAIN = ("entropy", "variance", "uncertainty")
 
 
 LABELS: dict[Rising, str] = {
-    "all": "high: all rows",
-    "elsewhere": "high: rows from elsewhere only (extrapolation)",
-    "unclear": "high: unclear whose rows",
+    "all": "elevated: all rows",
+    "elsewhere": "elevated: only rows outside the region (extrapolation)",
+    "unclear": "elevated: inconclusive",
 }
 
 
 _SHORTER: dict[Rising, tuple[str, ...]] = {
-    "all": ("rows here, too", "rows here"),
-    "elsewhere": ("rows from elsewhere only", "extrapolation", "elsewhere"),
-    "unclear": ("unclear",),
+    "all": ("all rows",),
+    "elsewhere": ("only rows outside the region", "only rows outside", "extrapolation"),
+    "unclear": ("inconclusive",),
 }
 
 
@@ -410,10 +410,12 @@ def dependence(effect: Effect, view: View) -> Panel:
     shown, centring = as_asked(effect, view)
     x, value, spread = shown.points, shown.value, shown.heterogeneity
     derivative = effect.spec.derivative
-    said = "slopes of curves" if derivative else "centred curves"
+    said = "the slopes" if derivative else "centred curves"
     bands: tuple[Band, ...] = ()
     if not effect.spec.mean_alone:
-        around = Band(x, value - spread, value + spread, "heterogeneity", f"± std of {said}")
+        around = Band(
+            x, value - spread, value + spread, "heterogeneity", f"± standard deviation of {said}"
+        )
         bands = (around, interval(shown, view))
     bundle = bundled(shown.points, shown.curves, view, shown) if view.ice else None
     moves = centring or effect.spec.center is not None
@@ -563,7 +565,7 @@ def bundled(
     colours = None
     if view.color is not None:
         colours = tint(view.color, view.color_name, curves.row[rows], length_of(effect))
-    label = "individual rows (ICE)"
+    label = "ICE curves"
     return Bundle(x, y, label, own_x, own_y, there, colours, beside, curves.row[rows])
 
 
@@ -575,4 +577,4 @@ def _beyond(effect: Effect) -> tuple[str, ...]:
     outside = (x < effect.points[0]) | (x > effect.points[-1])
     share = np.average(outside, weights=weight)
     about = "" if effect.rows.exact else "about "
-    return (f"{about}{100 * share:.2g} % of rows beyond the grid",) if share > 0 else ()
+    return (f"{about}{100 * share:.2g} % of rows outside the grid",) if share > 0 else ()

@@ -37,6 +37,11 @@ MARKS = 100
 
 
 BARS = (8, 40)
+"""Fewest and most bins of a histogram."""
+
+
+MEAN_OF_REPEATS, EACH_REPEAT = "mean over repeats", "individual repeats"
+"""Legend entries of the bars and of the dots on them."""
 
 
 _MINUS = "\N{MINUS SIGN}"
@@ -286,7 +291,7 @@ def axis_of_values(
 def cut(axis: Axis, lower: Floats, upper: Floats) -> list[str]:
     """Say where intervals reach beyond an axis."""
     low, high = axis.limits
-    return ["intervals reach beyond the panel"] if np.any((lower < low) | (upper > high)) else []
+    return ["intervals extend beyond the panel"] if np.any((lower < low) | (upper > high)) else []
 
 
 def _marks(importance: Importance, values: Floats) -> Floats:
@@ -321,6 +326,6 @@ def _shift(name: str, x: Axis, edges: Floats, own: Floats, after: Floats, weight
     means = float(share @ own) / 100, float(share @ after.mean(axis=1)) / 100
     rise = f"mean {means[0]:.3g} → {means[1]:.3g}".replace("-", _MINUS)
     beyond = 200 - float(before.sum() + moved.sum())
-    notes = (f"{beyond / 2:.1g} % beyond the panel",) if beyond > 0.02 else ()
+    notes = (f"{beyond / 2:.1g} % outside the panel",) if beyond > 0.02 else ()
     y = Axis("", None, 0.0, 1.0)
     return Shift(name, x, y, edges, before, moved, means, (rise, *notes))

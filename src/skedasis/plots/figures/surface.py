@@ -447,7 +447,7 @@ def cells(surface: Surface, shown: Heat) -> list[Cell]:
     value = surface.at(*asked)
     rows = counts(surface, order)
     unit = f" {clean(surface.about.unit)}" if surface.about.unit else ""
-    what = "effect" if surface.includes_main_effects else "joint effect"
+    what = "effect" if surface.includes_main_effects else "interaction effect"
     found: list[Cell] = []
     for i, name_y in enumerate(y.names):
         for j, name_x in enumerate(x.names):
@@ -637,7 +637,7 @@ def heat(surface: Surface, sight: Sight | None = None) -> Heat:
     >>> s = sd.explain(lambda X: X[:, 0] * X[:, 1], X, (0, 1), method=sd.ALE(bins=4))
     >>> shown = heat(s, Sight(step=True))
     >>> shown.value.shape, shown.scale.label
-    ((4, 4), 'joint effect on prediction')
+    ((4, 4), 'interaction effect on prediction')
     """
     sight = _fitting(surface, Sight() if sight is None else sight)
     order = order_of(surface)
@@ -780,9 +780,9 @@ def _unsure(
         raise UnsupportedError(
             explained(
                 f"plot(sure) of a {surface.spec.method}'s surface",
-                "values in which zero is nothing particular",
-                "a joint effect alone, as ALE and DALE have it",
-                "Leave sure= out",
+                "values that include main effects, for which zero has no special meaning",
+                "an interaction effect alone, as ALE and DALE return it",
+                "Omit sure=",
             )
         )
     ends = [replace(surface, value=v) for v in surface.interval(sight.sure)]
@@ -799,7 +799,7 @@ def _scale(surface: Surface, value: Floats) -> tuple[Axis, bool]:
     about, low, high = surface.about, *extent([value])
     joint = not surface.includes_main_effects
     centred = joint or surface.spec.center is not None or surface.cells is not None
-    before = "joint effect on " if joint else "effect on " if centred else ""
+    before = "interaction effect on " if joint else "effect on " if centred else ""
     name = f"{before}{shortened(about.quantity, BESIDE - len(before))}"
     # Corners that touch no row would pale all others.
     near = extent([_near_rows(surface, value)])
@@ -882,12 +882,12 @@ def _notes(surface: Surface, empty: Bools, rims: tuple[Rim, Rim], sight: Sight) 
         cells = f"{parts[0][0]} \N{MULTIPLICATION SIGN} {parts[1][0]} {what}"
     notes = [counted(int(rows - outside - missing), "row"), cells]
     if outside:
-        notes.append(f"{outside:,} rows outside")
+        notes.append(f"{counted(int(outside), 'row')} outside the {what}")
     if missing:
-        notes.append(f"{missing:,} rows missing a value")
+        notes.append(f"{counted(int(missing), 'row')} with a missing value")
     if empty.any():
         filled = sight.empty == "filled" and surface.provenance.get("empty_cells") == "nearest"
-        said = "cells without rows" + (", filled from the nearest" if filled else "")
+        said = "cells without rows" + (", filled from the nearest cell" if filled else "")
         notes.append(f"{int(empty.sum())} of {empty.size} {said}")
     strength = surface.interaction_strength()
     if np.isfinite(strength):
@@ -897,7 +897,7 @@ def _notes(surface: Surface, empty: Bools, rims: tuple[Rim, Rim], sight: Sight) 
     if surface.includes_main_effects:
         notes.append("with main effects")
     else:
-        notes.append("second-order effect: main effects are zero")
+        notes.append("second-order effect, without main effects")
     for rim in rims:
         if rim.places is not None and len(rim.places) < len(rim.places.levels):
             shown, all_ = len(rim.places), len(rim.places.levels)

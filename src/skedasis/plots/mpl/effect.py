@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
@@ -298,15 +299,33 @@ def _legend(entries: Legend) -> dict[str, Any]:
 
 def legend_below(figure: Any, entries: Legend) -> None:
     """Explain what is drawn, below all axes."""
-    columns = max(1, int(figure.get_figwidth() / 2.2))
     look: dict[str, Any] = {
         "frameon": False,
-        "ncols": min(columns, len(entries)),
+        "ncols": _legend_columns(list(entries), figure.get_figwidth()),
         "columnspacing": 1.6,
     }
     made = figure.legend(loc="outside lower center", **look, **_legend(entries))
     for text in made.get_texts():
         as_it_is(text)
+
+
+def _legend_columns(labels: Sequence[str], width: float) -> int:
+    """Return how many columns of legend entries fit across a figure of `width` inches.
+
+    Each column is as wide as its longest label, and matplotlib fills the columns one after the other.
+    """
+    most = min(max(1, int(width / 2.2)), max(1, len(labels)))
+    for columns in range(most, 1, -1):
+        full, longer = divmod(len(labels), columns)
+        sizes = [full + (k < longer) for k in range(columns)]
+        starts = np.cumsum([0, *sizes])
+        letters = sum(
+            max(len(label) for label in labels[a:b]) for a, b in itertools.pairwise(starts)
+        )
+        # A letter is about half as wide as it is high; handle, gap and column spacing take some five letters' height.
+        if (0.52 * letters + 5.0 * columns) * (SMALL - 0.5) / 72 <= width:
+            return columns
+    return 1
 
 
 def legend_in(ax: Axes, entries: Legend) -> None:

@@ -17,7 +17,16 @@ from skedasis._types import Floats
 from skedasis.errors import DataError, explained
 from skedasis.plots.figures.diagnosis import Map, Place, Predictable, predictable, where
 from skedasis.plots.figures.effect_parts import counted
-from skedasis.plots.figures.importance import BarPanel, Shift, bars, kept, repeated, shifts
+from skedasis.plots.figures.importance import (
+    EACH_REPEAT,
+    MEAN_OF_REPEATS,
+    BarPanel,
+    Shift,
+    bars,
+    kept,
+    repeated,
+    shifts,
+)
 from skedasis.plots.mpl.effect import blank_figure, legend_below, legend_in
 from skedasis.plots.mpl.marks import (
     Legend,
@@ -155,7 +164,7 @@ def draw_bars(ax: Axes, panel: BarPanel) -> Legend:
     look: dict[str, Any] = {"fc": ERROR, "ec": AVERAGE, "lw": 0.8}
     ax.barh(y, panel.value, THICK, zorder=2, **look)
     ax.axvline(0, color=INK, lw=0.9, zorder=2.5)
-    entries: Legend = {"mean over the repeats" if panel.repeats.size else "mean": Patch(**look)}
+    entries: Legend = {MEAN_OF_REPEATS if panel.repeats.size else "mean": Patch(**look)}
     if panel.repeats.size:
         x = panel.repeats.ravel()
         dots: dict[str, Any] = {"marker": "o", "mfc": "white", "mec": INK, "ls": "none"}
@@ -164,7 +173,7 @@ def draw_bars(ax: Axes, panel: BarPanel) -> Legend:
         shift = THICK * (0.27 + 0.08 * (np.arange(r) % 3 - 1))
         small = 2.6 if r <= 30 else 1.8
         ax.plot(x, np.add.outer(y, shift).ravel(), ms=small, mew=0.6, zorder=3, **dots)
-        entries["single repeats"] = Line2D([], [], ms=3.2, mew=0.7, **dots)
+        entries[EACH_REPEAT] = Line2D([], [], ms=3.2, mew=0.7, **dots)
     known = np.isfinite(panel.lower)
     if known.any():
         lower, upper, at = panel.lower[known], panel.upper[known], y[known]
@@ -188,7 +197,7 @@ def _local(
     found, local = shifts(importance, features=features, top=top), importance.local
     if local is None:
         raise TypeError("`shifts` refuses this")
-    said = f"as they are: {kept(local)}", f"with values of other rows: {repeated(importance)}"
+    said = f"before permutation: {kept(local)}", f"after permutation: {repeated(importance)}"
     if ax is not None:
         first, *more = found
         if more:
@@ -254,8 +263,10 @@ def _histograms(ax: Axes, shift: Shift, said: tuple[str, str]) -> Legend:
     return {
         said[0]: Patch(fc=BEFORE, ec=BEFORE_EDGE, lw=0.7),
         said[1]: Patch(fc="none", ec=AVERAGE, lw=1.6),
-        "mean as they are": Line2D([], [], marker="v", mfc="white", mec=BEFORE_EDGE, ms=5, **first),
-        "mean with values of other rows": Line2D([], [], marker="v", mfc=AVERAGE, ms=5, **then),
+        "mean before permutation": Line2D(
+            [], [], marker="v", mfc="white", mec=BEFORE_EDGE, ms=5, **first
+        ),
+        "mean after permutation": Line2D([], [], marker="v", mfc=AVERAGE, ms=5, **then),
     }
 
 
@@ -436,7 +447,7 @@ def _named(ax: Axes, shown: Map) -> None:
     if left_out:
         far = np.abs(at - points(np.zeros(2))).max(axis=1)
         there = sum(tag is None and f < NEAR for tag, f in zip(found, far, strict=True))
-        words = f"no room for {left_out} name{'s' if left_out > 1 else ''}"
+        words = f"no room for {counted(left_out, 'name')}"
         words += f", {there} of them at zero" if there else ""
         foot = ax.annotate(
             "", (0.5, 0), xycoords="axes fraction", xytext=(0, 3), textcoords="offset points"
@@ -505,11 +516,11 @@ def _bars(ax: Axes, shown: Predictable) -> Legend:
         ax.barh(y[there] + shift, values[there], 0.36, zorder=2, **look)
     for nothing in y[np.isnan(shown.others) & np.isnan(shown.with_target)]:
         at = ax.text(0.01, nothing, "")
-        write(at, "not known", SMALL - 1, FAINT, ha="left", va="center")
+        write(at, "unknown", SMALL - 1, FAINT, ha="left", va="center")
     if shown.left_out:
         headed(ax, "", (f"{shown.left_out:,} more not shown",), 40)
     label_below(ax, shown.x)
     return {
         "R² from the other features": Patch(**first),
-        "R² from these and the label": Patch(**then),
+        "R² from the other features and the label": Patch(**then),
     }

@@ -22,6 +22,7 @@ from skedasis.plots.figures.compare import (
     models_panel,
 )
 from skedasis.plots.figures.effect import on_shared_scales
+from skedasis.plots.figures.importance import EACH_REPEAT, MEAN_OF_REPEATS
 from skedasis.plots.mpl.effect import blank_figure, depth, legend_below, legend_in
 from skedasis.plots.mpl.importance import bare, draw_bars, line_height
 from skedasis.plots.mpl.marks import Legend, clear_frame, draw_panel, head, headed, label_below
@@ -131,7 +132,9 @@ def draw_all_models(
     """
     ranks = found.ranking(by)[:top]
     if not ranks:
-        raise DataError(explained("plot", "no effect", "at least one", "Explain some features"))
+        raise DataError(
+            explained("plot", "no effect", "at least one effect", "Explain one or more features")
+        )
     each = [models_panel(found[r.feature], level, of) for r in ranks]
     panels = on_shared_scales([own.panel for own in each])
     columns = columns or columns_for(len(panels))
@@ -158,13 +161,14 @@ def draw_all_models(
 
 def _with_rank(panel: Panel, rank: Any, place: int, models: int) -> Panel:
     """Return a panel headed by its feature, and how sure its rank is."""
-    note = (
-        f"importance {rank.importance:.3g} ± {rank.between:.2g}, first in {rank.first} of {models}"
+    notes = (
+        f"importance {rank.importance:.3g} ± {rank.between:.2g}",
+        f"rank 1 in {rank.first} of {models} models",
     )
-    rug = None if panel.rug is None else replace(panel.rug, label="rows, or their quantiles")
+    rug = None if panel.rug is None else replace(panel.rug, label="rows, or quantiles")
     y = replace(panel.y, name=shortened(panel.y.name, 36))
     return replace(
-        panel, title=f"{place + 1}. {shortened(rank.feature, 24)}", notes=(note,), rug=rug, y=y
+        panel, title=f"{place + 1}. {shortened(rank.feature, 24)}", notes=notes, rug=rug, y=y
     )
 
 
@@ -201,7 +205,7 @@ def draw_importances(
         ax = blank_figure(size or (6.8, 1.35 + line_height(n) * n)).subplots()
         bare(ax)
     drawn = draw_bars(ax, panel)
-    renamed = {"mean over the repeats": MEAN, "single repeats": EACH}
+    renamed = {MEAN_OF_REPEATS: MEAN, EACH_REPEAT: EACH}
     entries = {renamed.get(label, label): artist for label, artist in drawn.items()}
     label_below(ax, panel.x)
     headed(ax, panel.title, panel.notes, 90 if size is None else round(90 * size[0] / 6.8))

@@ -114,7 +114,7 @@ def draw_surface(
     >>> s = sd.explain(lambda X: X[:, 0] * X[:, 1], X, (0, 1), method=sd.ALE(bins=5))
     >>> figure = draw_surface(s)
     >>> [ax.get_ylabel() for ax in figure.axes]
-    ['x1', 'joint effect on prediction']
+    ['x1', 'interaction effect on prediction']
     """
     shown = heat(surface, Sight(points, density, empty, step, levels, sure))
     own = ax is None
@@ -165,7 +165,7 @@ def _map(ax: Axes, shown: Heat) -> tuple[Legend, Any]:
     )
     _between(ax, shown)
     entries = _hatched(ax, shown.holes, "////", "no rows", GROUND)
-    entries |= _hatched(ax, shown.unsure, "...", "interval holds zero", "none")
+    entries |= _hatched(ax, shown.unsure, "...", "interval contains zero", "none")
     entries |= _contours(ax, shown) | _crossings(ax, shown)
     if len(shown.dots):
         look: dict[str, Any] = {"mfc": INK, "mec": "white", "mew": 0.4, "ls": "none"}
@@ -236,10 +236,10 @@ def _contours(ax: Axes, shown: Heat) -> Legend:
 def _key(levels: Sequence[float], shown: Heat) -> Legend:
     entries: Legend = {}
     if any(v >= 0 for v in levels):
-        said = "contour" if not shown.diverging else "contour, zero or more"
+        said = "contour" if not shown.diverging else "contour (≥ 0)"
         entries[said] = Line2D([], [], color=INK, lw=0.8)
     if any(v < 0 for v in levels):
-        entries["contour, less than zero"] = Line2D([], [], color=INK, lw=0.8, ls="--")
+        entries["contour (< 0)"] = Line2D([], [], color=INK, lw=0.8, ls="--")
     return entries
 
 

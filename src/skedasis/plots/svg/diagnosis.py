@@ -14,6 +14,7 @@ from skedasis.plots.figures.diagnosis import (
     predictable,
     where,
 )
+from skedasis.plots.figures.effect_parts import counted
 from skedasis.plots.scales import SMALL, clean, number, shortened, touches
 from skedasis.plots.svg.elements import Drawing, joined, px, sheet, tag
 from skedasis.plots.svg.frame import Frame, Keys, above, below, beside, legend
@@ -99,7 +100,7 @@ def diagnosis(
     explained, high = legend(keys, 2.0, y, BARS_WIDTH - 4)
     y += high
     if left_out:
-        names = f"no room for {left_out:,} name{'s' if left_out > 1 else ''}: point at the marks"
+        names = f"no room for {counted(left_out, 'name')}: point at a mark to see its name"
         note, y = headed("", (names,), BARS_WIDTH, y)
         parts.append(note)
     return sheet(
@@ -206,7 +207,7 @@ def _bars(
 ) -> tuple[Markup, Keys, float]:
     """Return how well each feature is predicted: two bars, one of them hatched."""
     left_out = (f"{shown.left_out:,} more not shown",) if shown.left_out else ()
-    head, y = headed("How well others predict each feature", left_out, BARS_WIDTH, top + 4)
+    head, y = headed("How well other features predict each feature", left_out, BARS_WIDTH, top + 4)
     lines = Lines.below(shown.names, shown.x, y)
     first: list[Markup] = []
     then: list[Markup] = []
@@ -218,7 +219,7 @@ def _bars(
                 bars.append(lines.bar(i, float(value), shift=shift, thick=0.36))
         if not np.isfinite(a) and not np.isfinite(b):
             x, y = float(lines.frame.x(0.0)) + 4, float(lines.y[i]) + 0.35 * SMALL
-            unknown.append(tag("text", "not known", x=x, y=y))
+            unknown.append(tag("text", "unknown", x=x, y=y))
         known = [f"{said} {number(float(v))}" for said, v in zip(_R2, (a, b), strict=True)]
         tips.append(lines.hit(i, "\n".join([shortened(full[i], 60), *known])))
     look = {"class_": "amount more", "fill": defs.pattern("elsewhere")}
@@ -236,7 +237,7 @@ def _bars(
     return joined([head, body, below_]), keys, end
 
 
-_R2 = ("R² from the other features", "R² from these and the label")
+_R2 = ("R² from the other features", "R² from the other features and the label")
 
 
 def _tip(shown: Map, i: int, name: str) -> str:
@@ -259,4 +260,4 @@ def _said(shown: Map, full: list[str]) -> str:
         mine = [shortened(n, 40) for n, k in zip(full, shown.kinds, strict=True) if k == kind]
         rest = f" and {len(mine) - 6:,} more" if len(mine) > 6 else ""
         groups.append(f"{kind}: {', '.join(mine[:6])}{rest}")
-    return f"{shown.x.label} across, {shown.y.label} upwards. {'; '.join(groups)}."
+    return f"Horizontal axis: {shown.x.label}. Vertical axis: {shown.y.label}. {'; '.join(groups)}."

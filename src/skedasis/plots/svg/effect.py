@@ -131,7 +131,7 @@ def small(
         out.append(sheet(parts, (TILE_WIDTH, stack.start + 4), ident=name, title=said, alt=words))
     keys = _alike(keys)
     drawn, high = legend(keys, EDGE, 2, LEGEND - 2 * EDGE)
-    words = f"What the marks mean: {'; '.join(keys)}"
+    words = f"Legend: {'; '.join(keys)}"
     below = sheet([drawn], (LEGEND, high + 4), ident=f"{ident}-legend", title="Legend", alt=words)
     return out, below
 
@@ -475,7 +475,9 @@ def small_models(
     """
     ranks = found.ranking(by)[:top]
     if not ranks:
-        raise DataError(explained("explore", "no effect", "at least one", "Explain some features"))
+        raise DataError(
+            explained("explore", "no effect", "at least one effect", "Explain one or more features")
+        )
     each = [models_panel(found[r.feature], level, of) for r in ranks]
     panels = on_shared_scales([own.panel for own in each])
     out: list[Drawing] = []
@@ -489,7 +491,7 @@ def small_models(
         out.append(single)
         keys |= more
     drawn, high = legend(keys, EDGE, 2, MODELS_WIDTH - 2 * EDGE)
-    words = f"What the marks mean: {'; '.join(keys)}"
+    words = f"Legend: {'; '.join(keys)}"
     below = sheet(
         [drawn], (MODELS_WIDTH, high + 4), ident=f"{ident}-legend", title="Legend", alt=words
     )
@@ -529,13 +531,13 @@ def importances(
 
 def _headed(panel: Panel, rank: ModelsRank, place: int, models: int) -> Panel:
     """Return a panel headed by its feature, and how sure its rank is."""
-    first = f"first in {rank.first} of {models}"
+    first = f"rank 1 in {rank.first} of {models} models"
     spread = number_or_zero(rank.between, rank.importance)
-    note = f"importance {number(rank.importance)} ± {spread}, {first}"
-    rug = None if panel.rug is None else replace(panel.rug, label="rows, or their quantiles")
+    notes = (f"importance {number(rank.importance)} ± {spread}", first)
+    rug = None if panel.rug is None else replace(panel.rug, label="rows, or quantiles")
     title = f"{place + 1}. {shortened(rank.feature, 24)}"
     y = replace(panel.y, name=shortened(panel.y.name, 36))
-    return replace(panel, title=title, notes=(note,), rug=rug, y=y)
+    return replace(panel, title=title, notes=notes, rug=rug, y=y)
 
 
 def _sheet(
@@ -592,7 +594,9 @@ def _tips(found: EffectOfModels, shown: Drawn, panel: Panel) -> list[description
     for i in descriptions.some(len(line.x)):
         lines = [names[i], f"{MEAN} {number_or_zero(float(line.y[i]), top)}{unit}"]
         if np.isfinite(spread[i]):
-            lines.append(f"std between models {number_or_zero(float(spread[i]), top)}")
+            lines.append(
+                f"standard deviation between models {number_or_zero(float(spread[i]), top)}"
+            )
         if np.isfinite(band.upper[i] - band.lower[i]):
             ends = [number_or_zero(float(end[i]), top) for end in (band.lower, band.upper)]
             lines.append(f"{band.label}: {ends[0]} to {ends[1]}")
@@ -627,8 +631,8 @@ def _said(found: EffectOfModels, panel: Panel) -> str:
     ends = ""
     if len(y):
         low, high = number_or_zero(float(y.min()), top), number_or_zero(float(y.max()), top)
-        ends = f" Their mean lies between {low} and {high}."
-    return f"{panel.title} of {shortened(found.feature, LONG)}, of {len(found)} models.{ends} {', '.join(panel.notes)}."
+        ends = f" The mean of the models ranges from {low} to {high}."
+    return f"{panel.title} of {shortened(found.feature, LONG)} for {len(found)} models.{ends} {'; '.join(panel.notes)}."
 
 
 # ------------------------------------------------------------------------------------------

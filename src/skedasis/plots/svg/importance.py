@@ -12,6 +12,8 @@ from skedasis._types import Floats
 from skedasis.plots.descriptions import Hit, placed
 from skedasis.plots.figures.effect_parts import counted
 from skedasis.plots.figures.importance import (
+    EACH_REPEAT,
+    MEAN_OF_REPEATS,
     BarPanel,
     Shift,
     bars,
@@ -183,7 +185,7 @@ def importance(
     >>> import numpy as np
     >>> values = np.array([[0.1, 0.2, 0.3], [0.0, -0.01, 0.01]])
     >>> pf = Importance(("age", "noise"), values, np.full(2, 0.05), np.full(2, 9.0), 0.5, 500)
-    >>> importance(pf, ident="pfi").alt.startswith("Bars, most important first: age 0.200")
+    >>> importance(pf, ident="pfi").alt.startswith("Bar chart, most important first: age 0.200")
     True
     """
     panel = bars(importance, features=features, top=top, level=level)
@@ -198,8 +200,8 @@ def chart(
     ident: str,
     title: str = "",
     alt: str = "",
-    dots: str = "single repeats",
-    mean: str = "mean over the repeats",
+    dots: str = EACH_REPEAT,
+    mean: str = MEAN_OF_REPEATS,
 ) -> Drawing:
     """Draw bars as a panel says it.
 
@@ -282,7 +284,7 @@ def _bars_alt_text(panel: BarPanel, full: Sequence[str], unit: str) -> str:
     shown = zip(full[:5], panel.value.tolist(), strict=False)
     first = "; ".join(f"{shortened(name, 60)} {number(v)}{unit}" for name, v in shown)
     more = f"; and {len(full) - 5:,} more" if len(full) > 5 else ""
-    return f"Bars, most important first: {first}{more}. {'; '.join(panel.notes)}."
+    return f"Bar chart, most important first: {first}{more}. {'; '.join(panel.notes)}."
 
 
 # ------------------------------------------------------------------------------------------
@@ -340,15 +342,15 @@ def before(
     >>> X = np.random.default_rng(0).normal(size=(200, 2))
     >>> pf = sd.explain(lambda X: X[:, 0], X, method=sd.PFI(local=200))
     >>> before(pf, ident="rows", top=1).title
-    'PFI of prediction: rows before and after'
+    'PFI of prediction: rows before and after permutation'
     """
     found, local = shifts(importance, features=features, top=top), importance.local
     if local is None:
         raise TypeError("`shifts` refuses this")
     names = [clean(importance.features[i]) for i in display_order(importance, features, top)]
     names = names[: len(found)]
-    said = f"as they are: {kept(local)}", f"with values of other rows: {repeated(importance)}"
-    named = title or f"{titled(importance)}: rows before and after"
+    said = f"before permutation: {kept(local)}", f"after permutation: {repeated(importance)}"
+    named = title or f"{titled(importance)}: rows before and after permutation"
     hidden = len(importance) - len(found)
     notes = (f"{len(found):,} of {counted(len(importance), 'feature')}",) if hidden else ()
     head, y = headed(named, notes, SHIFTS_WIDTH)
@@ -399,7 +401,7 @@ def _histograms(frame: Frame, shift: Shift, said: tuple[str, str]) -> tuple[Mark
     for mean, look, text in zip(
         shift.means,
         ("was", "becomes"),
-        ("mean as they are", "mean with values of other rows"),
+        ("mean before permutation", "mean after permutation"),
         strict=True,
     ):
         at = float(frame.x(mean))
@@ -425,8 +427,8 @@ def _hits(shift: Shift, name: str) -> list[Hit]:
         Hit(
             float(shift.edges[k]),
             float(shift.edges[k + 1]),
-            f"{edges[k]} – {edges[k + 1]}{unit}\nas they are {number(float(shift.before[k]))} %\n"
-            f"{shortened(name, LONG)} of other rows {number(float(shift.after[k]))} %",
+            f"{edges[k]} – {edges[k + 1]}{unit}\nbefore permutation {number(float(shift.before[k]))} %\n"
+            f"{shortened(name, LONG)} permuted {number(float(shift.after[k]))} %",
         )
         for k in range(len(shift.before))
     ]
@@ -435,5 +437,5 @@ def _hits(shift: Shift, name: str) -> list[Hit]:
 def _shifts_alt_text(found: Sequence[Shift], names: Sequence[str]) -> str:
     """Say what is to be seen."""
     shown = [f"{shortened(name, LONG)}: {s.notes[0]}" for s, name in zip(found, names, strict=True)]
-    first = f"Histograms of rows as they are, and with values of other rows, of {count(len(found), 'feature')}."
+    first = f"Histograms of rows before and after permutation, for {count(len(found), 'feature')}."
     return f"{first} {'; '.join(shown)}."

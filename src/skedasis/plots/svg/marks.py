@@ -579,7 +579,7 @@ def heat_shades(value: Floats, limits: tuple[float, float]) -> Ints:
 
     Examples
     --------
-    >>> shades(np.array([-1.0, 0.01, 0.5, 7.0, np.nan]), (-1.0, 1.0)).tolist()
+    >>> heat_shades(np.array([-1.0, 0.01, 0.5, 7.0, np.nan]), (-1.0, 1.0)).tolist()
     [0, 16, 24, 32, -1]
     """
     low, high = limits
@@ -611,7 +611,7 @@ def trace_outlines(mask: Bools) -> Iterator[list[tuple[int, int]]]:
 
     Examples
     --------
-    >>> list(outlines(np.array([[True, True], [False, True]])))
+    >>> list(trace_outlines(np.array([[True, True], [False, True]])))
     [[(0, 0), (2, 0), (2, 2), (1, 2), (1, 1), (0, 1)]]
     """
     level: Sides = {(a, line): [(b, line)] for line, a, b in _sides(mask, 1)}

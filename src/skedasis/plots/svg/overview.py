@@ -54,13 +54,13 @@ KINDS = {"ordinal": ("triangle", "ordinal"), "nominal": ("square", "nominal")}
 NUMERIC = ("circle", "numeric")
 
 
-EQUAL = "score = importance"
+EQUAL = "heterogeneity score = importance"
 
 
-_OVER = ("rows differ more than", "the average effect moves")
+_OVER = ("heterogeneity score", "exceeds importance")
 
 
-_UNDER = ("the average effect moves", "more than rows differ")
+_UNDER = ("importance exceeds", "heterogeneity score")
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def places(
     y_label: str,
     unit: str | None = None,
     level: float = 0.95,
-    title: str = "Where to look",
+    title: str = "Importance and heterogeneity",
     alt: str = "",
 ) -> Drawing:
     """Draw the importance of features against their heterogeneity scores, on axes of the same range.
@@ -152,9 +152,11 @@ def _scatter_notes(places: Sequence[Place], known: Sequence[Place], hidden: int)
     if not places:
         notes.append("no features")
     if len(known) < len(places):
-        notes.append(f"{counted(len(places) - len(known), 'feature')} without a score")
+        notes.append(
+            f"{counted(len(places) - len(known), 'feature')} without a heterogeneity score"
+        )
     if hidden:
-        notes.append(f"{counted(hidden, 'name')} shown when pointed at")
+        notes.append(f"no room for {counted(hidden, 'name')}: point at a mark to see its name")
     return tuple(notes)
 
 
@@ -306,13 +308,15 @@ def _written(ends: tuple[float, float] | None) -> str:
 
 def _said(known: Sequence[Place], labels: tuple[str, str], notes: Sequence[str]) -> str:
     """Say what is to be seen."""
-    parts = [f"{counted(len(known), 'feature')}: {labels[0]} across, {labels[1]} upwards."]
+    parts = [
+        f"{counted(len(known), 'feature')}: {labels[0]} on the horizontal axis, {labels[1]} on the vertical axis."
+    ]
     if known:
         first = "; ".join(
             f"{shortened(p.feature, 60)} {number(p.importance)} and {number(p.heterogeneity_score)}"
             for p in known[:5]
         )
-        parts.append(f"The most important: {first}.")
+        parts.append(f"Most important: {first}.")
     return " ".join([*parts, *(f"{n}." for n in notes)])
 
 
@@ -463,25 +467,25 @@ def _axis(zero: float, one: float, end: float, y: float, whole: str) -> Markup:
 def _ledger_notes(shares: Mapping[str, float], end: float, whole: str) -> list[str]:
     """Say what a bar cannot show."""
     notes = [
-        f"{shortened(name, LETTERS)} is {_percent(share)}: the parts before it hold more than {whole}, "
-        "for they overlap or are estimates"
+        f"{shortened(name, LETTERS)} is {_percent(share)}: the parts before it add up to more than {whole}, "
+        "because they overlap or are estimates"
         for name, share in shares.items()
         if share < 0
     ]
     if end > 1.005 and not notes:
         notes.append(
-            f"together the parts are {_percent(end)} of {whole}: they overlap or are estimates"
+            f"the parts add up to {_percent(end)} of {whole}, because they overlap or are estimates"
         )
     unknown = [shortened(n, LETTERS) for n, s in shares.items() if not math.isfinite(s)]
     if unknown:
-        notes.append(f"not known: {', '.join(unknown)}")
+        notes.append(f"unknown: {', '.join(unknown)}")
     return notes
 
 
 def _percent(share: float) -> str:
     """Return a share in percent; what is little is not called nothing."""
     if not math.isfinite(share):
-        return "not known"
+        return "unknown"
     if 0 < abs(share) < 0.005:
         return "less than 1 %" if share > 0 else "almost 0 %"
     return f"{100 * share:.0f} %".replace("-", "\N{MINUS SIGN}")
@@ -558,7 +562,7 @@ def calibration(
     ...     *ends, *shares, np.array([0.1, 0.4]), np.array([0.5, 0.8]), np.array([20, 10])
     ... )
     >>> print(calibration(two, ident="c").alt)  # doctest: +ELLIPSIS
-    Observed shares of the class beside predicted probabilities, 2 bins: predicted 0.200 observed 0.250; ...0.600.
+    Observed frequency of the class against predicted probability, 2 bins: predicted 0.200 observed 0.250; ...0.600.
     """
     there = np.isfinite(bins.predicted) & np.isfinite(bins.observed) & (bins.count > 0)
     drawn = _Drawn(bins, there, _range(bins, there))
@@ -609,7 +613,7 @@ class _Drawn:
     def frames(self, top: float, event: str) -> tuple[Frame, Frame]:
         """Return the rectangle of the shares, and that of the counts below it."""
         across = Axis("predicted probability", None, *self.ends, 0.02)
-        up = Axis(f"observed share of {event}", None, *self.ends, 0.02)
+        up = Axis(f"observed frequency of {event}", None, *self.ends, 0.02)
         most = float(self.bins.count[self.there].max(initial=1))
         rows = Axis("rows", None, 0.0, 1.08 * most, 0.0)
         left = max(beside(up, CALIBRATION_HEIGHT), beside(rows, LOW, dense=True))
@@ -649,9 +653,9 @@ class _Drawn:
             tag("path", class_="mark numeric", d=points),
         ]
         keys: Keys = {
-            "observed share": tag("path", class_="mark numeric", d=f"M13 0{SHAPES['circle']}"),
+            "observed frequency": tag("path", class_="mark numeric", d=f"M13 0{SHAPES['circle']}"),
             "95 % interval": tag("path", class_="whisker", d="M13-7V7M9-7h8M9 7h8"),
-            "as predicted": tag("path", class_="ideal", d="M1 5L25-5"),
+            "perfect calibration": tag("path", class_="ideal", d="M1 5L25-5"),
         }
         return [tag("g", *parts, clip_path=defs.clip(frame))], keys
 
@@ -696,7 +700,7 @@ class _Drawn:
         """Say what is to be seen."""
         k = np.flatnonzero(self.there)
         first = (
-            f"Observed shares of {event} beside predicted probabilities, {counted(len(k), 'bin')}"
+            f"Observed frequency of {event} against predicted probability, {counted(len(k), 'bin')}"
         )
         if len(k) == 0:
             return f"{first}."

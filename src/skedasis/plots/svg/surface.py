@@ -134,7 +134,7 @@ def _map(shown: Heat, frame: Frame, defs: Defs) -> tuple[list[Markup], Keys]:
     entries: Keys = {}
     for where, kind, said in (
         (shown.holes, "few", "no rows"),
-        (shown.unsure, "unclear", "interval holds zero"),
+        (shown.unsure, "unclear", "interval contains zero"),
     ):
         if len(where):
             look = {"class_": "hatched", "fill": defs.pattern(kind)}
@@ -163,9 +163,9 @@ def _map(shown: Heat, frame: Frame, defs: Defs) -> tuple[list[Markup], Keys]:
             tag("text", text, class_="sign middle haloed", x=x, y=y + 5) for text, x, y in places
         ]
         mark = tag("text", "+\N{MINUS SIGN}", class_="sign middle", x=13.0, y=5.0)
-        entries["highest and lowest"] = mark
+        entries["maximum and minimum"] = mark
     if shown.margins is not None:
-        entries["rows along the axes"] = tag(
+        entries["rows along each axis"] = tag(
             "path", class_="margin", d="M4 6V0h6V6zM10 6V-6h6V6zM16 6V-2h6V6z"
         )
     return parts, entries
@@ -258,10 +258,10 @@ def _key(shown: Heat) -> Keys:
     levels = shown.levels or [c.level for c in shown.crossings]
     entries: Keys = {}
     if any(v >= 0 for v in levels):
-        said = "contour, zero or more" if shown.diverging else "contour"
+        said = "contour (≥ 0)" if shown.diverging else "contour"
         entries[said] = line_key("contour")
     if any(v < 0 for v in levels):
-        entries["contour, less than zero"] = line_key("contour", "less")
+        entries["contour (< 0)"] = line_key("contour", "less")
     return entries
 
 
@@ -330,15 +330,15 @@ def _said(shown: Heat) -> str:
     """Say what is to be seen."""
     scale, axes = shown.scale, (shown.x.axis, shown.y.axis)
     across, up = (shortened(axis.name, 60) for axis in axes)
-    first = f"Heat map of the {scale.label}, {across} across and {up} upwards."
+    first = f"Heat map of the {scale.label}: {across} on the horizontal axis, {up} on the vertical axis."
     if not np.isfinite(shown.value).any():
-        return f"{first} It has no value."
+        return f"{first} It has no values."
     parts = [first]
-    for what, find in (("Highest", np.nanargmax), ("Lowest", np.nanargmin)):
+    for what, find in (("Maximum", np.nanargmax), ("Minimum", np.nanargmin)):
         i, j = np.unravel_index(int(find(shown.value)), shown.value.shape)
         value = float(shown.value[i, j])
         at = _place(axes[0], float(shown.x.centres[j])), _place(axes[1], float(shown.y.centres[i]))
-        parts.append(f"{what}, {number(value)}, at {across} {at[0]} and {up} {at[1]}.")
+        parts.append(f"{what} {number(value)} at {across} = {at[0]}, {up} = {at[1]}.")
     return f"{' '.join(parts)} {'; '.join(shown.notes)}."
 
 
