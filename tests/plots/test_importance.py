@@ -313,7 +313,7 @@ class TestRefused:
             draw_importance(importance(), kind="pie")
         with refused(sd.DataError, "plot(features)", "'nobody'", "'f0'"):
             draw_importance(importance(), features=["f0", "nobody"])
-        with refused(sd.DataError, "plot(features)", "none"):
+        with refused(sd.DataError, "plot(features)", "no features"):
             draw_importance(importance(), features=[])
         for top in (0, -1, 1.5, True):
             with refused(sd.DataError, "plot(top)", repr(top)):

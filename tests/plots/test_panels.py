@@ -251,7 +251,7 @@ class TestDependence:
 
     def test_raw_curves_of_a_centred_effect(self, X):
         e = sd.explain(model, X, 0, method=sd.PDP(grid=5, center="start"))
-        with pytest.raises(sd.UnsupportedError, match=r"centred by its start.*center=None"):
+        with pytest.raises(sd.UnsupportedError, match=r"center='start'.*center=None"):
             picture(e, View("raw"))
         np.testing.assert_allclose(picture(e).main.bundle.y[:, 0], 0)
 
