@@ -256,7 +256,7 @@ def _accumulated(effect: Effect, places: Places, x: Axis, view: View) -> Panel:
     said = (
         "± heterogeneity (standard deviation)"
         if places.ordered
-        else "± standard deviation of the adjacent level differences"
+        else "± standard deviation of adjacent level differences"
     )
     notes = (_rows(places), *places.notes(), *_outside(effect))
     return _panel(effect, places, x, view, said, notes, "effect on ")

@@ -1,4 +1,4 @@
-"""Figures of diagnoses as SVG."""
+"""Figures of diagnoses as SVG: features between Likelihood-PFI and Entropy-PFI, and bars of R² below."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ LOOKS: dict[str, str] = {
     "unused": "square",
     "misleading": "wedge",
 }
-"""Mark of each kind of verdict: the first four and the last are filled, so that no two are alike without colours."""
+"""Mark of each kind of verdict. Marks of kinds in `HOLLOW` are not filled, so that all kinds differ without colours."""
 
 
 HOLLOW = ("undecided", "no effect", "little effect", "unused")
 
 
 MOVES = 8
-"""So many places words try that say what lies where, each half their height further away."""
+"""Number of positions tried for a text in a corner, each half its height further away."""
 
 
 NAMED = 30
-"""Names that are tried beside their points."""
+"""Most names that are placed beside their points."""
 
 
 _STEP = 1.25 * SMALL
@@ -57,7 +57,7 @@ _STEP = 1.25 * SMALL
 def diagnosis(
     diagnosis: Diagnosis, *, ident: str, title: str = "", alt: str = "", level: float | None = None
 ) -> Drawing:
-    """Draw features between Likelihood-PFI and Entropy-PFI, and below how well others predict them.
+    """Draw features between Likelihood-PFI and Entropy-PFI, and below it how well other features predict each of them.
 
     Parameters
     ----------
@@ -65,14 +65,15 @@ def diagnosis(
     ident : str
         Unique on the page.
     title, alt : str
-        By default "Diagnosis", and what is to be seen in words.
+        By default "Diagnosis" and a description of the figure.
     level : float, optional
-        Of the intervals; by default that of the verdicts.
+        Confidence level of the intervals; by default that of the verdicts.
 
     Returns
     -------
     Drawing
-        Each point says both importances with their intervals and the kind of verdict, each line of bars both R².
+        Tooltips of points state both importances with their intervals and the kind of the verdict; those of bars both
+        R².
 
     Raises
     ------
@@ -81,7 +82,7 @@ def diagnosis(
 
     Notes
     -----
-    A name that has no room is left out; the notes say of how many. No model row.
+    Names without free space are omitted; a note states their number. Costs no model rows.
     """
     shown, more = where(diagnosis, level), predictable(diagnosis)
     full = [clean(diagnosis.features[i]) for i in by_likelihood(diagnosis)]
@@ -113,7 +114,7 @@ def diagnosis(
 
 
 def _map(frame: Frame, shown: Map, full: list[str]) -> tuple[Markup, Keys, int]:
-    """Return the features as marks with crosses, what explains them, and how many names found no room."""
+    """Return the scatter plot, its legend, and the number of names without free space."""
     x, y = frame.x(shown.at[:, 0]), frame.y(shown.at[:, 1])
     d, boxes = crosses(frame, shown.at, shown.lower, shown.upper)
     words = _words(frame, shown, x, y)
@@ -153,7 +154,7 @@ def _map(frame: Frame, shown: Map, full: list[str]) -> tuple[Markup, Keys, int]:
 
 
 def _key(shown: Map) -> Keys:
-    """Return what explains the marks that there are, and how many of each."""
+    """Return the legend of the marks, with the number of features of each kind."""
     kinds = dict.fromkeys([*LOOKS, *shown.kinds])
     return {f"{k} ({shown.kinds.count(k)})": _mark(k, 13.0, 0.0) for k in kinds if k in shown.kinds}
 
@@ -167,7 +168,7 @@ def _mark(kind: str, x: float, y: float) -> Markup:
 def _words(
     frame: Frame, shown: Map, x: Floats, y: Floats
 ) -> list[tuple[Markup, tuple[float, float, float, float]]]:
-    """Return what lies where, moved away from points; what finds no place is left out."""
+    """Return the texts on parts of the panel, moved away from points, with their boxes; omit those without space."""
     marks = [np.array([a - 6, b - 6, a + 6, b + 6]) for a, b in zip(x, y, strict=True)]
     found: list[tuple[Markup, tuple[float, float, float, float]]] = []
     for place in shown.words:
@@ -177,7 +178,7 @@ def _words(
             foot_ = first + (-1 if up else 1) * k * _STEP * len(lines) / 2
             box = box_of(lines, at, foot_, anchor)
             inside = box[0] >= frame.left - 3 and box[2] <= frame.right + 3
-            # What is said of below zero must not stand above it.
+            # Texts on the part below zero must not be above zero.
             ceiling = frame.top - 1 if place.toward[1] > 0 else float(frame.y(0.0))
             inside = inside and box[1] >= ceiling and box[3] <= frame.bottom + 1
             if inside and not touches(np.array(box), [*(np.array(b) for _, b in found), *marks]):
@@ -191,9 +192,9 @@ def _words(
 
 
 def _corner(frame: Frame, place: Place, n: int) -> tuple[float, float, str, bool]:
-    """Return where words stand: x, the first line's foot, to which side they go, and whether upwards."""
+    """Return the position of a text: x, baseline of the first line, anchor, and whether it is moved upwards."""
     right, up = place.toward
-    # At an end of an axis words stand inside of it, beside a point outside of it.
+    # At an end of an axis the text is inside it; at a point it is beside it.
     side = right if place.x is not None else -right
     rise = up if place.y is not None else -up
     x = float(frame.x(place.x)) if place.x is not None else frame.right if right > 0 else frame.left
@@ -205,7 +206,7 @@ def _corner(frame: Frame, place: Place, n: int) -> tuple[float, float, str, bool
 def _bars(
     shown: Predictable, full: list[str], defs: Defs, top: float
 ) -> tuple[Markup, Keys, float]:
-    """Return how well each feature is predicted: two bars, one of them hatched."""
+    """Return two bars of R² per feature, one of them hatched, with legend and lower end."""
     left_out = (f"{shown.left_out:,} more not shown",) if shown.left_out else ()
     head, y = headed("How well other features predict each feature", left_out, BARS_WIDTH, top + 4)
     lines = Lines.below(shown.names, shown.x, y)
@@ -241,7 +242,7 @@ _R2 = ("R² from the other features", "R² from the other features and the label
 
 
 def _tip(shown: Map, i: int, name: str) -> str:
-    """Say what one point shows."""
+    """Return the tooltip of a point."""
     lines = [shortened(name, 60)]
     for k, what in enumerate(("Likelihood-PFI", "Entropy-PFI")):
         text = f"{what} {number(float(shown.at[i, k]))}"
@@ -253,7 +254,7 @@ def _tip(shown: Map, i: int, name: str) -> str:
 
 
 def _said(shown: Map, full: list[str]) -> str:
-    """Say what is to be seen."""
+    """Return the alternative text."""
     kinds = dict.fromkeys(shown.kinds)
     groups: list[str] = []
     for kind in kinds:

@@ -50,23 +50,20 @@ from skedasis.plots.svg.marks import Defs, rectangles
 from skedasis.plots.svg.panels import foot, headed
 from skedasis.results.importance import Importance
 
-# ------------------------------------------------------------------------------------------
-# Figures of importances: bars with their intervals and single repeats, as `plots.bars` says it.
-
+# --- bars ----------------------------------------------------------------------------------------
 
 BARS_WIDTH = 480.0
 
-
 NAMES = 0.4
-"""Share of the width that names may take."""
+"""Largest fraction of the width for names."""
 
 
 LINE, TIGHT, MANY = 26.0, 18.0, 40
-"""Height of a line, that of each of many, and how many these are."""
+"""Height of a line in pixels; that of more than `MANY` lines."""
 
 
 THICK = 0.6
-"""Of a bar, as a share of its line."""
+"""Height of a bar, as a fraction of its line."""
 
 
 _DOT = "m-2.2 0a2.2 2.2 0 1 0 4.4 0a2.2 2.2 0 1 0-4.4 0"
@@ -74,14 +71,14 @@ _DOT = "m-2.2 0a2.2 2.2 0 1 0 4.4 0a2.2 2.2 0 1 0-4.4 0"
 
 @dataclass(frozen=True, eq=False)
 class Lines:
-    """A line for each name, the first on top, with a horizontal axis below.
+    """One line per name, the first on top, with a horizontal axis below.
 
     Parameters
     ----------
     names : tuple of str
-        As they are written.
+        Shortened names.
     frame : Frame
-        What is drawn of line i lies about ``frame.y(n - 1 - i)``.
+        The centre of line i is ``frame.y(n - 1 - i)``.
     """
 
     names: tuple[str, ...]
@@ -107,13 +104,13 @@ class Lines:
 
     @property
     def y(self) -> Floats:
-        """Return the lines' middles in pixels, shape (n,)."""
+        """Return the centres of the lines in pixels, shape (n,)."""
         n = len(self.names)
         return self.frame.y(np.arange(n - 1.0, -1.0, -1.0))
 
     @property
     def height(self) -> float:
-        """Return a line's height in pixels."""
+        """Return the height of a line in pixels."""
         return self.frame.height / len(self.names)
 
     def ground(self) -> Markup:
@@ -133,14 +130,14 @@ class Lines:
         return tag("path", class_="zero", d=f"M{x} {px(self.frame.top)}V{px(self.frame.bottom)}")
 
     def bar(self, i: int, value: float, *, shift: float = 0.0, thick: float = THICK) -> Markup:
-        """Return a bar from zero to a value; `shift` and `thick` are shares of the line's height."""
+        """Return a bar from zero to a value; `shift` and `thick` are fractions of the height of a line."""
         a, b = sorted(self.frame.x(np.array([0.0, value])).tolist())
         high = thick * self.height
         y = float(self.y[i]) + shift * self.height - high / 2
         return tag("rect", x=a, y=y, width=b - a, height=high)
 
     def hit(self, i: int, tip: str) -> Markup:
-        """Return what is pointed at: the line with its name."""
+        """Return the transparent rectangle with the tooltip of a line."""
         y = float(self.y[i]) - self.height / 2
         right = self.frame.right
         return tag(
@@ -166,19 +163,19 @@ def importance(
     ident : str
         Unique on the page.
     title, alt : str
-        By default what the importances are of, and what is to be seen in words.
+        By default the method and the quantity, and a description of the figure.
     features, top, level
-        As in `plots.bars.bars`.
+        As in `skedasis.plots.figures.importance.bars`.
 
     Returns
     -------
     Drawing
-        Each line says its importance, its interval, and between which values single repeats lie.
+        The tooltip of each line states the importance, its interval and the range of the repeats.
 
     Raises
     ------
     DataError
-        As `plots.bars.bars` does.
+        As `skedasis.plots.figures.importance.bars`.
 
     Examples
     --------
@@ -203,17 +200,17 @@ def chart(
     dots: str = EACH_REPEAT,
     mean: str = MEAN_OF_REPEATS,
 ) -> Drawing:
-    """Draw bars as a panel says it.
+    """Draw the bars of a specification.
 
     Parameters
     ----------
     panel : BarPanel
     full : sequence of str
-        The names of its lines, as long as they are.
+        Full names of the features.
     ident, title, alt : str
         As in `importance`.
     dots, mean : str
-        What the dots are, and what the bars are of them.
+        Legend entries of the dots and of the bars.
 
     Returns
     -------
@@ -239,13 +236,13 @@ def chart(
 
 
 def _marks(lines: Lines, panel: BarPanel, dots: str, mean: str) -> tuple[list[Markup], Keys]:
-    """Return bars, whiskers and repeats, and what explains them."""
+    """Return bars, whiskers and repeats, and the legend."""
     bodies = [lines.bar(i, v) for i, v in enumerate(panel.value.tolist())]
     parts = [tag("g", *bodies, class_="amount"), lines.zero()]
     swatch = tag("g", tag("rect", x=1.0, y=-5.0, width=24.0, height=10.0), class_="amount")
     keys: Keys = {mean if panel.repeats.size else "mean": swatch}
     if panel.repeats.size:
-        # Below the whisker, strewn as little as keeps equal ones apart.
+        # Below the whisker, with a small vertical offset so that equal ones do not coincide.
         r = panel.repeats.shape[1]
         shift = lines.height * THICK * (0.27 + 0.08 * (np.arange(r) % 3 - 1))
         x, y = lines.frame.x(panel.repeats).ravel(), np.add.outer(lines.y, shift).ravel()
@@ -268,7 +265,7 @@ def _marks(lines: Lines, panel: BarPanel, dots: str, mean: str) -> tuple[list[Ma
 
 
 def _tip(panel: BarPanel, i: int, name: str, unit: str, dots: str) -> str:
-    """Say what one line shows."""
+    """Return the tooltip of a line."""
     lines = [shortened(name, 60), f"importance {number(float(panel.value[i]))}{unit}"]
     if np.isfinite(panel.lower[i]):
         ends = [number(float(e[i])) for e in (panel.lower, panel.upper)]
@@ -280,22 +277,20 @@ def _tip(panel: BarPanel, i: int, name: str, unit: str, dots: str) -> str:
 
 
 def _bars_alt_text(panel: BarPanel, full: Sequence[str], unit: str) -> str:
-    """Say what is to be seen."""
+    """Return the alternative text."""
     shown = zip(full[:5], panel.value.tolist(), strict=False)
     first = "; ".join(f"{shortened(name, 60)} {number(v)}{unit}" for name, v in shown)
     more = f"; and {len(full) - 5:,} more" if len(full) > 5 else ""
     return f"Bar chart, most important first: {first}{more}. {'; '.join(panel.notes)}."
 
 
-# ------------------------------------------------------------------------------------------
-# Rows before and after permutation, one panel a feature, as `plots.bars` says it.
-
+# --- histograms before and after permutation -----------------------------------------------------
 
 SHIFTS_WIDTH, SHIFTS_HEIGHT = 480.0, 120.0
 
 
 LONG = 60
-"""Letters of a name."""
+"""Most characters of a name."""
 
 
 _RIGHT, _MARK = 12.0, 5.0
@@ -310,30 +305,30 @@ def before(
     features: Sequence[str] | None = None,
     top: int | None = None,
 ) -> Drawing:
-    """Draw how the kept rows' quantity is distributed, and how with each feature from other rows.
+    """Draw histograms of the quantity over the kept rows before and after permutation, one panel per feature.
 
     Parameters
     ----------
     importance : Importance
-        That kept rows.
+        With kept rows, such as of ``sd.PFI(local=1000)``.
     ident : str
         Unique on the page.
     title, alt : str
-        By default what is explained, and what is to be seen in words.
+        By default the method and the quantity, and a description of the figure.
     features, top
-        As in `plots.bars.shifts`: by default the six most important ones.
+        As in `skedasis.plots.figures.importance.shifts`: by default the six most important features.
 
     Returns
     -------
     Drawing
-        Each bar says its ends and its shares; no single row is to be seen.
+        The tooltip of each bar states its ends and both percentages; single rows are not shown.
 
     Raises
     ------
     UnsupportedError
-        Where no rows were kept.
+        If no rows were kept.
     DataError
-        As `plots.bars.shifts` does.
+        As `skedasis.plots.figures.importance.shifts`.
 
     Examples
     --------
@@ -346,7 +341,7 @@ def before(
     """
     found, local = shifts(importance, features=features, top=top), importance.local
     if local is None:
-        raise TypeError("`shifts` refuses this")
+        raise TypeError("the importance has no kept rows")
     names = [clean(importance.features[i]) for i in display_order(importance, features, top)]
     names = names[: len(found)]
     said = f"before permutation: {kept(local)}", f"after permutation: {repeated(importance)}"
@@ -368,14 +363,14 @@ def before(
 def _panel(
     shift: Shift, name: str, start: float, said: tuple[str, str], *, last: bool
 ) -> tuple[Markup, Keys, float]:
-    """Return one feature's histograms below its name, what explains them, and where they end."""
+    """Return the panel of one feature, its legend, and the y coordinate of its lower end."""
     head, y = headed(shift.name, shift.notes, SHIFTS_WIDTH, start)
     top = y + above(shift.y, SHIFTS_WIDTH) + 2 * _MARK - 12
     left = 2 + beside(shift.y, SHIFTS_HEIGHT)
     frame = Frame(shift.x, shift.y, left, top, SHIFTS_WIDTH - left - _RIGHT, SHIFTS_HEIGHT)
     drawn, keys = _histograms(frame, shift, said)
     body = frame.panel(frame.ground(), drawn, frame.axes(names=last))
-    # The scale is the same for all: the vertical one is named with each, the horizontal one below the last.
+    # All panels share both axes: the vertical one is labelled in each, the horizontal one below the last.
     label = Markup("") if last else _label(frame)
     hits = placed(_hits(shift, name), frame, frame.top, frame.bottom)
     end = frame.bottom + below(shift.x, frame.width, names=last) + (4 if last else 8)
@@ -383,13 +378,13 @@ def _panel(
 
 
 def _label(frame: Frame) -> Markup:
-    """Return the vertical axis' label, flush left above it."""
+    """Return the label of the vertical axis, left-aligned above it."""
     text = tag("text", frame.up.label, x=frame.edge, y=frame.top - 7)
     return tag("g", text, class_="label")
 
 
 def _histograms(frame: Frame, shift: Shift, said: tuple[str, str]) -> tuple[Markup, Keys]:
-    """Return the rows as areas, and as an outline what became of them; the means of both as lines."""
+    """Return the histograms before (bars) and after permutation (outline), both means as lines, and the legend."""
     x = frame.x(shift.edges)
     foot = np.full(len(shift.before), frame.bottom)
     there = shift.before > 0
@@ -414,13 +409,13 @@ def _histograms(frame: Frame, shift: Shift, said: tuple[str, str]) -> tuple[Mark
 
 
 def _arrow(x: float, y: float, look: str) -> Markup:
-    """Return a mark that stands on the upper end of a line."""
+    """Return the mark at the upper end of the line of a mean."""
     d = f"M{px(x)} {px(y)}l{px(-_MARK)} {px(-1.6 * _MARK)}h{px(2 * _MARK)}z"
     return tag("path", class_=f"arrow {look}", d=d)
 
 
 def _hits(shift: Shift, name: str) -> list[Hit]:
-    """Say of each bar how many of the rows there are, before and after."""
+    """Return a tooltip per bar: its ends and the percentage of rows before and after permutation."""
     edges = places(shift.edges)
     unit = f" {shortened(shift.x.unit, 30)}" if shift.x.unit else ""
     return [
@@ -435,7 +430,7 @@ def _hits(shift: Shift, name: str) -> list[Hit]:
 
 
 def _shifts_alt_text(found: Sequence[Shift], names: Sequence[str]) -> str:
-    """Say what is to be seen."""
+    """Return the alternative text."""
     shown = [f"{shortened(name, LONG)}: {s.notes[0]}" for s, name in zip(found, names, strict=True)]
     first = f"Histograms of rows before and after permutation, for {count(len(found), 'feature')}."
     return f"{first} {'; '.join(shown)}."

@@ -1,4 +1,4 @@
-"""Figures of surfaces as SVG."""
+"""Figures of surfaces as SVG: heat map, contours, cells without rows, marginal histograms and tooltips."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ WIDTH = 480.0
 
 
 MARGIN = 28.0
-"""Pixels of the histograms beside the map."""
+"""Height of the marginal histograms in pixels."""
 
 
 LINE, MARKED = 26.0, 36.0
-"""Height of a level's or value's band, and of one on which contours and their numbers are marked."""
+"""Height of the band of a level or value in pixels, without and with numbers in it."""
 
 
 SEEN = Sight(points=False, density=True)
-"""By default no row is shown, but how many there are where."""
+"""Default options: no single rows, but marginal histograms."""
 
 
 def surface(
@@ -54,24 +54,24 @@ def surface(
     ident : str
         Unique on the page.
     title, alt : str
-        By default the features' names, and what is to be seen in words.
+        By default the names of the features and a description of the figure.
     sight : Sight, optional
-        What is to be seen; by default the surface, its contours and how the features are distributed, and no rows.
+        Options; by default the surface with contours and marginal histograms, without single rows.
 
     Returns
     -------
     Drawing
-        Each cell, or pair of levels, says its value and its number of rows.
+        The tooltip of each cell, or pair of levels, states its value and its number of rows.
 
     Raises
     ------
     DataError, UnsupportedError
-        As `plots.surface.draw_surface` does.
+        As `skedasis.plots.mpl.surface.draw_surface`.
 
     Notes
     -----
-    A joint effect has two colours that meet at zero; contours below zero are dashed, and + and - stand at the highest
-    and lowest places, so that the sign is read without colours. No model row.
+    The colour scale of an interaction effect diverges from zero. Contours below zero are dashed, and a plus and a minus
+    sign mark the maximum and the minimum, so that the sign is visible without colours. Costs no model rows.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def surface(
 
 
 def _scale(shown: Heat) -> str:
-    """Return the first letter of the colours' classes."""
+    """Return the first letter of the CSS classes of the colours."""
     return "t" if shown.diverging else "s"
 
 
@@ -127,7 +127,7 @@ def _frame(shown: Heat, top: float) -> Frame:
 
 
 def _map(shown: Heat, frame: Frame, defs: Defs) -> tuple[list[Markup], Keys]:
-    """Return what stands in the map from below to above, and what explains it."""
+    """Return the content of the map from back to front, and its legend."""
     x, y = frame.x(shown.x.edges), frame.y(shown.y.edges)
     steps = heat_shades(shown.value, shown.scale.limits)
     parts = [patches(x, y, steps, _scale(shown)), _between(shown, frame)]
@@ -140,7 +140,7 @@ def _map(shown: Heat, frame: Frame, defs: Defs) -> tuple[list[Markup], Keys]:
             look = {"class_": "hatched", "fill": defs.pattern(kind)}
             box = {"x": 1.0, "y": -6.0, "width": 24.0, "height": 12.0}
             d, key = _rectangles(frame, where), tag("rect", **box, **look)
-            if kind == "few":  # cells without rows have no colour, but a ground of their own
+            if kind == "few":  # cells without rows have a separate background
                 parts.append(tag("path", d=d, class_="rowless"))
                 key = tag("rect", **box, class_="rowless") + key
             parts.append(tag("path", d=d, **look))
@@ -172,7 +172,7 @@ def _map(shown: Heat, frame: Frame, defs: Defs) -> tuple[list[Markup], Keys]:
 
 
 def _between(shown: Heat, frame: Frame) -> Markup:
-    """Part the bands of levels or of two values: there is nothing between them."""
+    """Return lines between the bands of levels or single values."""
     d = ""
     if shown.y.discrete:
         at = frame.y(shown.y.edges[1:-1]).tolist()
@@ -192,7 +192,7 @@ def _rectangles(frame: Frame, places: Floats) -> str:
 
 
 def _contours(shown: Heat, frame: Frame, signs: Sequence[tuple[str, float, float]]) -> list[Markup]:
-    """Return contours, dashed below zero, with their values apart from the signs."""
+    """Return contours, dashed below zero, with numbers that avoid the plus and minus signs."""
     x, y = frame.x(shown.x.centres), frame.y(shown.y.centres)
     texts = shown.scale.scale.texts(shown.levels) if shown.levels else []
     room = (frame.left, frame.top, frame.right, frame.bottom)
@@ -216,7 +216,7 @@ def _contours(shown: Heat, frame: Frame, signs: Sequence[tuple[str, float, float
 
 
 def _crossings(shown: Heat, frame: Frame) -> list[Markup]:
-    """Return marks where bands take round values: what a contour is where nothing lies between."""
+    """Return lines across bands where they take round values: the contours of bands."""
     if not shown.crossings:
         return []
     levels = sorted({c.level for c in shown.crossings})
@@ -243,7 +243,7 @@ def _crossings(shown: Heat, frame: Frame) -> list[Markup]:
 
 
 def _apart(shown: Heat, frame: Frame, texts: Mapping[float, str]) -> list[Crossing]:
-    """Return the crossings whose numbers touch none that is written before them."""
+    """Return the crossings whose numbers do not touch the previous one in the same band."""
     last: dict[int, float] = {}
     written: list[Crossing] = []
     for c in shown.crossings:
@@ -266,7 +266,7 @@ def _key(shown: Heat) -> Keys:
 
 
 def _extremes(shown: Heat, frame: Frame) -> list[tuple[str, float, float]]:
-    """Return a plus and a minus, and where a joint effect is highest and lowest, unless numbers stand all over."""
+    """Return plus and minus signs at the maximum and minimum of an interaction effect; none if tiles have numbers."""
     known = np.isfinite(shown.value)
     if not shown.diverging or shown.tiles or shown.crossings or not known.any():
         return []
@@ -283,7 +283,7 @@ def _extremes(shown: Heat, frame: Frame) -> list[tuple[str, float, float]]:
 
 
 def _written(lines: list[str], frame: Frame, at: tuple[float, float]) -> Markup:
-    """Return words in the middle of a patch."""
+    """Return the text in the centre of a patch."""
     x, y = float(frame.x(at[0])), float(frame.y(at[1]))
     first = y + 0.35 * SMALL - (len(lines) - 1) * 0.6 * SMALL
     texts = [
@@ -294,7 +294,7 @@ def _written(lines: list[str], frame: Frame, at: tuple[float, float]) -> Markup:
 
 
 def _margins(shown: Heat, frame: Frame) -> Markup:
-    """Return how many rows lie where, above the map and on its right."""
+    """Return the marginal histograms above the map and on its right."""
     if shown.margins is None:
         return Markup()
     across, up = shown.margins
@@ -317,7 +317,7 @@ def _margins(shown: Heat, frame: Frame) -> Markup:
 
 
 def _hit(frame: Frame, cell: Cell) -> Markup:
-    """Return the place that says what a cell holds."""
+    """Return the transparent rectangle with the tooltip of a cell."""
     (a, b), (c, d) = (
         frame.x(np.array([cell.left, cell.right])),
         frame.y(np.array([cell.upper, cell.lower])),
@@ -327,7 +327,7 @@ def _hit(frame: Frame, cell: Cell) -> Markup:
 
 
 def _said(shown: Heat) -> str:
-    """Say what is to be seen."""
+    """Return the alternative text."""
     scale, axes = shown.scale, (shown.x.axis, shown.y.axis)
     across, up = (shortened(axis.name, 60) for axis in axes)
     first = f"Heat map of the {scale.label}: {across} on the horizontal axis, {up} on the vertical axis."
@@ -343,7 +343,7 @@ def _said(shown: Heat) -> str:
 
 
 def _place(axis: Axis, value: float) -> str:
-    """Write a place on an axis, in as many digits as its ends need."""
+    """Return a position on an axis as text, with as many digits as the range of the axis needs."""
     if axis.labels:
         return axis.labels[int(np.argmin(np.abs(np.array(axis.ticks) - value)))]
     span = axis.limits[1] - axis.limits[0]
