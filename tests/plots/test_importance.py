@@ -287,10 +287,10 @@ class TestFigures:
 
         monkeypatch.setattr(marks, "installed", lambda: ("DejaVu Serif",))
         text = Figure().text(0, 0, "数量")
-        marks.as_it_is(text)
+        marks.disable_mathtext(text)
         assert text.get_fontfamily()[-1] == "DejaVu Serif"
         plain = Figure().text(0, 0, "$x$")
-        marks.as_it_is(plain)
+        marks.disable_mathtext(plain)
         assert "DejaVu Serif" not in plain.get_fontfamily()
 
     def test_into_a_users_axes(self):

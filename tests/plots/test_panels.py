@@ -9,8 +9,8 @@ import pytest
 
 import skedasis as sd
 from skedasis.plots.figures import effect_parts
-from skedasis.plots.figures.effect import on_shared_scales, picture, slopes
-from skedasis.plots.scales import Scale, flowed, shortened
+from skedasis.plots.figures.effect import picture, share_vertical_axis, slopes
+from skedasis.plots.scales import Scale, join_notes, shortened
 from skedasis.plots.spec import View
 
 
@@ -308,13 +308,13 @@ class TestRug:
 class TestShared:
     def test_one_range_for_all(self, X):
         es = sd.explain(lambda X: 5 * X[:, 0] + X[:, 1], X, method=sd.ALE(bins=5))
-        a, b = on_shared_scales([picture(e).main for e in es.values()])
+        a, b = share_vertical_axis([picture(e).main for e in es.values()])
         assert a.y.limits == b.y.limits
         assert a.y.limits == picture(es["x0"]).main.y.limits
 
     def test_a_flat_effect_asks_for_nothing(self, X):
         es = sd.explain(lambda X: 1e-9 * X[:, 0], X, method=sd.ALE(bins=5))
-        a, b = on_shared_scales([picture(e).main for e in es.values()])
+        a, b = share_vertical_axis([picture(e).main for e in es.values()])
         assert a.y.limits == b.y.limits
         assert b.y.limits[1] < 2e-9
 
@@ -346,7 +346,7 @@ class TestScale:
 
     def test_remarks_are_not_torn(self):
         assert (
-            flowed(("500 rows", "6 bins", "37 rows missing"), 20)
+            join_notes(("500 rows", "6 bins", "37 rows missing"), 20)
             == "500 rows · 6 bins\n37 rows missing"
         )
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import skedasis as sd
-from skedasis.plots.figures.surface import Sight, heat
+from skedasis.plots.figures.surface import SurfacePlotOptions, heat
 from skedasis.plots.mpl.surface import draw_surface
 from tests.helpers import refused
 
@@ -29,7 +29,7 @@ def levels() -> sd.Surface:
 @pytest.mark.parametrize("make", [numbers, levels])
 def test_dots_lie_where_the_interval_holds_zero(make):
     s = make()
-    shown = heat(s, Sight(sure=0.9))
+    shown = heat(s, SurfacePlotOptions(sure=0.9))
     covered = np.zeros(shown.value.shape, dtype=bool)
     for left, right, low, high in shown.unsure:
         inside = (shown.x.centres > left) & (shown.x.centres < right)
@@ -66,6 +66,6 @@ def test_the_legend_says_what_dots_are():
 
 def test_zero_means_nothing_with_main_effects():
     with refused(sd.UnsupportedError, "sure", "interaction effect"):
-        heat(numbers().with_main_effects(), Sight(sure=0.95))
+        heat(numbers().with_main_effects(), SurfacePlotOptions(sure=0.95))
     with refused(sd.DataError, "level"):
-        heat(numbers(), Sight(sure=2))
+        heat(numbers(), SurfacePlotOptions(sure=2))

@@ -12,7 +12,15 @@ import pytest
 from scipy.spatial.distance import cdist
 
 import skedasis as sd
-from skedasis.plots.figures.surface import MOST, Sight, cells, heat, isolines, numbered, thinned
+from skedasis.plots.figures.surface import (
+    MOST,
+    SurfacePlotOptions,
+    cells,
+    heat,
+    isolines,
+    numbered,
+    thinned,
+)
 from skedasis.plots.svg.marks import HEAT_SHADES, bounds, heat_shades, patches, trace_outlines
 from skedasis.plots.svg.surface import surface
 from tests.plots.reading import parts
@@ -201,7 +209,7 @@ class TestSurfaces:
         [(NUMERIC, False), (NUMERIC, True), (MIXED, False), (LEVELS, False), (PDP, False)],
     )
     def test_colours_are_the_surface(self, given, step):
-        sight = Sight(points=False, density=True, step=step)
+        sight = SurfacePlotOptions(points=False, density=True, step=step)
         root, shown = parsed(surface(given, ident="s", sight=sight)), heat(given, sight)
         (panel,) = of(root, "panel")
         drawn = steps_of(root, panel)
@@ -396,7 +404,7 @@ class TestSurfaces:
 
     def test_no_row_is_in_the_figure_unless_asked_for(self):
         assert not of(parsed(surface(NUMERIC, ident="s")), "rows")
-        asked = parsed(surface(NUMERIC, ident="s", sight=Sight(sure=0.95)))
+        asked = parsed(surface(NUMERIC, ident="s", sight=SurfacePlotOptions(sure=0.95)))
         (panel,) = of(asked, "panel")
         (rows,) = of(panel, "rows")
         at = np.array(re.findall(r"M(\S+?) (\S+?)h0", rows.get("d")), dtype=float)
@@ -407,7 +415,7 @@ class TestSurfaces:
         assert "interval contains zero" in texts(asked)
 
     def test_margins_are_the_rows(self):
-        shown = heat(NUMERIC, Sight(points=False, density=True))
+        shown = heat(NUMERIC, SurfacePlotOptions(points=False, density=True))
         root = parsed(surface(NUMERIC, ident="s"))
         d = of(root, "margin")[0].get("d")
         high = [float(v) for v in re.findall(r"M\S+ \S+?v-([\d.]+)h", d)]
@@ -430,7 +438,7 @@ class TestSurfaces:
         assert inside(parsed(surface(given, ident="s")))
 
     def test_two_figures_share_no_names(self):
-        sight = Sight(sure=0.9)
+        sight = SurfacePlotOptions(sure=0.9)
         both = [parsed(surface(NUMERIC, ident=i, sight=sight)) for i in ("a", "b")]
         names = [{e.get("id") for e in root.iter() if e.get("id")} for root in both]
         assert not names[0] & names[1]
@@ -475,7 +483,7 @@ class TestOddSurfaces:
         given = sd.explain(
             lambda X: X[:, 0] * X[:, 1], X, (0, 1), method=sd.ALE(bins=sd.Uniform(8))
         )
-        sight = Sight(points=False, empty="blank")
+        sight = SurfacePlotOptions(points=False, empty="blank")
         shown, root = heat(given, sight), parsed(surface(given, ident="s", sight=sight))
         (panel,) = of(root, "panel")
         drawn = sum(
@@ -487,11 +495,12 @@ class TestOddSurfaces:
         assert not of(root, "hatched")
 
     def test_contours_that_are_asked_for(self):
-        asked = parsed(surface(NUMERIC, ident="s", sight=Sight(levels=[0.25])))
+        asked = parsed(surface(NUMERIC, ident="s", sight=SurfacePlotOptions(levels=[0.25])))
         (panel,) = of(asked, "panel")
         assert len(of(panel, "contour")) == 1
         assert not of(
-            of(parsed(surface(NUMERIC, ident="s", sight=Sight(levels=0))), "panel")[0], "contour"
+            of(parsed(surface(NUMERIC, ident="s", sight=SurfacePlotOptions(levels=0))), "panel")[0],
+            "contour",
         )
 
     def test_one_cell_and_two_rows(self):

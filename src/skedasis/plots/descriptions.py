@@ -1,8 +1,8 @@
 """Alternative text and tooltips of SVG figures.
 
-Alternative text (`described`, `compared`) summarises a figure of effects in one or two sentences computed from its
-numbers, for screen readers. `lead` is the sentence below a page's heading. Tooltips are `Hit` objects: an interval of
-the horizontal axis and the lines of text shown when a reader points at it; `placed` turns them into transparent
+Alternative text (`effect_alt_text`, `overlay_alt_text`) summarises a figure of effects in one or two sentences computed
+from its numbers, for screen readers. `lead` is the sentence below a page's heading. A `Tooltip` is an interval of the
+horizontal axis with the lines of text shown when a reader points at it; `placed` turns tooltips into transparent
 rectangles that carry the text in `data-tip`, where `assets/figure.js` reads it. Tooltips of surfaces are in
 `plots.figures.surface`, those of importances and diagnoses next to their figures.
 """
@@ -20,7 +20,7 @@ from skedasis.plots.figures.categorical import Places
 from skedasis.plots.figures.compare import Overlay, heterogeneity
 from skedasis.plots.figures.effect import has_bins
 from skedasis.plots.scales import clean, number, number_or_zero, places, shortened
-from skedasis.plots.spec import Band, Line, Panel, Picture, View
+from skedasis.plots.spec import Band, FigureSpec, Line, Panel, View
 from skedasis.plots.svg.elements import joined, tag
 from skedasis.plots.svg.frame import Frame
 from skedasis.results.effect import TRUSTED_ROWS, BinStats, Effect
@@ -29,7 +29,7 @@ from skedasis.results.surface import Surface
 # --- alternative text ----------------------------------------------------------------------------
 
 
-def described(effect: Effect, panel: Panel) -> str:
+def effect_alt_text(effect: Effect, panel: Panel) -> str:
     """Return the alternative text of an effect: ends and extremes of the curve, heterogeneity score and notes.
 
     Examples
@@ -39,14 +39,14 @@ def described(effect: Effect, panel: Panel) -> str:
     >>> from skedasis.plots.figures.effect import picture
     >>> X = np.linspace(0, 1, 101)[:, None]
     >>> e = sd.explain(lambda X: 3 * X[:, 0], X, 0, method=sd.ALE(bins=2))
-    >>> print(described(e, picture(e).main))
+    >>> print(effect_alt_text(e, picture(e).main))
     ALE of x0 on prediction. The curve runs from −1.49 at 0 to 1.51 at 1. 101 rows; 2 bins.
     """
     name, quantity = shortened(effect.feature, LONG), shortened(effect.about.quantity, LONG)
     parts = [f"{effect.spec.method} of {name} on {quantity}."]
     line = panel.lines[0]
     if np.isfinite(line.y).any():
-        parts.append(_course(effect, line))
+        parts.append(_curve_text(effect, line))
     if effect.heterogeneity_score > 0:
         parts.append(f"{heterogeneity(effect).capitalize()}.")
     if panel.notes:
@@ -54,7 +54,7 @@ def described(effect: Effect, panel: Panel) -> str:
     return " ".join(parts)
 
 
-def _said(effect: Effect, line: Line, chosen: list[int]) -> dict[int, str]:
+def _point_names(effect: Effect, line: Line, chosen: list[int]) -> dict[int, str]:
     """Return the names of some points of a line: feature values with their unit, or levels."""
     if effect.levels is None:
         unit = effect.about.feature.unit
@@ -66,14 +66,14 @@ def _said(effect: Effect, line: Line, chosen: list[int]) -> dict[int, str]:
     return dict(zip(chosen, texts, strict=True))
 
 
-def _course(effect: Effect, line: Line) -> str:
+def _curve_text(effect: Effect, line: Line) -> str:
     """Describe the course of a curve, or the extremes among levels."""
     known = np.flatnonzero(np.isfinite(line.y))
     y: Floats = line.y[known]
     top = float(np.abs(y).max())
     first, last = int(known[0]), int(known[-1])
     low, high = int(known[np.argmin(y)]), int(known[np.argmax(y)])
-    said = _said(effect, line, [first, last, low, high])
+    said = _point_names(effect, line, [first, last, low, high])
 
     def at(i: int) -> str:
         return f"{number_or_zero(float(line.y[i]), top)} at {said[i]}"
@@ -93,7 +93,7 @@ def _course(effect: Effect, line: Line) -> str:
     return f"{text}; {', '.join(beyond)}." if beyond else f"{text}."
 
 
-def compared(shown: Overlay, feature: str) -> str:
+def overlay_alt_text(shown: Overlay, feature: str) -> str:
     """Return the alternative text of overlaid effects: the range of each curve."""
     parts = [f"Overlaid effects of {shortened(feature, LONG)}."]
     for s in shown.strands:
@@ -143,7 +143,7 @@ LONG = 60
 
 
 @dataclass(frozen=True)
-class Hit:
+class Tooltip:
     """The tooltip of an interval of the horizontal axis.
 
     Parameters
@@ -158,7 +158,7 @@ class Hit:
     text: str
 
 
-def placed(hits: Iterable[Hit], frame: Frame, top: float, bottom: float) -> Markup:
+def placed(hits: Iterable[Tooltip], frame: Frame, top: float, bottom: float) -> Markup:
     """Return transparent rectangles that carry the tooltips, between the pixels `top` and `bottom`."""
     parts: list[Markup] = []
     low, high = frame.across.limits
@@ -169,7 +169,9 @@ def placed(hits: Iterable[Hit], frame: Frame, top: float, bottom: float) -> Mark
     return joined(parts)
 
 
-def of_effect(effect: Effect, shown: Picture, view: View) -> tuple[list[Hit], list[Hit], bool]:
+def of_effect(
+    effect: Effect, shown: FigureSpec, view: View
+) -> tuple[list[Tooltip], list[Tooltip], bool]:
     """Return tooltips of the main and of the slope panel, and whether the first span both panels."""
     missing = _missing(effect, shown.main)
     if effect.levels is not None:
@@ -187,24 +189,24 @@ def some(n: int) -> list[int]:
     return np.unique(np.linspace(0, n - 1, min(n, MOST)).round().astype(int)).tolist()
 
 
-def _bins(effect: Effect, bins: BinStats) -> list[Hit]:
+def _bins(effect: Effect, bins: BinStats) -> list[Tooltip]:
     """Return a tooltip per bin: ends, number of rows and slope, or for an M-plot the mean."""
     edges = places(bins.edges, effect.time)
     means = effect.spec.local == "values"
     unit = _unit(effect.about.feature.unit)
     largest = float(np.nanmax(np.abs(bins.effect), initial=0.0))
-    out: list[Hit] = []
+    out: list[Tooltip] = []
     for k in some(len(bins)):
         lines = [f"{edges[k]} – {edges[k + 1]}{unit}", _rows(int(bins.count[k]))]
         if bins.empty[k]:
             lines = [lines[0], "no rows"]
         elif means:
-            lines += _figures("mean", k, bins, largest, _unit(effect.about.unit))
+            lines += _bin_statistics("mean", k, bins, largest, _unit(effect.about.unit))
         else:
             lines += _slopes(effect, bins, k, largest)
         if not bins.trusted[k] and not bins.empty[k]:
             lines.append(f"fewer than {TRUSTED_ROWS} rows: unreliable")
-        out.append(Hit(float(bins.low[k]), float(bins.high[k]), "\n".join(lines)))
+        out.append(Tooltip(float(bins.low[k]), float(bins.high[k]), "\n".join(lines)))
     return out
 
 
@@ -222,10 +224,10 @@ def _slopes(effect: Effect, bins: BinStats, k: int, largest: float) -> list[str]
         lines.append(
             f"slope {number_or_zero(first, largest)} → {number_or_zero(last, largest)}{per}"
         )
-    return lines + _figures("slope", k, bins, largest, per)
+    return lines + _bin_statistics("slope", k, bins, largest, per)
 
 
-def _figures(what: str, k: int, bins: BinStats, largest: float, unit: str) -> list[str]:
+def _bin_statistics(what: str, k: int, bins: BinStats, largest: float, unit: str) -> list[str]:
     """Return mean, standard deviation and standard error of a bin, one line each."""
     mean = f"mean {what}" if what == "slope" else what
     return [
@@ -235,7 +237,7 @@ def _figures(what: str, k: int, bins: BinStats, largest: float, unit: str) -> li
     ]
 
 
-def _points(effect: Effect, panel: Panel) -> list[Hit]:
+def _points(effect: Effect, panel: Panel) -> list[Tooltip]:
     """Return a tooltip per grid point: values of the curve and its bands."""
     x = panel.lines[0].x
     low, high = panel.x.range
@@ -245,31 +247,31 @@ def _points(effect: Effect, panel: Panel) -> list[Hit]:
     # The interval of an omitted grid point belongs to its left neighbour.
     edges = ends if len(chosen) == len(x) else np.append(ends[chosen], high)
     name = shortened(effect.feature, LONG)
-    out: list[Hit] = []
+    out: list[Tooltip] = []
     for place, i in enumerate(chosen):
-        lines = [f"{name} = {at[i]}{unit}", *_read(panel, i)]
+        lines = [f"{name} = {at[i]}{unit}", *_value_lines(panel, i)]
         lines += [s.label for s in panel.strips if s.left <= x[i] <= s.right]
-        out.append(Hit(float(edges[place]), float(edges[place + 1]), "\n".join(lines)))
+        out.append(Tooltip(float(edges[place]), float(edges[place + 1]), "\n".join(lines)))
     return out
 
 
-def _levels(effect: Effect, panel: Panel, view: View) -> list[Hit]:
+def _levels(effect: Effect, panel: Panel, view: View) -> list[Tooltip]:
     """Return a tooltip per level: number of rows, value, standard deviation and interval."""
     if effect.levels is None:
         raise TypeError("the effect of a numeric feature has no levels")
     shown = Places.of(effect.about.feature, effect.levels, view.most)
-    out: list[Hit] = []
+    out: list[Tooltip] = []
     for i in some(len(shown)):
         k = int(shown.shown[i])
         lines = [_name(effect.levels.labels[k]), _rows(int(effect.levels.count[k]))]
-        lines += _read(panel, i)
+        lines += _value_lines(panel, i)
         if effect.levels.count[k] < TRUSTED_ROWS:
             lines.append(f"fewer than {TRUSTED_ROWS} rows: unreliable")
-        out.append(Hit(i - 0.5, i + 0.5, "\n".join(lines)))
+        out.append(Tooltip(i - 0.5, i + 0.5, "\n".join(lines)))
     return out
 
 
-def _read(panel: Panel, i: int) -> list[str]:
+def _value_lines(panel: Panel, i: int) -> list[str]:
     """Return the values of a panel's line and bands at one of their points."""
     line = panel.lines[0]
     top = float(np.nanmax(np.abs(line.y), initial=0.0))
@@ -289,7 +291,7 @@ def _between(band: Band, i: int, top: float) -> list[str]:
     return [f"{band.label}: {number_or_zero(low, top)} to {number_or_zero(high, top)}"]
 
 
-def _steps(effect: Effect, panel: Panel, view: View) -> list[Hit]:
+def _steps(effect: Effect, panel: Panel, view: View) -> list[Tooltip]:
     """Return a tooltip per difference between adjacent levels: mean and standard deviation."""
     steps = panel.steps
     if effect.levels is None or steps is None:
@@ -298,7 +300,7 @@ def _steps(effect: Effect, panel: Panel, view: View) -> list[Hit]:
     labels = [_name(effect.levels.labels[k]) for k in shown.shown.tolist()]
     top = float(np.nanmax(np.abs(steps.y), initial=0.0))
     unit = _unit(panel.y.unit)
-    out: list[Hit] = []
+    out: list[Tooltip] = []
     for k in some(len(steps.y)):
         # The drawn steps leave a gap to the levels they connect.
         first, last = round(float(steps.left[k])), round(float(steps.right[k]))
@@ -306,11 +308,11 @@ def _steps(effect: Effect, panel: Panel, view: View) -> list[Hit]:
         said = f"{labels[first]} → {labels[last]}"
         value = f"{steps.label} {number_or_zero(float(steps.y[k]), top)}{unit}"
         text = f"{said}\n{value}\nstandard deviation {spread}"
-        out.append(Hit(float(first), float(last), text))
+        out.append(Tooltip(float(first), float(last), text))
     return out
 
 
-def _missing(effect: Effect, panel: Panel) -> list[Hit]:
+def _missing(effect: Effect, panel: Panel) -> list[Tooltip]:
     """Return the tooltip of missing values: number of rows, average and interval."""
     point = panel.apart
     if point is None or effect.missing_point is None:
@@ -320,17 +322,17 @@ def _missing(effect: Effect, panel: Panel) -> list[Hit]:
     if np.isfinite(point.upper - point.lower):
         lines.append(f"interval: {number(point.lower)} to {number(point.upper)}")
     low, high = panel.x.gap
-    return [Hit(low, high, "\n".join(lines))]
+    return [Tooltip(low, high, "\n".join(lines))]
 
 
-def of_groups(panel: Panel, feature: str, unit: str | None) -> list[Hit]:
+def of_groups(panel: Panel, feature: str, unit: str | None) -> list[Tooltip]:
     """Return a tooltip per bar of the grouped histogram: number of rows in each group."""
     if not panel.outlines:
         return []
     edges = panel.outlines[0].edges
     named = dict(zip(panel.x.ticks, panel.x.labels, strict=False))
     texts = places(edges, panel.x.time)
-    out: list[Hit] = []
+    out: list[Tooltip] = []
     for k in range(len(edges) - 1):
         middle = round(float(edges[k] + edges[k + 1]) / 2)
         if panel.x.labels and edges[k] > edges[k + 1] - 0.5:
@@ -341,11 +343,11 @@ def of_groups(panel: Panel, feature: str, unit: str | None) -> list[Hit]:
         rows = [
             f"{o.label.rpartition(' (')[0]}: {_counted(float(o.height[k]))}" for o in panel.outlines
         ]
-        out.append(Hit(float(edges[k]), float(edges[k + 1]), "\n".join([head, *rows])))
+        out.append(Tooltip(float(edges[k]), float(edges[k + 1]), "\n".join([head, *rows])))
     return out
 
 
-def of_overlay(shown: Overlay, feature: str, names: Sequence[str] | None) -> list[Hit]:
+def of_overlay(shown: Overlay, feature: str, names: Sequence[str] | None) -> list[Tooltip]:
     """Return tooltips of overlaid effects: the value of each at the same levels, or at `STOPS` points of the axis."""
     if names is not None:
         return [_at_level(shown, i, name) for i, name in enumerate(names)]
@@ -357,14 +359,14 @@ def of_overlay(shown: Overlay, feature: str, names: Sequence[str] | None) -> lis
     texts = places(_rounded(at)) if time is None else time.texts(at)
     values = [_along(s.x, s.y, at) for s in shown.strands]
     top = max((float(np.nanmax(np.abs(v), initial=0.0)) for v in values), default=0.0)
-    out: list[Hit] = []
+    out: list[Tooltip] = []
     for k in range(len(at)):
         lines = [f"{shortened(feature, LONG)} = {texts[k]}{unit}"]
         lines += [
             f"{s.label} {number_or_zero(float(v[k]), top)}"
             for s, v in zip(shown.strands, values, strict=True)
         ]
-        out.append(Hit(float(edges[k]), float(edges[k + 1]), "\n".join(lines)))
+        out.append(Tooltip(float(edges[k]), float(edges[k + 1]), "\n".join(lines)))
     return out
 
 
@@ -384,12 +386,12 @@ def _along(x: Floats, y: Floats, at: Floats) -> Floats:
     return np.interp(at, x[known], y[known], left=np.nan, right=np.nan)
 
 
-def _at_level(shown: Overlay, place: int, name: str) -> Hit:
+def _at_level(shown: Overlay, place: int, name: str) -> Tooltip:
     lines = [_name(name)]
     for s in shown.strands:
         mine = np.flatnonzero(np.abs(s.x - place) < 0.5)
         lines += [f"{s.label} {number(float(s.y[k]))}" for k in mine.tolist()]
-    return Hit(place - 0.5, place + 0.5, "\n".join(lines))
+    return Tooltip(place - 0.5, place + 0.5, "\n".join(lines))
 
 
 def _counted(rows: float) -> str:

@@ -511,12 +511,12 @@ def of_effects(
     sizes = [(e.feature, e.importance, e.heterogeneity_score) for e in chosen]
     kinds = dict.fromkeys(f"{e.spec.method} of {e.about.quantity}" for e in chosen)
     named = title or ", ".join(kinds)
-    tiles = Many(drawn, legend, sizes, list(effects), by, columns)
+    tiles = Gallery(drawn, legend, sizes, list(effects), by, columns)
     return of_many(named, tiles, numbers_of(effects))
 
 
 @dataclass(frozen=True)
-class Many:
+class Gallery:
     """Figures of many features.
 
     Parameters
@@ -541,7 +541,7 @@ class Many:
     columns: int | None = None
 
 
-def of_many(title: str, many: Many, tables: Sequence[Markup]) -> Explorable:
+def of_many(title: str, many: Gallery, tables: Sequence[Markup]) -> Explorable:
     """Return a page of many figures that can be filtered and sorted."""
     shown, total = len(many.drawn), len(many.features)
     places = {name: str(place) for place, name in enumerate(many.features)}
@@ -718,7 +718,7 @@ def of_many_models(
     )
     ranks = found.ranking(by)[:top]
     sizes = [(r.feature, r.importance, r.heterogeneity_score) for r in ranks]
-    many = Many(drawn, legend, sizes, list(found), by, columns)
+    many = Gallery(drawn, legend, sizes, list(found), by, columns)
     first = found[ranks[0].feature]
     named = f"{first.spec.method} of {first.about.quantity} for {count(len(first), 'model')}"
     return of_many(title or named, many, numbers_of(found))

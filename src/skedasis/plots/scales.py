@@ -127,12 +127,12 @@ def _ends(text: str, kept: int) -> str:
     return f"{text[: kept - end].rstrip()}…{text[len(text) - end :].lstrip()}"
 
 
-def flowed_in(remarks: tuple[str, ...], room: float, size: float = SMALL) -> list[str]:
+def join_notes_in_pixels(remarks: tuple[str, ...], room: float, size: float = SMALL) -> list[str]:
     """Join short notes with a dot into lines of at most `room` pixels; break within a note only if it is too long.
 
     Examples
     --------
-    >>> flowed_in(("500 rows", "6 bins"), 300.0)
+    >>> join_notes_in_pixels(("500 rows", "6 bins"), 300.0)
     ['500 rows · 6 bins']
     """
     lines: list[str] = []
@@ -477,7 +477,7 @@ def padded(low: float, high: float, margin: float) -> tuple[float, float]:
     return low - pad, high + pad
 
 
-def settled(values: Floats, size: float) -> Floats:
+def zero_rounding(values: Floats, size: float) -> Floats:
     """Set values to zero that are rounding errors of larger numbers.
 
     Parameters
@@ -489,7 +489,7 @@ def settled(values: Floats, size: float) -> Floats:
 
     Examples
     --------
-    >>> settled(np.array([7.1e-15, -0.5, np.nan]), 51.6).tolist()
+    >>> zero_rounding(np.array([7.1e-15, -0.5, np.nan]), 51.6).tolist()
     [0.0, -0.5, nan]
     """
     return np.where(np.abs(values) <= ROUNDING * size, 0.0, values)
@@ -521,12 +521,12 @@ def shortened(text: str, room: int) -> str:
     return f"{text[: room - 1 - end]}…{text[-end:]}"
 
 
-def told_apart(names: Sequence[str], room: int) -> tuple[str, ...]:
+def distinct_names(names: Sequence[str], room: int) -> tuple[str, ...]:
     """Return shortened names; names that become equal are numbered.
 
     Examples
     --------
-    >>> told_apart(["visits in 2019", "visits of 2019", "age"], 10)
+    >>> distinct_names(["visits in 2019", "visits of 2019", "age"], 10)
     ('vis…19 (1)', 'vis…19 (2)', 'age')
     """
     short = [shortened(n, room) for n in names]
@@ -543,12 +543,12 @@ def wrapped(text: str, width: int) -> str:
     return "\n".join(textwrap.wrap(text, width)) or text
 
 
-def flowed(remarks: Sequence[str], width: int) -> str:
+def join_notes(remarks: Sequence[str], width: int) -> str:
     """Join short notes with a dot into lines of about `width` characters; break only between notes.
 
     Examples
     --------
-    >>> flowed(["500 rows", "6 bins"], 80)
+    >>> join_notes(["500 rows", "6 bins"], 80)
     '500 rows · 6 bins'
     """
     lines: list[str] = []
@@ -596,7 +596,7 @@ _DIRECTIONS = 16
 
 
 @dataclass(frozen=True)
-class Tag:
+class LabelPosition:
     """Position of the name of a point.
 
     Parameters
@@ -614,7 +614,7 @@ class Tag:
 
 def placed(
     points: Floats, sizes: Floats, room: tuple[float, float], taken: Floats, lines: Floats
-) -> tuple[Tag | None, ...]:
+) -> tuple[LabelPosition | None, ...]:
     """Return positions of names that do not overlap; None for names without free space.
 
     Parameters
@@ -632,7 +632,7 @@ def placed(
 
     Returns
     -------
-    tuple of Tag or None
+    tuple of LabelPosition or None
 
     Notes
     -----
@@ -643,11 +643,11 @@ def placed(
     --------
     >>> none = np.zeros((0, 4))
     >>> placed(np.array([[50.0, 50.0]]), np.array([[20.0, 8.0]]), (100.0, 100.0), none, none)
-    (Tag(x=55.0, y=51.5, led=False),)
+    (LabelPosition(x=55.0, y=51.5, led=False),)
     """
     marks = np.column_stack([points - MARK, points + MARK])
     blocked = np.concatenate([marks, taken])
-    found: list[Tag | None] = []
+    found: list[LabelPosition | None] = []
     for point, size in zip(points, sizes, strict=True):
         tag = _nearest(point, size, room, blocked, lines)
         found.append(tag)
@@ -664,7 +664,7 @@ def touches(box: Floats, others: Sequence[Floats]) -> bool:
 
 def _nearest(
     point: Floats, size: Floats, room: tuple[float, float], blocked: Floats, lines: Floats
-) -> Tag | None:
+) -> LabelPosition | None:
     """Return the best position of one name."""
     around = [_around(point, size, far) for far in DISTANCES]
     corners = np.concatenate(around)
@@ -676,7 +676,7 @@ def _nearest(
         return None
     cost = step[free] + CROSSED * _touching(boxes[free], lines)
     best = free[int(np.argmin(cost))]
-    return Tag(float(corners[best, 0]), float(corners[best, 1]), bool(step[best] > 0))
+    return LabelPosition(float(corners[best, 0]), float(corners[best, 1]), bool(step[best] > 0))
 
 
 def _around(point: Floats, size: Floats, far: float) -> Floats:

@@ -1,9 +1,9 @@
 """Specification of a figure: marks, panels and options, as values that tests can read.
 
-A `Picture` is the specification of one effect: up to four panels on the same horizontal axis. A `Panel` has two axes, a
-title, notes, and marks such as `Line`, `Band` or `Violin`. Marks are frozen dataclasses of arrays and texts in units of
-the data; renderers (`plots.mpl`, `plots.svg`) draw them and decide nothing else. `View` holds the options of a figure
-of an effect, and how many characters fit across it. Specifications of surfaces, importances and diagnoses are in
+A `FigureSpec` is the specification of one effect: up to four panels on the same horizontal axis. A `Panel` has two
+axes, a title, notes, and marks such as `Line`, `Band` or `Violin`. Marks are frozen dataclasses of arrays and texts in
+units of the data; renderers (`plots.mpl`, `plots.svg`) draw them and decide nothing else. `View` holds the options of a
+figure of an effect, and how many characters fit across it. Specifications of surfaces, importances and diagnoses are in
 `plots.figures`.
 """
 
@@ -24,7 +24,7 @@ Doubt = Literal["few", "empty"]
 Rising = Literal["all", "elsewhere", "unclear"]
 """Verdict for an elevated region: supported by rows observed there, by other rows only, or inconclusive."""
 
-FOOT = 0.15
+STRIP_SPACE = 0.15
 """Fraction of a panel's height that the strips of elevated regions and their texts take, at its lower end."""
 
 
@@ -77,7 +77,7 @@ class Band:
 
 
 @dataclass(frozen=True, eq=False)
-class Tint:
+class ColorEncoding:
     """Colour encoding of individual curves, one value per curve.
 
     Parameters
@@ -96,7 +96,7 @@ class Tint:
 
 
 @dataclass(frozen=True, eq=False)
-class Bundle:
+class IceCurves:
     """Individual curves (ICE curves of rows, or curves of several models).
 
     Parameters
@@ -110,7 +110,7 @@ class Bundle:
         point.
     own : ndarray of int, shape (s,)
         Index of the curve of each of these points.
-    tint : Tint or None
+    tint : ColorEncoding or None
         Colour encoding.
     shift : ndarray of float, shape (r,), or None
         For nominal levels, which no curve connects: horizontal offset of each row's dash from the level's position.
@@ -124,7 +124,7 @@ class Bundle:
     own_x: Floats
     own_y: Floats
     own: Ints
-    tint: Tint | None = None
+    tint: ColorEncoding | None = None
     shift: Floats | None = None
     row: Ints | None = None
 
@@ -285,7 +285,7 @@ class Outline:
 
 
 @dataclass(frozen=True)
-class Apart:
+class MissingMarker:
     """The effect of a missing value: a point at a separate position to the right of the axis.
 
     Parameters
@@ -303,7 +303,7 @@ class Apart:
 
 
 @dataclass(frozen=True)
-class Word:
+class Annotation:
     """An annotation above the panel, centred at `x`."""
 
     x: float
@@ -347,21 +347,21 @@ class Panel:
     notes: tuple[str, ...] = ()
     lines: tuple[Line, ...] = ()
     bands: tuple[Band, ...] = ()
-    bundle: Bundle | None = None
+    bundle: IceCurves | None = None
     steps: Steps | None = None
     violins: tuple[Violin, ...] = ()
     dashes: Dashes | None = None
     bars: Bars | None = None
     hatches: tuple[Hatch, ...] = ()
-    words: tuple[Word, ...] = ()
+    words: tuple[Annotation, ...] = ()
     rug: Rug | None = None
-    apart: Apart | None = None
+    apart: MissingMarker | None = None
     strips: tuple[Strip, ...] = ()
     outlines: tuple[Outline, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
-class Picture:
+class FigureSpec:
     """Specification of the figure of one effect: vertically stacked panels on the same horizontal axis.
 
     Parameters

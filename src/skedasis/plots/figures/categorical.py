@@ -19,13 +19,13 @@ import numpy as np
 from skedasis._types import Floats, Ints
 from skedasis.data.features import Feature
 from skedasis.plots.figures import effect_parts
-from skedasis.plots.figures.ice import anchored, as_asked, bundled, grouped
-from skedasis.plots.scales import Axis, clean, shortened, told_apart
-from skedasis.plots.spec import BELOW, Band, Bars, Hatch, Line, Panel, Picture, View
+from skedasis.plots.figures.ice import anchored, centred_as_requested, grouped, individual_curves
+from skedasis.plots.scales import Axis, clean, distinct_names, shortened
+from skedasis.plots.spec import BELOW, Band, Bars, FigureSpec, Hatch, Line, Panel, View
 from skedasis.results.build.steps import Steps
 from skedasis.results.effect import TRUSTED_ROWS, BinStats, Curves, Effect, LevelStats
 
-ERROR, SPREAD, ROWS = 0.16, 0.3, 0.36
+ERROR_HALF_WIDTH, SPREAD_HALF_WIDTH, ROWS_HALF_WIDTH = 0.16, 0.3, 0.36
 """Half widths of the confidence box, of the heterogeneity box, and of the rows at a level."""
 
 
@@ -96,7 +96,7 @@ class Places:
         ticks = np.arange(0, len(self), every)
         names = [self.levels.labels[self.shown[i]] for i in ticks]
         if across is None:
-            labels, turn = told_apart([clean(n) for n in names], LONG), 0
+            labels, turn = distinct_names([clean(n) for n in names], LONG), 0
         else:
             labels, turn = fitted(names, across / max(len(self), 1) * every)
         return Axis(
@@ -147,13 +147,13 @@ def fitted(names: Sequence[str], room: float) -> tuple[tuple[str, ...], int]:
     longest = max((len(clean(n)) for n in names), default=0)
     if longest + 1 <= room:
         return tuple(clean(n) for n in names), 0
-    labels = told_apart([clean(n) for n in names], max(LONG, int(room) - 1))
+    labels = distinct_names([clean(n) for n in names], max(LONG, int(room) - 1))
     if max(len(n) for n in labels) + 1 <= room:
         return labels, 0
     return labels, 40 if room >= 5 else 90
 
 
-def picture(effect: Effect, levels: LevelStats, view: View) -> Picture:
+def picture(effect: Effect, levels: LevelStats, view: View) -> FigureSpec:
     """Return the figure specification of an effect of a categorical feature."""
     places = Places.of(effect.about.feature, levels, view.most)
     x = _axis(places, effect, view)
@@ -167,7 +167,7 @@ def picture(effect: Effect, levels: LevelStats, view: View) -> Picture:
     main = replace(main, words=words, hatches=tuple(_doubtful(places)))
     counts = None if words else _counts(places, x)
     groups = grouped(effect, view, x, places.place) if view.histogram else None
-    return Picture(main, below, counts, groups)
+    return FigureSpec(main, below, counts, groups)
 
 
 def steps(effect: Effect, view: View) -> Panel | None:
@@ -271,13 +271,15 @@ def _means(effect: Effect, places: Places, x: Axis, view: View) -> Panel:
 
 
 def _dependence(effect: Effect, places: Places, x: Axis, view: View) -> Panel:
-    shown, centring = as_asked(effect, view)
+    shown, centring = centred_as_requested(effect, view)
     moves = centring or effect.spec.center is not None
     n = effect.provenance.get("rows", int(places.levels.count.sum()))
     bundle = None
     if view.ice:
         curves = None if shown.curves is None else _at(shown.curves, places)
-        bundle = bundled(places.x, curves, view, shown, 0.0 if places.ordered else ROWS)
+        bundle = individual_curves(
+            places.x, curves, view, shown, 0.0 if places.ordered else ROWS_HALF_WIDTH
+        )
     notes = [effect_parts.counted(n, "row")]
     if bundle is not None:
         notes.append(f"{len(bundle.y):,} drawn individually")
@@ -318,8 +320,10 @@ def _panel(
         error = effect_parts.interval(effect, view)
         lower, upper = error.lower[places.shown], error.upper[places.shown]
         bands = (
-            Band(places.x, value - spread, value + spread, "heterogeneity", said, SPREAD),
-            Band(places.x, lower, upper, "error", error.label, ERROR),
+            Band(
+                places.x, value - spread, value + spread, "heterogeneity", said, SPREAD_HALF_WIDTH
+            ),
+            Band(places.x, lower, upper, "error", error.label, ERROR_HALF_WIDTH),
         )
     point = effect_parts.aside(effect, view.level)
     y = effect_parts.vertical(effect, bands, (value,), (before, after), point)

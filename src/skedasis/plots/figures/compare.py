@@ -19,20 +19,26 @@ import numpy as np
 from skedasis._types import Floats
 from skedasis.errors import DataError, UnsupportedError, explained
 from skedasis.plots.figures import effect_parts
-from skedasis.plots.figures.categorical import ERROR, ROWS, Places, steps, values
-from skedasis.plots.figures.effect import has_bins, on_shared_scales, picture, slopes
+from skedasis.plots.figures.categorical import (
+    ERROR_HALF_WIDTH,
+    ROWS_HALF_WIDTH,
+    Places,
+    steps,
+    values,
+)
+from skedasis.plots.figures.effect import has_bins, picture, share_vertical_axis, slopes
 from skedasis.plots.figures.ice import centred, per_words, slope_unit
 from skedasis.plots.figures.importance import LETTERS, BarPanel, axis_of_values, cut, display_order
 from skedasis.plots.scales import (
     Axis,
     clean,
+    distinct_names,
     extent,
     number,
     number_or_zero,
-    settled,
     shortened,
-    told_apart,
     with_error,
+    zero_rounding,
 )
 from skedasis.plots.spec import (
     ACROSS,
@@ -40,9 +46,9 @@ from skedasis.plots.spec import (
     BESIDE,
     MOST_LEVELS,
     Band,
+    FigureSpec,
     Line,
     Panel,
-    Picture,
     Rug,
     View,
     most_levels,
@@ -68,7 +74,7 @@ MOST = 8
 
 
 @dataclass(frozen=True, eq=False)
-class Strand:
+class OverlayCurve:
     """The curve of one effect.
 
     Parameters
@@ -95,7 +101,7 @@ class Overlay:
     Parameters
     ----------
     x, y : Axis
-    strands : tuple of Strand
+    strands : tuple of OverlayCurve
     bands : bool
         Whether intervals are drawn.
     rug : Rug or None
@@ -106,7 +112,7 @@ class Overlay:
 
     x: Axis
     y: Axis
-    strands: tuple[Strand, ...]
+    strands: tuple[OverlayCurve, ...]
     bands: bool
     rug: Rug | None
     zero: bool
@@ -121,21 +127,21 @@ def overlay(
     across: int = ACROSS,
 ) -> Overlay:
     """Return the specification of overlaid effects, see `compare`; `across` characters fit across the panel."""
-    checked(effects, labels, center)
+    check_comparable(effects, labels, center)
     effects = [on_axis_of(e, effects[0]) for e in effects]
     names = _labels(effects) if labels is None else [shortened(str(v), 40) for v in labels]
     first = effects[0]
-    shown = [_moved(e) if center == "mean" else e for e in effects]
+    shown = [_minus_data_mean(e) if center == "mean" else e for e in effects]
     if first.levels is None:
         x = _numeric(effects)
-        strands = [_strand(e, n, level) for e, n in zip(shown, names, strict=True)]
+        strands = [_curve_of(e, n, level) for e, n in zip(shown, names, strict=True)]
         rug, notes = _rug_of_effects(effects), []
     else:
         most = most_levels(across)
         places = Places.of(first.about.feature, first.levels, most)
         x, rug = places.axis(first.about.feature, across, most), None
         strands = [
-            _dodged(e, n, level, places, i, len(shown))
+            _curve_at_levels(e, n, level, places, i, len(shown))
             for i, (e, n) in enumerate(zip(shown, names, strict=True))
         ]
         notes = list(places.notes())
@@ -163,7 +169,7 @@ def _rug_of_effects(effects: Sequence[Effect]) -> Rug | None:
     return None if most is None else effect_parts.effect_rug(most)
 
 
-def gathered(given: Sequence[Any]) -> tuple[list[Any], list[str] | None]:
+def as_effects_and_labels(given: Sequence[Any]) -> tuple[list[Any], list[str] | None]:
     """Return effects and labels from single arguments, a list, or a mapping from labels to effects."""
     if len(given) == 1 and isinstance(given[0], Mapping):
         return list(given[0].values()), [str(k) for k in given[0]]
@@ -172,7 +178,7 @@ def gathered(given: Sequence[Any]) -> tuple[list[Any], list[str] | None]:
     return list(given), None
 
 
-def checked(effects: Sequence[Any], labels: Sequence[str] | None, center: Any) -> None:
+def check_comparable(effects: Sequence[Any], labels: Sequence[str] | None, center: Any) -> None:
     """Raise if effects cannot be compared.
 
     Raises
@@ -204,10 +210,10 @@ def checked(effects: Sequence[Any], labels: Sequence[str] | None, center: Any) -
         raise DataError(explained("compare(labels)", got, f"{len(effects)} labels", fix))
     first = effects[0]
     for e in effects[1:]:
-        _alike(first, e)
+        _check_comparable_pair(first, e)
 
 
-def _alike(a: Effect, b: Effect) -> None:
+def _check_comparable_pair(a: Effect, b: Effect) -> None:
     if a.feature != b.feature:
         got = f"effects of {shortened(a.feature, 40)!r} and {shortened(b.feature, 40)!r}"
         raise DataError(
@@ -263,7 +269,7 @@ def _where(effect: Effect) -> tuple[Floats | None, Floats | None]:
     return rows.x[there], None if rows.weight is None else rows.weight[there]
 
 
-def _moved(effect: Effect) -> Effect:
+def _minus_data_mean(effect: Effect) -> Effect:
     """Return an effect minus its mean over the data.
 
     The intervals of an uncentred PDP include the error of its level; centring removes it.
@@ -273,7 +279,7 @@ def _moved(effect: Effect) -> Effect:
     if effect.spec.local == "none" and effect.spec.center is None:
         effect = centred(effect)
     size = float(np.abs(np.nan_to_num(extent([effect.value]))).max())
-    moved = settled(effect.value - mean_over_data(effect), size)
+    moved = zero_rounding(effect.value - mean_over_data(effect), size)
     return replace(effect, value=moved)
 
 
@@ -311,14 +317,16 @@ def _ends(effect: Effect, level: float) -> tuple[Floats, Floats]:
     return effect.interval(level)
 
 
-def _strand(effect: Effect, label: str, level: float) -> Strand:
+def _curve_of(effect: Effect, label: str, level: float) -> OverlayCurve:
     at = np.asarray(effect.points, dtype=float)
     x, y = drawn(effect.bins, at, effect.value)
     lower, upper = (drawn(effect.bins, at, ends)[1] for ends in _ends(effect, level))
-    return Strand(x, y, lower, upper, label, "line")
+    return OverlayCurve(x, y, lower, upper, label, "line")
 
 
-def _dodged(effect: Effect, label: str, level: float, places: Places, i: int, n: int) -> Strand:
+def _curve_at_levels(
+    effect: Effect, label: str, level: float, places: Places, i: int, n: int
+) -> OverlayCurve:
     """Return the points of effect i of n, offset horizontally at each level, in the order of the first effect."""
     lower, upper = _ends(effect, level)
     if effect.levels is None:
@@ -332,10 +340,10 @@ def _dodged(effect: Effect, label: str, level: float, places: Places, i: int, n:
     apart = min(0.56 / max(n - 1, 1), max(0.06, 0.0163 * len(places)))
     x = places.x[there] + apart * (i - (n - 1) / 2)
     joined: Joined = "thin" if places.ordered else None
-    return Strand(x, effect.value[take], lower[take], upper[take], label, joined)
+    return OverlayCurve(x, effect.value[take], lower[take], upper[take], label, joined)
 
 
-def _overlay_axis(effects: Sequence[Effect], strands: Sequence[Strand], center: Zero) -> Axis:
+def _overlay_axis(effects: Sequence[Effect], strands: Sequence[OverlayCurve], center: Zero) -> Axis:
     first = effects[0]
     low, high = extent([s.y for s in strands])
     if len(strands) <= BANDS:
@@ -367,7 +375,7 @@ VERTICES = 13
 
 
 @dataclass(frozen=True, eq=False)
-class Drawn:
+class ModelsSpec:
     """Specification of one feature's effect for several models.
 
     Parameters
@@ -387,7 +395,7 @@ class Drawn:
     shift: Floats | None = None
 
 
-def models_panel(found: EffectOfModels, level: float = 0.95, of: Of | None = None) -> Drawn:
+def models_panel(found: EffectOfModels, level: float = 0.95, of: Of | None = None) -> ModelsSpec:
     """Return the specification of one feature's effect for several models.
 
     Parameters
@@ -414,14 +422,14 @@ def models_panel(found: EffectOfModels, level: float = 0.95, of: Of | None = Non
         places = Places.of(found.about.feature, found.levels, MOST_LEVELS)
         at, x = places.x, places.axis(found.about.feature, ACROSS, MOST_LEVELS)
         lower, upper, value = (v[places.shown] for v in (*ends, found.value))
-        band = Band(at, lower, upper, "error", label, reach=ERROR)
+        band = Band(at, lower, upper, "error", label, reach=ERROR_HALF_WIDTH)
         line = Line(at, value, MEAN, vertices=True, joined="thin" if places.ordered else None)
         shift = None
         if not places.ordered:
-            shift = ROWS * np.linspace(-1, 1, len(found) + 2)[1:-1]
+            shift = ROWS_HALF_WIDTH * np.linspace(-1, 1, len(found) + 2)[1:-1]
         each = found.values[:, places.shown]
         panel = Panel(x, y, zero, first.spec.method, (*notes, *places.notes()[1:]))
-        return Drawn(replace(panel, lines=(line,), bands=(band,)), at, each, shift)
+        return ModelsSpec(replace(panel, lines=(line,), bands=(band,)), at, each, shift)
     x = effect_parts.horizontal(replace(first, missing_point=None))
     x = replace(
         x,
@@ -439,7 +447,7 @@ def models_panel(found: EffectOfModels, level: float = 0.95, of: Of | None = Non
     line = Line(bent.points, bent.value, MEAN, vertices=few, marked=marked if few else None)
     panel = Panel(x, y, zero, first.spec.method, tuple(notes))
     panel = replace(panel, lines=(line,), bands=(band,), rug=_rug_of_models(found))
-    return Drawn(panel, bent.points, bent.values)
+    return ModelsSpec(panel, bent.points, bent.values)
 
 
 def _bent(found: EffectOfModels) -> EffectOfModels:
@@ -526,7 +534,7 @@ def importance_panel(
     of: Of | None = None,
 ) -> BarPanel:
     """Return the specification of importances for several models; models take the role of repeats."""
-    stand = stand_in(found)
+    stand = models_as_repeats(found)
     chosen = display_order(stand, features, top)
     lower, upper = (end[chosen] for end in found.interval(level, of))
     value, each = found.mean[chosen], found.values.T[chosen]
@@ -537,7 +545,7 @@ def importance_panel(
         total = effect_parts.counted(len(found.features), "feature")
         notes.append(f"{hidden:,} of {total} not shown")
     return BarPanel(
-        told_apart([clean(found.features[i]) for i in chosen], LETTERS),
+        distinct_names([clean(found.features[i]) for i in chosen], LETTERS),
         value,
         lower,
         upper,
@@ -549,7 +557,7 @@ def importance_panel(
     )
 
 
-def stand_in(found: ImportanceOfModels) -> Importance:
+def models_as_repeats(found: ImportanceOfModels) -> Importance:
     """Return an importance whose repeats are the models: features are chosen and ordered by the mean."""
     return replace(
         found.models[0],
@@ -606,12 +614,12 @@ def heterogeneity(effect: Effect, letters: int | None = None) -> str:
     return f"heterogeneity score {number_or_zero(score, effect.importance)}"
 
 
-def comparable(effects: Sequence[Effect], view: View, lower: bool) -> list[Picture]:
+def comparable(effects: Sequence[Effect], view: View, lower: bool) -> list[FigureSpec]:
     """Return the specifications of the effects on shared vertical scales."""
-    mains = on_shared_scales([picture(e, view).main for e in effects])
+    mains = share_vertical_axis([picture(e, view).main for e in effects])
     below = {i: _below(e, view) for i, e in enumerate(effects)} if lower else {}
     there = {i: replace(p, words=()) for i, p in below.items() if p is not None}
-    shared = on_shared_scales(list(there.values()))
+    shared = share_vertical_axis(list(there.values()))
     names = sorted({p.y.name for p in shared})
     if (
         names
@@ -619,7 +627,7 @@ def comparable(effects: Sequence[Effect], view: View, lower: bool) -> list[Pictu
         shared = [replace(p, y=replace(p.y, name=", ".join(names))) for p in shared]
     beneath = dict(zip(there, shared, strict=True))
     return [
-        Picture(_headed(main, e, i), beneath.get(i))
+        FigureSpec(_headed(main, e, i), beneath.get(i))
         for i, (main, e) in enumerate(zip(mains, effects, strict=True))
     ]
 

@@ -17,7 +17,7 @@ from skedasis._types import Floats
 from skedasis.errors import DataError, explained
 from skedasis.plots.figures.effect_parts import counted
 from skedasis.plots.figures.importance import axis_of_values, cut, repeated
-from skedasis.plots.scales import Axis, clean, extent, shortened, told_apart, wrapped
+from skedasis.plots.scales import Axis, clean, distinct_names, extent, shortened, wrapped
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.importance import Importance
 from skedasis.stats.resampling import t_interval
@@ -51,7 +51,7 @@ LISTED = 40
 
 
 @dataclass(frozen=True)
-class Place:
+class RegionText:
     """A text on the meaning of a part of the panel.
 
     Parameters
@@ -70,7 +70,7 @@ class Place:
 
 
 @dataclass(frozen=True, eq=False)
-class Map:
+class ImportanceMap:
     """Specification of the scatter plot of both importances.
 
     Parameters
@@ -80,7 +80,7 @@ class Map:
     at, lower, upper : ndarray of float, shape (f, 2)
         Likelihood-PFI and Entropy-PFI with their confidence intervals; NaN without an interval.
     x, y : Axis
-    words : tuple of Place
+    words : tuple of RegionText
         Texts on the meaning of parts of the panel.
     title : str
     notes : tuple of str
@@ -93,13 +93,13 @@ class Map:
     upper: Floats
     x: Axis
     y: Axis
-    words: tuple[Place, ...]
+    words: tuple[RegionText, ...]
     title: str
     notes: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Predictable:
+class RedundancyBars:
     """Specification of the bars that show how well other features predict each feature.
 
     Parameters
@@ -119,7 +119,7 @@ class Predictable:
     left_out: int
 
 
-def where(diagnosis: Diagnosis, level: float | None = None) -> Map:
+def where(diagnosis: Diagnosis, level: float | None = None) -> ImportanceMap:
     """Return the specification of the scatter plot of both importances.
 
     Parameters
@@ -130,7 +130,7 @@ def where(diagnosis: Diagnosis, level: float | None = None) -> Map:
 
     Returns
     -------
-    Map
+    ImportanceMap
 
     Raises
     ------
@@ -156,7 +156,7 @@ def where(diagnosis: Diagnosis, level: float | None = None) -> Map:
     notes.append(f"crosses: {100 * level:g} % intervals" if known else "no intervals")
     far = [cut(axis, lower[:, k], upper[:, k]) for k, axis in enumerate((x, y))]
     notes += far[0] or far[1]
-    return Map(
+    return ImportanceMap(
         _short(diagnosis, order),
         kinds,
         at,
@@ -170,7 +170,7 @@ def where(diagnosis: Diagnosis, level: float | None = None) -> Map:
     )
 
 
-def predictable(diagnosis: Diagnosis) -> Predictable | None:
+def predictable(diagnosis: Diagnosis) -> RedundancyBars | None:
     """Return the specification of the R² bars; None if no R² is known."""
     order = by_likelihood(diagnosis)[:LISTED]
     others, both = diagnosis.r2_others[order], diagnosis.r2_with_target[order]
@@ -180,7 +180,7 @@ def predictable(diagnosis: Diagnosis) -> Predictable | None:
     names = _short(diagnosis, order)
     # How much worse than the mean a forest predicts is of no interest.
     x = Axis("R²", None, max(low, -0.25), 1.0, 0.03)
-    return Predictable(names, others, both, x, len(diagnosis) - len(order))
+    return RedundancyBars(names, others, both, x, len(diagnosis) - len(order))
 
 
 def by_likelihood(diagnosis: Diagnosis) -> np.ndarray:
@@ -189,7 +189,7 @@ def by_likelihood(diagnosis: Diagnosis) -> np.ndarray:
 
 
 def _short(diagnosis: Diagnosis, order: np.ndarray) -> tuple[str, ...]:
-    return told_apart([clean(diagnosis.features[i]) for i in order], SHORT)
+    return distinct_names([clean(diagnosis.features[i]) for i in order], SHORT)
 
 
 def _axis(importance: Importance, value: Floats, ends: tuple[Floats, Floats]) -> Axis:
@@ -203,17 +203,17 @@ def _axis(importance: Importance, value: Floats, ends: tuple[Floats, Floats]) ->
     return replace(axis, least=low, most=high)
 
 
-def _words(kinds: Sequence[str], *, below: bool) -> tuple[Place, ...]:
+def _words(kinds: Sequence[str], *, below: bool) -> tuple[RegionText, ...]:
     """Return the texts on the meaning of parts of the panel; below zero only if a feature is there."""
     shared, alone = _CORNERS
     words = [
-        Place(shared, None, None, (1, 1)),
-        Place(alone, None, None, (-1, 1)),
-        Place(_RIGHT, None, 0.0, (1, -1)),
-        Place(_ORIGIN, 0.0, 0.0, (-1, -1)),
+        RegionText(shared, None, None, (1, 1)),
+        RegionText(alone, None, None, (-1, 1)),
+        RegionText(_RIGHT, None, 0.0, (1, -1)),
+        RegionText(_ORIGIN, 0.0, 0.0, (-1, -1)),
     ]
     if "misleading" in kinds:
-        words.append(Place(_LEFT, None, None, (-1, -1)))
+        words.append(RegionText(_LEFT, None, None, (-1, -1)))
     if below:
-        words.append(Place(_BELOW, None, None, (1, -1)))
+        words.append(RegionText(_BELOW, None, None, (1, -1)))
     return tuple(words)

@@ -22,14 +22,14 @@ from skedasis.errors import UnsupportedError, explained
 from skedasis.plots.figures import categorical, effect_parts
 from skedasis.plots.figures.ice import dependence, grouped
 from skedasis.plots.scales import Axis, shortened
-from skedasis.plots.spec import ACROSS, Band, Bars, Line, Panel, Picture, View
+from skedasis.plots.spec import ACROSS, Band, Bars, FigureSpec, Line, Panel, View
 from skedasis.results.build.linear_form import LOCAL, drawn
 from skedasis.results.checks.elevated_regions import rises
 from skedasis.results.effect import BinStats, Effect
 from skedasis.stats.grid import Cells
 
 
-def picture(effect: Effect, view: View | None = None) -> Picture:
+def picture(effect: Effect, view: View | None = None) -> FigureSpec:
     """Return the figure specification of an effect.
 
     Parameters
@@ -39,7 +39,7 @@ def picture(effect: Effect, view: View | None = None) -> Picture:
 
     Returns
     -------
-    Picture
+    FigureSpec
 
     Raises
     ------
@@ -76,14 +76,14 @@ def picture(effect: Effect, view: View | None = None) -> Picture:
         return categorical.picture(effect, effect.levels, view)
     if effect.bins is None:
         main = dependence(effect, view)
-        return Picture(main, groups=grouped(effect, view, main.x) if view.histogram else None)
+        return FigureSpec(main, groups=grouped(effect, view, main.x) if view.histogram else None)
     draw = _marginal if effect.spec.local == "values" else _accumulated
     main = draw(effect, effect.bins, view)
     if not has_bins(effect):
-        return Picture(main)
+        return FigureSpec(main)
     panel = slopes(effect, across=view.across)
     counts = None if panel.words else _counts(effect.bins, panel.x)
-    return Picture(main, panel, counts)
+    return FigureSpec(main, panel, counts)
 
 
 def has_bins(effect: Effect) -> bool:
@@ -92,7 +92,7 @@ def has_bins(effect: Effect) -> bool:
     return bins is not None and len(bins) > 0 and bool(bins.high[-1] > bins.low[0])
 
 
-def on_shared_scales(panels: Sequence[Panel]) -> list[Panel]:
+def share_vertical_axis(panels: Sequence[Panel]) -> list[Panel]:
     """Give all panels the same vertical range."""
     axes = [p.y for p in panels]
     return [replace(p, y=p.y.spanning(axes)) for p in panels]

@@ -19,16 +19,16 @@ from skedasis.plots.spec import (
     BELOW,
     BESIDE,
     OWN_TICKS,
-    Apart,
+    Annotation,
     Band,
     Dashes,
     Hatch,
+    MissingMarker,
     Panel,
     Rug,
     Steps,
     View,
     Violin,
-    Word,
 )
 from skedasis.results.build.linear_form import drawn
 from skedasis.results.effect import TRUSTED_ROWS, BinStats, Effect, Rows
@@ -220,7 +220,7 @@ def vertical(
     bands: Sequence[Band],
     curves: Sequence[Floats],
     around: tuple[str, str] = ("", ""),
-    aside: Apart | None = None,
+    aside: MissingMarker | None = None,
 ) -> Axis:
     """Return the vertical axis, on the scale of the quantity.
 
@@ -233,7 +233,7 @@ def vertical(
         Curves that must be visible.
     around : tuple of two str
         Text before and after the name of the quantity.
-    aside : Apart, optional
+    aside : MissingMarker, optional
         Point of missing values, which must be visible, too.
     """
     spread = [b for band in bands[:1] for b in (band.lower, band.upper)]
@@ -259,7 +259,7 @@ def vertical(
     return Axis(f"{before}{quantity}{after}", effect.about.unit, float(low), float(high), 0.06)
 
 
-def aside(effect: Effect, level: float) -> Apart | None:
+def aside(effect: Effect, level: float) -> MissingMarker | None:
     """Return the point of missing values; its degrees of freedom follow from standard error and standard deviation."""
     point = effect.missing_point
     if point is None:
@@ -268,7 +268,7 @@ def aside(effect: Effect, level: float) -> Apart | None:
     lower, upper = t_interval(
         np.array([point.value]), np.array([point.std_error]), np.array([size - 1]), level
     )
-    return Apart(
+    return MissingMarker(
         point.value, float(lower[0]), float(upper[0]), f"missing values (n={point.count:,})"
     )
 
@@ -401,7 +401,7 @@ def hatches(bins: BinStats) -> Iterator[Hatch]:
             yield Hatch(left, right, "empty", "no data" if room > 2 else "", upright=room < 9)
 
 
-def effect_words(count: Ints, middle: Floats, x: Axis, across: int) -> tuple[Word, ...]:
+def effect_words(count: Ints, middle: Floats, x: Axis, across: int) -> tuple[Annotation, ...]:
     """Return the number of rows above each bin or level, or nothing if these texts would touch."""
     texts = [f"n={n:,}" for n in count]
     low, high = x.limits
@@ -410,4 +410,4 @@ def effect_words(count: Ints, middle: Floats, x: Axis, across: int) -> tuple[Wor
     half = np.array([len(t) + 1 for t in texts]) / 2
     if np.any(np.diff(at) < half[1:] + half[:-1]):
         return ()
-    return tuple(Word(float(m), t) for m, t in zip(middle, texts, strict=True))
+    return tuple(Annotation(float(m), t) for m, t in zip(middle, texts, strict=True))

@@ -5,7 +5,7 @@ one standard deviation between curves, and the individual curves. Options of `Vi
 
 - `color`: a colour encoding of the curves (`tint`), numbers on a scale or at most 8 groups;
 - `histogram`: a second panel with the feature's histogram in each group (`grouped`);
-- `rises`: strips at the lower end of the panel that mark elevated regions (`risen`).
+- `rises`: strips at the lower end of the panel that mark elevated regions (`with_elevated_regions`).
 
 Curves are drawn centred by default: each minus its mean over the grid, whose weights are those of `share_of`.
 """
@@ -34,18 +34,18 @@ from skedasis.plots.figures.effect_parts import (
     missing,
     vertical,
 )
-from skedasis.plots.scales import Axis, clean, extent, settled, shortened
+from skedasis.plots.scales import Axis, clean, extent, shortened, zero_rounding
 from skedasis.plots.spec import (
-    FOOT,
     SEED,
+    STRIP_SPACE,
     Band,
-    Bundle,
+    ColorEncoding,
+    IceCurves,
     Line,
     Outline,
     Panel,
     Rising,
     Strip,
-    Tint,
     View,
 )
 from skedasis.results.build.linear_form import AXIS
@@ -59,7 +59,7 @@ FEW = 8
 """Most groups; more could not be distinguished by line style and colour."""
 
 
-def tint(color: Any, name: str | None, row: Ints, rows: int | None) -> Tint:
+def tint(color: Any, name: str | None, row: Ints, rows: int | None) -> ColorEncoding:
     """Return the colour encoding of curves.
 
     Parameters
@@ -75,7 +75,7 @@ def tint(color: Any, name: str | None, row: Ints, rows: int | None) -> Tint:
 
     Returns
     -------
-    Tint
+    ColorEncoding
         Text, booleans, and integers with at most 8 distinct values become groups. Of more than 8 texts the 7 most
         frequent ones become groups, and all others one more. Other numbers become a colour scale.
 
@@ -88,7 +88,7 @@ def tint(color: Any, name: str | None, row: Ints, rows: int | None) -> Tint:
     --------
     >>> import numpy as np
     >>> tint(["a", "b", "a"], "arm", np.array([0, 2, 1]), 3)
-    Tint(name='arm', value=array([0., 0., 1.]), groups=('a', 'b'))
+    ColorEncoding(name='arm', value=array([0., 0., 1.]), groups=('a', 'b'))
     """
     # A series may come from any library.
     values = np.asarray(color)
@@ -105,18 +105,18 @@ def tint(color: Any, name: str | None, row: Ints, rows: int | None) -> Tint:
     missing = gaps(values)
     numbers = as_numbers(values, missing)
     if numbers is not None and not _is_few(numbers[~missing]):
-        return Tint(called, numbers[row])
+        return ColorEncoding(called, numbers[row])
     place, groups = _grouped(values, missing, numbers)
-    return Tint(called, place[row], groups)
+    return ColorEncoding(called, place[row], groups)
 
 
-def group_name(tint: Tint, place: int) -> str:
+def group_name(tint: ColorEncoding, place: int) -> str:
     """Return the legend entry of a group; of rows with a missing value for -1."""
     called = shortened(tint.name, 24)
     return f"{called} missing" if place < 0 else f"{called} = {clean(tint.groups[place])}"
 
 
-def ends(tint: Tint) -> tuple[float, float]:
+def ends(tint: ColorEncoding) -> tuple[float, float]:
     """Return the ends of the colour scale: the 2 % and 98 % quantiles, so that outliers do not compress it."""
     low, high = extent([tint.value])
     known = tint.value[np.isfinite(tint.value)]
@@ -243,7 +243,9 @@ def grouped(effect: Effect, view: View, x: Axis, places: Floats | None = None) -
     return Panel(x, y, notes=notes, outlines=tuple(outlines))
 
 
-def _rows(effect: Effect, view: View) -> tuple[Floats, Tint, Floats | None, tuple[str, ...]]:
+def _rows(
+    effect: Effect, view: View
+) -> tuple[Floats, ColorEncoding, Floats | None, tuple[str, ...]]:
     """Return feature values, groups and weights of the rows, and a note on which rows they are."""
     curves = effect.curves
     if curves is None:
@@ -305,7 +307,9 @@ def _whole(low: float, high: float, width: float) -> Floats:
     return first - (spare[some == best][0] // 2) + best * np.arange(count + 1)
 
 
-def _outlines(at: Floats, tint: Tint, weight: Floats | None, edges: Floats) -> list[Outline]:
+def _outlines(
+    at: Floats, tint: ColorEncoding, weight: Floats | None, edges: Floats
+) -> list[Outline]:
     """Return one histogram per group that has rows; rows with a missing value come last."""
     out: list[Outline] = []
     for place in (*range(len(tint.groups)), -1):
@@ -356,7 +360,7 @@ def is_uncertainty(effect: Effect) -> bool:
     return any(word in said for word in UNCERTAIN)
 
 
-def risen(panel: Panel, effect: Effect, view: View) -> Panel:
+def with_elevated_regions(panel: Panel, effect: Effect, view: View) -> Panel:
     """Return the panel with strips that mark elevated regions, if requested, and with space for them."""
     wanted = view.rises
     if wanted is None:
@@ -366,7 +370,7 @@ def risen(panel: Panel, effect: Effect, view: View) -> Panel:
     if not found:
         return panel
     low, high = panel.y.range
-    foot = low - FOOT / (1 - FOOT) * (high - low)
+    foot = low - STRIP_SPACE / (1 - STRIP_SPACE) * (high - low)
     y = replace(panel.y, least=foot, most=high, margin=0.0)
     return replace(panel, y=y, strips=strips(found, panel.x, view.across))
 
@@ -407,7 +411,7 @@ VERTICES = 13
 
 def dependence(effect: Effect, view: View) -> Panel:
     """Return the panel of a PDP, ICE or d-ICE of a numeric feature."""
-    shown, centring = as_asked(effect, view)
+    shown, centring = centred_as_requested(effect, view)
     x, value, spread = shown.points, shown.value, shown.heterogeneity
     derivative = effect.spec.derivative
     said = "the slopes" if derivative else "centred curves"
@@ -417,7 +421,7 @@ def dependence(effect: Effect, view: View) -> Panel:
             x, value - spread, value + spread, "heterogeneity", f"± standard deviation of {said}"
         )
         bands = (around, interval(shown, view))
-    bundle = bundled(shown.points, shown.curves, view, shown) if view.ice else None
+    bundle = individual_curves(shown.points, shown.curves, view, shown) if view.ice else None
     moves = centring or effect.spec.center is not None
     notes = [counted(round(float(effect.moments[AXIS].count.sum())) + effect.missing, "row")]
     if bundle is not None:
@@ -442,7 +446,7 @@ def dependence(effect: Effect, view: View) -> Panel:
         rug=effect_rug(effect),
         apart=point,
     )
-    return risen(panel, effect, view)
+    return with_elevated_regions(panel, effect, view)
 
 
 def per_words(feature: Feature) -> str:
@@ -459,7 +463,7 @@ def slope_unit(effect: Effect) -> str | None:
     return f"{top or ''} per {bottom}".strip() if bottom else top
 
 
-def as_asked(effect: Effect, view: View) -> tuple[Effect, bool]:
+def centred_as_requested(effect: Effect, view: View) -> tuple[Effect, bool]:
     """Return the effect centred as requested by `view.ice`, and whether it was centred here.
 
     Raises
@@ -498,13 +502,13 @@ def centred(effect: Effect) -> Effect:
     largest = float(np.abs(np.nan_to_num(extent(known))).max())
     if curves is not None:
         moved = curves.value - (curves.value @ share)[:, None]
-        curves = replace(curves, value=settled(moved, largest))
-    spread = settled(effect.heterogeneity, largest)
+        curves = replace(curves, value=zero_rounding(moved, largest))
+    spread = zero_rounding(effect.heterogeneity, largest)
     if point is not None:
         point = replace(point, value=float(point.value - level))
     return replace(
         effect,
-        value=settled(value, largest),
+        value=zero_rounding(value, largest),
         heterogeneity=spread,
         std_error=spread / np.sqrt(np.maximum(size, 1.0)),
         curves=curves,
@@ -535,9 +539,9 @@ def anchored(effect: Effect, centring: bool, over: str) -> tuple[str, ...]:
     return (f"0 at {shortened(feature.name, 24)} = {shortened(str(anchor), 24)}",)
 
 
-def bundled(
+def individual_curves(
     x: Floats, curves: Curves | None, view: View, effect: Effect, shift: float = 0.0
-) -> Bundle | None:
+) -> IceCurves | None:
     """Return the individual curves, at most `view.curves` of them.
 
     Parameters
@@ -567,7 +571,7 @@ def bundled(
     if view.color is not None:
         colours = tint(view.color, view.color_name, curves.row[rows], length_of(effect))
     label = "ICE curves"
-    return Bundle(x, y, label, own_x, own_y, there, colours, beside, curves.row[rows])
+    return IceCurves(x, y, label, own_x, own_y, there, colours, beside, curves.row[rows])
 
 
 def _beyond(effect: Effect) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from skedasis._types import Floats, Ints
 from skedasis.errors import DataError, UnsupportedError, explained
 from skedasis.plots.figures import effect_parts
 from skedasis.plots.figures.effect_parts import counted
-from skedasis.plots.scales import Axis, clean, extent, shortened, told_apart
+from skedasis.plots.scales import Axis, clean, distinct_names, extent, shortened
 from skedasis.plots.spec import BELOW
 from skedasis.results.importance import Importance, LocalImportance
 from skedasis.stats.resampling import t_interval
@@ -88,7 +88,7 @@ class BarPanel:
 
 
 @dataclass(frozen=True, eq=False)
-class Shift:
+class PermutationHistograms:
     """Histograms of the quantity before and after permuting one feature (entropy_importance, Fig. 2, right).
 
     Parameters
@@ -170,7 +170,7 @@ def bars(
     if hidden:
         notes.append(f"{hidden:,} of {counted(len(importance), 'feature')} not shown")
     return BarPanel(
-        told_apart([clean(importance.features[i]) for i in chosen], LETTERS),
+        distinct_names([clean(importance.features[i]) for i in chosen], LETTERS),
         value,
         lower,
         upper,
@@ -184,7 +184,7 @@ def bars(
 
 def shifts(
     importance: Importance, *, features: Sequence[str] | None = None, top: int | None = None
-) -> tuple[Shift, ...]:
+) -> tuple[PermutationHistograms, ...]:
     """Return the histograms of the quantity before and after permutation, one per feature.
 
     Parameters
@@ -196,7 +196,7 @@ def shifts(
 
     Returns
     -------
-    tuple of Shift
+    tuple of PermutationHistograms
         On shared axes.
 
     Raises
@@ -220,7 +220,7 @@ def shifts(
     weight = np.ones(len(local)) if local.weight is None else local.weight
     edges, low, high = _edges(local.own, after)
     x = Axis(shortened(importance.quantity, BELOW), importance.unit, low, high, 0.0)
-    names = told_apart([clean(importance.features[i]) for i in chosen], HEADED)
+    names = distinct_names([clean(importance.features[i]) for i in chosen], HEADED)
     found = [
         _shift(name, x, edges, local.own, moved, weight)
         for name, moved in zip(names, after, strict=True)
@@ -228,7 +228,10 @@ def shifts(
     highest = max(float(max(s.before.max(), s.after.max())) for s in found)
     said = "% of rows" if local.weight is None else "% of rows by weight"
     y = Axis(said, None, 0.0, 1.08 * highest, 0.0)
-    return tuple(Shift(s.name, s.x, y, s.edges, s.before, s.after, s.means, s.notes) for s in found)
+    return tuple(
+        PermutationHistograms(s.name, s.x, y, s.edges, s.before, s.after, s.means, s.notes)
+        for s in found
+    )
 
 
 def display_order(importance: Importance, features: Sequence[str] | None, top: int | None) -> Ints:
@@ -326,7 +329,9 @@ def _edges(own: Floats, after: Sequence[Floats]) -> tuple[Floats, float, float]:
     return np.linspace(low, high, b + 1, dtype=np.float64), float(low), float(high)
 
 
-def _shift(name: str, x: Axis, edges: Floats, own: Floats, after: Floats, weight: Floats) -> Shift:
+def _shift(
+    name: str, x: Axis, edges: Floats, own: Floats, after: Floats, weight: Floats
+) -> PermutationHistograms:
     share = 100 * weight / weight.sum()
     repeats = after.shape[1]
     before = np.histogram(own, edges, weights=share)[0]
@@ -339,4 +344,4 @@ def _shift(name: str, x: Axis, edges: Floats, own: Floats, after: Floats, weight
     beyond = 200 - float(before.sum() + moved.sum())
     notes = (f"{beyond / 2:.1g} % outside the panel",) if beyond > 0.02 else ()
     y = Axis("", None, 0.0, 1.0)
-    return Shift(name, x, y, edges, before, moved, means, (rise, *notes))
+    return PermutationHistograms(name, x, y, edges, before, moved, means, (rise, *notes))

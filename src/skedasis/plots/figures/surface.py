@@ -1,6 +1,6 @@
 """From a `Surface` to a figure specification: heat map, contours, cells, marginal histograms.
 
-`heat` evaluates the surface on a grid of patches (`Rim` is one side of it) and returns a `Heat`:
+`heat` evaluates the surface on a grid of patches (`HeatmapAxis` is one side of it) and returns a `HeatmapSpec`:
 
 - the values with a colour scale; it diverges from zero for an interaction effect (no main effects);
 - contours at round values. In the matplotlib figure matplotlib traces them, in SVG `isolines` does; across bands of
@@ -28,7 +28,16 @@ from skedasis.data.features import Feature
 from skedasis.errors import DataError, UnsupportedError, explained
 from skedasis.plots.figures.categorical import Places
 from skedasis.plots.figures.effect_parts import counted
-from skedasis.plots.scales import Axis, clean, extent, number, padded, places, shortened, told_apart
+from skedasis.plots.scales import (
+    Axis,
+    clean,
+    distinct_names,
+    extent,
+    number,
+    padded,
+    places,
+    shortened,
+)
 from skedasis.plots.scales import places as places_text
 from skedasis.plots.spec import ACROSS, BELOW, BESIDE, MOST_LEVELS, SEED
 from skedasis.results.build.pairs import HOME, corners_with_rows, homes_with_rows
@@ -128,12 +137,12 @@ FINE = 200
 DOTS = 1000
 """Most rows drawn as dots; more would hide the surface."""
 
-STREWN = (-0.4, 0.1)
+JITTER = (-0.4, 0.1)
 """Vertical jitter of the rows in a band, relative to its centre; numbers are above them."""
 
 
 @dataclass(frozen=True, eq=False)
-class Rim:
+class HeatmapAxis:
     """One side of a heat map: its axis, and the values at which the surface is evaluated.
 
     Parameters
@@ -169,21 +178,23 @@ class Rim:
         return (self.edges[:-1] + self.edges[1:]) / 2
 
 
-def rim_of(side: Side, feature: Feature, *, step: bool, most: int, across: int | None) -> Rim:
+def heatmap_axis(
+    side: Side, feature: Feature, *, step: bool, most: int, across: int | None
+) -> HeatmapAxis:
     """Return one side of the heat map."""
     if side.levels is not None:
         places = Places.of(feature, side.levels, most)
         edges = np.arange(len(places) + 1, dtype=np.float64) - 0.5
         axis = places.axis(feature, across, most)
-        return Rim(axis, edges, side.levels.array()[places.shown], places.shown, places)
+        return HeatmapAxis(axis, edges, side.levels.array()[places.shown], places.shown, places)
     nodes = np.asarray(side.nodes, dtype=float)
     name = shortened(feature.name, BELOW)
     if side.strips is not None:
         # A gradient between the two values would show values that no row has.
-        labels = told_apart(places_text(np.array(side.strips)), MOST_LETTERS)
+        labels = distinct_names(places_text(np.array(side.strips)), MOST_LETTERS)
         axis = Axis(name, feature.unit, -0.5, 1.5, 0.0, (0.0, 1.0), labels)
         edges = np.array([-0.5, 0.5, 1.5])
-        return Rim(axis, edges, np.array(side.strips), np.arange(2), strips=side.strips)
+        return HeatmapAxis(axis, edges, np.array(side.strips), np.arange(2), strips=side.strips)
     if len(nodes) == 1:
         value = float(nodes[0])
         low, high = padded(value, value, 0.0)
@@ -191,15 +202,17 @@ def rim_of(side: Side, feature: Feature, *, step: bool, most: int, across: int |
             Axis(name, feature.unit, low, high, 0.0, (value,), time=feature.time),
             np.array([low, high], dtype=np.float64),
         )
-        return Rim(axis, edges, nodes, np.zeros(1, dtype=np.int64) - (side.bins is None))
+        return HeatmapAxis(axis, edges, nodes, np.zeros(1, dtype=np.int64) - (side.bins is None))
     axis = Axis(name, feature.unit, float(nodes[0]), float(nodes[-1]), 0.0, time=feature.time)
     edges = nodes if step else np.linspace(nodes[0], nodes[-1], FINE + 1, dtype=np.float64)
     at = (edges[:-1] + edges[1:]) / 2
     home = np.full(len(at), -1) if side.bins is None else side.bins.locate(at)
-    return Rim(axis, edges, at, home)
+    return HeatmapAxis(axis, edges, at, home)
 
 
-def located(rows: PairRows, order: tuple[int, int], rims: tuple[Rim, Rim]) -> tuple[Floats, Floats]:
+def located(
+    rows: PairRows, order: tuple[int, int], rims: tuple[HeatmapAxis, HeatmapAxis]
+) -> tuple[Floats, Floats]:
     """Return the positions of the rows inside both axes, (r, 2), and their weights."""
     given = (rows.x0, rows.x1)
     at = np.column_stack([_on_axis(given[i], rim) for i, rim in zip(order, rims, strict=True)])
@@ -210,17 +223,17 @@ def located(rows: PairRows, order: tuple[int, int], rims: tuple[Rim, Rim]) -> tu
     return at[inside], weight[inside]
 
 
-def strewn(at: Floats, rims: tuple[Rim, Rim]) -> Floats:
+def jittered(at: Floats, rims: tuple[HeatmapAxis, HeatmapAxis]) -> Floats:
     """Return the positions of dots: a sample of many rows, with jitter within bands."""
     rng, n = np.random.default_rng(SEED), len(at)
     dots = at.copy() if n <= DOTS else at[np.sort(rng.choice(n, DOTS, replace=False))]
     for k, rim in enumerate(rims):
         if rim.discrete:
-            dots[:, k] += rng.uniform(*STREWN, len(dots))
+            dots[:, k] += rng.uniform(*JITTER, len(dots))
     return dots
 
 
-def _on_axis(values: Floats, rim: Rim) -> Floats:
+def _on_axis(values: Floats, rim: HeatmapAxis) -> Floats:
     """Return the positions of rows on an axis, NaN for rows that are not on it."""
     if rim.strips is not None:
         low, high = rim.strips
@@ -233,12 +246,12 @@ def _on_axis(values: Floats, rim: Rim) -> Floats:
     return out
 
 
-def margin(at: Floats, weight: Floats, rim: Rim) -> Floats:
+def margin(at: Floats, weight: Floats, rim: HeatmapAxis) -> Floats:
     """Return the marginal histogram of one side."""
     return np.histogram(at, bars_of(rim), weights=weight)[0].astype(float)
 
 
-def bars_of(rim: Rim) -> Floats:
+def bars_of(rim: HeatmapAxis) -> Floats:
     """Return the edges of a marginal histogram."""
     if rim.discrete:
         return rim.edges
@@ -318,7 +331,7 @@ def thinned(points: Floats, tolerance: float) -> Floats:
 
 
 @dataclass(frozen=True)
-class Number:
+class NumberPosition:
     """Position of the number on a contour line.
 
     Parameters
@@ -336,7 +349,7 @@ class Number:
 
 def numbered(
     line: Floats, width: float, room: tuple[float, float, float, float], taken: list[Floats]
-) -> Number | None:
+) -> NumberPosition | None:
     """Return the position of the number on a contour line: on a straight part, away from other numbers.
 
     Parameters
@@ -378,7 +391,7 @@ def numbered(
     taken.append(middle[best])
     turn = float(np.degrees(np.arctan2(chord[best, 1], chord[best, 0])))
     turn -= 180.0 * round(turn / 180.0)
-    return Number(float(middle[best, 0]), float(middle[best, 1]), turn)
+    return NumberPosition(float(middle[best, 0]), float(middle[best, 1]), turn)
 
 
 # --- tooltips of cells ---------------------------------------------------------------------------
@@ -409,7 +422,7 @@ class Cell:
 
 
 @dataclass(frozen=True, eq=False)
-class _Stretch:
+class _Intervals:
     """Intervals of one side of the tooltips' grid.
 
     Attributes
@@ -429,13 +442,13 @@ class _Stretch:
     homes: list[NDArray[Any]]
 
 
-def cells(surface: Surface, shown: Heat) -> list[Cell]:
+def cells(surface: Surface, shown: HeatmapSpec) -> list[Cell]:
     """Return the cells of a surface with their tooltips, row by row from below.
 
     Parameters
     ----------
     surface : Surface
-    shown : Heat
+    shown : HeatmapSpec
         Specification of its figure.
 
     Returns
@@ -445,7 +458,7 @@ def cells(surface: Surface, shown: Heat) -> list[Cell]:
         centre of a cell, or at a grid point.
     """
     order = order_of(surface)
-    x, y = _told(surface, shown, order)
+    x, y = _merged_intervals(surface, shown, order)
     asked = (x.at[None, :], y.at[:, None]) if order == (0, 1) else (y.at[:, None], x.at[None, :])
     value = surface.at(*asked)
     rows = counts(surface, order)
@@ -468,11 +481,13 @@ def cells(surface: Surface, shown: Heat) -> list[Cell]:
     return found
 
 
-def _told(surface: Surface, shown: Heat, order: tuple[int, int]) -> tuple[_Stretch, _Stretch]:
+def _merged_intervals(
+    surface: Surface, shown: HeatmapSpec, order: tuple[int, int]
+) -> tuple[_Intervals, _Intervals]:
     """Return the intervals of both sides, merging neighbouring bins until there are at most `MOST` cells."""
     sides, rims, folds = [surface.sides[i] for i in order], (shown.x, shown.y), [1, 1]
     while True:
-        x, y = (_stretches(s, r, f) for s, r, f in zip(sides, rims, folds, strict=True))
+        x, y = (_side_intervals(s, r, f) for s, r, f in zip(sides, rims, folds, strict=True))
         # Levels and single values are never merged. Cells are wider than high, so the vertical side is merged first.
         most = [1 if shown.y.discrete else len(y.at), 1 if shown.x.discrete else len(x.at)]
         if len(x.at) * len(y.at) <= MOST or max(most) == 1:
@@ -488,7 +503,7 @@ def _short(nodes: Floats) -> Floats:
     return np.round(nodes, int(np.clip(1 - np.floor(np.log10(steps.min())), -300, 300)))
 
 
-def _stretches(side: Side, rim: Rim, fold: int) -> _Stretch:
+def _side_intervals(side: Side, rim: HeatmapAxis, fold: int) -> _Intervals:
     """Return the intervals of one side, with `fold` neighbouring bins each."""
     name = shortened(rim.axis.name, LETTERS)
     unit = f" {clean(rim.axis.unit)}" if rim.axis.unit else ""
@@ -498,25 +513,25 @@ def _stretches(side: Side, rim: Rim, fold: int) -> _Stretch:
             f"{name}: {shortened(side.levels.labels[k] if side.levels else '', LETTERS)}"
             for k in shown
         ]
-        return _Stretch(rim.edges, names, rim.at, [np.array([k]) for k in shown])
+        return _Intervals(rim.edges, names, rim.at, [np.array([k]) for k in shown])
     if rim.strips is not None:
         names = [f"{name}: {text}{unit}" for text in rim.axis.labels]
-        return _Stretch(rim.edges, names, rim.at, [np.array([k]) for k in rim.home])
+        return _Intervals(rim.edges, names, rim.at, [np.array([k]) for k in rim.home])
     nodes = np.asarray(side.nodes, dtype=float)
     time = rim.axis.time
     texts = places(_short(nodes)) if time is None else time.texts(nodes)
     if len(nodes) == 1:
         homes = [] if side.bins is None else [np.array([0])]
-        return _Stretch(rim.edges, [f"{name}: {texts[0]}{unit}"], nodes, homes)
+        return _Intervals(rim.edges, [f"{name}: {texts[0]}{unit}"], nodes, homes)
     if side.bins is None:
         kept = np.arange(0, len(nodes), fold)
         at = nodes[kept]
         between = at[:-1] / 2 + at[1:] / 2
         edges = np.concatenate([nodes[:1], between, nodes[-1:]])
-        return _Stretch(edges, [f"{name}: {texts[k]}{unit}" for k in kept], at, [])
+        return _Intervals(edges, [f"{name}: {texts[k]}{unit}" for k in kept], at, [])
     cut = np.unique([*range(0, len(nodes), fold), len(nodes) - 1])
     pairs = list(itertools.pairwise(cut.tolist()))
-    return _Stretch(
+    return _Intervals(
         nodes[cut],
         [f"{name}: {texts[a]} – {texts[b]}{unit}" for a, b in pairs],
         np.array([nodes[a] / 2 + nodes[b] / 2 for a, b in pairs]),
@@ -543,12 +558,12 @@ class Tile:
 
 
 @dataclass(frozen=True, eq=False)
-class Heat:
+class HeatmapSpec:
     """Specification of a heat map.
 
     Parameters
     ----------
-    x, y : Rim
+    x, y : HeatmapAxis
     value : ndarray of float, shape (q, p)
         Rows from bottom to top, columns from left to right. NaN where nothing is drawn, such as in cells without rows.
     scale : Axis
@@ -575,8 +590,8 @@ class Heat:
         contains zero.
     """
 
-    x: Rim
-    y: Rim
+    x: HeatmapAxis
+    y: HeatmapAxis
     value: Floats
     scale: Axis
     diverging: bool
@@ -593,7 +608,7 @@ class Heat:
 
 
 @dataclass(frozen=True, eq=False)
-class Sight:
+class SurfacePlotOptions:
     """Options of a figure of a surface; see `draw_surface`."""
 
     points: bool = True
@@ -613,17 +628,17 @@ class Sight:
             raise DataError(explained("plot(levels)", repr(self.levels), expected, "Use 7"))
 
 
-def heat(surface: Surface, sight: Sight | None = None) -> Heat:
+def heat(surface: Surface, sight: SurfacePlotOptions | None = None) -> HeatmapSpec:
     """Return the figure specification of a surface.
 
     Parameters
     ----------
     surface : Surface
-    sight : Sight, optional
+    sight : SurfacePlotOptions, optional
 
     Returns
     -------
-    Heat
+    HeatmapSpec
         The first feature is on the horizontal axis, unless it is categorical or has two values and the second one is
         not. A numeric feature with two values has two strips.
 
@@ -638,14 +653,14 @@ def heat(surface: Surface, sight: Sight | None = None) -> Heat:
     >>> import skedasis as sd
     >>> X = np.random.default_rng(0).uniform(-1, 1, size=(400, 2))
     >>> s = sd.explain(lambda X: X[:, 0] * X[:, 1], X, (0, 1), method=sd.ALE(bins=4))
-    >>> shown = heat(s, Sight(step=True))
+    >>> shown = heat(s, SurfacePlotOptions(step=True))
     >>> shown.value.shape, shown.scale.label
     ((4, 4), 'interaction effect on prediction')
     """
-    sight = _fitting(surface, Sight() if sight is None else sight)
+    sight = _applicable_options(surface, SurfacePlotOptions() if sight is None else sight)
     order = order_of(surface)
     x, y = (
-        rim_of(
+        heatmap_axis(
             surface.sides[i], surface.abouts[i].feature, step=sight.step, most=most, across=across
         )
         for i, most, across in zip(order, (MOST_LEVELS, 30), (ACROSS - 12, None), strict=True)
@@ -657,15 +672,15 @@ def heat(surface: Surface, sight: Sight | None = None) -> Heat:
     count = counts(surface, order)
     empty = _empty(surface, count, x, y, order)
     if sight.empty != "filled":
-        value = np.where(_covered(empty, x, y), np.nan, value)
+        value = np.where(_in_empty_cells(empty, x, y), np.nan, value)
     scale, diverging = _scale(surface, value)
     # Tiles have numbers instead of contours, and contours of rounding errors are meaningless.
-    plain = x.discrete or sight.step or flat(surface)
+    plain = x.discrete or sight.step or is_rounding_only(surface)
     levels = () if plain else _contours(sight.levels, scale)
     bands = y.discrete
     tiles = _tiles(x, y, value, count, scale, sight)
     hatched = sight.empty == "hatched"
-    return Heat(
+    return HeatmapSpec(
         x,
         y,
         value,
@@ -679,7 +694,7 @@ def heat(surface: Surface, sight: Sight | None = None) -> Heat:
         _rectangles(empty, x, y, surface, order) if hatched else np.zeros((0, 4)),
         # Tiles state the number of rows; dots would only hide the text.
         *_data(surface, order, (x, y), sight, told=bool(tiles) and x.discrete and bands),
-        _unsure(surface, asked, steps, sight, (x, y), np.isfinite(value)),
+        _contains_zero(surface, asked, steps, sight, (x, y), np.isfinite(value)),
     )
 
 
@@ -719,7 +734,9 @@ def _home(side: Side, x: Floats) -> Ints:
     return np.where(x == low, 0, np.where(x == high, 1, -1)).astype(np.int64)
 
 
-def _empty(surface: Surface, count: Ints | None, x: Rim, y: Rim, order: tuple[int, int]) -> Bools:
+def _empty(
+    surface: Surface, count: Ints | None, x: HeatmapAxis, y: HeatmapAxis, order: tuple[int, int]
+) -> Bools:
     """Return which of the shown cells have no rows, (h of y, h of x)."""
     if surface.cells is None:
         return np.zeros((0, 0), dtype=bool)
@@ -739,7 +756,7 @@ def _empty(surface: Surface, count: Ints | None, x: Rim, y: Rim, order: tuple[in
     return empty[:, x.home] if x.discrete else empty
 
 
-def _covered(empty: Bools, x: Rim, y: Rim) -> Bools:
+def _in_empty_cells(empty: Bools, x: HeatmapAxis, y: HeatmapAxis) -> Bools:
     """Return which patches are in cells without rows."""
     if empty.size == 0:
         return np.zeros((len(y.at), len(x.at)), dtype=bool)
@@ -748,12 +765,14 @@ def _covered(empty: Bools, x: Rim, y: Rim) -> Bools:
     return empty[np.ix_(i, j)]
 
 
-def _fitting(surface: Surface, sight: Sight) -> Sight:
+def _applicable_options(surface: Surface, sight: SurfacePlotOptions) -> SurfacePlotOptions:
     """Return the options as far as they apply: without cells (a grid of points) there is no step function."""
     return replace(sight, step=False) if surface.cells is None else sight
 
 
-def _rectangles(empty: Bools, x: Rim, y: Rim, surface: Surface, order: tuple[int, int]) -> Floats:
+def _rectangles(
+    empty: Bools, x: HeatmapAxis, y: HeatmapAxis, surface: Surface, order: tuple[int, int]
+) -> Floats:
     if empty.size == 0:
         return np.zeros((0, 4))
     ends: list[Floats] = []
@@ -764,12 +783,12 @@ def _rectangles(empty: Bools, x: Rim, y: Rim, surface: Surface, order: tuple[int
     return np.column_stack([ends[0][i], ends[0][i + 1], ends[1][j], ends[1][j + 1]])
 
 
-def _unsure(
+def _contains_zero(
     surface: Surface,
     asked: tuple[Any, Any],
     steps: tuple[bool, ...],
-    sight: Sight,
-    rims: tuple[Rim, Rim],
+    sight: SurfacePlotOptions,
+    rims: tuple[HeatmapAxis, HeatmapAxis],
     seen: Bools,
 ) -> Floats:
     """Return rectangles in which the confidence interval of an interaction effect contains zero.
@@ -812,7 +831,7 @@ def _scale(surface: Surface, value: Floats) -> tuple[Axis, bool]:
         return Axis(name, about.unit, least, most, 0.0), False
     size = 0.0 if math.isnan(low) else max(abs(low), abs(high))
     size = size if math.isnan(near[0]) else min(size, max(abs(near[0]), abs(near[1])))
-    if flat(surface):  # rounding errors get no colours
+    if is_rounding_only(surface):  # rounding errors get no colours
         size = max(float(np.nanmax(np.abs(m), initial=0.0)) for m in surface.main or ())
     return Axis(name, about.unit, -(size or 1.0), size or 1.0, 0.0), True
 
@@ -823,7 +842,7 @@ def _near_rows(surface: Surface, value: Floats) -> Floats:
     return value if near is None else surface.value[near]
 
 
-def flat(surface: Surface) -> bool:
+def is_rounding_only(surface: Surface) -> bool:
     """Return whether an interaction effect is only rounding error relative to the main effects."""
     if surface.includes_main_effects or surface.main is None:
         return False
@@ -840,7 +859,12 @@ def _contours(wanted: int | Sequence[float] | None, scale: Axis) -> tuple[float,
 
 
 def _tiles(
-    x: Rim, y: Rim, value: Floats, count: Ints | None, scale: Axis, sight: Sight
+    x: HeatmapAxis,
+    y: HeatmapAxis,
+    value: Floats,
+    count: Ints | None,
+    scale: Axis,
+    sight: SurfacePlotOptions,
 ) -> tuple[Tile, ...]:
     """Return the texts in patches that are large enough for them."""
     both = x.discrete and y.discrete
@@ -851,7 +875,7 @@ def _tiles(
     known = np.isfinite(value)
     found: list[Tile] = []
     for i, j in np.argwhere(known):
-        text = _written(float(value[i, j]), scale)
+        text = _value_text(float(value[i, j]), scale)
         if wide[j] < 0.065 or high[i] < 0.04:
             continue
         if both and count is not None:
@@ -861,7 +885,7 @@ def _tiles(
     return tuple(found)
 
 
-def _written(value: float, scale: Axis) -> str:
+def _value_text(value: float, scale: Axis) -> str:
     """Return a value as text with two or three digits of the range of the colour scale."""
     power = 10.0**scale.scale.exponent
     span = float(np.diff(scale.limits)[0]) / power
@@ -870,7 +894,9 @@ def _written(value: float, scale: Axis) -> str:
     return text.replace("-", "\N{MINUS SIGN}")
 
 
-def _notes(surface: Surface, empty: Bools, rims: tuple[Rim, Rim], sight: Sight) -> tuple[str, ...]:
+def _notes(
+    surface: Surface, empty: Bools, rims: tuple[HeatmapAxis, HeatmapAxis], sight: SurfacePlotOptions
+) -> tuple[str, ...]:
     """Return notes on rows, cells, the size of the interaction, and what is omitted."""
     known = surface.provenance
     rows = known.get("rows", 0 if surface.rows is None else len(surface.rows))
@@ -893,7 +919,7 @@ def _notes(surface: Surface, empty: Bools, rims: tuple[Rim, Rim], sight: Sight) 
         notes.append(f"{int(empty.sum())} of {empty.size} {said}")
     strength = surface.interaction_strength()
     if np.isfinite(strength):
-        shown = 0.0 if flat(surface) else strength
+        shown = 0.0 if is_rounding_only(surface) else strength
         what = "standard deviation" if surface.includes_main_effects else "interaction strength"
         notes.append(f"{what} {shown:.3g} {surface.about.unit or ''}".strip())
     if surface.includes_main_effects:
@@ -919,7 +945,12 @@ def _parts(side: Side) -> tuple[int, str]:
 
 
 def _data(
-    surface: Surface, order: tuple[int, int], rims: tuple[Rim, Rim], sight: Sight, *, told: bool
+    surface: Surface,
+    order: tuple[int, int],
+    rims: tuple[HeatmapAxis, HeatmapAxis],
+    sight: SurfacePlotOptions,
+    *,
+    told: bool,
 ) -> tuple[Floats, str, tuple[Floats, Floats] | None]:
     """Return the dots, their legend entry, and the marginal histograms."""
     rows = surface.rows
@@ -933,4 +964,4 @@ def _data(
         return np.zeros((0, 2)), "", margins
     all_, n = "rows" if rows.exact else "sampled rows", len(at)
     label = all_ if n <= DOTS else f"{DOTS:,} of {n:,} {all_}"
-    return strewn(at, rims), label, margins
+    return jittered(at, rims), label, margins

@@ -21,20 +21,20 @@ from matplotlib.lines import Line2D
 
 from skedasis.plots.figures.compare import (
     Overlay,
-    Strand,
+    OverlayCurve,
     Zero,
+    as_effects_and_labels,
     columns_for,
     comparable,
-    gathered,
     ordered_effects,
     overlay,
 )
 from skedasis.plots.figures.effect import picture
 from skedasis.plots.mpl.marks import (
     Legend,
-    as_it_is,
     axis_of,
     clear_frame,
+    disable_mathtext,
     draw_panel,
     head,
     headed,
@@ -44,14 +44,14 @@ from skedasis.plots.mpl.marks import (
     scaled,
 )
 from skedasis.plots.scales import Axis
-from skedasis.plots.spec import ACROSS, Ice, Picture, View
+from skedasis.plots.spec import ACROSS, FigureSpec, Ice, View
 from skedasis.plots.theme import FAINT, HUES, INK, MARKS, OFTEN, SMALL, STROKES
 from skedasis.results.effect import Effect
 
 # --- figures of effects --------------------------------------------------------------------------
 
 
-class Picturable(Figure):
+class NotebookFigure(Figure):
     """A figure that notebooks display although it is not registered with pyplot."""
 
     def _repr_png_(self) -> bytes:
@@ -165,7 +165,7 @@ def draw(
     return _stacked(shown, (width, None if size is None else size[1]), legend=legend)
 
 
-def _stacked(shown: Picture, size: tuple[float, float | None], *, legend: bool) -> Figure:
+def _stacked(shown: FigureSpec, size: tuple[float, float | None], *, legend: bool) -> Figure:
     """Draw the panels of an effect, stacked vertically."""
     parts = (
         (shown.main, 3.3),
@@ -275,7 +275,7 @@ def draw_all(
     return figure
 
 
-def _draw_small(figure: Figure, cells: Sequence[SubplotSpec], shown: Picture) -> Legend:
+def _draw_small(figure: Figure, cells: Sequence[SubplotSpec], shown: FigureSpec) -> Legend:
     """Draw one of many effects."""
     panels = [p for p in (shown.main, shown.slopes) if p is not None]
     axes = [figure.add_subplot(cell) for cell, _ in zip(cells, panels, strict=False)]
@@ -292,10 +292,10 @@ def _draw_small(figure: Figure, cells: Sequence[SubplotSpec], shown: Picture) ->
     return entries
 
 
-def blank_figure(size: tuple[float, float]) -> Picturable:
+def blank_figure(size: tuple[float, float]) -> NotebookFigure:
     """Return an empty figure whose layout makes room for its texts."""
     layout = ConstrainedLayoutEngine(w_pad=0.09, h_pad=0.07, hspace=0.02)
-    return Picturable(figsize=size, dpi=120, layout=layout, facecolor="white")
+    return NotebookFigure(figsize=size, dpi=120, layout=layout, facecolor="white")
 
 
 def _legend(entries: Legend) -> dict[str, Any]:
@@ -312,7 +312,7 @@ def legend_below(figure: Any, entries: Legend) -> None:
     }
     made = figure.legend(loc="outside lower center", **look, **_legend(entries))
     for text in made.get_texts():
-        as_it_is(text)
+        disable_mathtext(text)
 
 
 def _legend_columns(labels: Sequence[str], width: float) -> int:
@@ -338,7 +338,7 @@ def legend_in(ax: Axes, entries: Legend) -> None:
     """Draw the legend inside the axes."""
     made = ax.legend(loc="best", framealpha=0.85, edgecolor="none", **_legend(entries))
     for text in made.get_texts():
-        as_it_is(text)
+        disable_mathtext(text)
 
 
 # --- overlaid effects ----------------------------------------------------------------------------
@@ -403,7 +403,7 @@ def compare(
     >>> [text.get_text() for text in figure.legends[0].get_texts()]
     ['PDP', 'ALE', 'MPlot', 'rows']
     """
-    given, named = gathered(effects)
+    given, named = as_effects_and_labels(effects)
     shown = overlay(given, named if labels is None else labels, center, level)
     own = ax is None
     if ax is None:
@@ -430,13 +430,13 @@ def _draw_overlay(ax: Axes, shown: Overlay) -> Legend:
         ax.axhline(0, color=FAINT, lw=0.7, zorder=1.4)
     entries: Legend = {}
     for place, strand in enumerate(shown.strands):
-        entries[strand.label] = _strand(ax, strand, place, bands=shown.bands)
+        entries[strand.label] = _curve_of(ax, strand, place, bands=shown.bands)
     if shown.rug is not None:
         entries[shown.rug.label] = rug_of(ax, shown.rug)
     return entries
 
 
-def _strand(ax: Axes, strand: Strand, place: int, *, bands: bool) -> Line2D:
+def _curve_of(ax: Axes, strand: OverlayCurve, place: int, *, bands: bool) -> Line2D:
     """Draw one effect in its own style, and return its legend handle."""
     hue, mark, stroke = HUES[place], MARKS[place], STROKES[place]
     lined = strand.joined is not None and len(strand.x) > 1

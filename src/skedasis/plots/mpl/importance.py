@@ -20,13 +20,19 @@ from matplotlib.text import Annotation, Text
 
 from skedasis._types import Floats
 from skedasis.errors import DataError, explained
-from skedasis.plots.figures.diagnosis import Map, Place, Predictable, predictable, where
+from skedasis.plots.figures.diagnosis import (
+    ImportanceMap,
+    RedundancyBars,
+    RegionText,
+    predictable,
+    where,
+)
 from skedasis.plots.figures.effect_parts import counted
 from skedasis.plots.figures.importance import (
     EACH_REPEAT,
     MEAN_OF_REPEATS,
     BarPanel,
-    Shift,
+    PermutationHistograms,
     bars,
     kept,
     repeated,
@@ -217,7 +223,7 @@ def _local(
         if legend:
             legend_in(ax, entries)
         return ax.figure.canvas.figure
-    figure = _beside(found, said, size, legend=legend)
+    figure = _side_by_side(found, said, size, legend=legend)
     if len(found) < len(importance):
         # Above all panels, because it concerns all of them.
         above = figure.suptitle("", x=0.01, ha="left")
@@ -226,8 +232,8 @@ def _local(
     return figure
 
 
-def _beside(
-    found: Sequence[Shift],
+def _side_by_side(
+    found: Sequence[PermutationHistograms],
     said: tuple[str, str],
     size: tuple[float, float] | None,
     *,
@@ -255,7 +261,7 @@ def _beside(
     return figure
 
 
-def _histograms(ax: Axes, shift: Shift, said: tuple[str, str]) -> Legend:
+def _histograms(ax: Axes, shift: PermutationHistograms, said: tuple[str, str]) -> Legend:
     """Draw both histograms of one feature with their means as lines, and return the legend."""
     axis_of(ax, "x", shift.x, 4)
     axis_of(ax, "y", shift.y, 4)
@@ -349,7 +355,7 @@ def draw_diagnosis(
     shown = where(diagnosis, level)
     beside = predictable(diagnosis)
     if ax is not None:
-        entries = _map(ax, shown)
+        entries = _scatter(ax, shown)
         headed(ax, shown.title, shown.notes[:4], 60)
         if legend:
             legend_in(ax, entries)
@@ -362,7 +368,7 @@ def draw_diagnosis(
     axes = figure.subplots(1, len(wide), squeeze=False, width_ratios=wide)[0]
     clear_frame(axes[0])
     axes[0].grid(visible=True, axis="x", color=GRID, lw=0.6)
-    entries = _map(axes[0], shown)
+    entries = _scatter(axes[0], shown)
     headed(axes[0], shown.title, shown.notes, 100)
     if beside is not None:
         bare(axes[1])
@@ -375,7 +381,7 @@ def draw_diagnosis(
     return figure
 
 
-def _map(ax: Axes, shown: Map) -> Legend:
+def _scatter(ax: Axes, shown: ImportanceMap) -> Legend:
     """Draw the features as marks with crosses, and the texts on parts of the panel; return the legend."""
     axis_of(ax, "x", shown.x, 6)
     axis_of(ax, "y", shown.y, 6)
@@ -400,7 +406,7 @@ def _map(ax: Axes, shown: Map) -> Legend:
     return entries
 
 
-def _word(ax: Axes, place: Place) -> None:
+def _word(ax: Axes, place: RegionText) -> None:
     """Write the text on a part of the panel."""
     right, up = place.toward
     ends = (float(right > 0), float(up > 0))
@@ -420,7 +426,7 @@ def _word(ax: Axes, place: Place) -> None:
     at.set_in_layout(False)
 
 
-def _named(ax: Axes, shown: Map) -> None:
+def _named(ax: Axes, shown: ImportanceMap) -> None:
     """Write the names of features beside their marks, as far as there is free space."""
     scale = 72 / ax.figure.dpi
     box = ax.get_window_extent()
@@ -507,7 +513,7 @@ def _box(text: Text, corner: Floats, scale: float) -> Floats:
     return (np.array([box.x0, box.y0, box.x1, box.y1]) - np.tile(corner, 2)) * scale
 
 
-def _bars(ax: Axes, shown: Predictable) -> Legend:
+def _bars(ax: Axes, shown: RedundancyBars) -> Legend:
     """Draw two bars of R² per feature, one of them hatched; return the legend."""
     axis_of(ax, "x", shown.x, 5)
     y = lines_of(ax, shown.names, LEAST)

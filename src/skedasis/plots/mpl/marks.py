@@ -1,7 +1,7 @@
 """Marks, axes, labels and legends on matplotlib axes, without pyplot and without changing rcParams.
 
 `draw_panel` draws all marks of a `Panel` and returns the legend: a mapping from labels to handles. Names of features
-may contain dollar signs, underscores or East Asian characters: `as_it_is` disables mathtext and adds fonts.
+may contain dollar signs, underscores or East Asian characters: `disable_mathtext` disables mathtext and adds fonts.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from matplotlib.ticker import FixedLocator, Formatter, MaxNLocator
 from skedasis._types import Floats, Ints
 from skedasis.data import times
 from skedasis.plots.figures.ice import ends, group_name
-from skedasis.plots.scales import Axis, flowed, shortened, wrapped
+from skedasis.plots.scales import Axis, join_notes, shortened, wrapped
 from skedasis.plots.spec import (
-    Apart,
     Band,
-    Bundle,
+    ColorEncoding,
     Hatch,
+    IceCurves,
     Line,
+    MissingMarker,
     Outline,
     Panel,
     Rug,
     Steps,
     Strip,
-    Tint,
     Violin,
 )
 from skedasis.plots.theme import (
@@ -98,7 +98,7 @@ def installed() -> tuple[str, ...]:
     return tuple(name for name in EASTERN if name in there)
 
 
-def as_it_is(text: Text) -> None:
+def disable_mathtext(text: Text) -> None:
     """Disable mathtext for a text, and add fallback fonts for East Asian characters."""
     text.set(parse_math=False, usetex=False)
     if any(ord(c) >= 0x2E80 for c in text.get_text()) and installed():
@@ -173,7 +173,7 @@ def _line(ax: Axes, line: Line, color: str, *, small: bool) -> Artist:
     return drawn
 
 
-def _apart(ax: Axes, point: Apart, x: float, *, small: bool) -> Artist:
+def _apart(ax: Axes, point: MissingMarker, x: float, *, small: bool) -> Artist:
     """Draw the point of missing values with its interval."""
     size = 4.0 if small else 6.0
     ax.vlines(x, point.lower, point.upper, color=ERROR, lw=size - 1, zorder=2)
@@ -311,7 +311,7 @@ def turned(ax: Axes, which: Literal["x", "y"], turn: int) -> None:
     """Rotate the names at ticks, and disable mathtext for them."""
     ax.tick_params(axis=which, labelrotation=turn)
     for text in ax.get_xticklabels() if which == "x" else ax.get_yticklabels():
-        as_it_is(text)
+        disable_mathtext(text)
         if turn == 40:
             text.set(ha="right", va="top", rotation_mode="anchor")
 
@@ -330,7 +330,7 @@ def clear_frame(ax: Axes) -> None:
 def write(text: Text, words: str, size: float, color: str, **look: Any) -> None:
     """Set text, size and colour, without mathtext: names may contain dollar signs and underscores."""
     text.set(text=words, fontsize=size, color=color, **look)
-    as_it_is(text)
+    disable_mathtext(text)
 
 
 def _annotate(
@@ -348,7 +348,7 @@ def head(ax: Axes, panel: Panel, width: int) -> None:
 
 def headed(ax: Axes, words: str, remarks: Sequence[str], width: int, low: float = 4) -> None:
     """Write a title and notes, left-aligned, `low` points above the axes."""
-    notes = flowed(remarks, width)
+    notes = join_notes(remarks, width)
     at = ax.annotate(
         "", (0, 1), xytext=(0, low), xycoords="axes fraction", textcoords="offset points"
     )
@@ -365,7 +365,7 @@ def scaled(ax: Axes, panel: Panel) -> None:
     tint = None if panel.bundle is None else panel.bundle.tint
     if tint is None or tint.groups or not np.isfinite(tint.value).any():
         return
-    scale = mappable(tint)
+    scale = color_scale(tint)
     bar = ax.figure.colorbar(scale, ax=ax, pad=0.02, fraction=0.05, aspect=30)
     beside(bar.ax, Axis(shortened(tint.name, 40), None, *scale.get_clim(), 0.0))
 
@@ -403,7 +403,7 @@ PLAIN, UNKNOWN = "#555555", "#bcbcbc"
 """Colours of curves without colour encoding, and of those with a missing value."""
 
 
-def bundle(ax: Axes, strands: Bundle) -> Legend:
+def bundle(ax: Axes, strands: IceCurves) -> Legend:
     """Draw individual curves, and return the legend."""
     alpha = float(np.clip(30 / max(len(strands.y), 1), 0.15, 0.5))
     if strands.tint is None:
@@ -425,7 +425,7 @@ def bundle(ax: Axes, strands: Bundle) -> Legend:
     return entries | _own(ax, strands, hues(strands.tint))
 
 
-def _parts(tint: Tint) -> list[tuple[str, Ints, dict[str, Any]]]:
+def _parts(tint: ColorEncoding) -> list[tuple[str, Ints, dict[str, Any]]]:
     """Return label, indices and style of each set of curves with the same style."""
     missing = np.flatnonzero(np.isnan(tint.value))
     parts: list[tuple[str, Ints, dict[str, Any]]] = []
@@ -448,20 +448,20 @@ def look_of(place: int) -> dict[str, Any]:
     return {"color": HUES[place], "ls": STROKES[place]}
 
 
-def hues(tint: Tint) -> list[Any]:
+def hues(tint: ColorEncoding) -> list[Any]:
     """Return the colour of each curve."""
     if tint.groups:
         return [UNKNOWN if np.isnan(v) else HUES[int(v)] for v in tint.value]
-    scale = mappable(tint)
+    scale = color_scale(tint)
     return [UNKNOWN if np.isnan(v) else scale.to_rgba(v) for v in tint.value]
 
 
-def mappable(tint: Tint) -> ScalarMappable:
+def color_scale(tint: ColorEncoding) -> ScalarMappable:
     """Return the colour scale of numbers."""
     return ScalarMappable(Normalize(*ends(tint), clip=True), colormaps[MAP])
 
 
-def _draw(ax: Axes, strands: Bundle, rows: Ints, **look: Any) -> None:
+def _draw(ax: Axes, strands: IceCurves, rows: Ints, **look: Any) -> None:
     """Draw the curves of some rows; for nominal levels a dash per row and level."""
     if len(rows) == 0:
         return
@@ -491,7 +491,7 @@ def _dashes(x: Floats, y: Floats, shift: Floats) -> Floats:
     return ends.reshape(-1, 2, 2)
 
 
-def _own(ax: Axes, strands: Bundle, colours: list[Any]) -> Legend:
+def _own(ax: Axes, strands: IceCurves, colours: list[Any]) -> Legend:
     if len(strands.own_x) == 0:
         return {}
     plain = strands.tint is None

@@ -16,12 +16,12 @@ from skedasis.errors import DataError, explained
 from skedasis.plots.figures.compare import (
     EACH,
     MEAN,
-    Drawn,
+    ModelsSpec,
     columns_for,
     importance_panel,
     models_panel,
 )
-from skedasis.plots.figures.effect import on_shared_scales
+from skedasis.plots.figures.effect import share_vertical_axis
 from skedasis.plots.figures.importance import EACH_REPEAT, MEAN_OF_REPEATS
 from skedasis.plots.mpl.effect import blank_figure, depth, legend_below, legend_in
 from skedasis.plots.mpl.importance import bare, draw_bars, line_height
@@ -80,7 +80,7 @@ def draw_models(
     return ax.figure.canvas.figure
 
 
-def _draw_models(ax: Axes, shown: Drawn, panel: Panel, *, small: bool = False) -> Legend:
+def _draw_models(ax: Axes, shown: ModelsSpec, panel: Panel, *, small: bool = False) -> Legend:
     """Draw a panel, and above its band, which would hide them, the curves of the models."""
     entries = draw_panel(ax, panel, small=small)
     look: dict[str, Any] = {"color": INK, "lw": 0.7, "alpha": 0.6}
@@ -137,7 +137,7 @@ def draw_all_models(
             explained("plot", "no effect", "at least one effect", "Explain one or more features")
         )
     each = [models_panel(found[r.feature], level, of) for r in ranks]
-    panels = on_shared_scales([own.panel for own in each])
+    panels = share_vertical_axis([own.panel for own in each])
     columns = columns or columns_for(len(panels))
     rows = -(-len(panels) // columns)
     deep = sum(

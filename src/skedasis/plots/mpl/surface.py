@@ -16,7 +16,7 @@ from matplotlib.patches import Patch
 from matplotlib.patheffects import withStroke
 
 from skedasis._types import Floats
-from skedasis.plots.figures.surface import Empty, Heat, Sight, bars_of, heat
+from skedasis.plots.figures.surface import Empty, HeatmapSpec, SurfacePlotOptions, bars_of, heat
 from skedasis.plots.mpl.effect import blank_figure, legend_below, legend_in
 from skedasis.plots.mpl.marks import (
     Legend,
@@ -117,7 +117,7 @@ def draw_surface(
     >>> [ax.get_ylabel() for ax in figure.axes]
     ['x1', 'interaction effect on prediction']
     """
-    shown = heat(surface, Sight(points, density, empty, step, levels, sure))
+    shown = heat(surface, SurfacePlotOptions(points, density, empty, step, levels, sure))
     own = ax is None
     if ax is None:
         figure = blank_figure(size or (6.8, 5.6))
@@ -145,7 +145,7 @@ def draw_surface(
     return ax.figure.canvas.figure
 
 
-def _map(ax: Axes, shown: Heat) -> tuple[Legend, Any]:
+def _map(ax: Axes, shown: HeatmapSpec) -> tuple[Legend, Any]:
     """Draw patches, contours, dots and tiles."""
     axis_of(ax, "x", shown.x.axis, 7)
     axis_of(ax, "y", shown.y.axis, 7)
@@ -189,7 +189,7 @@ def _luminance(colour: Any) -> float:
     return float(np.dot(np.asarray(colour)[:3], (0.299, 0.587, 0.114)))
 
 
-def _between(ax: Axes, shown: Heat) -> None:
+def _between(ax: Axes, shown: HeatmapSpec) -> None:
     """Draw white lines between the bands of levels or single values."""
     look: dict[str, Any] = {"color": "white", "lw": 1.8, "zorder": 1.5}
     if shown.y.discrete:
@@ -208,7 +208,7 @@ def _hatched(ax: Axes, places: Floats, hatch: str, said: str, ground: str) -> Le
     return {said: Patch(hatch=hatch, **look)}
 
 
-def _contours(ax: Axes, shown: Heat) -> Legend:
+def _contours(ax: Axes, shown: HeatmapSpec) -> Legend:
     """Draw contours with their values; those below zero are dashed."""
     if not shown.levels or min(shown.value.shape) < 2 or not np.isfinite(shown.value).any():
         return {}
@@ -234,7 +234,7 @@ def _contours(ax: Axes, shown: Heat) -> Legend:
     return _key(levels, shown)
 
 
-def _key(levels: Sequence[float], shown: Heat) -> Legend:
+def _key(levels: Sequence[float], shown: HeatmapSpec) -> Legend:
     entries: Legend = {}
     if any(v >= 0 for v in levels):
         said = "contour" if not shown.diverging else "contour (≥ 0)"
@@ -244,7 +244,7 @@ def _key(levels: Sequence[float], shown: Heat) -> Legend:
     return entries
 
 
-def _crossings(ax: Axes, shown: Heat) -> Legend:
+def _crossings(ax: Axes, shown: HeatmapSpec) -> Legend:
     """Draw a line across a band wherever it takes a round value: the contours of bands."""
     if not shown.crossings:
         return {}
@@ -263,7 +263,7 @@ def _crossings(ax: Axes, shown: Heat) -> Legend:
     return _key(levels, shown)
 
 
-def _margins(ax: Axes, shown: Heat) -> None:
+def _margins(ax: Axes, shown: HeatmapSpec) -> None:
     """Draw marginal histograms above the map and on its right."""
     if shown.margins is None:
         return

@@ -7,9 +7,9 @@ from markupsafe import Markup
 
 from skedasis._types import Floats
 from skedasis.plots.figures.diagnosis import (
-    Map,
-    Place,
-    Predictable,
+    ImportanceMap,
+    RedundancyBars,
+    RegionText,
     by_likelihood,
     predictable,
     where,
@@ -18,7 +18,7 @@ from skedasis.plots.figures.effect_parts import counted
 from skedasis.plots.scales import SMALL, clean, number, shortened, touches
 from skedasis.plots.svg.elements import Drawing, joined, px, sheet, tag
 from skedasis.plots.svg.frame import Frame, Keys, above, below, beside, legend
-from skedasis.plots.svg.importance import BARS_WIDTH, Lines
+from skedasis.plots.svg.importance import BARS_WIDTH, BarLines
 from skedasis.plots.svg.marks import SHAPES, Defs, box_of, crosses, label_points
 from skedasis.plots.svg.panels import foot, headed
 from skedasis.results.diagnosis import Diagnosis
@@ -91,7 +91,7 @@ def diagnosis(
     y += above(shown.y, BARS_WIDTH)
     left = beside(shown.y, HIGH)
     frame = Frame(shown.x, shown.y, left, y, BARS_WIDTH - left - 12, HIGH)
-    map_, keys, left_out = _map(frame, shown, full)
+    map_, keys, left_out = _scatter(frame, shown, full)
     parts = [head, map_]
     y = frame.bottom + below(shown.x, frame.width) + 4
     if more is not None:
@@ -109,11 +109,11 @@ def diagnosis(
         (BARS_WIDTH, y + 2),
         ident=ident,
         title=title or shown.title,
-        alt=alt or _said(shown, full),
+        alt=alt or _alt_text(shown, full),
     )
 
 
-def _map(frame: Frame, shown: Map, full: list[str]) -> tuple[Markup, Keys, int]:
+def _scatter(frame: Frame, shown: ImportanceMap, full: list[str]) -> tuple[Markup, Keys, int]:
     """Return the scatter plot, its legend, and the number of names without free space."""
     x, y = frame.x(shown.at[:, 0]), frame.y(shown.at[:, 1])
     d, boxes = crosses(frame, shown.at, shown.lower, shown.upper)
@@ -134,7 +134,7 @@ def _map(frame: Frame, shown: Map, full: list[str]) -> tuple[Markup, Keys, int]:
             cx=float(x[i]),
             cy=float(y[i]),
             r=11.0,
-            data_tip=_tip(shown, i, name),
+            data_tip=_tooltip(shown, i, name),
         )
         for i, name in enumerate(full)
     ]
@@ -153,7 +153,7 @@ def _map(frame: Frame, shown: Map, full: list[str]) -> tuple[Markup, Keys, int]:
     return frame.panel(*parts), _key(shown), left_out
 
 
-def _key(shown: Map) -> Keys:
+def _key(shown: ImportanceMap) -> Keys:
     """Return the legend of the marks, with the number of features of each kind."""
     kinds = dict.fromkeys([*LOOKS, *shown.kinds])
     return {f"{k} ({shown.kinds.count(k)})": _mark(k, 13.0, 0.0) for k in kinds if k in shown.kinds}
@@ -166,7 +166,7 @@ def _mark(kind: str, x: float, y: float) -> Markup:
 
 
 def _words(
-    frame: Frame, shown: Map, x: Floats, y: Floats
+    frame: Frame, shown: ImportanceMap, x: Floats, y: Floats
 ) -> list[tuple[Markup, tuple[float, float, float, float]]]:
     """Return the texts on parts of the panel, moved away from points, with their boxes; omit those without space."""
     marks = [np.array([a - 6, b - 6, a + 6, b + 6]) for a, b in zip(x, y, strict=True)]
@@ -191,7 +191,7 @@ def _words(
     return found
 
 
-def _corner(frame: Frame, place: Place, n: int) -> tuple[float, float, str, bool]:
+def _corner(frame: Frame, place: RegionText, n: int) -> tuple[float, float, str, bool]:
     """Return the position of a text: x, baseline of the first line, anchor, and whether it is moved upwards."""
     right, up = place.toward
     # At an end of an axis the text is inside it; at a point it is beside it.
@@ -204,12 +204,12 @@ def _corner(frame: Frame, place: Place, n: int) -> tuple[float, float, str, bool
 
 
 def _bars(
-    shown: Predictable, full: list[str], defs: Defs, top: float
+    shown: RedundancyBars, full: list[str], defs: Defs, top: float
 ) -> tuple[Markup, Keys, float]:
     """Return two bars of R² per feature, one of them hatched, with legend and lower end."""
     left_out = (f"{shown.left_out:,} more not shown",) if shown.left_out else ()
     head, y = headed("How well other features predict each feature", left_out, BARS_WIDTH, top + 4)
-    lines = Lines.below(shown.names, shown.x, y)
+    lines = BarLines.below(shown.names, shown.x, y)
     first: list[Markup] = []
     then: list[Markup] = []
     unknown: list[Markup] = []
@@ -241,7 +241,7 @@ def _bars(
 _R2 = ("R² from the other features", "R² from the other features and the label")
 
 
-def _tip(shown: Map, i: int, name: str) -> str:
+def _tooltip(shown: ImportanceMap, i: int, name: str) -> str:
     """Return the tooltip of a point."""
     lines = [shortened(name, 60)]
     for k, what in enumerate(("Likelihood-PFI", "Entropy-PFI")):
@@ -253,7 +253,7 @@ def _tip(shown: Map, i: int, name: str) -> str:
     return "\n".join([*lines, shown.kinds[i]])
 
 
-def _said(shown: Map, full: list[str]) -> str:
+def _alt_text(shown: ImportanceMap, full: list[str]) -> str:
     """Return the alternative text."""
     kinds = dict.fromkeys(shown.kinds)
     groups: list[str] = []

@@ -19,28 +19,28 @@ from markupsafe import Markup
 from skedasis._types import Floats
 from skedasis.errors import DataError, explained
 from skedasis.plots import descriptions
-from skedasis.plots.descriptions import compared, described
+from skedasis.plots.descriptions import effect_alt_text, overlay_alt_text
 from skedasis.plots.figures.categorical import Places
 from skedasis.plots.figures.compare import (
     EACH,
     MEAN,
-    Drawn,
+    ModelsSpec,
     Overlay,
-    Strand,
+    OverlayCurve,
     Zero,
+    as_effects_and_labels,
     columns_for,
     comparable,
-    gathered,
     importance_panel,
+    models_as_repeats,
     models_panel,
     ordered_effects,
     overlay,
-    stand_in,
 )
-from skedasis.plots.figures.effect import on_shared_scales, picture
+from skedasis.plots.figures.effect import picture, share_vertical_axis
 from skedasis.plots.figures.importance import display_order
 from skedasis.plots.scales import clean, number, number_or_zero, places, shortened, width_of
-from skedasis.plots.spec import MOST_LEVELS, Bundle, Panel, Picture, View, most_levels
+from skedasis.plots.spec import MOST_LEVELS, FigureSpec, IceCurves, Panel, View, most_levels
 from skedasis.plots.svg import marks
 from skedasis.plots.svg.elements import Drawing, joined, sheet, tag
 from skedasis.plots.svg.frame import (
@@ -131,16 +131,16 @@ def small(
         keys |= stack.keys
         said = f"{found.spec.method} of {shortened(found.feature, 60)}"
         parts = [stack.defs.written(), *stack.parts]
-        words = described(found, pic.main)
+        words = effect_alt_text(found, pic.main)
         out.append(sheet(parts, (TILE_WIDTH, stack.start + 4), ident=name, title=said, alt=words))
-    keys = _alike(keys)
+    keys = _merge_equal_keys(keys)
     drawn, high = legend(keys, EDGE, 2, LEGEND - 2 * EDGE)
     words = f"Legend: {'; '.join(keys)}"
     below = sheet([drawn], (LEGEND, high + 4), ident=f"{ident}-legend", title="Legend", alt=words)
     return out, below
 
 
-def _alike(keys: Keys) -> Keys:
+def _merge_equal_keys(keys: Keys) -> Keys:
     """Merge legend entries with equal keys, such as of slopes and level differences, if the merged label fits."""
     names: dict[str, str] = {}
     out: Keys = {}
@@ -163,14 +163,14 @@ def _chosen(
     *,
     lower: bool,
     view: View | None,
-) -> tuple[list[Effect], list[Picture], View]:
+) -> tuple[list[Effect], list[FigureSpec], View]:
     """Return the effects to draw, their specifications on shared scales, and the options."""
     chosen = ordered_effects(effects, by, top)
     view = replace(View(curves=60) if view is None else view, across=TILE_LETTERS)
     return chosen, comparable(chosen, view, lower), view
 
 
-def _heads(shown: Sequence[Picture]) -> tuple[float, float]:
+def _heads(shown: Sequence[FigureSpec]) -> tuple[float, float]:
     """Return the space above the frames that main panels and lower panels need, so that they are aligned."""
     room = TILE_WIDTH - RIGHT - EDGE
     main = [head_of(p.main, room, title=p.main.title, notes=p.main.notes) for p in shown]
@@ -181,7 +181,7 @@ def _heads(shown: Sequence[Picture]) -> tuple[float, float]:
 
 def _small(
     found: Effect,
-    shown: Picture,
+    shown: FigureSpec,
     view: View,
     defs: Defs,
     origin: tuple[float, float],
@@ -250,7 +250,7 @@ def effects(
             keys |= stack.keys
             foot = max(foot, stack.start + 14)
     width = TILE_WIDTH * columns
-    drawn, high = legend(_alike(keys), EDGE, foot, width - 2 * EDGE)
+    drawn, high = legend(_merge_equal_keys(keys), EDGE, foot, width - 2 * EDGE)
     names = ", ".join(shortened(found.feature, 40) for found in chosen)
     words = (
         alt
@@ -315,7 +315,7 @@ def compare(
     >>> compare(found, ident="c0").title
     'PDP, ALE and MPlot of x0'
     """
-    given, named = gathered([effects])
+    given, named = as_effects_and_labels([effects])
     shown = overlay(given, named, center, level, OVERLAY_LETTERS)
     first: Effect = given[0]
     room = OVERLAY_WIDTH - 2 * _EDGE
@@ -335,7 +335,7 @@ def compare(
     below_all, high = legend(keys, _EDGE, foot, room)
     parts = [tag("defs", frame.clip(f"{ident}-clip")), head, panel, hits, below_all]
     said = title or f"{methods} of {shortened(first.feature, 60)}"
-    words = alt or compared(shown, first.feature)
+    words = alt or overlay_alt_text(shown, first.feature)
     return sheet(parts, (OVERLAY_WIDTH, foot + high + 4), ident=ident, title=said, alt=words)
 
 
@@ -359,7 +359,7 @@ def _inside(frame: Frame, shown: Overlay, clip: str) -> tuple[Markup, Keys]:
     high: list[Markup] = []
     keys: Keys = {}
     for place, strand in enumerate(shown.strands):
-        under, over, key = _strand(frame, strand, place, bands=shown.bands)
+        under, over, key = _curve_of(frame, strand, place, bands=shown.bands)
         low.append(under)
         high.append(over)
         keys[strand.label] = key
@@ -370,8 +370,8 @@ def _inside(frame: Frame, shown: Overlay, clip: str) -> tuple[Markup, Keys]:
     return tag("g", *low, *high, clip_path=f"url(#{clip})"), keys
 
 
-def _strand(
-    frame: Frame, strand: Strand, place: int, *, bands: bool
+def _curve_of(
+    frame: Frame, strand: OverlayCurve, place: int, *, bands: bool
 ) -> tuple[Markup, Markup, Markup]:
     """Return the interval of one effect, its line with marks, and its legend key."""
     x, y = frame.x(strand.x), frame.y(strand.y)
@@ -479,7 +479,7 @@ def small_models(
             explained("explore", "no effect", "at least one effect", "Explain one or more features")
         )
     each = [models_panel(found[r.feature], level, of) for r in ranks]
-    panels = on_shared_scales([own.panel for own in each])
+    panels = share_vertical_axis([own.panel for own in each])
     out: list[Drawing] = []
     keys: Keys = {}
     for i, (rank, shown, panel) in enumerate(zip(ranks, each, panels, strict=True)):
@@ -524,7 +524,7 @@ def importances(
     Drawing
     """
     panel = importance_panel(found, features=features, top=top, level=level, of=of)
-    chosen = display_order(stand_in(found), features, top)
+    chosen = display_order(models_as_repeats(found), features, top)
     full = [clean(found.features[i]) for i in chosen]
     return chart(panel, full, ident=ident, dots=EACH, mean=MEAN)
 
@@ -542,7 +542,7 @@ def _headed(panel: Panel, rank: ModelsRank, place: int, models: int) -> Panel:
 
 def _sheet(
     found: EffectOfModels,
-    shown: Drawn,
+    shown: ModelsSpec,
     panel: Panel,
     ident: str,
     size: tuple[float, float],
@@ -554,11 +554,11 @@ def _sheet(
     stack.add(panel, size[1], last=True, titled=True)
     frame = stack.frames[0]
     # Above the band, which would hide them, and below the mean.
-    curves, keys = _each(frame, shown)
+    curves, keys = _model_curves(frame, shown)
     mean, _ = marks.line(frame, panel.lines[0], "average", small=small)
     over = frame.panel(tag("g", curves, mean, clip_path=stack.defs.clip(frame)))
     stack.keys |= keys
-    touched = descriptions.placed(_tips(found, shown, panel), frame, frame.top, frame.bottom)
+    touched = descriptions.placed(_tooltips(found, shown, panel), frame, frame.top, frame.bottom)
     # The script's tooltip names a curve by this word and its number.
     each = tag("g", *stack.parts, over, touched, data_each="model")
     parts = [stack.defs.written(), each]
@@ -567,30 +567,30 @@ def _sheet(
         drawn, high = legend(stack.keys, EDGE, stack.start + 6, size[0] - 2 * EDGE)
         parts.append(drawn)
     title = f"{shortened(found.feature, LONG)}, {len(found)} models"
-    words = _said(found, panel)
+    words = _alt_text(found, panel)
     whole = (size[0], stack.start + 6 + high + 4)
     return sheet(parts, whole, ident=ident, title=title, alt=words), stack.keys
 
 
-def _each(frame: Frame, shown: Drawn) -> tuple[Markup, Keys]:
+def _model_curves(frame: Frame, shown: ModelsSpec) -> tuple[Markup, Keys]:
     """Return the curves of the models, and their legend entry."""
     nothing, none = np.zeros(0), np.zeros(0, dtype=np.int64)
     numbers = np.arange(1, len(shown.each) + 1)
-    curves = Bundle(
+    curves = IceCurves(
         shown.x, shown.each, EACH, nothing, nothing, none, shift=shown.shift, row=numbers
     )
     drawn, _, keys = marks.bundle(frame, curves)
     return drawn, keys
 
 
-def _tips(found: EffectOfModels, shown: Drawn, panel: Panel) -> list[descriptions.Hit]:
+def _tooltips(found: EffectOfModels, shown: ModelsSpec, panel: Panel) -> list[descriptions.Tooltip]:
     """Return a tooltip per point or level: mean of the models, standard deviation between them, and interval."""
     line, band = panel.lines[0], panel.bands[0]
     top = float(np.nanmax(np.abs(line.y), initial=0.0))
     spread = _between(shown.each)
     unit = f" {shortened(panel.y.unit, 30)}" if panel.y.unit else ""
-    names, edges = _stretches(found, panel, line.x)
-    out: list[descriptions.Hit] = []
+    names, edges = _side_intervals(found, panel, line.x)
+    out: list[descriptions.Tooltip] = []
     for i in descriptions.some(len(line.x)):
         lines = [names[i], f"{MEAN} {number_or_zero(float(line.y[i]), top)}{unit}"]
         if np.isfinite(spread[i]):
@@ -600,7 +600,7 @@ def _tips(found: EffectOfModels, shown: Drawn, panel: Panel) -> list[description
         if np.isfinite(band.upper[i] - band.lower[i]):
             ends = [number_or_zero(float(end[i]), top) for end in (band.lower, band.upper)]
             lines.append(f"{band.label}: {ends[0]} to {ends[1]}")
-        out.append(descriptions.Hit(edges[i], edges[i + 1], "\n".join(lines)))
+        out.append(descriptions.Tooltip(edges[i], edges[i + 1], "\n".join(lines)))
     return out
 
 
@@ -611,7 +611,9 @@ def _between(each: Floats) -> Floats:
     return np.sqrt(np.where(n > 1, squares / np.maximum(n - 1, 1), np.nan))
 
 
-def _stretches(found: EffectOfModels, panel: Panel, x: Floats) -> tuple[list[str], list[float]]:
+def _side_intervals(
+    found: EffectOfModels, panel: Panel, x: Floats
+) -> tuple[list[str], list[float]]:
     """Return the names of points or levels, and the edges of their tooltips on the axis."""
     if found.levels is not None:
         kept = Places.of(found.about.feature, found.levels, MOST_LEVELS).shown.tolist()
@@ -624,7 +626,7 @@ def _stretches(found: EffectOfModels, panel: Panel, x: Floats) -> tuple[list[str
     return names, [low, *((x[:-1] + x[1:]) / 2).tolist(), high]
 
 
-def _said(found: EffectOfModels, panel: Panel) -> str:
+def _alt_text(found: EffectOfModels, panel: Panel) -> str:
     """Return the alternative text."""
     y = panel.lines[0].y[np.isfinite(panel.lines[0].y)]
     top = float(np.abs(y).max(initial=0.0))
@@ -703,5 +705,5 @@ def effect(
     drawn, high = legend(stack.keys, EDGE, stack.start + 6, WIDTH - 2 * EDGE)
     parts = [stack.defs.written(), *stack.parts, drawn]
     size = (WIDTH, stack.start + 6 + high + 4)
-    words = alt or described(effect, shown.main)
+    words = alt or effect_alt_text(effect, shown.main)
     return sheet(parts, size, ident=ident, title=said, alt=words)

@@ -306,13 +306,13 @@ def _numbers_across(axis: Axis, width: float, most: int) -> Ticks:
         at = axis.ticks or round_ticks(axis, k)
         texts = tuple(axis.scale.texts(at))
         room = width / max(axis.limits[1] - axis.limits[0], 5e-324)
-        if axis.ticks or _apart(at, texts, room):
+        if axis.ticks or _do_not_touch(at, texts, room):
             return _thinned(at, texts, room) if axis.ticks else Ticks(at, texts)
     ends = tuple(t for t in round_ticks(axis, 2) if low <= t <= high)[:1]
     return Ticks(ends, tuple(axis.scale.texts(ends)))
 
 
-def _apart(at: tuple[float, ...], texts: tuple[str, ...], room: float) -> bool:
+def _do_not_touch(at: tuple[float, ...], texts: tuple[str, ...], room: float) -> bool:
     """Return whether labels centred at their ticks do not touch each other."""
     half = [width_of(t) / 2 for t in texts]
     pairs = zip(at, at[1:], half, half[1:], strict=False)

@@ -9,13 +9,13 @@ import numpy as np
 from markupsafe import Markup
 
 from skedasis._types import Floats
-from skedasis.plots.descriptions import Hit, placed
+from skedasis.plots.descriptions import Tooltip, placed
 from skedasis.plots.figures.effect_parts import counted
 from skedasis.plots.figures.importance import (
     EACH_REPEAT,
     MEAN_OF_REPEATS,
     BarPanel,
-    Shift,
+    PermutationHistograms,
     bars,
     display_order,
     kept,
@@ -70,7 +70,7 @@ _DOT = "m-2.2 0a2.2 2.2 0 1 0 4.4 0a2.2 2.2 0 1 0-4.4 0"
 
 
 @dataclass(frozen=True, eq=False)
-class Lines:
+class BarLines:
     """One line per name, the first on top, with a horizontal axis below.
 
     Parameters
@@ -93,7 +93,7 @@ class Lines:
         *,
         left: float = 0.0,
         width: float = BARS_WIDTH,
-    ) -> Lines:
+    ) -> BarLines:
         """Return lines that start at `top`."""
         n, end = len(names), width - 12
         short = tuple(fitting(name, NAMES * width) for name in names)
@@ -218,9 +218,9 @@ def chart(
     """
     unit = f" {clean(panel.x.unit)}" if panel.x.unit else ""
     head, y = headed(panel.title, panel.notes, BARS_WIDTH)
-    lines, defs = Lines.below(panel.names, panel.x, y), Defs(ident)
+    lines, defs = BarLines.below(panel.names, panel.x, y), Defs(ident)
     marks, keys = _marks(lines, panel, dots, mean)
-    tips = [lines.hit(i, _tip(panel, i, name, unit, dots)) for i, name in enumerate(full)]
+    tips = [lines.hit(i, _tooltip(panel, i, name, unit, dots)) for i, name in enumerate(full)]
     body = lines.frame.panel(
         lines.ground(), tag("g", *marks, clip_path=defs.clip(lines.frame)), *tips
     )
@@ -235,7 +235,7 @@ def chart(
     )
 
 
-def _marks(lines: Lines, panel: BarPanel, dots: str, mean: str) -> tuple[list[Markup], Keys]:
+def _marks(lines: BarLines, panel: BarPanel, dots: str, mean: str) -> tuple[list[Markup], Keys]:
     """Return bars, whiskers and repeats, and the legend."""
     bodies = [lines.bar(i, v) for i, v in enumerate(panel.value.tolist())]
     parts = [tag("g", *bodies, class_="amount"), lines.zero()]
@@ -264,7 +264,7 @@ def _marks(lines: Lines, panel: BarPanel, dots: str, mean: str) -> tuple[list[Ma
     return parts, keys
 
 
-def _tip(panel: BarPanel, i: int, name: str, unit: str, dots: str) -> str:
+def _tooltip(panel: BarPanel, i: int, name: str, unit: str, dots: str) -> str:
     """Return the tooltip of a line."""
     lines = [shortened(name, 60), f"importance {number(float(panel.value[i]))}{unit}"]
     if np.isfinite(panel.lower[i]):
@@ -361,7 +361,7 @@ def before(
 
 
 def _panel(
-    shift: Shift, name: str, start: float, said: tuple[str, str], *, last: bool
+    shift: PermutationHistograms, name: str, start: float, said: tuple[str, str], *, last: bool
 ) -> tuple[Markup, Keys, float]:
     """Return the panel of one feature, its legend, and the y coordinate of its lower end."""
     head, y = headed(shift.name, shift.notes, SHIFTS_WIDTH, start)
@@ -383,7 +383,9 @@ def _label(frame: Frame) -> Markup:
     return tag("g", text, class_="label")
 
 
-def _histograms(frame: Frame, shift: Shift, said: tuple[str, str]) -> tuple[Markup, Keys]:
+def _histograms(
+    frame: Frame, shift: PermutationHistograms, said: tuple[str, str]
+) -> tuple[Markup, Keys]:
     """Return the histograms before (bars) and after permutation (outline), both means as lines, and the legend."""
     x = frame.x(shift.edges)
     foot = np.full(len(shift.before), frame.bottom)
@@ -414,12 +416,12 @@ def _arrow(x: float, y: float, look: str) -> Markup:
     return tag("path", class_=f"arrow {look}", d=d)
 
 
-def _hits(shift: Shift, name: str) -> list[Hit]:
+def _hits(shift: PermutationHistograms, name: str) -> list[Tooltip]:
     """Return a tooltip per bar: its ends and the percentage of rows before and after permutation."""
     edges = places(shift.edges)
     unit = f" {shortened(shift.x.unit, 30)}" if shift.x.unit else ""
     return [
-        Hit(
+        Tooltip(
             float(shift.edges[k]),
             float(shift.edges[k + 1]),
             f"{edges[k]} – {edges[k + 1]}{unit}\nbefore permutation {number(float(shift.before[k]))} %\n"
@@ -429,7 +431,7 @@ def _hits(shift: Shift, name: str) -> list[Hit]:
     ]
 
 
-def _shifts_alt_text(found: Sequence[Shift], names: Sequence[str]) -> str:
+def _shifts_alt_text(found: Sequence[PermutationHistograms], names: Sequence[str]) -> str:
     """Return the alternative text."""
     shown = [f"{shortened(name, LONG)}: {s.notes[0]}" for s, name in zip(found, names, strict=True)]
     first = f"Histograms of rows before and after permutation, for {count(len(found), 'feature')}."

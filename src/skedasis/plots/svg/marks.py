@@ -18,19 +18,19 @@ from skedasis._types import Bools, Floats, Ints
 from skedasis.plots.figures.ice import ends, group_name
 from skedasis.plots.scales import SMALL, placed, places, shortened, thinned, width_of
 from skedasis.plots.spec import (
-    Apart,
     Band,
     Bars,
-    Bundle,
+    ColorEncoding,
     Dashes,
     Hatch,
+    IceCurves,
     Line,
+    MissingMarker,
     Outline,
     Panel,
     Rug,
     Steps,
     Strip,
-    Tint,
 )
 from skedasis.plots.svg.elements import dashes, joined, path, px, tag, texts, way
 from skedasis.plots.svg.frame import Frame, Keys, area_key, line_key
@@ -168,12 +168,16 @@ def _boxes(frame: Frame, band: Band, look: str) -> Markup:
     there = np.isfinite(band.lower) & np.isfinite(band.upper)
     reach = 0.0 if band.reach is None else band.reach
     x, half = frame.x(band.x[there]), frame.x(reach) - frame.x(0.0)
-    x, low, high = fewer(x, frame.y(band.lower[there]), frame.y(band.upper[there]), 2 * float(half))
+    x, low, high = merge_columns(
+        x, frame.y(band.lower[there]), frame.y(band.upper[there]), 2 * float(half)
+    )
     half = np.maximum(half, COLUMN / 2) if len(x) < np.count_nonzero(there) else half
     return tag("path", class_=look, d=rectangles(x - half, x + half, low, high))
 
 
-def fewer(x: Floats, low: Floats, high: Floats, wide: float) -> tuple[Floats, Floats, Floats]:
+def merge_columns(
+    x: Floats, low: Floats, high: Floats, wide: float
+) -> tuple[Floats, Floats, Floats]:
     """Merge vertical marks in the same pixel column into their union.
 
     Parameters
@@ -200,7 +204,7 @@ def rectangles(left: Floats, right: Floats, low: Floats, high: Floats) -> str:
     return "".join(f"M{a} {c}V{d}H{b}V{c}z" for a, b, c, d in sides)
 
 
-def apart(frame: Frame, point: Apart, *, small: bool) -> tuple[Markup, Keys]:
+def apart(frame: Frame, point: MissingMarker, *, small: bool) -> tuple[Markup, Keys]:
     """Return the point of missing values with its interval."""
     half = 2.6 if small else 3.6
     x = frame.x(np.array([frame.across.beside]))
@@ -242,7 +246,7 @@ def _whiskers(frame: Frame, steps: Steps, cap: Floats) -> str:
     middle, low, high = frame.x(steps.middle), frame.y(steps.lower), frame.y(steps.upper)
     there = np.isfinite(low) & np.isfinite(high)
     if len(middle) and float(cap.max()) < COLUMN / 4:
-        x, low, high = fewer(middle[there], low[there], high[there], 0.0)
+        x, low, high = merge_columns(middle[there], low[there], high[there], 0.0)
         ends = zip(texts(x), texts(low), texts(high), strict=True)
         return "".join(f"M{a} {b}V{c}" for a, b, c in ends)
     at = (texts(v[there]) for v in (middle, middle - cap, 2 * cap, low, high))
@@ -298,7 +302,9 @@ def bars(frame: Frame, bars: Bars) -> Markup:
     """Return bars of numbers of rows."""
     left, right = frame.x(bars.left), frame.x(bars.right)
     low, high = frame.y(np.zeros(len(bars.height))), frame.y(bars.height)
-    middle, low, high = fewer((left + right) / 2, low, high, float((right - left).max(initial=0.0)))
+    middle, low, high = merge_columns(
+        (left + right) / 2, low, high, float((right - left).max(initial=0.0))
+    )
     if len(middle) < len(left):
         left, right = middle - COLUMN / 2, middle + COLUMN / 2
     return tag("path", class_="bar", d=rectangles(left, right, low, high))
@@ -364,14 +370,14 @@ def hatches(frame: Frame, found: Sequence[Hatch], defs: Defs) -> tuple[Markup, M
     for h in found:
         keys[DOUBTS[h.doubt]] = area_key("hatch", fill=defs.pattern(h.doubt))
         words.append(_doubt(frame, h.text, *frame.x(np.array([h.left, h.right])).tolist()))
-    for left, right, doubt in _together(found):
+    for left, right, doubt in _merged_intervals(found):
         a, b = frame.x(np.array([left, right])).tolist()
         look = {"y": frame.top, "height": frame.height, "fill": defs.pattern(doubt)}
         parts.append(tag("rect", class_="hatch", x=a, width=b - a, **look))
     return joined(parts), joined(words), keys
 
 
-def _together(found: Sequence[Hatch]) -> list[tuple[float, float, str]]:
+def _merged_intervals(found: Sequence[Hatch]) -> list[tuple[float, float, str]]:
     """Return intervals with their kind; adjacent ones of the same kind are merged."""
     out: list[tuple[float, float, str]] = []
     for h in sorted(found, key=lambda h: h.left):
@@ -438,12 +444,12 @@ def rug(frame: Frame, rug: Rug) -> tuple[Markup, Keys]:
     """Return the rug; ticks within half a pixel are merged."""
     at = np.unique(np.round(2 * frame.x(rug.x)) / 2)
     look = "rug" if len(rug.x) <= 150 else "rug many"
-    key = tag("path", class_="rug", d=_teeth(np.array([9.0, 12.5, 17.0]), 0.0))
-    d = _teeth(at, frame.bottom - RUG / 2)
+    key = tag("path", class_="rug", d=_rug_ticks(np.array([9.0, 12.5, 17.0]), 0.0))
+    d = _rug_ticks(at, frame.bottom - RUG / 2)
     return tag("path", class_=look, d=d), {rug.label: key}
 
 
-def _teeth(at: Floats, y: float) -> str:
+def _rug_ticks(at: Floats, y: float) -> str:
     """Return ticks as dashes of one thick horizontal line, which takes half the text of vertical lines."""
     return dashes(at - _TOOTH / 2, np.full(len(at), y), _TOOTH)
 
@@ -460,7 +466,7 @@ _FINE = 0.1
 _DASH = 2.5
 
 
-def bundle(frame: Frame, strands: Bundle) -> tuple[Markup, Markup, Keys]:
+def bundle(frame: Frame, strands: IceCurves) -> tuple[Markup, Markup, Keys]:
     """Return individual curves, the points on them, and the legend; curves of the same style share one path."""
     alpha = np.clip((30 if strands.tint is None else 60) / max(len(strands.y), 1), 0.0, 1.0)
     drawn: list[Markup] = []
@@ -476,7 +482,7 @@ def bundle(frame: Frame, strands: Bundle) -> tuple[Markup, Markup, Keys]:
     return tag("g", *drawn, class_=f"bundle {density}"), dots, keys | more
 
 
-def _parts(strands: Bundle) -> Iterator[tuple[str, Ints, str, Markup]]:
+def _parts(strands: IceCurves) -> Iterator[tuple[str, Ints, str, Markup]]:
     """Yield label, indices, CSS class and legend key of each set of curves with the same style."""
     tint = strands.tint
     if tint is None:
@@ -499,7 +505,7 @@ def _parts(strands: Bundle) -> Iterator[tuple[str, Ints, str, Markup]]:
     yield label, np.zeros(0, dtype=np.int64), "", _scale()
 
 
-def curve_shades(tint: Tint) -> Ints:
+def curve_shades(tint: ColorEncoding) -> Ints:
     """Return the index of each curve on the colour scale, -1 for missing values."""
     low, high = ends(tint)
     known = np.isfinite(tint.value)
@@ -516,11 +522,11 @@ def _scale() -> Markup:
     return joined(boxes)
 
 
-def _path(frame: Frame, strands: Bundle, rows: Ints, look: str, label: str) -> Markup:
+def _path(frame: Frame, strands: IceCurves, rows: Ints, look: str, label: str) -> Markup:
     """Return curves as one path with one part per row; for nominal levels a dash per row and level."""
     x, y = frame.x(strands.x), frame.y(strands.y[rows])
     if strands.shift is not None:
-        return tag("path", class_=f"flecks {look}".strip(), d=_flecks(frame, strands, rows))
+        return tag("path", class_=f"flecks {look}".strip(), d=_level_dashes(frame, strands, rows))
     if len(x) == 1:  # a single point has no line: draw a dash
         x, y = x + np.array([-_DASH, _DASH]), np.repeat(y, 2, axis=1)
     known = np.isfinite(y).any(axis=1)
@@ -533,7 +539,7 @@ def _path(frame: Frame, strands: Bundle, rows: Ints, look: str, label: str) -> M
     return tag("path", class_=f"curves {look}".strip(), d=d, data_rows=numbers, data_name=name)
 
 
-def _flecks(frame: Frame, strands: Bundle, rows: Ints) -> str:
+def _level_dashes(frame: Frame, strands: IceCurves, rows: Ints) -> str:
     shift = np.zeros(len(strands.y)) if strands.shift is None else strands.shift
     x = frame.x(strands.x[None, :] + shift[rows, None]) - _DASH
     y = frame.y(strands.y[rows])
@@ -541,7 +547,7 @@ def _flecks(frame: Frame, strands: Bundle, rows: Ints) -> str:
     return dashes(x.T.ravel(), y.T.ravel(), 2 * _DASH)
 
 
-def _own(frame: Frame, strands: Bundle) -> tuple[Markup, Keys]:
+def _own(frame: Frame, strands: IceCurves) -> tuple[Markup, Keys]:
     """Return the observed value of each row as a point on its curve."""
     if len(strands.own_x) == 0:
         return Markup(""), {}
@@ -729,7 +735,7 @@ AROUND = 3.0
 
 
 @dataclass(frozen=True, eq=False)
-class Named:
+class PlacedNames:
     """Names with free space beside their points.
 
     Parameters
@@ -754,7 +760,7 @@ def label_points(
     *,
     taken: Sequence[tuple[float, float, float, float]] = (),
     lines: Floats | None = None,
-) -> Named:
+) -> PlacedNames:
     """Place names beside their points such that none touches a mark, another name, or a box in `taken`.
 
     Parameters
@@ -770,7 +776,7 @@ def label_points(
         Boxes of lines, which names cross only if necessary.
     """
     if len(x) == 0:
-        return Named(())
+        return PlacedNames(())
     points = np.column_stack([x - frame.left, frame.bottom - y])
     sizes = np.array([[width_of(name) + 2, SMALL + AROUND] for name in names]).reshape(-1, 2)
     room = (frame.width, frame.height)
@@ -790,7 +796,7 @@ def label_points(
         word = tag("text", name, class_="tag haloed", x=a + 1, y=b - AROUND)
         lead = _lead(frame, at, (place.x, place.y, width_of(name), SMALL)) if place.led else None
         texts.append(tag("g", *([lead] if lead is not None else []), word))
-    return Named(tuple(texts))
+    return PlacedNames(tuple(texts))
 
 
 def _upwards(frame: Frame, boxes: Floats) -> Floats:

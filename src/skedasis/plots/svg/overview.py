@@ -23,9 +23,9 @@ from skedasis.plots.scales import (
     SMALL,
     Axis,
     clean,
+    distinct_names,
     number,
     shortened,
-    told_apart,
     width_of,
 )
 from skedasis.plots.spec import BELOW
@@ -142,7 +142,7 @@ def places(
     explained, high = legend(keys, 2.0, y, SCATTER_WIDTH - 4)
     notes = _scatter_notes(places, known, hidden)
     foot, end = headed("", notes, SCATTER_WIDTH, y + high)
-    said = alt or _said(known, labels, notes)
+    said = alt or _alt_text(known, labels, notes)
     size = (SCATTER_WIDTH, end)
     return sheet([*parts, explained, foot], size, ident=ident, title=title, alt=said, role="group")
 
@@ -190,7 +190,7 @@ class _Scatter:
         top += above(y, SCATTER_WIDTH)
         left = beside(y, SCATTER_HEIGHT)
         frame = Frame(x, y, left, top, SCATTER_WIDTH - left - 20, SCATTER_HEIGHT)
-        names = told_apart([clean(p.feature) for p in places], SHORT)
+        names = distinct_names([clean(p.feature) for p in places], SHORT)
         return cls(places, names, frame, at, lower, upper, level)
 
     def drawn(self, links: Mapping[str, str]) -> tuple[Markup, Keys, int]:
@@ -227,7 +227,7 @@ class _Scatter:
         shape, kind = KINDS.get(place.kind, NUMERIC)
         mark = tag("path", class_=f"mark {kind}", d=f"M{px(x)} {px(y)}{SHAPES[shape]}")
         around = tag("circle", class_="hit", cx=x, cy=y, r=11.0)
-        tip = _tip(place, kind)
+        tip = _tooltip(place, kind)
         look = {
             "class_": "place",
             "data_tip": tip,
@@ -289,25 +289,25 @@ def _most(value: Floats, upper: Floats) -> float:
     return min(float(upper[np.isfinite(upper)].max(initial=high)), REACH * high)
 
 
-def _tip(place: Place, kind: str) -> str:
+def _tooltip(place: Place, kind: str) -> str:
     """Return the tooltip of a point."""
     return "\n".join(
         [
             shortened(place.feature, 60),
-            f"importance {number(place.importance)}{_written(place.importance_ends)}",
-            f"heterogeneity score {number(place.heterogeneity_score)}{_written(place.heterogeneity_score_ends)}",
+            f"importance {number(place.importance)}{_interval_text(place.importance_ends)}",
+            f"heterogeneity score {number(place.heterogeneity_score)}{_interval_text(place.heterogeneity_score_ends)}",
             kind,
         ]
     )
 
 
-def _written(ends: tuple[float, float] | None) -> str:
+def _interval_text(ends: tuple[float, float] | None) -> str:
     if ends is None or not all(map(math.isfinite, ends)):
         return ""
     return f" ({number(ends[0])} to {number(ends[1])})"
 
 
-def _said(known: Sequence[Place], labels: tuple[str, str], notes: Sequence[str]) -> str:
+def _alt_text(known: Sequence[Place], labels: tuple[str, str], notes: Sequence[str]) -> str:
     """Return the alternative text."""
     parts = [
         f"{counted(len(known), 'feature')}: {labels[0]} on the horizontal axis, {labels[1]} on the vertical axis."
@@ -334,7 +334,7 @@ LETTERS = 60
 
 
 @dataclass(frozen=True)
-class _Part:
+class _Segment:
     """A segment of the bar: start and end as fractions of the whole, and the index of its style."""
 
     name: str
@@ -408,19 +408,19 @@ def ledger(
     )
 
 
-def _stacked(shares: Mapping[str, float]) -> list[_Part]:
+def _stacked(shares: Mapping[str, float]) -> list[_Segment]:
     """Return the parts, stacked in their order; parts that are not positive have length zero."""
-    parts: list[_Part] = []
+    parts: list[_Segment] = []
     at = 0.0
     for k, (name, share) in enumerate(shares.items()):
         step = share if math.isfinite(share) and share > 0 else 0.0
         look = k % len(PATTERNS)
-        parts.append(_Part(shortened(name, LETTERS), share, at, at + step, look))
+        parts.append(_Segment(shortened(name, LETTERS), share, at, at + step, look))
         at += step
     return parts
 
 
-def _bar(part: _Part, a: float, b: float, top: float, defs: Defs) -> Markup:
+def _bar(part: _Segment, a: float, b: float, top: float, defs: Defs) -> Markup:
     """Return one part of the bar, with its number if there is space."""
     text = _percent(part.share)
     box = {"x": a, "y": top, "width": b - a, "height": BAR}
@@ -434,7 +434,7 @@ def _bar(part: _Part, a: float, b: float, top: float, defs: Defs) -> Markup:
     return tag("g", *inner)
 
 
-def _key(part: _Part, defs: Defs) -> Markup:
+def _key(part: _Segment, defs: Defs) -> Markup:
     """Return the legend key of a part; empty for a part of length zero."""
     if part.end <= part.start:
         return Markup()
@@ -561,7 +561,7 @@ def calibration(
     Observed frequency of the class against predicted probability, 2 bins: predicted 0.200 observed 0.250; ...0.600.
     """
     there = np.isfinite(bins.predicted) & np.isfinite(bins.observed) & (bins.count > 0)
-    drawn = _Drawn(bins, there, _range(bins, there))
+    drawn = _ReliabilityDiagram(bins, there, _range(bins, there))
     n = int(bins.count[there].sum())
     notes = (counted(n, "row"), counted(int(there.sum()), "bin")) if n else ("no rows",)
     head, y = headed(title, notes, CALIBRATION_WIDTH)
@@ -599,7 +599,7 @@ def _range(bins: Reliability, there: Bools) -> tuple[float, float]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Drawn:
+class _ReliabilityDiagram:
     """The parts of the diagram, for bins with rows."""
 
     bins: Reliability
@@ -676,11 +676,11 @@ class _Drawn:
         cuts = [upper.left, *((x[:-1] + x[1:]) / 2).tolist(), upper.right]
         box = {"y": upper.top, "height": lower.bottom - upper.top}
         return [
-            tag("rect", class_="hit", x=a, width=b - a, data_tip=self._tip(i), **box)
+            tag("rect", class_="hit", x=a, width=b - a, data_tip=self._tooltip(i), **box)
             for i, (a, b) in zip(k.tolist(), itertools.pairwise(cuts), strict=False)
         ]
 
-    def _tip(self, k: int) -> str:
+    def _tooltip(self, k: int) -> str:
         b = self.bins
         ends = [number(float(e[k])) for e in (b.left, b.right)]
         interval = [number(float(e[k])) for e in (b.lower, b.upper)]

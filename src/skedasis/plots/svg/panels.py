@@ -16,8 +16,16 @@ import numpy as np
 from markupsafe import Markup
 
 from skedasis.plots import descriptions
-from skedasis.plots.scales import LEADING, SIZE, SMALL, Axis, fitting, flowed_in, lines_of
-from skedasis.plots.spec import Panel, Picture, View
+from skedasis.plots.scales import (
+    LEADING,
+    SIZE,
+    SMALL,
+    Axis,
+    fitting,
+    join_notes_in_pixels,
+    lines_of,
+)
+from skedasis.plots.spec import FigureSpec, Panel, View
 from skedasis.plots.svg import marks
 from skedasis.plots.svg.elements import joined, px, tag
 from skedasis.plots.svg.frame import (
@@ -51,7 +59,7 @@ def headed(
         y += 16.0
         line = fitting(title, width - left, SIZE + 1)
         parts.append(heading([line], left, y, SIZE + 1, "title"))
-    lines = flowed_in(tuple(notes), width - left) if notes else []
+    lines = join_notes_in_pixels(tuple(notes), width - left) if notes else []
     if lines:
         y += len(lines) * LEADING * SMALL
         parts.append(heading(lines, left, y, SMALL, "notes"))
@@ -224,7 +232,7 @@ def stacked(
     return Stack(defs, left, width - room - RIGHT, origin[1], origin[0], small)
 
 
-def hits(effect: Effect, shown: Picture, view: View, frames: Sequence[Frame]) -> Markup:
+def hits(effect: Effect, shown: FigureSpec, view: View, frames: Sequence[Frame]) -> Markup:
     """Return the tooltips of an effect, over the panels they refer to."""
     main, lower, both = descriptions.of_effect(effect, shown, view)
     count = len(frames) - (shown.groups is not None)
@@ -352,7 +360,7 @@ def words(frame: Frame, panel: Panel) -> Markup:
 def head_of(panel: Panel, width: float, *, title: str, notes: Sequence[str]) -> float:
     """Return the height in pixels of title, notes, label of the vertical axis and annotations above a panel."""
     high = LEADING * (SIZE + 1) + 2 if title else 0.0
-    high += LEADING * SMALL * len(flowed_in(tuple(notes), width))
+    high += LEADING * SMALL * len(join_notes_in_pixels(tuple(notes), width))
     high += above(panel.y, width)
     return high + (WORDS if panel.words else 0.0)
 
@@ -367,7 +375,7 @@ def head(frame: Frame, start: float, *, title: str, notes: Sequence[str]) -> Mar
         line = fitting(title, room, SIZE + 2)
         parts.append(heading([line], frame.edge, y - 4, SIZE + 1, "title"))
         y += 2
-    lines = flowed_in(tuple(notes), room)
+    lines = join_notes_in_pixels(tuple(notes), room)
     if lines:
         last = y + LEADING * SMALL * len(lines) - 4
         parts.append(heading(lines, frame.edge, last, SMALL, "notes"))

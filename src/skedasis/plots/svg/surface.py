@@ -12,8 +12,8 @@ from skedasis._types import Floats
 from skedasis.plots.figures.surface import (
     Cell,
     Crossing,
-    Heat,
-    Sight,
+    HeatmapSpec,
+    SurfacePlotOptions,
     bars_of,
     cells,
     heat,
@@ -39,12 +39,17 @@ LINE, MARKED = 26.0, 36.0
 """Height of the band of a level or value in pixels, without and with numbers in it."""
 
 
-SEEN = Sight(points=False, density=True)
+SEEN = SurfacePlotOptions(points=False, density=True)
 """Default options: no single rows, but marginal histograms."""
 
 
 def surface(
-    surface: Surface, *, ident: str, title: str = "", alt: str = "", sight: Sight | None = None
+    surface: Surface,
+    *,
+    ident: str,
+    title: str = "",
+    alt: str = "",
+    sight: SurfacePlotOptions | None = None,
 ) -> Drawing:
     """Draw a surface as a heat map with contours.
 
@@ -55,7 +60,7 @@ def surface(
         Unique on the page.
     title, alt : str
         By default the names of the features and a description of the figure.
-    sight : Sight, optional
+    sight : SurfacePlotOptions, optional
         Options; by default the surface with contours and marginal histograms, without single rows.
 
     Returns
@@ -103,16 +108,16 @@ def surface(
         (WIDTH, y + high + 2),
         ident=ident,
         title=title or " \N{MULTIPLICATION SIGN} ".join(shortened(n, 60) for n in surface.features),
-        alt=alt or _said(shown),
+        alt=alt or _alt_text(shown),
     )
 
 
-def _scale(shown: Heat) -> str:
+def _scale(shown: HeatmapSpec) -> str:
     """Return the first letter of the CSS classes of the colours."""
     return "t" if shown.diverging else "s"
 
 
-def _frame(shown: Heat, top: float) -> Frame:
+def _frame(shown: HeatmapSpec, top: float) -> Frame:
     """Return the rectangle of the map."""
     x, y = shown.x.axis, shown.y.axis
     rows, margin = len(shown.y.at), 0.0 if shown.margins is None else MARGIN
@@ -126,7 +131,7 @@ def _frame(shown: Heat, top: float) -> Frame:
     return Frame(x, y, left, top, WIDTH - left - right, high, lift=margin)
 
 
-def _map(shown: Heat, frame: Frame, defs: Defs) -> tuple[list[Markup], Keys]:
+def _map(shown: HeatmapSpec, frame: Frame, defs: Defs) -> tuple[list[Markup], Keys]:
     """Return the content of the map from back to front, and its legend."""
     x, y = frame.x(shown.x.edges), frame.y(shown.y.edges)
     steps = heat_shades(shown.value, shown.scale.limits)
@@ -157,7 +162,7 @@ def _map(shown: Heat, frame: Frame, defs: Defs) -> tuple[list[Markup], Keys]:
         parts.append(tag("path", class_="rows", d="".join(f"M{px(a)} {px(b)}h0" for a, b in at)))
         entries[shown.dots_label] = tag("path", class_="rows", d="M13 0h0")
     for tile in shown.tiles:
-        parts.append(_written(tile.text.split("\n"), frame, (tile.x, tile.y)))
+        parts.append(_tile_text(tile.text.split("\n"), frame, (tile.x, tile.y)))
     if places:
         parts += [
             tag("text", text, class_="sign middle haloed", x=x, y=y + 5) for text, x, y in places
@@ -171,7 +176,7 @@ def _map(shown: Heat, frame: Frame, defs: Defs) -> tuple[list[Markup], Keys]:
     return parts, entries
 
 
-def _between(shown: Heat, frame: Frame) -> Markup:
+def _between(shown: HeatmapSpec, frame: Frame) -> Markup:
     """Return lines between the bands of levels or single values."""
     d = ""
     if shown.y.discrete:
@@ -191,7 +196,9 @@ def _rectangles(frame: Frame, places: Floats) -> str:
     return "".join(f"M{px(a)} {px(d)}H{px(b)}V{px(c)}H{px(a)}z" for a, b, c, d in ends)
 
 
-def _contours(shown: Heat, frame: Frame, signs: Sequence[tuple[str, float, float]]) -> list[Markup]:
+def _contours(
+    shown: HeatmapSpec, frame: Frame, signs: Sequence[tuple[str, float, float]]
+) -> list[Markup]:
     """Return contours, dashed below zero, with numbers that avoid the plus and minus signs."""
     x, y = frame.x(shown.x.centres), frame.y(shown.y.centres)
     texts = shown.scale.scale.texts(shown.levels) if shown.levels else []
@@ -215,7 +222,7 @@ def _contours(shown: Heat, frame: Frame, signs: Sequence[tuple[str, float, float
     return [*lines, tag("g", *numbers, class_="ticks")] if lines else []
 
 
-def _crossings(shown: Heat, frame: Frame) -> list[Markup]:
+def _crossings(shown: HeatmapSpec, frame: Frame) -> list[Markup]:
     """Return lines across bands where they take round values: the contours of bands."""
     if not shown.crossings:
         return []
@@ -228,7 +235,7 @@ def _crossings(shown: Heat, frame: Frame) -> list[Markup]:
         ends = [(float(frame.x(c.x)), float(frame.y(c.band))) for c in mine]
         d = "".join(f"M{px(a)} {px(b - half)}v{px(2 * half)}" for a, b in ends)
         parts.append(tag("path", class_=contour_class(level), d=d))
-    written = _apart(shown, frame, texts)
+    written = _non_touching(shown, frame, texts)
     numbers = [
         tag(
             "text",
@@ -242,7 +249,7 @@ def _crossings(shown: Heat, frame: Frame) -> list[Markup]:
     return [*parts, tag("g", *numbers, class_="ticks")]
 
 
-def _apart(shown: Heat, frame: Frame, texts: Mapping[float, str]) -> list[Crossing]:
+def _non_touching(shown: HeatmapSpec, frame: Frame, texts: Mapping[float, str]) -> list[Crossing]:
     """Return the crossings whose numbers do not touch the previous one in the same band."""
     last: dict[int, float] = {}
     written: list[Crossing] = []
@@ -254,7 +261,7 @@ def _apart(shown: Heat, frame: Frame, texts: Mapping[float, str]) -> list[Crossi
     return written
 
 
-def _key(shown: Heat) -> Keys:
+def _key(shown: HeatmapSpec) -> Keys:
     levels = shown.levels or [c.level for c in shown.crossings]
     entries: Keys = {}
     if any(v >= 0 for v in levels):
@@ -265,7 +272,7 @@ def _key(shown: Heat) -> Keys:
     return entries
 
 
-def _extremes(shown: Heat, frame: Frame) -> list[tuple[str, float, float]]:
+def _extremes(shown: HeatmapSpec, frame: Frame) -> list[tuple[str, float, float]]:
     """Return plus and minus signs at the maximum and minimum of an interaction effect; none if tiles have numbers."""
     known = np.isfinite(shown.value)
     if not shown.diverging or shown.tiles or shown.crossings or not known.any():
@@ -282,7 +289,7 @@ def _extremes(shown: Heat, frame: Frame) -> list[tuple[str, float, float]]:
     return found
 
 
-def _written(lines: list[str], frame: Frame, at: tuple[float, float]) -> Markup:
+def _tile_text(lines: list[str], frame: Frame, at: tuple[float, float]) -> Markup:
     """Return the text in the centre of a patch."""
     x, y = float(frame.x(at[0])), float(frame.y(at[1]))
     first = y + 0.35 * SMALL - (len(lines) - 1) * 0.6 * SMALL
@@ -293,7 +300,7 @@ def _written(lines: list[str], frame: Frame, at: tuple[float, float]) -> Markup:
     return tag("g", *texts, class_="ticks middle haloed")
 
 
-def _margins(shown: Heat, frame: Frame) -> Markup:
+def _margins(shown: HeatmapSpec, frame: Frame) -> Markup:
     """Return the marginal histograms above the map and on its right."""
     if shown.margins is None:
         return Markup()
@@ -326,7 +333,7 @@ def _hit(frame: Frame, cell: Cell) -> Markup:
     return tag("rect", class_="hit", data_tip=cell.tip, **look)
 
 
-def _said(shown: Heat) -> str:
+def _alt_text(shown: HeatmapSpec) -> str:
     """Return the alternative text."""
     scale, axes = shown.scale, (shown.x.axis, shown.y.axis)
     across, up = (shortened(axis.name, 60) for axis in axes)
