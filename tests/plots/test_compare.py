@@ -225,5 +225,5 @@ class TestRefused:
         q = lambda F: F["g"].to_numpy() * 1.0  # noqa: E731
         a = sd.explain(q, F, "g", method=sd.ALE(), schema={"g": "ordinal"})
         b = sd.explain(q, F, "g", method=sd.ALE())
-        with refused(sd.UnsupportedError, "levels and numbers of 'g'"):
+        with refused(sd.UnsupportedError, "'g' as a categorical and as a numeric feature"):
             compare(a, b)

@@ -210,7 +210,7 @@ class TestGroups:
             e.plot(histogram=True)
         with refused(sd.DataError, "plot(values)", "without histogram"):
             e.plot(color=y, values=X[:, 0])
-        with refused(sd.UnsupportedError, "plot(histogram)", "a scale"):
+        with refused(sd.UnsupportedError, "plot(histogram)", "numeric scale"):
             e.plot(color=X[:, 1], histogram=True)
         with refused(sd.DataError, "plot(values)", "399 values", "400 rows", "'x0'"):
             e.plot(color=y, histogram=True, values=X[:399, 0])
