@@ -96,7 +96,7 @@ def tint(color: Any, name: str | None, row: Ints, rows: int | None) -> ColorEnco
     right = values.ndim == 1 and (len(values) == needed or (rows is None and len(values) > needed))
     if not right:
         got = f"shape {values.shape}" if values.ndim != 1 else f"{len(values):,} values"
-        got = f"the text {color!r}" if isinstance(color, str) else got
+        got = f"the string {color!r}" if isinstance(color, str) else got
         expected = f"one value for each of the {needed:,} rows of X"
         fix = "Pass a column of X, or another array with one value per row"
         raise DataError(explained("plot(color)", got, expected, fix))
@@ -162,8 +162,8 @@ def _grouped(
     there = values[~missing].tolist()
     odd = next((v for v in there if not isinstance(v, (str, bool, int, float, np.generic))), None)
     if odd is not None or values.dtype.kind in "mMc":
-        got = "times" if values.dtype.kind in "mM" else f"a {type(odd).__name__}"
-        fix = "Turn it into numbers or text first"
+        got = "dates or times" if values.dtype.kind in "mM" else type(odd).__name__
+        fix = "Convert the values to numbers or text"
         raise DataError(explained("plot(color)", got, "numbers, text or booleans", fix))
     texts = np.array([str(v) for v in there], dtype=object)
     names, at, count = np.unique(texts.astype(str), return_inverse=True, return_counts=True)
