@@ -81,8 +81,8 @@ class TestDiagnosis:
         assert (words["unused"].x, words["unused"].y) == (0.0, 0.0)
         more = where(diagnosis([(-0.2, 0), (0.1, -0.3)], ["misleading", "shared"])).words
         assert [w.text.partition("\n")[0] for w in more[4:]] == [
-            "below zero: better",
-            "below zero: shared, permuted",
+            "negative Likelihood-PFI:",
+            "negative Entropy-PFI: shared,",
         ]
 
     def test_every_kind_has_a_mark_of_its_own_without_colours(self):

@@ -36,10 +36,10 @@ _CORNERS = ("informative and shared:\nPFI underestimates it", "shared,\nnot info
 _RIGHT, _ORIGIN = "informative,\nindependent", "unused"
 
 
-_LEFT = "below zero: better\nwithout the feature"
+_LEFT = "negative Likelihood-PFI:\nbetter without the feature"
 
 
-_BELOW = "below zero: shared, permuted\nvalues reduce the entropy"
+_BELOW = "negative Entropy-PFI: shared,\npermuting reduces the entropy"
 
 
 HEAD = 0.14
