@@ -212,7 +212,7 @@ class TestTint:
             tint(np.zeros((5, 1)), None, np.arange(2), 5)
         with refused(sd.DataError, "plot(color)", "times"):
             tint(np.array(["2020-01-01"] * 5, dtype="datetime64[D]"), None, np.arange(2), 5)
-        with refused(sd.DataError, "plot(color)", "a tuple"):
+        with refused(sd.DataError, "plot(color)", "tuple"):
             values = np.empty(5, dtype=object)
             values[:] = [(1, 2)] * 5
             tint(values, None, np.arange(2), 5)

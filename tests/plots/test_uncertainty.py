@@ -216,7 +216,7 @@ class TestGroups:
             e.plot(color=y, histogram=True, values=X[:399, 0])
         with refused(sd.DataError, "plot(values)", "shape (400, 2)"):
             e.plot(color=y, histogram=True, values=X)
-        with refused(sd.DataError, "plot(values)", "no number"):
+        with refused(sd.DataError, "plot(values)", "not numeric"):
             e.plot(color=y, histogram=True, values=["a"] * 400)
         with refused(sd.UnsupportedError, "plot(color)", "ALE"):
             sd.explain(inside, X, 0, method=sd.ALE()).plot(color=y, histogram=True)
