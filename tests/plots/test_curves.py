@@ -62,7 +62,7 @@ class TestMarginal:
     def test_constant_feature(self, X):
         e = sd.explain(model, np.column_stack([np.full(300, 2.0), X[:, 1]]), 0, method=sd.MPlot())
         assert picture(e).slopes is None
-        assert "the feature takes one value" in picture(e).main.notes
+        assert "the feature is constant" in picture(e).main.notes
         drawn(e.plot())
 
     def test_on_shared_scales_the_rows_keep_their_unit(self, X):
@@ -83,7 +83,7 @@ class TestMissing:
         main = picture(e, View(ice=None)).main
         point, at = main.apart, e.missing_point
         assert point.y == at.value
-        assert point.label == "value missing (n=12)"
+        assert point.label == "missing values (n=12)"
         # Student's t with 11 degrees of freedom.
         assert (point.upper - point.lower) / at.std_error == pytest.approx(2 * 2.200985, rel=1e-6)
         assert main.x.apart == "missing"
@@ -91,7 +91,7 @@ class TestMissing:
         assert main.y.limits[0] < point.y < main.y.limits[1]
         figure = e.plot()
         assert "missing" in drawn(figure)
-        assert "value missing (n=12)" in drawn(figure)
+        assert "missing values (n=12)" in drawn(figure)
         assert fits(figure)
 
     def test_moves_with_the_centre(self, holes):
@@ -212,7 +212,7 @@ class TestTint:
             tint(np.zeros((5, 1)), None, np.arange(2), 5)
         with refused(sd.DataError, "plot(color)", "times"):
             tint(np.array(["2020-01-01"] * 5, dtype="datetime64[D]"), None, np.arange(2), 5)
-        with refused(sd.DataError, "plot(color)", "a tuple"):
+        with refused(sd.DataError, "plot(color)", "tuple"):
             values = np.empty(5, dtype=object)
             values[:] = [(1, 2)] * 5
             tint(values, None, np.arange(2), 5)
@@ -262,6 +262,6 @@ def test_a_band_may_hold_the_whole_curve_at_once():
     each, whole = (picture(e, View(simultaneous=both)).main.bands[1] for both in (False, True))
     np.testing.assert_array_equal(whole.upper, e.interval(simultaneous=True)[1])
     assert (whole.upper > each.upper).all()
-    assert "whole average" in whole.label
-    assert "whole average" not in each.label
+    assert "simultaneous band" in whole.label
+    assert "simultaneous band" not in each.label
     assert e.plot(simultaneous=True).axes

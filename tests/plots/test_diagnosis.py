@@ -72,7 +72,7 @@ class TestDiagnosis:
     def test_words_say_what_lies_where(self):
         words = {w.text.replace("\n", " "): w for w in where(diagnosis(*FOUR)).words}
         assert list(words) == [
-            "informative and shared: PFI under-reports it",
+            "informative and shared: PFI underestimates it",
             "shared, not informative",
             "informative, independent",
             "unused",
@@ -80,7 +80,10 @@ class TestDiagnosis:
         assert words["informative, independent"].y == 0.0
         assert (words["unused"].x, words["unused"].y) == (0.0, 0.0)
         more = where(diagnosis([(-0.2, 0), (0.1, -0.3)], ["misleading", "shared"])).words
-        assert [w.text.split()[0] for w in more[4:]] == ["left", "below"]
+        assert [w.text.partition("\n")[0] for w in more[4:]] == [
+            "negative Likelihood-PFI:",
+            "negative Entropy-PFI: shared,",
+        ]
 
     def test_every_kind_has_a_mark_of_its_own_without_colours(self):
         assert set(LOOKS) == set(get_args(Kind))
@@ -89,7 +92,7 @@ class TestDiagnosis:
     def test_drawn(self):
         figure = draw_diagnosis(diagnosis(*FOUR, r2=R2))
         texts = drawn(figure)
-        assert {"independent (1)", "unused (1)", "R² from the other features", "not known"} <= set(
+        assert {"independent (1)", "unused (1)", "R² from the other features", "unknown"} <= set(
             texts
         )
         assert fits(figure)

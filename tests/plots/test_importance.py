@@ -87,7 +87,7 @@ class TestBars:
         low, high = panel.x.limits
         assert panel.upper.max() > 12
         assert high - low < 4 * np.ptp([0.0, *panel.repeats.ravel()])
-        assert "intervals reach beyond the panel" in panel.notes
+        assert "intervals extend beyond the panel" in panel.notes
         drawn(draw_importance(wide))
 
     def test_names_of_metrics_and_units(self):
@@ -105,7 +105,7 @@ class TestBars:
         assert "no interval: too few repeats or rows" in panel.notes
         texts = drawn(draw_importance(nothing))
         assert "95 % interval" not in texts
-        assert "single repeats" in texts
+        assert "individual repeats" in texts
 
     def test_nothing_left_to_chance_has_no_repeats(self):
         exact = importance(repeats=1, provenance={"settings": {"exact": True}})
@@ -113,7 +113,7 @@ class TestBars:
         assert panel.repeats.size == 0
         assert panel.notes == ("500 rows", "all pairs of rows")
         texts = drawn(draw_importance(exact))
-        assert "single repeats" not in texts
+        assert "individual repeats" not in texts
         assert "mean" in texts
 
     def test_of_very_many_repeats_quantiles(self):
@@ -216,7 +216,7 @@ class TestShifts:
         assert panel.edges[-1] < 2e3
         beyond = 100 - panel.after.sum()
         assert (
-            panel.notes[-1] == f"{(100 - panel.before.sum() + beyond) / 2:.1g} % beyond the panel"
+            panel.notes[-1] == f"{(100 - panel.before.sum() + beyond) / 2:.1g} % outside the panel"
         )
 
     @pytest.mark.parametrize("rows", [1, 2, 40])
@@ -237,9 +237,9 @@ class TestShifts:
 
     def test_what_is_kept_is_said(self):
         texts = drawn(draw_importance(local(exact=False), kind="local"))
-        assert "as they are: a sample of 50 rows" in texts
-        assert "with values of other rows: 3 repeats" in texts
-        assert "as they are: 50 rows" in drawn(draw_importance(local(), kind="local"))
+        assert "before permutation: a sample of 50 rows" in texts
+        assert "after permutation: 3 repeats" in texts
+        assert "before permutation: 50 rows" in drawn(draw_importance(local(), kind="local"))
 
     def test_both_means_are_marked(self):
         given = local()
@@ -256,7 +256,7 @@ class TestShifts:
         panel = shifts(found)[0]
         assert panel.before.max() == pytest.approx(100)  # they agree in all rows as they are
         assert panel.means[1] > panel.means[0]
-        assert "as they are: a sample of 60 rows" in drawn(found.plot(kind="local"))
+        assert "before permutation: a sample of 60 rows" in drawn(found.plot(kind="local"))
 
 
 class TestFigures:
@@ -287,10 +287,10 @@ class TestFigures:
 
         monkeypatch.setattr(marks, "installed", lambda: ("DejaVu Serif",))
         text = Figure().text(0, 0, "数量")
-        marks.as_it_is(text)
+        marks.disable_mathtext(text)
         assert text.get_fontfamily()[-1] == "DejaVu Serif"
         plain = Figure().text(0, 0, "$x$")
-        marks.as_it_is(plain)
+        marks.disable_mathtext(plain)
         assert "DejaVu Serif" not in plain.get_fontfamily()
 
     def test_into_a_users_axes(self):
@@ -313,7 +313,7 @@ class TestRefused:
             draw_importance(importance(), kind="pie")
         with refused(sd.DataError, "plot(features)", "'nobody'", "'f0'"):
             draw_importance(importance(), features=["f0", "nobody"])
-        with refused(sd.DataError, "plot(features)", "none"):
+        with refused(sd.DataError, "plot(features)", "no features"):
             draw_importance(importance(), features=[])
         for top in (0, -1, 1.5, True):
             with refused(sd.DataError, "plot(top)", repr(top)):

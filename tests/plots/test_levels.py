@@ -44,7 +44,7 @@ class TestPlaces:
         assert main.x.labels == ("a", "b", "c", "d")
         assert [w.text for w in main.words] == ["n=40", "n=30", "n=25", "n=5"]
         assert [w.x for w in main.words] == [0, 1, 2, 3]
-        assert main.notes[:3] == ("100 rows", "4 levels", "order: declared")
+        assert main.notes[:3] == ("100 rows", "4 levels", "order of levels: declared")
 
     def test_values_and_boxes(self, X):
         e = explained(X, sd.ALE())
@@ -84,9 +84,9 @@ class TestPlaces:
         ordinal = picture(e).main
         n = int(F.o.isna().sum())
         assert "missing" not in ordinal.x.labels
-        assert ordinal.apart.label == f"value missing (n={n})"
+        assert ordinal.apart.label == f"missing values (n={n})"
         assert ordinal.apart.y == e.missing_point.value
-        assert ordinal.notes[-1] == f"{n} rows missing"
+        assert ordinal.notes[-1] == f"{n} rows with a missing value"
 
     def test_one_level(self, X):
         for method in (sd.ALE(), sd.PDP(), sd.MPlot()):
@@ -126,7 +126,7 @@ class TestSteps:
         spans = e.levels.places(e.bins.right) - e.levels.places(e.bins.left)
         gap = spans - (panel.steps.right - panel.steps.left)
         np.testing.assert_allclose(gap, gap[0])
-        assert panel.steps.label == "mean step of a run"
+        assert panel.steps.label == "mean difference within the bin"
         # All steps of the first run are 1. Later ones are 0 or 2, moved to the mean of their run.
         assert 0 not in {v.bin for v in panel.violins}
         assert len(panel.violins) == len(e.bins) - 1
@@ -178,7 +178,7 @@ class TestManyLevels:
         e = sd.explain(quantity, many, "g", method=method)
         shown = picture(e)
         assert len(shown.main.lines[0].x) == 40
-        assert "shown are the 40 with most rows, 260 are not" in shown.main.notes
+        assert "the 40 levels with most rows are shown, 260 are not" in shown.main.notes
         least = min(shown.counts.bars.height)
         hidden = [n for name, n in many.g.value_counts().items() if name not in shown.main.x.labels]
         assert max(hidden) <= least
@@ -249,7 +249,9 @@ def test_together_with_numbers_on_shared_scales(X):
     es = sd.explain(worth, X.assign(w=np.arange(100.0)), method=sd.ALE())
     figure = es.plot()
     texts = drawn(figure)
-    assert any(t.startswith("slope per sd") and "step" in t.replace("\n", " ") for t in texts)
+    assert any(
+        t.startswith("difference to") and "slope per SD" in t.replace("\n", " ") for t in texts
+    )
     mains = [ax for ax in figure.axes if ax.get_title(loc="left")]
     assert len({ax.get_ylim() for ax in mains}) == 1
 

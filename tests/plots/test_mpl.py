@@ -72,7 +72,7 @@ def test_hostile_features(what, method):
     e = sd.explain(lambda X: np.tanh(np.nan_to_num(X[:, 0]) / scale) * X[:, 1], X, 0, method=method)
     texts = drawn(e.plot())
     if what == "missing":
-        assert any("rows missing" in t for t in texts)
+        assert any("with a missing value" in t for t in texts)
     if what == "Unix time":
         assert "x0 \N{MINUS SIGN} 1699900000 [×10³]" in texts
         assert all(len(t) < 12 for t in texts if t.replace(".", "").isdigit())
@@ -142,7 +142,7 @@ def test_many_features_on_shared_scales(n, method):
     others = [ax for ax in figure.axes if ax not in mains]
     assert len({ax.get_ylim() for ax in others}) <= 1
     if n > 2:
-        assert any("6 rows missing" in t for t in texts)
+        assert any("6 rows with a missing value" in t for t in texts)
 
 
 def test_order_and_choice():

@@ -9,8 +9,8 @@ import pytest
 
 import skedasis as sd
 from skedasis.plots.figures import effect_parts
-from skedasis.plots.figures.effect import on_shared_scales, picture, slopes
-from skedasis.plots.scales import Scale, flowed, shortened
+from skedasis.plots.figures.effect import picture, share_vertical_axis, slopes
+from skedasis.plots.scales import Scale, join_notes, shortened
 from skedasis.plots.spec import View
 
 
@@ -68,7 +68,7 @@ class TestAccumulated:
         X = X.copy()
         X[:37, 0] = np.nan
         e = sd.explain(lambda X: X[:, 1] + np.nan_to_num(X[:, 0]), X, 0, method=sd.ALE(bins=4))
-        assert picture(e).main.notes[-1] == "37 rows missing"
+        assert picture(e).main.notes[-1] == "37 rows with a missing value"
         assert np.isfinite(picture(e).main.rug.x).all()
 
     def test_steps_are_the_bins(self, rhale):
@@ -77,13 +77,13 @@ class TestAccumulated:
         np.testing.assert_allclose(steps.upper - steps.lower, 2 * bins.std)
         per_sd = slopes(rhale, per_sd=True)
         np.testing.assert_allclose(per_sd.steps.y, bins.effect * rhale.about.spread)
-        assert per_sd.y.label == "slope per sd [EUR]"
+        assert per_sd.y.label == "slope per SD [EUR]"
 
     def test_constant_feature(self, X):
         e = sd.explain(model, np.column_stack([np.full(500, 0.3), X[:, 1]]), 0)
         shown = picture(e)
         assert shown.slopes is None
-        assert shown.main.notes == ("500 rows", "the feature takes one value")
+        assert shown.main.notes == ("500 rows", "the feature is constant")
         assert shown.main.x.ticks == (0.3,)
 
     def test_what_has_no_spread_sets_no_scale(self, X):
@@ -207,7 +207,7 @@ class TestViolins:
         panel = slopes(e)
         # Its std holds the outlier: the panel must show it.
         assert panel.y.limits[1] > e.bins.std[0]
-        assert panel.notes == ("1 of 500 local effects beyond the panel",)
+        assert panel.notes == ("1 of 500 local effects outside the panel",)
 
     def test_steps_scatter_about_their_cells(self, X):
         """A step of the average is no heterogeneity: as the bins' std, the violin does not see it."""
@@ -233,7 +233,7 @@ class TestDependence:
         half = (error.upper - error.lower) / 2
         np.testing.assert_allclose(half / pdp.heterogeneity, 1.9647 / np.sqrt(500), rtol=1e-4)
         assert main.y.label == "effect on prediction"
-        assert main.notes[-1] == "about 12 % of rows beyond the grid"  # of the 200 that are kept
+        assert main.notes[-1] == "about 12 % of rows outside the grid"  # of the 200 that are kept
 
     def test_centred_error_is_that_of_an_effect_centred_at_once(self, X, pdp):
         at_once = sd.explain(model, X, 0, method=sd.PDP(grid=9, center="mean"))
@@ -251,7 +251,7 @@ class TestDependence:
 
     def test_raw_curves_of_a_centred_effect(self, X):
         e = sd.explain(model, X, 0, method=sd.PDP(grid=5, center="start"))
-        with pytest.raises(sd.UnsupportedError, match=r"centred by its start.*center=None"):
+        with pytest.raises(sd.UnsupportedError, match=r"center='start'.*center=None"):
             picture(e, View("raw"))
         np.testing.assert_allclose(picture(e).main.bundle.y[:, 0], 0)
 
@@ -270,7 +270,7 @@ class TestDependence:
         e = sd.explain(model, X, 0, method=sd.ICE(grid=5))
         assert picture(e, View(curves=30)).main.bundle.y.shape == (30, 5)
         assert picture(e, View(curves=30)).main.notes[1] == "30 curves"
-        assert picture(e).main.notes[-1] == "9.8 % of rows beyond the grid"
+        assert picture(e).main.notes[-1] == "9.8 % of rows outside the grid"
 
     @pytest.mark.parametrize("method", ["pdp", "ale", "rhale"])
     def test_own_values_of_the_feature_are_ticks(self, X, method):
@@ -308,13 +308,13 @@ class TestRug:
 class TestShared:
     def test_one_range_for_all(self, X):
         es = sd.explain(lambda X: 5 * X[:, 0] + X[:, 1], X, method=sd.ALE(bins=5))
-        a, b = on_shared_scales([picture(e).main for e in es.values()])
+        a, b = share_vertical_axis([picture(e).main for e in es.values()])
         assert a.y.limits == b.y.limits
         assert a.y.limits == picture(es["x0"]).main.y.limits
 
     def test_a_flat_effect_asks_for_nothing(self, X):
         es = sd.explain(lambda X: 1e-9 * X[:, 0], X, method=sd.ALE(bins=5))
-        a, b = on_shared_scales([picture(e).main for e in es.values()])
+        a, b = share_vertical_axis([picture(e).main for e in es.values()])
         assert a.y.limits == b.y.limits
         assert b.y.limits[1] < 2e-9
 
@@ -346,7 +346,7 @@ class TestScale:
 
     def test_remarks_are_not_torn(self):
         assert (
-            flowed(("500 rows", "6 bins", "37 rows missing"), 20)
+            join_notes(("500 rows", "6 bins", "37 rows missing"), 20)
             == "500 rows · 6 bins\n37 rows missing"
         )
 

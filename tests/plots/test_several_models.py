@@ -27,7 +27,7 @@ def test_the_panel_holds_mean_band_and_each_model() -> None:
     bound = models_panel(em, 0.9, "bound").panel.bands[0]
     np.testing.assert_array_equal(bound.upper, em.interval(0.9, "bound")[1])
     refits = models_panel(sd.explain(MODELS, X, 0, method="ale")).panel.bands[0]
-    assert "refits on these rows" in refits.label
+    assert "refits to these rows" in refits.label
 
 
 def test_models_are_drawn_over_the_band() -> None:
@@ -39,7 +39,7 @@ def test_models_are_drawn_over_the_band() -> None:
     assert lines[-1].get_zorder() > fill
     texts = [t.get_text() for t in ax.figure.legends[0].get_texts()]
     assert "mean of the models" in texts
-    assert "single models" in texts
+    assert "individual models" in texts
 
 
 @pytest.mark.parametrize("method", ["ale", "rhale", "pdp", "mplot"])
@@ -80,7 +80,7 @@ def test_importances_show_each_model() -> None:
     figure.canvas.draw()
     texts = [t.get_text() for t in figure.legends[0].get_texts()]
     assert texts[0] == "mean of the models"
-    assert "single models" in texts
+    assert "individual models" in texts
 
 
 def test_surfaces_say_that_they_are_means() -> None:

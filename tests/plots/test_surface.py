@@ -10,7 +10,7 @@ from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 
 import skedasis as sd
-from skedasis.plots.figures.surface import FINE, Sight, crossings, heat, round_levels
+from skedasis.plots.figures.surface import FINE, SurfacePlotOptions, crossings, heat, round_levels
 from skedasis.plots.mpl.surface import draw_surface
 from tests.helpers import refused
 from tests.plots.drawing import drawn, fits
@@ -66,7 +66,7 @@ class TestNumbers:
         )
 
     def test_steps_are_true_cells(self, ale):
-        shown = heat(ale, Sight(step=True))
+        shown = heat(ale, SurfacePlotOptions(step=True))
         np.testing.assert_array_equal(shown.x.edges, ale.x[0])
         np.testing.assert_array_equal(shown.y.edges, ale.x[1])
         np.testing.assert_allclose(shown.value, ale.value[1:, 1:].T)
@@ -79,10 +79,10 @@ class TestNumbers:
         assert shown.diverging
         assert low == -high
         assert high == pytest.approx(np.abs(shown.value).max())
-        assert shown.scale.label == "joint effect on price [EUR]"
+        assert shown.scale.label == "interaction effect on price [EUR]"
         assert shown.y.axis.label == "size [m]"
         assert 0.0 in shown.levels
-        assert "second-order effect: main effects are zero" in shown.notes
+        assert "second-order effect, without main effects" in shown.notes
         assert shown.title == "ALE"
 
     def test_main_effects_are_one_scale(self, ale, X):
@@ -105,9 +105,9 @@ class TestNumbers:
 
     def test_contours(self, ale):
         low, high = heat(ale).scale.limits
-        assert heat(ale, Sight(levels=0)).levels == ()
-        assert heat(ale, Sight(levels=[0.1, -0.2, 99.0])).levels == (-0.2, 0.1)
-        assert len(heat(ale, Sight(levels=15)).levels) > len(heat(ale).levels)
+        assert heat(ale, SurfacePlotOptions(levels=0)).levels == ()
+        assert heat(ale, SurfacePlotOptions(levels=[0.1, -0.2, 99.0])).levels == (-0.2, 0.1)
+        assert len(heat(ale, SurfacePlotOptions(levels=15)).levels) > len(heat(ale).levels)
         assert all(low < v < high for v in heat(ale).levels)
 
 
@@ -134,18 +134,18 @@ class TestEmptyCells:
         assert f"{empty.sum()} of 36 cells without rows" in shown.notes
 
     def test_blank(self, holed):
-        shown = heat(holed, Sight(empty="blank"))
+        shown = heat(holed, SurfacePlotOptions(empty="blank"))
         assert len(shown.holes) == 0
         i = np.searchsorted(holed.x[0], shown.x.centres) - 1
         j = np.searchsorted(holed.x[1], shown.y.centres) - 1
         np.testing.assert_array_equal(np.isnan(shown.value), holed.cells.empty[i][:, j].T)
 
     def test_filled(self, holed):
-        shown = heat(holed, Sight(empty="filled"))
+        shown = heat(holed, SurfacePlotOptions(empty="filled"))
         assert len(shown.holes) == 0
         assert np.isfinite(shown.value).all()
         n = holed.cells.empty.sum()
-        assert f"{n} of 36 cells without rows, filled from the nearest" in shown.notes
+        assert f"{n} of 36 cells without rows, filled from the nearest cell" in shown.notes
 
     def test_left_empty(self):
         X = np.repeat([[0.0, 0.0], [1.0, 1.0], [0.3, 0.2]], 20, axis=0)
@@ -182,7 +182,7 @@ class TestScaleOfColours:
         largest, all_ = np.abs(steep.value[near]).max(), np.abs(steep.value).max()
         assert all_ > 1.5 * largest
         for empty in ("hatched", "blank", "filled"):
-            low, high = heat(steep, Sight(empty=empty)).scale.limits
+            low, high = heat(steep, SurfacePlotOptions(empty=empty)).scale.limits
             assert high == -low <= largest
             assert high > 0.8 * largest
 
@@ -191,7 +191,7 @@ class TestScaleOfColours:
         seen = heat(whole)
         known = seen.value[np.isfinite(seen.value)]
         assert seen.scale.limits == (known.min(), known.max())
-        assert heat(whole, Sight(empty="filled")).scale.limits[1] < whole.value.max()
+        assert heat(whole, SurfacePlotOptions(empty="filled")).scale.limits[1] < whole.value.max()
 
     def test_rounding_is_judged_where_rows_are(self, steep):
         # A corner that touches no row is no finding, whatever stands there.
@@ -268,7 +268,7 @@ class TestTwoValues:
 
     def test_steps_keep_both_values(self, rows):
         s = sd.explain(self.q, rows, (0, 1), method=sd.ALE(bins=4))
-        shown = heat(s, Sight(step=True))
+        shown = heat(s, SurfacePlotOptions(step=True))
         np.testing.assert_allclose(shown.value[0], s.value[0, 1:])
         there = np.isfinite(shown.value[1])
         assert 0 < there.sum() < 4
@@ -277,7 +277,7 @@ class TestTwoValues:
 
     def test_rows_and_counts_lie_in_the_strips(self, rows):
         s = sd.explain(self.q, rows, (0, 1), method=sd.ALE(bins=4))
-        shown = heat(s, Sight(density=True))
+        shown = heat(s, SurfacePlotOptions(density=True))
         assert set(np.round(shown.dots[:, 1]).tolist()) == {0.0, 1.0}
         assert shown.margins[1].tolist() == [(rows[:, 0] == v).sum() for v in (1.0, 3.0)]
 
@@ -392,7 +392,7 @@ class TestData:
         shown = heat(ale)
         np.testing.assert_array_equal(np.sort(shown.dots, axis=0), np.sort(X, axis=0))
         assert shown.dots_label == "rows"
-        assert len(heat(ale, Sight(points=False)).dots) == 0
+        assert len(heat(ale, SurfacePlotOptions(points=False)).dots) == 0
 
     def test_a_sample_of_many(self):
         X = np.random.default_rng(0).uniform(size=(3000, 2))
@@ -409,15 +409,15 @@ class TestData:
             assert s.sides[0].levels.labels[round(y)] == mixed.g[row]
 
     def test_margins_count_the_rows(self, ale, mixed):
-        across, up = heat(ale, Sight(density=True)).margins
+        across, up = heat(ale, SurfacePlotOptions(density=True)).margins
         assert across.sum() == up.sum() == 400
         s = sd.explain(by_level, mixed, ("g", "z"), method=sd.ALE(bins=4))
-        _, levels = heat(s, Sight(density=True)).margins
+        _, levels = heat(s, SurfacePlotOptions(density=True)).margins
         assert levels.tolist() == [100, 100, 100]
 
     def test_without_rows(self, ale):
         bare = replace(ale, rows=None)
-        shown = heat(bare, Sight(density=True))
+        shown = heat(bare, SurfacePlotOptions(density=True))
         assert len(shown.dots) == 0
         assert shown.margins is None
         drawn(bare.plot(density=True))

@@ -1,4 +1,4 @@
-"""Dots on surfaces where the interval of a joint effect holds zero."""
+"""Dots on surfaces where the interval of an interaction effect contains zero."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import skedasis as sd
-from skedasis.plots.figures.surface import Sight, heat
+from skedasis.plots.figures.surface import SurfacePlotOptions, heat
 from skedasis.plots.mpl.surface import draw_surface
 from tests.helpers import refused
 
@@ -29,7 +29,7 @@ def levels() -> sd.Surface:
 @pytest.mark.parametrize("make", [numbers, levels])
 def test_dots_lie_where_the_interval_holds_zero(make):
     s = make()
-    shown = heat(s, Sight(sure=0.9))
+    shown = heat(s, SurfacePlotOptions(sure=0.9))
     covered = np.zeros(shown.value.shape, dtype=bool)
     for left, right, low, high in shown.unsure:
         inside = (shown.x.centres > left) & (shown.x.centres < right)
@@ -61,11 +61,11 @@ def test_without_a_level_nothing_is_marked():
 def test_the_legend_says_what_dots_are():
     figure = draw_surface(numbers(), sure=0.95, points=False)
     texts = [t.get_text() for legend in figure.legends for t in legend.get_texts()]
-    assert "interval holds zero" in texts
+    assert "interval contains zero" in texts
 
 
 def test_zero_means_nothing_with_main_effects():
-    with refused(sd.UnsupportedError, "sure", "joint effect"):
-        heat(numbers().with_main_effects(), Sight(sure=0.95))
+    with refused(sd.UnsupportedError, "sure", "interaction effect"):
+        heat(numbers().with_main_effects(), SurfacePlotOptions(sure=0.95))
     with refused(sd.DataError, "level"):
-        heat(numbers(), Sight(sure=2))
+        heat(numbers(), SurfacePlotOptions(sure=2))

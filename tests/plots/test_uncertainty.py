@@ -40,14 +40,17 @@ class TestStrips:
         ]
         assert [s.rising for s in strips] == ["all", "elsewhere", "all"]
         texts = drawn(e.plot())
-        assert sum(t in ("rows that lie here, too", "rows here, too") for t in texts) == 2
+        assert sum(t in ("rows that lie here, too", "all rows") for t in texts) == 2
         assert "rows from elsewhere only: extrapolation" in texts
-        assert {"high: all rows", "high: rows from elsewhere only (extrapolation)"} <= set(texts)
+        assert {
+            "elevated: all rows",
+            "elevated: only rows outside the region (extrapolation)",
+        } <= set(texts)
 
     def test_by_default_of_uncertainties_alone(self, X, e):
         def marked(q, **options):
             texts = drawn(sd.explain(q, X, 0, method=sd.ICE(grid=11)).plot(**options))
-            return any(t.startswith("high") for t in texts)
+            return any(t.startswith("elevated") for t in texts)
 
         assert marked(sd.prediction(inside, name="Entropy of something"))
         assert marked(sd.predictive_variance(lambda X: (X[:, 0], 1 + inside(X))))
@@ -113,7 +116,7 @@ class TestGroups:
             assert outline.label == f"y = {shown} ({len(there)} rows)"
         beyond = np.sum((X[:, 0] < outline.edges[0]) | (X[:, 0] > outline.edges[-1]))
         assert panel.notes[0] == "all 400 rows"
-        assert panel.notes[1:] == ((f"{beyond} rows beyond the panel",) if beyond else ())
+        assert panel.notes[1:] == ((f"{beyond} rows outside the panel",) if beyond else ())
         assert panel.x == picture(e).main.x
 
     def test_of_the_kept_rows_or_of_all(self, X):
@@ -134,7 +137,7 @@ class TestGroups:
         b = sd.explain(inside, np.repeat(X, w, axis=0), 0, method=sd.ICE(grid=a.x))
         one = picture(a, View(color=y, histogram=True)).groups
         two = picture(b, View(color=np.repeat(y, w), histogram=True)).groups
-        assert one.y.name == "weight of rows"
+        assert one.y.name == "sum of row weights"
         for p, q in zip(one.outlines, two.outlines, strict=True):
             assert p.height.sum() == pytest.approx(q.height.sum())
             assert p.label.split(" (")[0] == q.label.split(" (")[0]
@@ -203,17 +206,17 @@ class TestGroups:
 
     def test_refused(self, X, e):
         y = X[:, 1] > 0
-        with refused(sd.DataError, "plot(histogram)", "no color"):
+        with refused(sd.DataError, "plot(histogram)", "without color"):
             e.plot(histogram=True)
-        with refused(sd.DataError, "plot(values)", "no histogram"):
+        with refused(sd.DataError, "plot(values)", "without histogram"):
             e.plot(color=y, values=X[:, 0])
-        with refused(sd.UnsupportedError, "plot(histogram)", "a scale"):
+        with refused(sd.UnsupportedError, "plot(histogram)", "numeric scale"):
             e.plot(color=X[:, 1], histogram=True)
         with refused(sd.DataError, "plot(values)", "399 values", "400 rows", "'x0'"):
             e.plot(color=y, histogram=True, values=X[:399, 0])
         with refused(sd.DataError, "plot(values)", "shape (400, 2)"):
             e.plot(color=y, histogram=True, values=X)
-        with refused(sd.DataError, "plot(values)", "no number"):
+        with refused(sd.DataError, "plot(values)", "not numeric"):
             e.plot(color=y, histogram=True, values=["a"] * 400)
         with refused(sd.UnsupportedError, "plot(color)", "ALE"):
             sd.explain(inside, X, 0, method=sd.ALE()).plot(color=y, histogram=True)

@@ -25,7 +25,10 @@ def test_six_features_on_the_same_scales(sheet):
     assert len({tuple(p.across[2:]) + tuple(p.up[2:]) for p in sheet.panels}) == 1
     titles = [t.text for g in sheet.of("title") for t in g]
     order = np.argsort(-PFI.mean, kind="stable")[:6]
-    assert titles == ["PFI of prediction: rows before and after", *(PFI.features[i] for i in order)]
+    assert titles == [
+        "PFI of prediction: rows before and after permutation",
+        *(PFI.features[i] for i in order),
+    ]
     assert "6 of 8 features" in sheet.words
 
 
@@ -70,19 +73,19 @@ def test_tips_say_both_shares(sheet):
     first = shifts(PFI)[0]
     k = int(np.argmax(first.before))
     tip = sheet.tips[k]
-    assert tip[1].startswith("as they are ")
+    assert tip[1].startswith("before permutation ")
     assert float(tip[1].split()[-2]) == pytest.approx(first.before[k], rel=6e-3)
-    assert tip[2].startswith(f"{first.name} of other rows ")
+    assert tip[2].startswith(f"{first.name} permuted ")
     assert float(tip[2].split()[-2]) == pytest.approx(first.after[k], rel=6e-3)
     assert len(sheet.tips) == 6 * len(first.before)
 
 
 def test_every_mark_is_explained_and_described(sheet):
     assert sheet.legend == [
-        "as they are: 300 rows",
-        "with values of other rows: 4 repeats",
-        "mean as they are",
-        "mean with values of other rows",
+        "before permutation: 300 rows",
+        "after permutation: 4 repeats",
+        "mean before permutation",
+        "mean after permutation",
     ]
     assert before(PFI, ident="r").alt.count("mean ") == 6
 

@@ -92,7 +92,7 @@ def test_many_share_their_scale_and_their_legend(found):
     assert len({tuple(p.get("data-y").split()[2:]) for p in panels}) == 1
     said = "".join(ET.fromstring(str(legend.svg)).itertext())
     assert "mean of the models" in said
-    assert "single models" in said
+    assert "individual models" in said
 
 
 def test_levels_without_an_order_have_no_curve_between_them():
@@ -122,4 +122,4 @@ def test_importances_show_each_model():
     ends = [float(v) for v in re.findall(r"[\d.]+", tips[0][-1])]
     each = found.values[:, order[0]]
     assert ends == pytest.approx([each.min(), each.max()], rel=6e-3)
-    assert "single models" in "".join(svg.itertext())
+    assert "individual models" in "".join(svg.itertext())

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from skedasis.plots.scales import Axis, fitting, flowed_in, lines_of, thinned, width_of
+from skedasis.plots.scales import Axis, fitting, join_notes_in_pixels, lines_of, thinned, width_of
 from skedasis.plots.svg.elements import FAR, Drawing, dashes, path, plain, px, tag, texts, way
 from skedasis.plots.svg.frame import (
     WIDE,
@@ -144,7 +144,7 @@ def test_words_fit(text, room):
 
 @given(st.lists(st.text(min_size=1, max_size=80), max_size=6))
 def test_remarks_fit(remarks):
-    for line in flowed_in(tuple(remarks), 300.0):
+    for line in join_notes_in_pixels(tuple(remarks), 300.0):
         assert width_of(line) <= 300.0
 
 

@@ -101,7 +101,7 @@ class TestImportance:
         assert said[0].startswith("a\nimportance ")
         lower, upper = given.interval(0.9)
         assert said[1].split("\n")[2] == f"90 % interval {lower[0]:.3f} to {upper[0]:.3f}"
-        assert said[1].split("\n")[3].startswith("single repeats 0.2")
+        assert said[1].split("\n")[3].startswith("individual repeats 0.2")
 
     def test_nothing_left_to_chance(self):
         exact = Importance(
@@ -212,7 +212,7 @@ class TestPlaces:
         a, b, c, d = (float(v) for v in re.findall(r"-?[\d.]+", line.get("d")))
         x, y = back(first, "x", np.array([a, c])), back(first, "y", np.array([b, d]))
         np.testing.assert_allclose(x, y, atol=pixel(first, "x") + pixel(first, "y"))
-        assert "score = importance" in texts(root)
+        assert "heterogeneity score = importance" in texts(root)
 
     def test_names_touch_neither_marks_nor_one_another(self):
         given = [place(f"feature {k}", *RNG.gamma(1.0, size=2)) for k in range(40)]
@@ -228,7 +228,9 @@ class TestPlaces:
         for e in of(root, "place"):
             ((x, y),) = moves(of(e, "mark")[0].get("d"))
             assert not any(a < x < c and b < y < d for a, b, c, d in boxes)
-        assert f"{40 - len(names)} names shown when pointed at" in texts(root)
+        assert f"no room for {40 - len(names)} names: point at a mark to see its name" in texts(
+            root
+        )
 
     def test_two_hundred_features(self):
         given = [place(f"f{k}", *RNG.gamma(0.3, size=2)) for k in range(200)]
@@ -257,7 +259,9 @@ class TestPlaces:
         known = [p for p in given if math.isfinite(p.importance + p.heterogeneity_score)]
         assert len(of(root, "place")) == len(known)
         if len(known) < len(given):
-            assert f"{len(given) - len(known)} features without a score" in " ".join(texts(root))
+            assert f"{len(given) - len(known)} features without a heterogeneity score" in " ".join(
+                texts(root)
+            )
 
     def test_a_wide_interval_does_not_flatten_all_points(self):
         given = [
@@ -320,16 +324,17 @@ class TestDiagnosis:
                 ends = back(panel, "x", np.array([x, x + width]))
                 want = sorted((0.0, value))
                 np.testing.assert_allclose(ends, want, atol=2 * pixel(panel, "x"))
-        assert "not known" in texts(panel)
-        assert "feature 3\nR² from the other features –\nR² from these and the label –" in tips(
-            panel
+        assert "unknown" in texts(panel)
+        assert (
+            "feature 3\nR² from the other features –\nR² from the other features and the label –"
+            in tips(panel)
         )
 
     def test_names_find_room_or_are_counted(self):
         at = RNG.gamma(0.5, size=(60, 2)) * (1, 0.3)
         root = parsed(diagnosis(diagnosed(at, ["shared"] * 60), ident="d"))
         left = 60 - len(of(root, "tag"))
-        assert f"no room for {left} names: point at the marks" in texts(root)
+        assert f"no room for {left} names: point at a mark to see its name" in texts(root)
         assert "shared (60)" in texts(root)
         assert inside(root)
 
@@ -439,7 +444,7 @@ class TestLedger:
         assert len(of(of(root, "panel")[0], "entry")) == 2
         said = " ".join(texts(root))
         assert "rest \N{MINUS SIGN}16 %" in said
-        assert "rest is \N{MINUS SIGN}16 %: the parts before it hold more than" in said
+        assert "rest is \N{MINUS SIGN}16 %: the parts before it add up to more than" in said
         (panel,) = of(root, "panel")
         assert back(panel, "x", float(panel.get("data-x").split()[1])) == pytest.approx(1.16)
 

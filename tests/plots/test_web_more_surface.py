@@ -12,7 +12,15 @@ import pytest
 from scipy.spatial.distance import cdist
 
 import skedasis as sd
-from skedasis.plots.figures.surface import MOST, Sight, cells, heat, isolines, numbered, thinned
+from skedasis.plots.figures.surface import (
+    MOST,
+    SurfacePlotOptions,
+    cells,
+    heat,
+    isolines,
+    numbered,
+    thinned,
+)
 from skedasis.plots.svg.marks import HEAT_SHADES, bounds, heat_shades, patches, trace_outlines
 from skedasis.plots.svg.surface import surface
 from tests.plots.reading import parts
@@ -201,7 +209,7 @@ class TestSurfaces:
         [(NUMERIC, False), (NUMERIC, True), (MIXED, False), (LEVELS, False), (PDP, False)],
     )
     def test_colours_are_the_surface(self, given, step):
-        sight = Sight(points=False, density=True, step=step)
+        sight = SurfacePlotOptions(points=False, density=True, step=step)
         root, shown = parsed(surface(given, ident="s", sight=sight)), heat(given, sight)
         (panel,) = of(root, "panel")
         drawn = steps_of(root, panel)
@@ -238,7 +246,9 @@ class TestSurfaces:
             assert abs(float(low) - n0[i]) < 0.01
             assert abs(float(high) - n0[i + 1]) < 0.01
             corners = NUMERIC.value[i : i + 2, j : j + 2].mean()
-            assert float(lines[2].removeprefix("joint effect ")) == pytest.approx(corners, rel=6e-3)
+            assert float(lines[2].removeprefix("interaction effect ")) == pytest.approx(
+                corners, rel=6e-3
+            )
             rows = (X[:, 0] <= n0[i + 1]) & (X[:, 1] <= n1[j + 1])
             rows &= ((X[:, 0] > n0[i]) | (i == 0)) & ((X[:, 1] > n1[j]) | (j == 0))
             assert lines[3] == f"{rows.sum()} row{'' if rows.sum() == 1 else 's'}"
@@ -313,9 +323,7 @@ class TestSurfaces:
             best = (sign * shown.value).max()
             assert sign * float(NUMERIC(x, y)) > 0.6 * best
         said = texts(root)
-        assert {"contour, zero or more", "contour, less than zero", "highest and lowest"} <= set(
-            said
-        )
+        assert {"contour (≥ 0)", "contour (< 0)", "maximum and minimum"} <= set(said)
         assert any(t.startswith("\N{MINUS SIGN}") for t in said)
 
     def test_cells_without_rows_are_hatched(self):
@@ -396,7 +404,7 @@ class TestSurfaces:
 
     def test_no_row_is_in_the_figure_unless_asked_for(self):
         assert not of(parsed(surface(NUMERIC, ident="s")), "rows")
-        asked = parsed(surface(NUMERIC, ident="s", sight=Sight(sure=0.95)))
+        asked = parsed(surface(NUMERIC, ident="s", sight=SurfacePlotOptions(sure=0.95)))
         (panel,) = of(asked, "panel")
         (rows,) = of(panel, "rows")
         at = np.array(re.findall(r"M(\S+?) (\S+?)h0", rows.get("d")), dtype=float)
@@ -404,10 +412,10 @@ class TestSurfaces:
         np.testing.assert_allclose(
             np.sort(back(panel, "x", at[:, 0])), np.sort(X[:, 0]), atol=pixel(panel, "x")
         )
-        assert "interval holds zero" in texts(asked)
+        assert "interval contains zero" in texts(asked)
 
     def test_margins_are_the_rows(self):
-        shown = heat(NUMERIC, Sight(points=False, density=True))
+        shown = heat(NUMERIC, SurfacePlotOptions(points=False, density=True))
         root = parsed(surface(NUMERIC, ident="s"))
         d = of(root, "margin")[0].get("d")
         high = [float(v) for v in re.findall(r"M\S+ \S+?v-([\d.]+)h", d)]
@@ -419,8 +427,10 @@ class TestSurfaces:
         assert made.title == "x0 × x1"
         i, j = np.unravel_index(np.argmax(heat(NUMERIC).value), heat(NUMERIC).value.shape)
         best = f"{heat(NUMERIC).value[i, j]:.3g}"
-        assert made.alt.startswith("Heat map of the joint effect on prediction, x0 across")
-        assert f"Highest, {best}" in made.alt
+        assert made.alt.startswith(
+            "Heat map of the interaction effect on prediction: x0 on the horizontal axis"
+        )
+        assert f"Maximum {best}" in made.alt
         assert surface(NUMERIC, ident="s", title="T", alt="A").alt == "A"
 
     @pytest.mark.parametrize("given", [NUMERIC, MIXED, LEVELS, PDP])
@@ -428,7 +438,7 @@ class TestSurfaces:
         assert inside(parsed(surface(given, ident="s")))
 
     def test_two_figures_share_no_names(self):
-        sight = Sight(sure=0.9)
+        sight = SurfacePlotOptions(sure=0.9)
         both = [parsed(surface(NUMERIC, ident=i, sight=sight)) for i in ("a", "b")]
         names = [{e.get("id") for e in root.iter() if e.get("id")} for root in both]
         assert not names[0] & names[1]
@@ -464,7 +474,7 @@ class TestOddSurfaces:
         given = replace(NUMERIC, value=np.full(NUMERIC.value.shape, np.nan))
         made = surface(given, ident="s")
         root = parsed(made)
-        assert made.alt.endswith("It has no value.")
+        assert made.alt.endswith("It has no values.")
         assert all("no value" in t for t in tips(root))
         (panel,) = of(root, "panel")
         assert not list(of(panel, "heat")[0])
@@ -473,7 +483,7 @@ class TestOddSurfaces:
         given = sd.explain(
             lambda X: X[:, 0] * X[:, 1], X, (0, 1), method=sd.ALE(bins=sd.Uniform(8))
         )
-        sight = Sight(points=False, empty="blank")
+        sight = SurfacePlotOptions(points=False, empty="blank")
         shown, root = heat(given, sight), parsed(surface(given, ident="s", sight=sight))
         (panel,) = of(root, "panel")
         drawn = sum(
@@ -485,11 +495,12 @@ class TestOddSurfaces:
         assert not of(root, "hatched")
 
     def test_contours_that_are_asked_for(self):
-        asked = parsed(surface(NUMERIC, ident="s", sight=Sight(levels=[0.25])))
+        asked = parsed(surface(NUMERIC, ident="s", sight=SurfacePlotOptions(levels=[0.25])))
         (panel,) = of(asked, "panel")
         assert len(of(panel, "contour")) == 1
         assert not of(
-            of(parsed(surface(NUMERIC, ident="s", sight=Sight(levels=0))), "panel")[0], "contour"
+            of(parsed(surface(NUMERIC, ident="s", sight=SurfacePlotOptions(levels=0))), "panel")[0],
+            "contour",
         )
 
     def test_one_cell_and_two_rows(self):

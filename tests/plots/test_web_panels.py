@@ -255,7 +255,7 @@ def test_bins_say_their_numbers():
         assert lines[1] == f"{e.bins.count[k]} rows"
         assert lines[2] == f"effect {number(e.value[k])} → {number(e.value[k + 1])}"
         assert lines[3] == f"mean slope {number(e.bins.effect[k])}"
-        assert lines[4] == f"std {number(e.bins.std[k])}"
+        assert lines[4] == f"standard deviation {number(e.bins.std[k])}"
         assert lines[5] == f"standard error {number(e.bins.std_error[k])}"
         assert len(lines) == 6 + (e.bins.count[k] < 10)
     main = sheet.panels[0]
@@ -280,7 +280,7 @@ def test_doubts_are_hatched_and_said():
     assert fills == {"url(#f-few)", "url(#f-empty)"}
     said = [" ".join(lines) for lines in sheet.tips]
     assert sum("no rows" in s for s in said) == e.bins.empty.sum()
-    assert sum("not to be trusted" in s for s in said) == (~e.bins.trusted & ~e.bins.empty).sum()
+    assert sum("unreliable" in s for s in said) == (~e.bins.trusted & ~e.bins.empty).sum()
 
 
 def test_counts_stand_above_bins_or_are_bars():
@@ -395,7 +395,7 @@ def test_points_of_a_grid_say_their_numbers():
         spread = number_or_zero(e.heterogeneity[i], np.abs(e.value - level).max()).removeprefix(
             "≈ "
         )
-        assert lines[2] == f"± {spread} std of centred curves"
+        assert lines[2] == f"± {spread} standard deviation of centred curves"
         low, high = shown.bands[1].lower[i], shown.bands[1].upper[i]
         assert lines[3] == f"95 % interval of the average: {number(low)} to {number(high)}"
     main = sheet.panels[0]
@@ -422,23 +422,23 @@ def test_stretches_on_which_curves_stand_high():
         same(main.x(float(strip.get("x"))), rise.left, main.fine[0])
         right = float(strip.get("x")) + float(strip.get("width"))
         same(main.x(right), rise.right, 2 * main.fine[0])
-    assert any(line.startswith("high:") for lines in sheet.tips for line in lines)
+    assert any(line.startswith("elevated:") for lines in sheet.tips for line in lines)
 
 
 def test_a_figure_is_told_in_words():
     X = np.linspace(0, 1, 101)[:, None]
     e = sd.explain(lambda X: (X[:, 0] - 0.5) ** 2, X, 0, method=sd.ALE(bins=4))
     alt = effect_svg.effect(e, ident="a").alt
-    assert f"From {number(e.value[0])} at 0.0" in alt
-    assert f"lowest {number(e.value.min())} at 0.5" in alt
+    assert f"runs from {number(e.value[0])} at 0.0" in alt
+    assert f"minimum {number(e.value.min())} at 0.5" in alt
     assert alt.startswith("ALE of x0 on prediction.")
     assert alt.endswith("101 rows; 4 bins.")
     flat = sd.explain(lambda X: np.full(len(X), 2.0), X, 0, method=sd.ALE(bins=4))
-    assert "It is 0 at 0 and everywhere." in effect_svg.effect(flat, ident="a").alt
+    assert "The curve is constant: 0 at 0." in effect_svg.effect(flat, ident="a").alt
     assert effect_svg.effect(e, ident="a", title="T", alt="A").alt == "A"
     f = lettered(sd.ALE())
     low, high = f.levels.labels[f.value.argmin()], f.levels.labels[f.value.argmax()]
-    said = f"Lowest is {number(f.value.min())} at {low}, highest {number(f.value.max())} at {high}."
+    said = f"Minimum {number(f.value.min())} at {low}, maximum {number(f.value.max())} at {high}."
     assert said in effect_svg.effect(f, ident="a").alt
 
 
@@ -477,7 +477,7 @@ def test_levels_stand_at_their_places(method):
     for lines, name, n in zip(sheet.tips, e.levels.labels, e.levels.count, strict=False):
         assert lines[0] == name
         assert lines[1] == f"{n:,} row{'' if n == 1 else 's'}"
-    assert any("not to be trusted" in " ".join(lines) for lines in sheet.tips)
+    assert any("unreliable" in " ".join(lines) for lines in sheet.tips)
 
 
 def test_steps_between_levels_say_between_which():
@@ -487,7 +487,7 @@ def test_steps_between_levels_say_between_which():
     assert [lines[0] for lines in said] == [
         f"{a} → {b}" for a, b in itertools.pairwise(e.levels.labels)
     ]
-    assert [lines[1] for lines in said] == [f"mean step {number(v)}" for v in e.bins.effect]
+    assert [lines[1] for lines in said] == [f"mean difference {number(v)}" for v in e.bins.effect]
 
 
 def test_rows_at_levels_are_dashes():
@@ -540,9 +540,9 @@ def test_missing_values_stand_beside_the_axis():
     same(main.x(x), axis.beside, main.fine[0])
     same(main.y(y), e.missing_point.value, main.fine[1])
     assert "missing" in sheet.words
-    (lines,) = [t for t in sheet.tips if t[0] == "x0 missing"]
+    (lines,) = [t for t in sheet.tips if t[0] == "x0: missing"]
     assert lines[1:3] == ["43 rows", f"average {number(e.missing_point.value)}"]
-    assert "43 rows missing" in " ".join(sheet.words)
+    assert "43 rows with a missing value" in " ".join(sheet.words)
 
 
 HOSTILE = {
@@ -751,7 +751,9 @@ def test_marks_that_look_alike_have_one_entry():
     )
     _, legend = effect_svg.small(found, ident="s")
     sheet = Sheet(legend)
-    assert {"mean slope or mean step", "± std of slopes or ± std of steps"} <= set(sheet.legend)
+    assert {"mean slope or mean difference", "± standard deviation of local effects"} <= set(
+        sheet.legend
+    )
     (group,) = sheet.of("legend")
     looks = [tuple(ET.tostring(e) for e in entry)[:-1] for entry in group]
     assert len(set(looks)) == len(looks) - 1  # one is too long to be joined with another
@@ -825,7 +827,7 @@ def test_curves_of_very_many_points_are_fewer():
     (curves,) = (c for c in sheet.of("curves") if c.get("data-rows"))
     kept = len(curves.get("data-rows").split())
     assert kept == 60_000 // len(e.value) < 200
-    assert any(f"{kept} of them" in w for w in sheet.words)
+    assert any(f"{kept} drawn individually" in w for w in sheet.words)
 
 
 @pytest.mark.parametrize("method", [sd.ALE(bins=6), sd.RHALE(), sd.MPlot(bins=5)])

@@ -283,7 +283,7 @@ def test_each_bin_tells_the_numbers_of_the_result(visit, effects):
     assert [said[1] for said in found] == [f"{n} rows" for n in bins.count]
     for name, values in (
         ("mean slope", bins.effect),
-        ("std", bins.std),
+        ("standard deviation", bins.std),
         ("standard error", bins.std_error),
     ):
         section = [next(v for v in said if v.startswith(f"{name} ")) for said in found]
@@ -326,7 +326,7 @@ def test_curves_of_several_models_are_called_by_their_model(visit):
     said = re.fullmatch(r"model (\d): (.+)", lines(seen)[-1])
     # All but the steepest lie below at the right end; there the last stretch is read off in its middle.
     assert said[1] in "123"
-    assert "std between models" in lines(seen)[2]
+    assert "standard deviation between models" in lines(seen)[2]
     value = number(lines(seen)[1].removeprefix("mean of the models "))
     assert value == pytest.approx(found.value[-1], rel=6e-3)
 
@@ -362,7 +362,7 @@ def test_many_effects_are_filtered_and_sorted(visit, effects):
     sort = seen.page.get_by_label("Sort by")
     for order, expected in (
         ("heterogeneity score", by_heterogeneity),
-        ("columns of X", list(effects)),
+        ("column order of X", list(effects)),
         ("importance", by_importance),
     ):
         sort.select_option(order)

@@ -228,7 +228,7 @@ def test_no_row_is_on_a_page_without_rows(X, tmp_path):
     shown = sd.report(smooth, X, path=tmp_path / "shown.html", progress=False)
     hidden = sd.report(smooth, X, path=tmp_path / "hidden.html", rows=False, progress=False)
     with_rows, without = (p.path.read_text("utf-8").split("<body")[1] for p in (shown, hidden))
-    for trace in ('class="curves', "data-rows", "individual rows"):
+    for trace in ('class="curves', "data-rows", "ICE curves"):
         assert trace in with_rows
         assert trace not in without
     for effects in next(iter(hidden.effects.values())).values():

@@ -1,4 +1,11 @@
-"""Tooltips and alternative text of figures."""
+"""Alternative text and tooltips of SVG figures.
+
+Alternative text (`effect_alt_text`, `overlay_alt_text`) summarises a figure of effects in one or two sentences computed
+from its numbers, for screen readers. `lead` is the sentence below a page's heading. A `Tooltip` is an interval of the
+horizontal axis with the lines of text shown when a reader points at it; `placed` turns tooltips into transparent
+rectangles that carry the text in `data-tip`, where `assets/figure.js` reads it. Tooltips of surfaces are in
+`plots.figures.surface`, those of importances and diagnoses next to their figures.
+"""
 
 from __future__ import annotations
 
@@ -13,18 +20,17 @@ from skedasis.plots.figures.categorical import Places
 from skedasis.plots.figures.compare import Overlay, heterogeneity
 from skedasis.plots.figures.effect import has_bins
 from skedasis.plots.scales import clean, number, number_or_zero, places, shortened
-from skedasis.plots.spec import Band, Line, Panel, Picture, View
+from skedasis.plots.spec import Band, FigureSpec, Line, Panel, View
 from skedasis.plots.svg.elements import joined, tag
 from skedasis.plots.svg.frame import Frame
 from skedasis.results.effect import TRUSTED_ROWS, BinStats, Effect
 from skedasis.results.surface import Surface
 
-# ------------------------------------------------------------------------------------------
-# What is to be seen, for those who do not see it: one or two sentences made from the numbers.
+# --- alternative text ----------------------------------------------------------------------------
 
 
-def described(effect: Effect, panel: Panel) -> str:
-    """Describe an effect: where its curve begins and ends, where it is lowest and highest, how the rows differ.
+def effect_alt_text(effect: Effect, panel: Panel) -> str:
+    """Return the alternative text of an effect: ends and extremes of the curve, heterogeneity score and notes.
 
     Examples
     --------
@@ -33,14 +39,14 @@ def described(effect: Effect, panel: Panel) -> str:
     >>> from skedasis.plots.figures.effect import picture
     >>> X = np.linspace(0, 1, 101)[:, None]
     >>> e = sd.explain(lambda X: 3 * X[:, 0], X, 0, method=sd.ALE(bins=2))
-    >>> print(described(e, picture(e).main))
-    ALE of x0 on prediction. From −1.49 at 0 the curve goes to 1.51 at 1. 101 rows; 2 bins.
+    >>> print(effect_alt_text(e, picture(e).main))
+    ALE of x0 on prediction. The curve runs from −1.49 at 0 to 1.51 at 1. 101 rows; 2 bins.
     """
     name, quantity = shortened(effect.feature, LONG), shortened(effect.about.quantity, LONG)
     parts = [f"{effect.spec.method} of {name} on {quantity}."]
     line = panel.lines[0]
     if np.isfinite(line.y).any():
-        parts.append(_course(effect, line))
+        parts.append(_curve_text(effect, line))
     if effect.heterogeneity_score > 0:
         parts.append(f"{heterogeneity(effect).capitalize()}.")
     if panel.notes:
@@ -48,8 +54,8 @@ def described(effect: Effect, panel: Panel) -> str:
     return " ".join(parts)
 
 
-def _said(effect: Effect, line: Line, chosen: list[int]) -> dict[int, str]:
-    """Return what some points of a line are called."""
+def _point_names(effect: Effect, line: Line, chosen: list[int]) -> dict[int, str]:
+    """Return the names of some points of a line: feature values with their unit, or levels."""
     if effect.levels is None:
         unit = effect.about.feature.unit
         after = f" {shortened(unit, 30)}" if unit else ""
@@ -60,34 +66,36 @@ def _said(effect: Effect, line: Line, chosen: list[int]) -> dict[int, str]:
     return dict(zip(chosen, texts, strict=True))
 
 
-def _course(effect: Effect, line: Line) -> str:
-    """Say how a curve runs, or what the extremes among levels are."""
+def _curve_text(effect: Effect, line: Line) -> str:
+    """Describe the course of a curve, or the extremes among levels."""
     known = np.flatnonzero(np.isfinite(line.y))
     y: Floats = line.y[known]
     top = float(np.abs(y).max())
     first, last = int(known[0]), int(known[-1])
     low, high = int(known[np.argmin(y)]), int(known[np.argmax(y)])
-    said = _said(effect, line, [first, last, low, high])
+    said = _point_names(effect, line, [first, last, low, high])
 
     def at(i: int) -> str:
         return f"{number_or_zero(float(line.y[i]), top)} at {said[i]}"
 
     if float(y.max() - y.min()) <= 1e-9 * top or len(known) == 1:
-        return f"It is {at(first)}{' and everywhere' if len(known) > 1 else ''}."
+        if len(known) == 1:
+            return f"The effect is {at(first)}."
+        return f"The curve is constant: {at(first)}."
     if line.joined != "line":
-        return f"Lowest is {at(low)}, highest {at(high)}."
-    text = f"From {at(first)} the curve goes to {at(last)}"
+        return f"Minimum {at(low)}, maximum {at(high)}."
+    text = f"The curve runs from {at(first)} to {at(last)}"
     beyond = [
         f"{word} {at(i)}"
-        for word, i in (("lowest", low), ("highest", high))
+        for word, i in (("minimum", low), ("maximum", high))
         if i not in (first, last)
     ]
     return f"{text}; {', '.join(beyond)}." if beyond else f"{text}."
 
 
-def compared(shown: Overlay, feature: str) -> str:
-    """Describe curves that lie over one another: the range of each."""
-    parts = [f"Effects of {shortened(feature, LONG)} laid over one another."]
+def overlay_alt_text(shown: Overlay, feature: str) -> str:
+    """Return the alternative text of overlaid effects: the range of each curve."""
+    parts = [f"Overlaid effects of {shortened(feature, LONG)}."]
     for s in shown.strands:
         y = s.y[np.isfinite(s.y)]
         if len(y):
@@ -97,12 +105,11 @@ def compared(shown: Overlay, feature: str) -> str:
     return " ".join(parts)
 
 
-# ------------------------------------------------------------------------------------------
-# A line on what is shown.
+# --- summary line --------------------------------------------------------------------------------
 
 
 def lead(result: Effect | Surface) -> str:
-    """Return which method says what of which quantity, and how large that is.
+    """Return one line with the method, the quantity, and the size of the effect or of the interaction.
 
     Examples
     --------
@@ -123,31 +130,27 @@ def lead(result: Effect | Surface) -> str:
     return f"{result.spec.method} of {result.about.quantity}: {sizes}."
 
 
-# ------------------------------------------------------------------------------------------
-# What is said of a bin, a level or a point where somebody asks for it.
-
+# --- tooltips ------------------------------------------------------------------------------------
 
 MOST = 160
-"""Stops of a panel: more of them are narrower than a finger, and nobody steps through them."""
-
+"""Most tooltips of a panel; more of them would be too narrow to point at."""
 
 STOPS = 40
-"""Where curves that lie over one another are read off."""
-
+"""Number of equidistant points at which overlaid curves are described."""
 
 LONG = 60
-"""Letters of a name."""
+"""Most characters of a name."""
 
 
 @dataclass(frozen=True)
-class Hit:
-    """A stretch of the horizontal axis, and what is said of it.
+class Tooltip:
+    """The tooltip of an interval of the horizontal axis.
 
     Parameters
     ----------
     left, right : float
     text : str
-        One thing a line.
+        One fact per line.
     """
 
     left: float
@@ -155,8 +158,8 @@ class Hit:
     text: str
 
 
-def placed(hits: Iterable[Hit], frame: Frame, top: float, bottom: float) -> Markup:
-    """Return what is touched: a rectangle over each stretch, seen by nobody."""
+def placed(hits: Iterable[Tooltip], frame: Frame, top: float, bottom: float) -> Markup:
+    """Return transparent rectangles that carry the tooltips, between the pixels `top` and `bottom`."""
     parts: list[Markup] = []
     low, high = frame.across.limits
     for hit in hits:
@@ -166,8 +169,10 @@ def placed(hits: Iterable[Hit], frame: Frame, top: float, bottom: float) -> Mark
     return joined(parts)
 
 
-def of_effect(effect: Effect, shown: Picture, view: View) -> tuple[list[Hit], list[Hit], bool]:
-    """Return what is said of an effect's main panel, of the one below it, and whether the first is said of both."""
+def of_effect(
+    effect: Effect, shown: FigureSpec, view: View
+) -> tuple[list[Tooltip], list[Tooltip], bool]:
+    """Return tooltips of the main and of the slope panel, and whether the first span both panels."""
     missing = _missing(effect, shown.main)
     if effect.levels is not None:
         levels = _levels(effect, shown.main, view)
@@ -180,34 +185,33 @@ def of_effect(effect: Effect, shown: Picture, view: View) -> tuple[list[Hit], li
 
 
 def some(n: int) -> list[int]:
-    """Return which of n stops are kept: all, or of many those at equal steps."""
+    """Return the indices of at most `MOST` of n tooltips, at equal steps."""
     return np.unique(np.linspace(0, n - 1, min(n, MOST)).round().astype(int)).tolist()
 
 
-# ------------------------------------------------------------------------------------------- bins
-def _bins(effect: Effect, bins: BinStats) -> list[Hit]:
-    """Say of each bin its ends, its rows and its slope; of an M-plot its mean."""
+def _bins(effect: Effect, bins: BinStats) -> list[Tooltip]:
+    """Return a tooltip per bin: ends, number of rows and slope, or for an M-plot the mean."""
     edges = places(bins.edges, effect.time)
     means = effect.spec.local == "values"
     unit = _unit(effect.about.feature.unit)
     largest = float(np.nanmax(np.abs(bins.effect), initial=0.0))
-    out: list[Hit] = []
+    out: list[Tooltip] = []
     for k in some(len(bins)):
         lines = [f"{edges[k]} – {edges[k + 1]}{unit}", _rows(int(bins.count[k]))]
         if bins.empty[k]:
             lines = [lines[0], "no rows"]
         elif means:
-            lines += _figures("mean", k, bins, largest, _unit(effect.about.unit))
+            lines += _bin_statistics("mean", k, bins, largest, _unit(effect.about.unit))
         else:
             lines += _slopes(effect, bins, k, largest)
         if not bins.trusted[k] and not bins.empty[k]:
-            lines.append(f"fewer than {TRUSTED_ROWS} rows: not to be trusted")
-        out.append(Hit(float(bins.low[k]), float(bins.high[k]), "\n".join(lines)))
+            lines.append(f"fewer than {TRUSTED_ROWS} rows: unreliable")
+        out.append(Tooltip(float(bins.low[k]), float(bins.high[k]), "\n".join(lines)))
     return out
 
 
 def _slopes(effect: Effect, bins: BinStats, k: int, largest: float) -> list[str]:
-    """Say how the effect changes in a bin."""
+    """Return the lines on the change of the effect in a bin."""
     # The curve may have more points than the bins have edges.
     start, end = effect.at(np.array([bins.low[k], bins.high[k]]))
     top = float(np.nanmax(np.abs(effect.value), initial=0.0))
@@ -220,55 +224,55 @@ def _slopes(effect: Effect, bins: BinStats, k: int, largest: float) -> list[str]
         lines.append(
             f"slope {number_or_zero(first, largest)} → {number_or_zero(last, largest)}{per}"
         )
-    return lines + _figures("slope", k, bins, largest, per)
+    return lines + _bin_statistics("slope", k, bins, largest, per)
 
 
-def _figures(what: str, k: int, bins: BinStats, largest: float, unit: str) -> list[str]:
+def _bin_statistics(what: str, k: int, bins: BinStats, largest: float, unit: str) -> list[str]:
+    """Return mean, standard deviation and standard error of a bin, one line each."""
     mean = f"mean {what}" if what == "slope" else what
     return [
         f"{mean} {number_or_zero(float(bins.effect[k]), largest)}{unit}",
-        f"std {number_or_zero(float(bins.std[k]), largest)}",
+        f"standard deviation {number_or_zero(float(bins.std[k]), largest)}",
         f"standard error {number_or_zero(float(bins.std_error[k]), largest)}",
     ]
 
 
-# ------------------------------------------------------------------------------- points and levels
-def _points(effect: Effect, panel: Panel) -> list[Hit]:
-    """Say of each point of a grid what the curve and its bands are there."""
+def _points(effect: Effect, panel: Panel) -> list[Tooltip]:
+    """Return a tooltip per grid point: values of the curve and its bands."""
     x = panel.lines[0].x
     low, high = panel.x.range
     ends = np.concatenate([[low], (x[:-1] + x[1:]) / 2, [high]])
     unit, at = _unit(effect.about.feature.unit), places(x, effect.time)
     chosen = some(len(x))
-    # Stops that were left out belong to their neighbours: the curve is said where it is asked for.
+    # The interval of an omitted grid point belongs to its left neighbour.
     edges = ends if len(chosen) == len(x) else np.append(ends[chosen], high)
     name = shortened(effect.feature, LONG)
-    out: list[Hit] = []
+    out: list[Tooltip] = []
     for place, i in enumerate(chosen):
-        lines = [f"{name} = {at[i]}{unit}", *_read(panel, i)]
+        lines = [f"{name} = {at[i]}{unit}", *_value_lines(panel, i)]
         lines += [s.label for s in panel.strips if s.left <= x[i] <= s.right]
-        out.append(Hit(float(edges[place]), float(edges[place + 1]), "\n".join(lines)))
+        out.append(Tooltip(float(edges[place]), float(edges[place + 1]), "\n".join(lines)))
     return out
 
 
-def _levels(effect: Effect, panel: Panel, view: View) -> list[Hit]:
-    """Say of each level its rows, and what its point and its boxes are."""
+def _levels(effect: Effect, panel: Panel, view: View) -> list[Tooltip]:
+    """Return a tooltip per level: number of rows, value, standard deviation and interval."""
     if effect.levels is None:
-        raise TypeError("levels are those of a categorical feature")
+        raise TypeError("the effect of a numeric feature has no levels")
     shown = Places.of(effect.about.feature, effect.levels, view.most)
-    out: list[Hit] = []
+    out: list[Tooltip] = []
     for i in some(len(shown)):
         k = int(shown.shown[i])
         lines = [_name(effect.levels.labels[k]), _rows(int(effect.levels.count[k]))]
-        lines += _read(panel, i)
+        lines += _value_lines(panel, i)
         if effect.levels.count[k] < TRUSTED_ROWS:
-            lines.append(f"fewer than {TRUSTED_ROWS} rows: not to be trusted")
-        out.append(Hit(i - 0.5, i + 0.5, "\n".join(lines)))
+            lines.append(f"fewer than {TRUSTED_ROWS} rows: unreliable")
+        out.append(Tooltip(i - 0.5, i + 0.5, "\n".join(lines)))
     return out
 
 
-def _read(panel: Panel, i: int) -> list[str]:
-    """Return what a panel's line and bands are at one of their points."""
+def _value_lines(panel: Panel, i: int) -> list[str]:
+    """Return the values of a panel's line and bands at one of their points."""
     line = panel.lines[0]
     top = float(np.nanmax(np.abs(line.y), initial=0.0))
     lines = [f"{line.label} {number_or_zero(float(line.y[i]), top)}{_unit(panel.y.unit)}"]
@@ -278,6 +282,7 @@ def _read(panel: Panel, i: int) -> list[str]:
 
 
 def _between(band: Band, i: int, top: float) -> list[str]:
+    """Return half the width of a heterogeneity band, or both ends of an interval; nothing where it is unknown."""
     low, high = float(band.lower[i]), float(band.upper[i])
     if not np.isfinite(high - low):
         return []
@@ -286,8 +291,8 @@ def _between(band: Band, i: int, top: float) -> list[str]:
     return [f"{band.label}: {number_or_zero(low, top)} to {number_or_zero(high, top)}"]
 
 
-def _steps(effect: Effect, panel: Panel, view: View) -> list[Hit]:
-    """Say of each step between levels how large it is, and how the rows differ."""
+def _steps(effect: Effect, panel: Panel, view: View) -> list[Tooltip]:
+    """Return a tooltip per difference between adjacent levels: mean and standard deviation."""
     steps = panel.steps
     if effect.levels is None or steps is None:
         return []
@@ -295,39 +300,39 @@ def _steps(effect: Effect, panel: Panel, view: View) -> list[Hit]:
     labels = [_name(effect.levels.labels[k]) for k in shown.shown.tolist()]
     top = float(np.nanmax(np.abs(steps.y), initial=0.0))
     unit = _unit(panel.y.unit)
-    out: list[Hit] = []
+    out: list[Tooltip] = []
     for k in some(len(steps.y)):
-        # Steps leave a gap to the levels that they lead between.
+        # The drawn steps leave a gap to the levels they connect.
         first, last = round(float(steps.left[k])), round(float(steps.right[k]))
         spread = number_or_zero(float(steps.upper[k] - steps.y[k]), top)
         said = f"{labels[first]} → {labels[last]}"
         value = f"{steps.label} {number_or_zero(float(steps.y[k]), top)}{unit}"
-        text = f"{said}\n{value}\nstd {spread}"
-        out.append(Hit(float(first), float(last), text))
+        text = f"{said}\n{value}\nstandard deviation {spread}"
+        out.append(Tooltip(float(first), float(last), text))
     return out
 
 
-def _missing(effect: Effect, panel: Panel) -> list[Hit]:
-    """Say what it does to miss a value."""
+def _missing(effect: Effect, panel: Panel) -> list[Tooltip]:
+    """Return the tooltip of missing values: number of rows, average and interval."""
     point = panel.apart
     if point is None or effect.missing_point is None:
         return []
-    lines = [f"{shortened(effect.feature, LONG)} missing", _rows(effect.missing_point.count)]
+    lines = [f"{shortened(effect.feature, LONG)}: missing", _rows(effect.missing_point.count)]
     lines.append(f"average {number(point.y)}{_unit(panel.y.unit)}")
     if np.isfinite(point.upper - point.lower):
         lines.append(f"interval: {number(point.lower)} to {number(point.upper)}")
     low, high = panel.x.gap
-    return [Hit(low, high, "\n".join(lines))]
+    return [Tooltip(low, high, "\n".join(lines))]
 
 
-def of_groups(panel: Panel, feature: str, unit: str | None) -> list[Hit]:
-    """Say of each bar of a distribution how many rows of each group there are."""
+def of_groups(panel: Panel, feature: str, unit: str | None) -> list[Tooltip]:
+    """Return a tooltip per bar of the grouped histogram: number of rows in each group."""
     if not panel.outlines:
         return []
     edges = panel.outlines[0].edges
     named = dict(zip(panel.x.ticks, panel.x.labels, strict=False))
     texts = places(edges, panel.x.time)
-    out: list[Hit] = []
+    out: list[Tooltip] = []
     for k in range(len(edges) - 1):
         middle = round(float(edges[k] + edges[k + 1]) / 2)
         if panel.x.labels and edges[k] > edges[k + 1] - 0.5:
@@ -338,13 +343,12 @@ def of_groups(panel: Panel, feature: str, unit: str | None) -> list[Hit]:
         rows = [
             f"{o.label.rpartition(' (')[0]}: {_counted(float(o.height[k]))}" for o in panel.outlines
         ]
-        out.append(Hit(float(edges[k]), float(edges[k + 1]), "\n".join([head, *rows])))
+        out.append(Tooltip(float(edges[k]), float(edges[k + 1]), "\n".join([head, *rows])))
     return out
 
 
-# ----------------------------------------------------------------------------- several effects
-def of_overlay(shown: Overlay, feature: str, names: Sequence[str] | None) -> list[Hit]:
-    """Say what each of several curves is at the same places: levels, or `STOPS` points of the axis."""
+def of_overlay(shown: Overlay, feature: str, names: Sequence[str] | None) -> list[Tooltip]:
+    """Return tooltips of overlaid effects: the value of each at the same levels, or at `STOPS` points of the axis."""
     if names is not None:
         return [_at_level(shown, i, name) for i, name in enumerate(names)]
     low, high = shown.x.range
@@ -355,19 +359,19 @@ def of_overlay(shown: Overlay, feature: str, names: Sequence[str] | None) -> lis
     texts = places(_rounded(at)) if time is None else time.texts(at)
     values = [_along(s.x, s.y, at) for s in shown.strands]
     top = max((float(np.nanmax(np.abs(v), initial=0.0)) for v in values), default=0.0)
-    out: list[Hit] = []
+    out: list[Tooltip] = []
     for k in range(len(at)):
         lines = [f"{shortened(feature, LONG)} = {texts[k]}{unit}"]
         lines += [
             f"{s.label} {number_or_zero(float(v[k]), top)}"
             for s, v in zip(shown.strands, values, strict=True)
         ]
-        out.append(Hit(float(edges[k]), float(edges[k + 1]), "\n".join(lines)))
+        out.append(Tooltip(float(edges[k]), float(edges[k + 1]), "\n".join(lines)))
     return out
 
 
 def _rounded(at: Floats) -> Floats:
-    """Return places with the digits that a step of theirs has."""
+    """Return positions rounded to two significant digits of their step."""
     if len(at) < 2:
         return at
     digits = 1 - np.floor(np.log10(at[1] - at[0]))
@@ -375,23 +379,23 @@ def _rounded(at: Floats) -> Floats:
 
 
 def _along(x: Floats, y: Floats, at: Floats) -> Floats:
-    """Return a curve at some places, NaN beyond its ends."""
+    """Return the values of a curve at some positions, NaN outside its range."""
     known = np.isfinite(x) & np.isfinite(y)
     if not known.any():
         return np.full(len(at), np.nan)
     return np.interp(at, x[known], y[known], left=np.nan, right=np.nan)
 
 
-def _at_level(shown: Overlay, place: int, name: str) -> Hit:
+def _at_level(shown: Overlay, place: int, name: str) -> Tooltip:
     lines = [_name(name)]
     for s in shown.strands:
         mine = np.flatnonzero(np.abs(s.x - place) < 0.5)
         lines += [f"{s.label} {number(float(s.y[k]))}" for k in mine.tolist()]
-    return Hit(place - 0.5, place + 0.5, "\n".join(lines))
+    return Tooltip(place - 0.5, place + 0.5, "\n".join(lines))
 
 
 def _counted(rows: float) -> str:
-    """Return rows, or where they have weights, their weight."""
+    """Return a number of rows, or a sum of weights, as text."""
     return f"{rows:,.0f}" if rows == round(rows) else number(rows)
 
 

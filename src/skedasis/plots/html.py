@@ -1,22 +1,14 @@
 """Self-contained HTML pages of results, notebook output, and HTML tables.
 
-| file | what it holds |
-|---|---|
-| `svg` | elements as text, and all escaping |
-| `text` | how much room words take |
-| `drawing` | a finished drawing, and the sheet that it lies on |
-| `frame` | from axes to pixels: grid, ticks, labels |
-| `marks`, `areas`, `strands`, `thin` | what marks look like: lines, bands, violins; hatched stretches; curves |
-| `legend`, `outline`, `tagged` | what explains marks; heads, and scales below frames; names beside points |
-| `panel`, `stack` | one pair of axes with all that stands in it; panels one above the other |
-| `tips`, `words`, `say` | what is said of bins, levels and points; of a figure to who does not see it; of a result |
-| `figure`, `many`, `over` | `effect`; `effects` and `small`; `compare` |
-| `heat`, `lattice`, `isolines`, `cells` | surfaces: patches of colour, contours, what is said of cells |
-| `bars`, `before` | importances; rows before and after permutation |
-| `diagnosis`, `places`, `calibration`, `ledger`, `fits` | diagnoses; the overviews of a report; several models |
-| `tables`, `behind` | the numbers behind pictures |
-| `page`, `explore`, `notebook` | pages of figures; interactive twins of `plot`; what notebooks show |
-| `assets` | how all of it looks, and the script |
+- *Tables* (`table`, `records`, `numbers_of`): the numbers of a result as HTML tables.
+- *Pages* (`page`, `csp`, `Explorable`): one HTML file that loads nothing from the network. Its content security policy
+  admits exactly the styles and scripts that it contains, by their SHA-256 digests.
+- *Pages of one result* (`of_effect`, `of_effects`, …): what `explore()` returns, the interactive counterparts of
+  `plot()`: an SVG figure with tooltips and the numbers in a table below it.
+- *Notebook output* (`html_of`): a figure or table without a script, with the browser's own tooltips.
+
+All text from data or models is escaped in `plots.svg.elements`. Figures are those of `plots.svg`; style sheets and
+scripts are in `assets`.
 """
 
 from __future__ import annotations
@@ -67,29 +59,25 @@ from skedasis.results.multi_model import (
 )
 from skedasis.results.surface import Surface
 
-# ------------------------------------------------------------------------------------------
-# Tables as HTML: the numbers behind a picture, and results that are tables themselves.
-
+# --- tables --------------------------------------------------------------------------------------
 
 LINES = 100
-"""Lines of a table: what has more of them is read from a data frame, not from a page."""
-
+"""Most lines of a table; longer tables are available as data frames."""
 
 PLACES = ("x", "x0", "x1", "left", "right", "left0", "right0", "left1", "right1")
-"""Columns of places on an axis: they have as many digits as keep neighbours apart."""
+"""Columns of positions on an axis, written with enough digits to distinguish neighbours."""
 
 
 def table(caption: str, columns: Mapping[str, Sequence[Any]], *, lines: int = LINES) -> Markup:
-    """Return columns as a table whose first column says what a line is about.
+    """Return columns as an HTML table whose first column is the row header.
 
     Parameters
     ----------
     caption : str
-        What it holds.
     columns : mapping of str to sequence
-        Numbers, truths or text. An underscore in a name stands for a space.
+        Numbers, booleans or text. Underscores in names are written as spaces.
     lines : int
-        Only so many; the caption says how many there are.
+        Most lines; if there are more, the caption gives their number.
 
     Returns
     -------
@@ -121,13 +109,13 @@ def table(caption: str, columns: Mapping[str, Sequence[Any]], *, lines: int = LI
         tag("tbody", *rows),
         class_="skd-table",
     )
-    # Wide tables scroll within themselves: from a keyboard, too, so it is a stop with a name.
+    # Wide tables scroll horizontally. The container can be focused, so that keyboards can scroll it, and needs a name.
     return tag("div", inner, class_="skd-scroll", role="region", aria_label=caption, tabindex="0")
 
 
 def _row(cells: Sequence[str], written: Sequence[tuple[list[str], bool]]) -> Markup:
     first, *others = [
-        # A name may run from right to left, in a table that does not.
+        # A name may be written from right to left in a table that is not.
         ("text" if textual else None, "auto" if textual else None, cell)
         for cell, (_, textual) in zip(cells, written, strict=True)
     ]
@@ -136,7 +124,7 @@ def _row(cells: Sequence[str], written: Sequence[tuple[list[str], bool]]) -> Mar
 
 
 def _cells(name: str, column: Sequence[Any]) -> tuple[list[str], bool]:
-    """Return a column as text, and whether it was text."""
+    """Return a column as text, and whether it is left-aligned like text."""
     if isinstance(column, TimePoints):
         return column.texts(), True
     values = np.asarray(column)
@@ -159,7 +147,7 @@ def records(lines: Iterable[Any], *, leave: Sequence[str] = ()) -> dict[str, lis
     ----------
     lines : iterable of dataclass
     leave : sequence of str
-        Fields to leave out.
+        Fields to omit.
 
     Examples
     --------
@@ -174,12 +162,11 @@ def records(lines: Iterable[Any], *, leave: Sequence[str] = ()) -> dict[str, lis
 
 
 def folded(summary: str, *content: Markup) -> Markup:
-    """Return what opens when its summary is asked for."""
+    """Return content that is collapsed below its summary."""
     return tag("details", tag("summary", summary), joined(content), class_="skd-more")
 
 
-# ------------------------------------------------------------------------------------------
-# Pages of figures: one file that fetches nothing, whose only script and style are those it was written with.
+# --- pages ---------------------------------------------------------------------------------------
 
 
 @cache
@@ -189,28 +176,28 @@ def asset(name: str) -> str:
 
 
 def style() -> str:
-    """Return how figures look: light, dark, in print and in forced colours."""
+    """Return the style sheet of figures: light, dark, printed, and with forced colours."""
     return asset("figure.css") + asset("more.css")
 
 
 def script() -> str:
-    """Return what makes figures live; its function `skedasis.enlive(root)` does so for what is added later."""
+    """Return the script that makes figures interactive; `skedasis.enlive(root)` does so for figures added later."""
     return asset("figure.js")
 
 
 def csp(styles: Iterable[str], scripts: Iterable[str]) -> str:
-    """Return the content security policy of a page with these styles and scripts, and nothing else.
+    """Return the content security policy that admits only these styles and scripts.
 
     Parameters
     ----------
     styles, scripts : iterable of str
-        The text between the tags of each ``<style>`` and ``<script>``, letter by letter.
+        The exact text between the tags of each ``<style>`` and ``<script>``.
 
     Returns
     -------
     str
-        For ``<meta http-equiv="Content-Security-Policy" content="…">``: the page fetches nothing, sends nothing, runs
-        no other script, and no text becomes HTML.
+        For ``<meta http-equiv="Content-Security-Policy" content="…">``. The page loads nothing, sends nothing, runs no
+        other script, and scripts cannot turn text into HTML.
 
     Examples
     --------
@@ -236,15 +223,15 @@ def _sources(texts: Iterable[str]) -> str:
 
 
 def page(title: str, body: Markup, *, styles: Sequence[str], scripts: Sequence[str] = ()) -> str:
-    """Return a whole page.
+    """Return a complete HTML page.
 
     Parameters
     ----------
     title : str
     body : Markup
-        What stands between the tags of ``<body>``; the scripts come after it.
+        Content of ``<body>``, without the scripts, which follow it.
     styles, scripts : sequence of str
-        They are part of the page, and the only ones that it lets a browser use.
+        Included in the page, and the only ones that its content security policy admits.
 
     Returns
     -------
@@ -257,7 +244,7 @@ def page(title: str, body: Markup, *, styles: Sequence[str], scripts: Sequence[s
         ),
         Markup('<meta name="viewport" content="width=device-width, initial-scale=1">'),
         Markup('<meta name="color-scheme" content="light dark">'),
-        # Without an icon of its own a page makes a browser ask its server for one.
+        # Without an icon the browser would request one from the server.
         Markup('<link rel="icon" href="data:,">'),
         tag("title", title),
         *(Markup("<style>{}</style>").format(Markup(s)) for s in styles),  # noqa: S704 - our own
@@ -276,16 +263,15 @@ def page(title: str, body: Markup, *, styles: Sequence[str], scripts: Sequence[s
 
 @dataclass(frozen=True, eq=False)
 class Explorable:
-    """An interactive page: notebooks show it, `save` writes it.
+    """An interactive HTML page: notebooks display it, `save` writes it to a file.
 
     Parameters
     ----------
     html : str
-        The whole page, which fetches nothing.
+        The complete page, which loads nothing from the network.
     title : str
-        What it shows.
     height : int
-        Pixels that a notebook gives it; it scrolls if it needs more.
+        Height in a notebook, in pixels; longer pages scroll.
 
     Examples
     --------
@@ -305,12 +291,12 @@ class Explorable:
         return f"<Explorable: {self.title}, {len(self.html) / 1000:,.0f} kB; .save(path) writes it>"
 
     def save(self, path: str | Path) -> Path:
-        """Write the page into a file; one that is there is replaced.
+        """Write the page to a file; replace an existing file.
 
         Parameters
         ----------
         path : str or Path
-            Its folder is made where there is none.
+            Its folder is created if it does not exist.
 
         Returns
         -------
@@ -319,7 +305,7 @@ class Explorable:
         Raises
         ------
         DataError
-            For a folder.
+            If `path` is a folder.
         """
         path = Path(path)
         if path.is_dir():
@@ -330,8 +316,8 @@ class Explorable:
         return path
 
     def _repr_html_(self) -> str:
-        """Return the page in a frame: it runs its own script, and reaches nothing of the notebook."""
-        # Escaped as text, although it is HTML: it is the value of an attribute.
+        """Return the page in a sandboxed frame: its script runs, but has no access to the notebook."""
+        # HTML in an attribute value is escaped like text.
         srcdoc = escape(self.html)
         return (
             f'<iframe title="{plain(self.title)}" srcdoc="{srcdoc}" sandbox="allow-scripts" '
@@ -339,13 +325,12 @@ class Explorable:
         )
 
 
-# ------------------------------------------------------------------------------------------
-# The numbers behind pictures, and results that are nothing but numbers, as HTML tables.
+# --- tables of results ---------------------------------------------------------------------------
 
 
 @singledispatch
 def numbers_of(result: Any) -> list[Markup]:
-    """Return a result's numbers as tables.
+    """Return the numbers of a result as HTML tables.
 
     Parameters
     ----------
@@ -354,28 +339,26 @@ def numbers_of(result: Any) -> list[Markup]:
     Returns
     -------
     list of Markup
-        Text from data or a model is escaped. Tables of more than `tables.LINES` lines say how many there are.
+        Text from data or models is escaped. Tables with more than `LINES` lines are cut, and their caption says so.
     """
-    raise TypeError(f"no tables of a {type(result).__name__}")
+    raise TypeError(f"there is no table for a {type(result).__name__}")
 
 
 @numbers_of.register
 def _(effect: Effect) -> list[Markup]:
     about = effect.about
     parts = "level" if effect.levels is not None else "point"
-    found = [
-        table(f"The effect at each {parts}{_units(about)}", _without(table_of(effect, "effect")))
-    ]
+    found = [table(f"Effect at each {parts}{_units(about)}", _without(table_of(effect, "effect")))]
     if effect.bins is not None and len(effect.bins):
-        parts = "step between levels" if effect.levels is not None else "bin"
-        found.append(table(f"Each {parts}{_units(about)}", _telling(table_of(effect, "bins"))))
+        heading = "Differences between adjacent levels" if effect.levels is not None else "Bins"
+        found.append(table(f"{heading}{_units(about)}", _telling(table_of(effect, "bins"))))
     if effect.missing_point is not None:
-        found.append(table("Rows without a value", _without(table_of(effect, "missing"))))
+        found.append(table("Rows with a missing value", _without(table_of(effect, "missing"))))
     return found
 
 
 def _units(about: About) -> str:
-    """Return the units of a table, where they are known."""
+    """Return the units for the caption of a table, where they are known."""
     own, unit = about.feature.unit, about.unit
     said = [f"{about.feature.name} in {own}"] if own else []
     said += [f"{about.quantity} in {unit}"] if unit else []
@@ -383,13 +366,16 @@ def _units(about: About) -> str:
 
 
 def _without(columns: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    """Return columns without those that are the same in each line."""
+    """Return columns without the given ones and without the feature, which is the same in each line."""
     leave = (*names, "feature", "feature0", "feature1")
     return {name: column for name, column in columns.items() if name not in leave}
 
 
 def _telling(columns: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns of bins or cells that tell something: often weights are counts, none is empty or bent."""
+    """Return the columns of bins or cells without uninformative ones.
+
+    Often weights equal counts, no bin is empty, and no slope changes within a bin.
+    """
     leave = [name for name in ("empty", "trend") if name in columns and not np.any(columns[name])]
     leave += ["weight"] if np.array_equal(columns["weight"], columns["count"]) else []
     leave += ["trusted"] if "trusted" in columns and np.all(columns["trusted"]) else []
@@ -408,7 +394,7 @@ def _(effects: EffectsOfModels) -> list[Markup]:
 
 @numbers_of.register(Ranking)
 def _(ranking: Ranking[Any]) -> list[Markup]:
-    return [table("Most important first", records(ranking))] if ranking else []
+    return [table("Ranking by importance", records(ranking))] if ranking else []
 
 
 @numbers_of.register
@@ -421,7 +407,7 @@ def _(surface: Surface) -> list[Markup]:
         f"{name[:-1]} of {names[name[-1]]}" if name[-1] in names else name: column
         for name, column in (_without(found) if of == "effect" else _telling(found)).items()
     }
-    return [table("Each point" if of == "effect" else "Each cell", columns)]
+    return [table("Points" if of == "effect" else "Cells", columns)]
 
 
 @numbers_of.register
@@ -447,7 +433,7 @@ def _(found: ImportanceOfModels) -> list[Markup]:
 @numbers_of.register
 def _(found: EffectOfModels | SurfaceOfModels) -> list[Markup]:
     columns = found.table()
-    return [table("The mean over the models, with its interval", _without(columns))]
+    return [table("Mean over the models, with its interval", _without(columns))]
 
 
 @numbers_of.register
@@ -462,7 +448,7 @@ def _(statistics: Statistics) -> list[Markup]:
         columns |= {"NALED": [s.naled for s in lines], "NALER": [_ends(s.naler) for s in lines]}
     if any(not np.isnan(s.p_value) for s in lines):
         columns["p"] = [s.p_value for s in lines]
-    columns["beyond noise"] = [not s.is_noise for s in lines]
+    columns["exceeds noise"] = [not s.is_noise for s in lines]
     return [table(f"{statistics.method} statistics of {statistics.quantity}", columns)]
 
 
@@ -472,7 +458,7 @@ def _ends(ends: tuple[float, float]) -> str:
 
 @numbers_of.register
 def _(trust: Trust) -> list[Markup]:
-    return [table("Objections", records(trust, leave=("where", "numbers")))] if trust else []
+    return [table("Checks", records(trust, leave=("where", "numbers")))] if trust else []
 
 
 @numbers_of.register
@@ -480,31 +466,29 @@ def _(split: Split) -> list[Markup]:
     names = ("left", "right", "count", "total", "within", "residual")
     columns: dict[str, Any] = {name: getattr(split, name) for name in names}
     columns |= {"share": split.share, "p": split.p_value, "p_adjusted": split.adjusted()}
-    return [table("The variance in each bin, and what it consists of", columns)]
+    return [table("Variance decomposition of each bin", columns)]
 
 
-# ------------------------------------------------------------------------------------------
-# Pages of one result: the interactive twins of `plot`, with the numbers behind the picture.
-
+# --- pages of one result -------------------------------------------------------------------------
 
 By = Literal["importance", "heterogeneity_score"]
 
 
 WIDE = 560
-"""Pixels that a figure is shown across, at most."""
+"""Largest width of a figure on a page, in pixels."""
 
 
-CURVES = "Up and down go through the curves."
+CURVES = "The up and down arrow keys step through the curves."
 
 
 HINT = (
-    "Point at the picture, or tap it, for its numbers. From the keyboard: Tab to the picture, then the arrow keys; "
-    "Escape closes."
+    "Point at the figure or tap it to see its values. Keyboard: Tab to the figure, then use the arrow keys; "
+    "Escape closes the tooltip."
 )
 
 
 def of_effect(effect: Effect, view: View, *, title: str | None = None) -> Explorable:
-    """Return the page of one effect; see `ShownEffect.explore`."""
+    """Return the page of one effect; see `Effect.explore`."""
     drawn = effect_svg.effect(effect, view, ident="effect")
     hints = [HINT] if effect.curves is None or view.ice is None else [HINT, CURVES]
     return _one(title or effect.feature, lead(effect), drawn, numbers_of(effect), hints)
@@ -520,19 +504,19 @@ def of_effects(
     lower: bool,
     title: str | None = None,
 ) -> Explorable:
-    """Return the page of many effects; see `ShownEffects.explore`."""
+    """Return the page of many effects; see `Effects.explore`."""
     _counted(top=top, columns=columns)
     chosen = ordered_effects(effects, by, top)
     drawn, legend = effect_svg.small(effects, ident="small", by=by, top=top, lower=lower, view=view)
     sizes = [(e.feature, e.importance, e.heterogeneity_score) for e in chosen]
     kinds = dict.fromkeys(f"{e.spec.method} of {e.about.quantity}" for e in chosen)
     named = title or ", ".join(kinds)
-    tiles = Many(drawn, legend, sizes, list(effects), by, columns)
+    tiles = Gallery(drawn, legend, sizes, list(effects), by, columns)
     return of_many(named, tiles, numbers_of(effects))
 
 
 @dataclass(frozen=True)
-class Many:
+class Gallery:
     """Figures of many features.
 
     Parameters
@@ -540,13 +524,13 @@ class Many:
     drawn : sequence of Drawing
     legend : Drawing
     sizes : sequence of (str, float, float)
-        Of each figure the feature, its importance, and its heterogeneity score, NaN where there is none.
+        For each figure the feature, its importance and its heterogeneity score; NaN if it was not computed.
     features : sequence of str
-        All of them, in X's order.
+        Names of all features, in the order of X.
     by : str
-        What they are sorted by.
+        Initial sort order.
     columns : int, optional
-        So many side by side at most.
+        Most figures side by side.
     """
 
     drawn: Sequence[Drawing]
@@ -557,15 +541,15 @@ class Many:
     columns: int | None = None
 
 
-def of_many(title: str, many: Many, tables: Sequence[Markup]) -> Explorable:
+def of_many(title: str, many: Gallery, tables: Sequence[Markup]) -> Explorable:
     """Return a page of many figures that can be filtered and sorted."""
     shown, total = len(many.drawn), len(many.features)
     places = {name: str(place) for place, name in enumerate(many.features)}
     items = [
         _item(one, size, places[size[0]]) for one, size in zip(many.drawn, many.sizes, strict=True)
     ]
-    left = f", the {shown:,} first ones by {many.by.replace('_', ' ')}" if shown < total else ""
-    # What explains all figures comes before them: nobody looks below two hundred of them.
+    left = f", the {shown:,} largest by {many.by.replace('_', ' ')} shown" if shown < total else ""
+    # The legend comes first: below 200 figures it would not be seen.
     body = [
         head(title, f"{count(total, 'feature')}{left}, on shared scales."),
         tag("figure", many.legend.svg, class_="skd-figure"),
@@ -580,7 +564,7 @@ def of_many(title: str, many: Many, tables: Sequence[Markup]) -> Explorable:
 
 
 def _item(one: Drawing, size: tuple[str, float, float], place: str) -> Markup:
-    """Return one of many figures with what it is filtered and sorted by."""
+    """Return one of many figures, with the attributes by which the script filters and sorts."""
     feature, importance, score = size
     return tag(
         "li",
@@ -594,26 +578,21 @@ def _item(one: Drawing, size: tuple[str, float, float], place: str) -> Markup:
 
 
 def _counted(**given: int | None) -> None:
-    """Refuse what is no number of things.
-
-    Raises
-    ------
-    DataError
-    """
+    """Raise DataError if an argument is neither None nor a positive integer."""
     for name, value in given.items():
         whole = isinstance(value, Integral) and not isinstance(value, bool)
         if value is not None and (not whole or value < 1):
-            expected = "a whole number of at least 1"
+            expected = "an integer of at least 1, or None"
             raise DataError(explained(f"explore({name})", repr(value), expected, "Use 12"))
 
 
 def _controls(by: By, items: int) -> Markup:
-    """Return what filters and sorts; hidden until the script is there that answers it."""
+    """Return the controls for filtering and sorting; the script shows them once it runs."""
     orders = {
         "importance": "importance",
         "heterogeneity_score": "heterogeneity score",
         "name": "name",
-        "columns": "columns of X",
+        "columns": "column order of X",
     }
     options = [
         tag("option", said, value=name, selected=name == by) for name, said in orders.items()
@@ -628,7 +607,7 @@ def _controls(by: By, items: int) -> Markup:
 
 
 def of_surface(surface: Surface, *, title: str | None = None) -> Explorable:
-    """Return the page of a surface; see `ShownSurface.explore`."""
+    """Return the page of a surface; see `Surface.explore`."""
     a, b = surface.features
     return _one(
         title or f"{a} and {b}",
@@ -647,9 +626,10 @@ def of_importance(
     level: float,
     title: str | None = None,
 ) -> Explorable:
-    """Return the page of importances; see `ShownImportance.explore`."""
+    """Return the page of importances; see `Importance.explore`."""
     if kind not in ("bars", "local"):
-        raise DataError(explained("explore(kind)", repr(kind), "'bars' or 'local'", "Name one"))
+        expected, fix = "'bars' or 'local'", "Use one of these values"
+        raise DataError(explained("explore(kind)", repr(kind), expected, fix))
     if kind == "local":
         drawn = before(importance, ident="rows", features=features, top=top)
     else:
@@ -663,28 +643,28 @@ def of_importance(
 def of_diagnosis(
     diagnosis: Diagnosis, *, level: float | None, title: str | None = None
 ) -> Explorable:
-    """Return the page of a diagnosis; see `ShownDiagnosis.explore`."""
+    """Return the page of a diagnosis; see `Diagnosis.explore`."""
     drawn = diagnosed(diagnosis, ident="where", level=level)
-    said = f"{count(len(diagnosis), 'feature')} by what permuting them does to the likelihood and to the entropy."
+    said = f"Effect of permuting each of {count(len(diagnosis), 'feature')} on the likelihood and on the entropy."
     return _one(title or "Diagnosis", said, drawn, numbers_of(diagnosis))
 
 
 def _one(
     title: str, said: str, drawn: Drawing, tables: Sequence[Markup], hints: Sequence[str] = (HINT,)
 ) -> Explorable:
-    """Return the page of one picture."""
+    """Return the page of one figure."""
     parts = [
         head(title, said),
         tag("figure", drawn.svg, class_="skd-figure"),
         tag("p", " ".join(hints), class_="skd-hint"),
-        folded("The numbers", *tables) if tables else Markup(""),
+        folded("Numbers", *tables) if tables else Markup(""),
     ]
     tall = drawn.height * min(WIDE / drawn.width, 1.2) + 190
     return explorable(title, joined(parts), tall)
 
 
 def head(title: str, said: str) -> Markup:
-    """Return the heading of a page; a name in it may run from right to left."""
+    """Return the heading of a page; names in it may be written from right to left."""
     inner = tag("h1", title, dir="auto"), tag("p", said, class_="skd-lead", dir="auto")
     return tag("header", *inner)
 
@@ -692,18 +672,18 @@ def head(title: str, said: str) -> Markup:
 def explorable(
     title: str, body: Markup, height: float, *, scripts: Sequence[str] = (), look: str = ""
 ) -> Explorable:
-    """Return a page of figures that are live.
+    """Return a page with interactive figures.
 
     Parameters
     ----------
     title : str
     body : Markup
     height : float
-        Pixels in a notebook.
+        Height in a notebook, in pixels.
     scripts : sequence of str
-        Besides the one that makes figures live.
+        In addition to the script that makes figures interactive.
     look : str
-        A style of its own.
+        Additional style sheet.
     """
     styles = [style(), asset("explore.css"), *([look] if look else [])]
     main = tag("main", body, class_="skd-explore")
@@ -714,9 +694,9 @@ def explorable(
 def of_models(
     found: EffectOfModels, *, level: float, of: Of | None, title: str | None = None
 ) -> Explorable:
-    """Return the page of one feature's effect, of several models; see `ShownEffectOfModels.explore`."""
+    """Return the page of one feature's effect for several models; see `EffectOfModels.explore`."""
     drawn = effect_svg.models(found, ident="models", level=level, of=of)
-    said = f"{found.spec.method} of {found.about.quantity}, of {count(len(found), 'model')}."
+    said = f"{found.spec.method} of {found.about.quantity} for {count(len(found), 'model')}."
     hints = [HINT, CURVES]
     return _one(title or found.feature, said, drawn, numbers_of(found), hints)
 
@@ -731,16 +711,16 @@ def of_many_models(
     of: Of | None,
     title: str | None = None,
 ) -> Explorable:
-    """Return the page of many features' effects, of several models; see `ShownEffectsOfModels.explore`."""
+    """Return the page of many features' effects for several models; see `EffectsOfModels.explore`."""
     _counted(top=top, columns=columns)
     drawn, legend = effect_svg.small_models(
         found, ident="small", by=by, top=top, level=level, of=of
     )
     ranks = found.ranking(by)[:top]
     sizes = [(r.feature, r.importance, r.heterogeneity_score) for r in ranks]
-    many = Many(drawn, legend, sizes, list(found), by, columns)
+    many = Gallery(drawn, legend, sizes, list(found), by, columns)
     first = found[ranks[0].feature]
-    named = f"{first.spec.method} of {first.about.quantity}, of {count(len(first), 'model')}"
+    named = f"{first.spec.method} of {first.about.quantity} for {count(len(first), 'model')}"
     return of_many(title or named, many, numbers_of(found))
 
 
@@ -753,33 +733,29 @@ def of_importances(
     of: Of | None,
     title: str | None = None,
 ) -> Explorable:
-    """Return the page of importances, of several models; see `ShownImportanceOfModels.explore`."""
+    """Return the page of importances for several models; see `ImportanceOfModels.explore`."""
     drawn = effect_svg.importances(
         found, ident="bars", features=features, top=top, level=level, of=of
     )
     first = found.models[0]
-    said = f"{first.method}: {first.axis}, of {count(len(found), 'model')}."
+    said = f"{first.method}: {first.axis}, for {count(len(found), 'model')}."
     named = title or f"Importance of {count(len(found.features), 'feature')}"
     return _one(named, said, drawn, numbers_of(found))
 
 
-# ------------------------------------------------------------------------------------------
-# Results as notebooks show them: a picture or a table that needs no script, on a ground of its own.
-
+# --- notebook output -----------------------------------------------------------------------------
 
 MOST = 12
-"""Features whose pictures are shown: more of them are a page, not a cell's output."""
-
+"""Most features whose effects are drawn; `explore()` shows all of them."""
 
 BARS = 30
-"""Bars that are shown."""
-
+"""Most bars that are drawn."""
 
 _TIP = re.compile(r' data-tip="([^"]*)"([^>]*)>')
 
 
 def html_of(result: Any) -> str:
-    """Return a result as HTML that stands alone.
+    """Return a result as self-contained HTML for a notebook.
 
     Parameters
     ----------
@@ -788,8 +764,8 @@ def html_of(result: Any) -> str:
     Returns
     -------
     str
-        One element with its style: no script, nothing from elsewhere. What marks stand for is told by the browser's
-        own tooltips. The same result is the same text, so that a notebook that is run again has not changed.
+        One element with its style sheet, without a script and without external resources. Tooltips are the browser's
+        own. Equal results give equal text, so that running a notebook again does not change it.
     """
     look = Markup(style() + asset("explore.css"))  # noqa: S704 - our own
     body = tag("div", tag("style", look), *parts_of(result), class_="skd-figure skd-static")
@@ -798,17 +774,17 @@ def html_of(result: Any) -> str:
 
 @singledispatch
 def parts_of(result: Any) -> list[Markup]:
-    """Return what is shown of a result, from above to below; of one without a picture its tables."""
+    """Return the elements that display a result, from top to bottom; by default its tables."""
     return numbers_of(result)
 
 
 def still(draw: Callable[[str], Drawing]) -> Markup:
-    """Return a picture for a page without a script.
+    """Return a figure for a page without a script.
 
     Parameters
     ----------
     draw : callable
-        From what is unique on the page to a drawing.
+        From an identifier that is unique on the page to a drawing.
 
     Returns
     -------
@@ -816,15 +792,16 @@ def still(draw: Callable[[str], Drawing]) -> Markup:
 
     Notes
     -----
-    Names within a picture must be unique on a page that others fill, too, and the same when it is drawn again: they are
-    made from what the picture itself is. It is drawn with a name that no data can hold, and renamed when it is there.
+    Identifiers within a figure must be unique on the notebook's page and must not change when the figure is drawn
+    again. They are therefore derived from a digest of the figure: it is first drawn with a random identifier, which
+    cannot occur in the data, and the identifier is then replaced.
     """
     name = f"skd-{secrets.token_hex(16)}"
     return tag("figure", _still(draw(name).svg, name))
 
 
 def still_many(draw: Callable[[str], tuple[list[Drawing], Drawing]]) -> list[Markup]:
-    """Return small pictures side by side, and their legend, as `still` does."""
+    """Return small multiples and their legend, each as `still` does."""
     name = f"skd-{secrets.token_hex(16)}"
     drawn, legend = draw(name)
     items = [tag("li", _still(one.svg, name), class_="skd-item") for one in drawn]
@@ -835,7 +812,7 @@ def _still(drawn: Markup, name: str) -> Markup:
     svg = str(drawn)
     own = f"skd-{hashlib.sha256(svg.replace(name, '').encode()).hexdigest()[:12]}"
     svg = svg.replace(name, own).replace(' tabindex="0"', "", 1)
-    # What is escaped for an attribute is escaped for text.
+    # Text escaped for an attribute is also escaped for an element.
     return Markup(_TIP.sub(r"\2><title>\1</title>", svg))  # noqa: S704 - escaped where it was drawn
 
 
@@ -846,26 +823,26 @@ def _note(said: str) -> Markup:
 @parts_of.register
 def _(effect: Effect) -> list[Markup]:
     drawn = still(lambda ident: effect_svg.effect(effect, ident=ident))
-    return [drawn, _note(f"{lead(effect)} explore() shows its numbers under the pointer.")]
+    return [drawn, _note(f"{lead(effect)} explore() shows values on hover.")]
 
 
 @parts_of.register
 def _(effects: Effects) -> list[Markup]:
     if not effects:
-        return [_note("No effect.")]
+        return [_note("No effects.")]
     drawn = still_many(lambda ident: effect_svg.small(effects, ident=ident, top=MOST))
     return [*drawn, _note(_many(len(effects))), folded("Ranking", *numbers_of(effects))]
 
 
 def _many(features: int) -> str:
-    left = f", the {MOST} most important ones drawn" if features > MOST else ""
+    left = f", the {MOST} most important are drawn" if features > MOST else ""
     return f"Effects of {count(features, 'feature')}{left}. explore() filters and sorts them."
 
 
 @parts_of.register
 def _(surface: Surface) -> list[Markup]:
     drawn = still(lambda ident: surface_svg.surface(surface, ident=ident))
-    return [drawn, _note(f"{lead(surface)} explore() shows its numbers under the pointer.")]
+    return [drawn, _note(f"{lead(surface)} explore() shows values on hover.")]
 
 
 @parts_of.register
@@ -876,14 +853,14 @@ def _(importance: Importance) -> list[Markup]:
         if top
         else []
     )
-    return [*drawn, folded("The numbers", *numbers_of(importance))]
+    return [*drawn, folded("Numbers", *numbers_of(importance))]
 
 
 @parts_of.register
 def _(found: ImportanceOfModels) -> list[Markup]:
     top = min(BARS, len(found.features))
     drawn = still(lambda ident: effect_svg.importances(found, ident=ident, top=top))
-    return [drawn, folded("The numbers", *numbers_of(found))]
+    return [drawn, folded("Numbers", *numbers_of(found))]
 
 
 @parts_of.register
@@ -895,13 +872,13 @@ def _(diagnosis: Diagnosis) -> list[Markup]:
 @parts_of.register
 def _(found: EffectOfModels) -> list[Markup]:
     drawn = still(lambda ident: effect_svg.models(found, ident=ident))
-    return [drawn, _note("explore() shows its numbers under the pointer.")]
+    return [drawn, _note("explore() shows values on hover.")]
 
 
 @parts_of.register
 def _(found: EffectsOfModels) -> list[Markup]:
     if not found:
-        return [_note("No effect.")]
+        return [_note("No effects.")]
     many = effect_svg.small_models
     drawn = still_many(lambda ident: many(found, ident=ident, top=MOST))
     return [*drawn, _note(_many(len(found))), folded("Ranking", *numbers_of(found))]
@@ -915,5 +892,5 @@ def _(found: SurfaceOfModels) -> list[Markup]:
 @parts_of.register
 def _(trust: Trust) -> list[Markup]:
     if not trust:
-        return [_note("Nothing to object.")]
+        return [_note("No warnings.")]
     return numbers_of(trust)

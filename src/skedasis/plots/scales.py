@@ -1,4 +1,16 @@
-"""Axes, ticks, numbers as text, placement of labels, and simplification of lines."""
+"""Axes, ticks, numbers as text, width of text, placement of labels, and simplification of lines.
+
+Both renderers and all figure specifications use this module; it imports neither matplotlib nor results.
+
+- *Width of text*: SVG is written without a browser, so the width of text is estimated, and rather over- than
+  underestimated.
+- *Numbers as text*: three significant digits, a typographical minus sign, and as many decimals as neighbouring values
+  need to differ.
+- *Axes*: an `Axis` is a range with a name and a unit. `Scale` moves a common offset and a power of ten from the tick
+  labels to the axis label: ``value = offset + tick * 10**exponent``.
+- *Placement of labels*: names beside points do not overlap each other; a name without free space is omitted.
+- *Simplification of lines*: points are removed that lie within a tolerance of the line through their neighbours.
+"""
 
 from __future__ import annotations
 
@@ -15,16 +27,13 @@ from skedasis._types import Bools, Floats
 from skedasis.data import times
 from skedasis.data.times import TimeAxis
 
-# ------------------------------------------------------------------------------------------
-# How much room words take: estimates, for there is no browser to ask. They err on the side of too much.
-
+# --- width of text in SVG ------------------------------------------------------------------------
 
 SIZE, SMALL = 13.0, 12.0
-"""Pixels of titles and labels; of ticks, notes and legends."""
-
+"""Font sizes in pixels: titles and axis labels; ticks, notes and legends."""
 
 LEADING = 1.3
-"""From line to line, in sizes."""
+"""Line height in units of the font size."""
 
 
 _NARROW, _WIDE = frozenset("iljtfrI.,:;|!'()[]{}/\\ `°·"), frozenset("mwMW@%&—…→←")
@@ -32,7 +41,7 @@ _NARROW, _WIDE = frozenset("iljtfrI.,:;|!'()[]{}/\\ `°·"), frozenset("mwMW@%&�
 
 @lru_cache(maxsize=4096)
 def width_of(text: str, size: float = SMALL) -> float:
-    """Return about how many pixels a line takes, as wide as common fonts make it.
+    """Return the approximate width of a line of text in pixels, for the widest of the common fonts.
 
     Examples
     --------
@@ -43,7 +52,7 @@ def width_of(text: str, size: float = SMALL) -> float:
 
 
 def _share(c: str) -> float:
-    """Return a letter's width as a share of its height."""
+    """Return the width of a character in units of the font size."""
     if c in _NARROW:
         return 0.38
     if c in _WIDE:
@@ -52,13 +61,13 @@ def _share(c: str) -> float:
         return 0.68 if c.isupper() else 0.61
     if unicodedata.combining(c) or unicodedata.category(c) in ("Mn", "Cf"):
         return 0.0
-    # East Asian letters and most pictures fill a square.
+    # East Asian characters and most emoji are as wide as they are high.
     wide = unicodedata.east_asian_width(c) in ("W", "F") or ord(c) >= 0x1F000
     return 1.15 if wide else 0.66
 
 
 def lines_of(text: str, room: float, size: float = SMALL, most: int = 3) -> list[str]:
-    """Break text into lines of at most `room` pixels; what does not fit on `most` lines ends in an ellipsis.
+    """Break text into at most `most` lines of at most `room` pixels; shorten the last one if necessary.
 
     Examples
     --------
@@ -81,7 +90,7 @@ def lines_of(text: str, room: float, size: float = SMALL, most: int = 3) -> list
 
 
 def _cut(word: str, room: float, size: float) -> list[str]:
-    """Cut a word that has no place to break it where the line ends."""
+    """Split a word that is longer than a line."""
     parts = [""]
     used = 0.0
     for c in word:
@@ -95,7 +104,7 @@ def _cut(word: str, room: float, size: float) -> list[str]:
 
 
 def fitting(text: str, room: float, size: float = SMALL) -> str:
-    """Return text on one line of at most `room` pixels: its beginning and its end, which tell names apart.
+    """Return text of at most `room` pixels: if necessary its beginning and its end, which distinguish names.
 
     Examples
     --------
@@ -113,17 +122,17 @@ def fitting(text: str, room: float, size: float = SMALL) -> str:
 
 
 def _ends(text: str, kept: int) -> str:
-    """Return some of a text's first and last letters."""
+    """Return the first and last letters of a text, `kept` in total."""
     end = kept // 2
     return f"{text[: kept - end].rstrip()}…{text[len(text) - end :].lstrip()}"
 
 
-def flowed_in(remarks: tuple[str, ...], room: float, size: float = SMALL) -> list[str]:
-    """Set short remarks one after the other, and break lines between them; within one only where it is too long.
+def join_notes_in_pixels(remarks: tuple[str, ...], room: float, size: float = SMALL) -> list[str]:
+    """Join short notes with a dot into lines of at most `room` pixels; break within a note only if it is too long.
 
     Examples
     --------
-    >>> flowed_in(("500 rows", "6 bins"), 300.0)
+    >>> join_notes_in_pixels(("500 rows", "6 bins"), 300.0)
     ['500 rows · 6 bins']
     """
     lines: list[str] = []
@@ -136,16 +145,14 @@ def flowed_in(remarks: tuple[str, ...], room: float, size: float = SMALL) -> lis
     return lines
 
 
-# ------------------------------------------------------------------------------------------
-# Numbers and places as people write them.
-
+# --- numbers as text -----------------------------------------------------------------------------
 
 NOISE = 1e-9
-"""What is smaller, as a share of the largest number beside it, is what rounding has left of zero."""
+"""Numbers smaller than this fraction of the largest related number are rounding errors of zero."""
 
 
 def number(value: float, digits: int = 3) -> str:
-    """Return a number with some significant digits, as people write it.
+    """Return a number as text with `digits` significant digits.
 
     Examples
     --------
@@ -166,11 +173,11 @@ def number(value: float, digits: int = 3) -> str:
 
 
 def number_or_zero(value: float, largest: float) -> str:
-    """Return a number; what only rounding has left of a zero, beside a larger one, is called that.
+    """Return a number as text, and "≈ 0" for the rounding error of a zero relative to `largest`.
 
     Examples
     --------
-    >>> beside(1.2e-16, 3.0), beside(0.0, 3.0), beside(0.01, 3.0)
+    >>> number_or_zero(1.2e-16, 3.0), number_or_zero(0.0, 3.0), number_or_zero(0.01, 3.0)
     ('≈ 0', '0', '0.0100')
     """
     return "≈ 0" if 0 < abs(value) < NOISE * largest else number(value)
@@ -182,9 +189,9 @@ def with_error(value: float, error: float, largest: float = 0.0) -> str:
     Parameters
     ----------
     value, error : float
-        An error that is zero or not finite is left out.
+        An error that is zero or not finite is omitted.
     largest : float
-        What the number stands beside; see `beside`.
+        Largest related number; see `number_or_zero`.
 
     Examples
     --------
@@ -197,7 +204,7 @@ def with_error(value: float, error: float, largest: float = 0.0) -> str:
 
 
 def places(values: Floats, time: TimeAxis | None = None) -> list[str]:
-    """Return places on an axis, with as many digits as keep neighbours apart; those on a time axis as times.
+    """Return positions on an axis as text, with enough digits to distinguish neighbours; times for a time axis.
 
     Examples
     --------
@@ -220,7 +227,7 @@ def places(values: Floats, time: TimeAxis | None = None) -> list[str]:
 
 
 def count(n: float, thing: str) -> str:
-    """Return a number of things.
+    """Return a count with its noun in the singular or plural.
 
     Examples
     --------
@@ -230,23 +237,21 @@ def count(n: float, thing: str) -> str:
     return f"{n:,.0f} {thing}{'' if n == 1 else 's'}"
 
 
-# ------------------------------------------------------------------------------------------
-# Axes: ranges with margins, ticks that can be read at any scale and offset, and labels of any name.
-
+# --- axes ----------------------------------------------------------------------------------------
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 ASIDE = 0.12
-"""Share of an axis that a place beside it takes."""
+"""Fraction of an axis that the separate position of missing values takes."""
 
 
 ROUNDING = 1e-13
-"""Share of a number below which another one is its rounding error: sums and means lose a few hundred epsilons."""
+"""Relative rounding error: sums and means lose a few hundred machine epsilons."""
 
 
 LEAST = 1e-300
-"""Below it numbers lose digits, and the steps between ticks are zero: what is so small is drawn as zero."""
+"""Smaller numbers lose digits (subnormals), and steps between ticks underflow: they are drawn as zero."""
 
 
 _EPOCH = TimeAxis("datetime", "s")
@@ -257,7 +262,7 @@ _MINUS, _TIMES = "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}"
 
 @dataclass(frozen=True)
 class Scale:
-    """What the numbers at the ticks are multiplied by, and what is added: ``value = offset + tick * 10**exponent``.
+    """Offset and power of ten of the numbers at the ticks: ``value = offset + tick * 10**exponent``.
 
     Parameters
     ----------
@@ -270,7 +275,7 @@ class Scale:
 
     @classmethod
     def of(cls, low: float, high: float) -> Scale:
-        """Choose the scale on which ticks between `low` and `high` have few digits.
+        """Choose the scale for which ticks between `low` and `high` have few digits.
 
         Examples
         --------
@@ -285,7 +290,7 @@ class Scale:
         if not 0 < size < math.inf:
             return cls()
         offset = 0.0
-        # Ticks need about one digit more than size / span has: beyond five nobody compares them.
+        # Ticks need about one digit more than size / span has; more than five digits are hard to compare.
         if size > (1e4 if size < 1e5 else 1e3) * span > 0:
             offset = _round_below(low + 0.1 * span, span)
             size = max(abs(low - offset), abs(high - offset))
@@ -293,7 +298,7 @@ class Scale:
         return cls(offset, 0 if -3 <= exponent < 5 else 3 * math.floor(exponent / 3))
 
     def texts(self, ticks: Sequence[float]) -> list[str]:
-        """Write the ticks with as many decimals as tell them apart.
+        """Return the ticks as text, with enough decimals to distinguish them.
 
         Parameters
         ----------
@@ -310,12 +315,12 @@ class Scale:
         """
         values = (np.asarray(ticks, dtype=float) - self.offset) / 10.0**self.exponent
         decimals = _decimals(values)
-        # A zero that rounding made negative is zero.
+        # Avoid "-0.0" after rounding.
         written = [f"{round(float(v), decimals) + 0.0:.{decimals}f}" for v in values]
         return [w.replace("-", _MINUS) for w in written]
 
     def label(self, name: str, unit: str | None) -> str:
-        """Return a label that says what the ticks leave out.
+        """Return the axis label: name, unit, and the offset and power of ten that the ticks omit.
 
         Examples
         --------
@@ -334,13 +339,13 @@ class Scale:
 
 @dataclass(frozen=True)
 class Clock(Scale):
-    """The scale of a time axis: the day that all ticks share stands in the label.
+    """The scale of a time axis: a day that all ticks share is moved to the axis label.
 
     Parameters
     ----------
     time : TimeAxis
     shared : str
-        Empty where ticks say all.
+        The shared day; empty if the ticks are on several days.
     """
 
     time: TimeAxis = _EPOCH
@@ -348,7 +353,7 @@ class Clock(Scale):
 
     @classmethod
     def on(cls, time: TimeAxis, low: float, high: float) -> Clock:
-        """Return the scale between two places of an axis.
+        """Return the scale for times between `low` and `high`.
 
         Examples
         --------
@@ -362,14 +367,14 @@ class Clock(Scale):
         return cls(time=time, shared=first[:10] if first[:10] == last[:10] else "")
 
     def texts(self, ticks: Sequence[float]) -> list[str]:
-        """Write the ticks, less what they share."""
+        """Return the ticks as text, without the shared day."""
         texts = times.written(self.time, np.asarray(ticks, dtype=float), None, short=True)
         if not self.shared or any(len(t) <= 10 or t[:10] != self.shared for t in texts):
             return texts
         return [t[11:] for t in texts]
 
     def label(self, name: str, unit: str | None) -> str:
-        """Return a label that says what the ticks leave out, and the time zone."""
+        """Return the axis label: name, shared day, and unit or time zone."""
         name = f"{name}, {self.shared}" if self.shared else name
         unit = unit or self.time.zone
         return f"{name} [{unit}]" if unit else name
@@ -377,26 +382,26 @@ class Clock(Scale):
 
 @dataclass(frozen=True)
 class Axis:
-    """A range, and what it is a range of.
+    """The range of a variable, with its name, unit, ticks and labels.
 
     Parameters
     ----------
     name : str
     unit : str or None
     least, most : float
-        What must be seen; NaN where there is nothing.
+        Range of the data; NaN without data.
     margin : float
-        Share of the range that is added on either side.
+        Fraction of the range that is added at each end.
     ticks : tuple of float
-        Where ticks stand; empty leaves the choice to who draws.
+        Positions of the ticks; if empty, the renderer chooses them.
     labels : tuple of str
-        Of levels, one a tick; empty where ticks are numbers.
+        Names of levels, one per tick; empty for numbers.
     turn : {0, 40, 90}
-        Degrees by which these labels are turned, so that they do not touch.
+        Rotation of these labels in degrees, so that they do not overlap.
     apart : str
-        What stands at the tick of a place beside the axis, at `beside`; empty where there is none.
+        Tick label of the separate position of missing values, at `beside`; empty without one.
     time : TimeAxis, optional
-        Of dates, times and durations: what the days on the axis are.
+        For dates, times and durations: the meaning of the days on the axis.
     """
 
     name: str
@@ -412,47 +417,47 @@ class Axis:
 
     @property
     def range(self) -> tuple[float, float]:
-        """Return the ends of what is on the axis, the first less than the second."""
+        """Return the ends of the range with its margins, in ascending order."""
         return padded(self.least, self.most, self.margin)
 
     @property
     def limits(self) -> tuple[float, float]:
-        """Return the ends of the axis, with the place beside it if there is one."""
+        """Return the ends of the axis, including the position of missing values."""
         low, high = self.range
         return low, high + (ASIDE * (high - low) if self.apart else 0.0)
 
     @property
     def beside(self) -> float:
-        """Return where what lies nowhere on the axis stands."""
+        """Return the position of missing values."""
         low, high = self.range
         return high + 0.6 * ASIDE * (high - low)
 
     @property
     def gap(self) -> tuple[float, float]:
-        """Return the ends of the place beside the axis."""
+        """Return the ends of the area around the position of missing values."""
         low, high = self.range
         return high + 0.2 * ASIDE * (high - low), self.limits[1]
 
     @property
     def scale(self) -> Scale:
-        """Return the scale of its ticks; names have none."""
+        """Return the scale of the ticks; trivial for names of levels."""
         if self.time is not None:
             return Clock.on(self.time, self.least, self.most)
         return Scale() if self.labels else Scale.of(*self.range)
 
     @property
     def label(self) -> str:
-        """Return its name, unit and scale."""
+        """Return the axis label: name, unit and scale."""
         return self.scale.label(clean(self.name), clean(self.unit) if self.unit else None)
 
     def spanning(self, axes: Sequence[Axis]) -> Axis:
-        """Return this axis with a range that shows all that `axes` must show."""
+        """Return this axis with the joint range of `axes`."""
         low, high = extent(np.array([a.least, a.most]) for a in axes)
         return replace(self, least=low, most=high)
 
 
 def extent(values: Iterable[Floats]) -> tuple[float, float]:
-    """Return the least and greatest finite value; (nan, nan) where there is none."""
+    """Return the minimum and maximum finite value; (nan, nan) without finite values."""
     finite = [a[np.isfinite(a)] for a in (np.asarray(v, dtype=float).ravel() for v in values)]
     some = [(float(a.min()), float(a.max())) for a in finite if a.size]
     if not some:
@@ -461,10 +466,10 @@ def extent(values: Iterable[Floats]) -> tuple[float, float]:
 
 
 def padded(low: float, high: float, margin: float) -> tuple[float, float]:
-    """Widen a range; make one of a single value, or of none."""
+    """Return a range with margins at both ends; a default range for a single value or no value."""
     if math.isnan(low) or max(abs(low), abs(high)) < LEAST:
         return -1.0, 1.0
-    # A span within rounding of its own values is no span: a constant would be drawn as noise.
+    # A range within rounding error is treated as a constant: otherwise the figure would show noise.
     if high - low > ROUNDING * max(abs(low), abs(high)):
         pad = margin * (high - low)
         return low - pad, high + pad
@@ -472,26 +477,26 @@ def padded(low: float, high: float, margin: float) -> tuple[float, float]:
     return low - pad, high + pad
 
 
-def settled(values: Floats, size: float) -> Floats:
-    """Return values of which those are zero that differ from it by the rounding of larger numbers alone.
+def zero_rounding(values: Floats, size: float) -> Floats:
+    """Set values to zero that are rounding errors of larger numbers.
 
     Parameters
     ----------
     values : ndarray of float
         Differences, such as a curve minus its mean.
     size : float
-        The largest of the numbers that were subtracted.
+        Largest magnitude of the subtracted numbers.
 
     Examples
     --------
-    >>> settled(np.array([7.1e-15, -0.5, np.nan]), 51.6).tolist()
+    >>> zero_rounding(np.array([7.1e-15, -0.5, np.nan]), 51.6).tolist()
     [0.0, -0.5, nan]
     """
     return np.where(np.abs(values) <= ROUNDING * size, 0.0, values)
 
 
 def clean(text: str) -> str:
-    r"""Return text on one line, without what cannot be printed.
+    r"""Return text on one line, without unprintable characters.
 
     Examples
     --------
@@ -502,7 +507,7 @@ def clean(text: str) -> str:
 
 
 def shortened(text: str, room: int) -> str:
-    """Return text of at most `room` characters; its beginning and end, which tell names apart, stay.
+    """Return text of at most `room` characters: if necessary its beginning and its end, which distinguish names.
 
     Examples
     --------
@@ -516,12 +521,12 @@ def shortened(text: str, room: int) -> str:
     return f"{text[: room - 1 - end]}…{text[-end:]}"
 
 
-def told_apart(names: Sequence[str], room: int) -> tuple[str, ...]:
-    """Return shortened names; those that have become equal are numbered.
+def distinct_names(names: Sequence[str], room: int) -> tuple[str, ...]:
+    """Return shortened names; names that become equal are numbered.
 
     Examples
     --------
-    >>> told_apart(["visits in 2019", "visits of 2019", "age"], 10)
+    >>> distinct_names(["visits in 2019", "visits of 2019", "age"], 10)
     ('vis…19 (1)', 'vis…19 (2)', 'age')
     """
     short = [shortened(n, room) for n in names]
@@ -534,16 +539,16 @@ def told_apart(names: Sequence[str], room: int) -> tuple[str, ...]:
 
 
 def wrapped(text: str, width: int) -> str:
-    """Break text into lines."""
+    """Break text into lines of at most `width` characters."""
     return "\n".join(textwrap.wrap(text, width)) or text
 
 
-def flowed(remarks: Sequence[str], width: int) -> str:
-    """Set short remarks one after the other, and break lines only between them.
+def join_notes(remarks: Sequence[str], width: int) -> str:
+    """Join short notes with a dot into lines of about `width` characters; break only between notes.
 
     Examples
     --------
-    >>> flowed(["500 rows", "6 bins"], 80)
+    >>> join_notes(["500 rows", "6 bins"], 80)
     '500 rows · 6 bins'
     """
     lines: list[str] = []
@@ -556,7 +561,7 @@ def flowed(remarks: Sequence[str], width: int) -> str:
 
 
 def _round_below(low: float, span: float) -> float:
-    """Return the roundest number below `low` that leaves numbers not much longer than the span itself."""
+    """Return the roundest number below `low` that differs from it by at most a few times the span."""
     unit = 10.0 ** math.floor(math.log10(abs(low)))
     while low - math.floor(low / unit) * unit > 4 * span:
         unit /= 10
@@ -564,7 +569,7 @@ def _round_below(low: float, span: float) -> float:
 
 
 def _decimals(values: Floats) -> int:
-    """Return how many decimals show every value to a hundredth of the least step."""
+    """Return how many decimals represent each value to a hundredth of the smallest step."""
     steps = np.diff(np.unique(values))
     step = float(steps.min()) if len(steps) else abs(float(values[0])) if len(values) else 1.0
     if not 0 < step < math.inf:
@@ -576,35 +581,30 @@ def _decimals(values: Floats) -> int:
     return first + 1
 
 
-# ------------------------------------------------------------------------------------------
-# Names beside points, so that none lies upon another: where there is no room, none is written.
-
+# --- placement of labels -------------------------------------------------------------------------
 
 DISTANCES = (5.0, 13.0, 24.0, 38.0, 56.0)
-"""How far names may stand from their points, in typographical points; further away they are led to by a line."""
-
+"""Candidate distances of a name from its point, in typographical points; from the second on a line connects them."""
 
 MARK = 4.0
 """Half the size of a mark."""
 
-
 CROSSED = 1.5
-"""How many steps further away a name may stand for each line that it does not cross then."""
-
+"""Cost of crossing a line, in steps of `DISTANCES`."""
 
 _DIRECTIONS = 16
 
 
 @dataclass(frozen=True)
-class Tag:
-    """Where a name stands.
+class LabelPosition:
+    """Position of the name of a point.
 
     Parameters
     ----------
     x, y : float
-        The lower left corner of the name.
+        Lower left corner of the name.
     led : bool
-        Whether a line leads to it from the point.
+        Whether a line connects it to the point.
     """
 
     x: float
@@ -614,40 +614,40 @@ class Tag:
 
 def placed(
     points: Floats, sizes: Floats, room: tuple[float, float], taken: Floats, lines: Floats
-) -> tuple[Tag | None, ...]:
-    """Return where names stand, None for those that would lie upon something.
+) -> tuple[LabelPosition | None, ...]:
+    """Return positions of names that do not overlap; None for names without free space.
 
     Parameters
     ----------
     points : ndarray of float, shape (n, 2)
-        In typographical points from the panel's lower left corner. The first ones are served first.
+        In typographical points from the panel's lower left corner, in order of priority.
     sizes : ndarray of float, shape (n, 2)
         Widths and heights of the names.
     room : (float, float)
-        Of the panel.
+        Width and height of the panel.
     taken : ndarray of float, shape (k, 4)
         Boxes (left, bottom, right, top) that must stay free.
     lines : ndarray of float, shape (m, 4)
-        Boxes of lines, which a name may cross if it must.
+        Boxes of lines, which a name crosses only if necessary.
 
     Returns
     -------
-    tuple of Tag or None
+    tuple of LabelPosition or None
 
     Notes
     -----
-    Greedy: of some 100 places each name takes one that touches no mark, no name and no box that is taken, as near as
-    can be without crossing lines.
+    Greedy: each name takes, of about 100 candidate positions, the nearest one that touches no mark, no other name and
+    no box in `taken`; crossing a line costs `CROSSED` steps of distance.
 
     Examples
     --------
     >>> none = np.zeros((0, 4))
     >>> placed(np.array([[50.0, 50.0]]), np.array([[20.0, 8.0]]), (100.0, 100.0), none, none)
-    (Tag(x=55.0, y=51.5, led=False),)
+    (LabelPosition(x=55.0, y=51.5, led=False),)
     """
     marks = np.column_stack([points - MARK, points + MARK])
     blocked = np.concatenate([marks, taken])
-    found: list[Tag | None] = []
+    found: list[LabelPosition | None] = []
     for point, size in zip(points, sizes, strict=True):
         tag = _nearest(point, size, room, blocked, lines)
         found.append(tag)
@@ -664,8 +664,8 @@ def touches(box: Floats, others: Sequence[Floats]) -> bool:
 
 def _nearest(
     point: Floats, size: Floats, room: tuple[float, float], blocked: Floats, lines: Floats
-) -> Tag | None:
-    """Return the best place for one name."""
+) -> LabelPosition | None:
+    """Return the best position of one name."""
     around = [_around(point, size, far) for far in DISTANCES]
     corners = np.concatenate(around)
     step = np.repeat(np.arange(len(DISTANCES)), len(around[0]))
@@ -676,42 +676,41 @@ def _nearest(
         return None
     cost = step[free] + CROSSED * _touching(boxes[free], lines)
     best = free[int(np.argmin(cost))]
-    return Tag(float(corners[best, 0]), float(corners[best, 1]), bool(step[best] > 0))
+    return LabelPosition(float(corners[best, 0]), float(corners[best, 1]), bool(step[best] > 0))
 
 
 def _around(point: Floats, size: Floats, far: float) -> Floats:
-    """Return the lower left corners of boxes around a point, those on its right first."""
-    # In the four corners of a cross a name touches neither of its lines.
+    """Return the lower left corners of candidate boxes around a point, those on its right first."""
+    # In the four quadrants of an error cross a name touches neither of its lines.
     side = np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]])
     corners = point + side * np.array([far, 0.3 * far]) - np.where(side < 0, size, 0.0)
     steps = np.arange(_DIRECTIONS)
     turn = np.where(steps % 2, steps + 1, -steps) * np.pi / _DIRECTIONS
     way = np.column_stack([np.cos(turn), np.sin(turn)])
-    # A box beside the point hangs on its middle, one above on its lower edge: it moves with the direction.
+    # The anchor of the box moves with the direction: its side centre beside the point, its lower edge above it.
     return np.concatenate([corners, point + far * way - size * (1 - way) / 2])
 
 
 def _touching(boxes: Floats, others: Floats) -> Floats:
-    """Return how many of the others each box touches."""
+    """Return how many of the other boxes each box touches."""
     a, b = boxes[:, None], others[None]
     apart = (a[..., 2] <= b[..., 0]) | (b[..., 2] <= a[..., 0])
     apart |= (a[..., 3] <= b[..., 1]) | (b[..., 3] <= a[..., 1])
     return (~apart).sum(axis=1)
 
 
-# ------------------------------------------------------------------------------------------
-# Curves with fewer points, that nobody can tell from the curves themselves.
+# --- simplification of lines ---------------------------------------------------------------------
 
 
 def thinned(x: Floats, y: Floats, tolerance: float) -> Bools:
-    """Return which points of curves suffice for straight lines between them to miss none of the others.
+    """Select points of curves such that the polyline through them passes all others within a tolerance.
 
     Parameters
     ----------
     x : ndarray of float, shape (m,) or (r, m)
     y : ndarray of float, shape (r, m)
     tolerance : float
-        How far the lines may pass above or below a point that is left out.
+        Largest vertical distance of an omitted point from the line.
 
     Returns
     -------
@@ -719,8 +718,8 @@ def thinned(x: Floats, y: Floats, tolerance: float) -> Bools:
 
     Notes
     -----
-    Neighbouring stretches of 1, 2, 4, … steps are joined as long as all points between keep to the tolerance: no
-    error adds up, and all curves are treated at once. The cost is O(r m log m).
+    Neighbouring segments of 1, 2, 4, … steps are merged as long as all points between them are within the tolerance.
+    The error does not accumulate, and all curves are processed at once in O(r m log m).
 
     Examples
     --------
@@ -745,7 +744,7 @@ def thinned(x: Floats, y: Floats, tolerance: float) -> Bools:
 
 
 def _straight(x: Floats, y: Floats, pairs: int, k: int, tolerance: float) -> Bools:
-    """Return which stretches of k steps are straight."""
+    """Return which segments of k steps are straight within the tolerance."""
     rows = len(y)
     inner_x = x[:, : pairs * k].reshape(rows, pairs, k)
     inner_y = y[:, : pairs * k].reshape(rows, pairs, k)
@@ -754,7 +753,7 @@ def _straight(x: Floats, y: Floats, pairs: int, k: int, tolerance: float) -> Boo
     end_y = y[:, k : pairs * k + 1 : k, None]
     span = end_x - first_x
     share = (inner_x - first_x) / np.where(span == 0, 1.0, span)
-    # What is not finite is never straight.
+    # Segments with non-finite points are never straight.
     with np.errstate(invalid="ignore"):
         off = np.abs(inner_y - first_y - share * (end_y - first_y))
     return np.all(off <= tolerance, axis=2)

@@ -1,4 +1,11 @@
-"""Specification of a figure: panels, marks and options, as values that tests can read."""
+"""Specification of a figure: marks, panels and options, as values that tests can read.
+
+A `FigureSpec` is the specification of one effect: up to four panels on the same horizontal axis. A `Panel` has two
+axes, a title, notes, and marks such as `Line`, `Band` or `Violin`. Marks are frozen dataclasses of arrays and texts in
+units of the data; renderers (`plots.mpl`, `plots.svg`) draw them and decide nothing else. `View` holds the options of a
+figure of an effect, and how many characters fit across it. Specifications of surfaces, importances and diagnoses are in
+`plots.figures`.
+"""
 
 from __future__ import annotations
 
@@ -9,37 +16,33 @@ from skedasis._types import Floats, Ints
 from skedasis.errors import DataError, explained
 from skedasis.plots.scales import Axis
 
-# ------------------------------------------------------------------------------------------
-# What a panel consists of: frozen arrays and texts in units of the data. Tests can read it, and a library draw it.
-
+# --- marks ---------------------------------------------------------------------------------------
 
 Doubt = Literal["few", "empty"]
-"""Why a stretch of the axis is hatched: too few rows to be trusted; no row at all."""
-
+"""Why an interval of the axis is hatched: fewer than 10 rows, or no rows."""
 
 Rising = Literal["all", "elsewhere", "unclear"]
-"""Whose curves stand high: those of all rows, only those of rows from elsewhere, or nobody knows."""
+"""Verdict for an elevated region: supported by rows observed there, by other rows only, or inconclusive."""
 
-
-FOOT = 0.15
-"""Share of a panel's height that strips and their words take, at its foot."""
+STRIP_SPACE = 0.15
+"""Fraction of a panel's height that the strips of elevated regions and their texts take, at its lower end."""
 
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """A curve; NaN where it is interrupted.
+    """A curve; NaN interrupts it.
 
     Parameters
     ----------
     x, y : ndarray of float, shape (m,)
     label : str
-        For the legend.
+        Legend entry.
     vertices : bool
-        Whether the points themselves are marked.
+        Whether the points are marked.
     joined : {"line", "thin", None}
-        How one point leads to the next. Between levels without an order there is nothing: None.
+        How the points are connected: by the curve, by a thin line (ordinal levels), or not at all (nominal levels).
     marked : ndarray of int, optional
-        Which of the points are marked; None for all of them.
+        Indices of the points that are marked; None for all points.
     """
 
     x: Floats
@@ -58,10 +61,11 @@ class Band:
     ----------
     x, lower, upper : ndarray of float, shape (m,)
     role : {"heterogeneity", "error"}
-        How the rows differ, or how sure the average is.
+        Standard deviation between rows, or confidence interval of the average.
     label : str
+        Legend entry.
     reach : float, optional
-        Levels have no area between them: a box at each, so far to either side.
+        Half width of the box at each level of a categorical feature; None for an area between the curves.
     """
 
     x: Floats
@@ -73,16 +77,17 @@ class Band:
 
 
 @dataclass(frozen=True, eq=False)
-class Tint:
-    """What curves are coloured by, one value a curve.
+class ColorEncoding:
+    """Colour encoding of individual curves, one value per curve.
 
     Parameters
     ----------
     name : str
+        Name of the variable.
     value : ndarray of float, shape (r,)
-        A number; or the place of a group. NaN where there is none.
+        Numbers on a colour scale, or indices into `groups`; NaN for a missing value.
     groups : tuple of str
-        The groups' names; empty for numbers.
+        Names of the groups; empty for numbers.
     """
 
     name: str
@@ -91,23 +96,26 @@ class Tint:
 
 
 @dataclass(frozen=True, eq=False)
-class Bundle:
-    """Individual curves of rows.
+class IceCurves:
+    """Individual curves (ICE curves of rows, or curves of several models).
 
     Parameters
     ----------
     x : ndarray of float, shape (m,)
     y : ndarray of float, shape (r, m)
     label : str
+        Legend entry.
     own_x, own_y : ndarray of float, shape (s,)
-        Where rows lie on their curves. Empty where this is not asked for; rows beyond the grid lie on none.
+        Observed feature value of each row, and its curve there. Empty unless requested; rows outside the grid have no
+        point.
     own : ndarray of int, shape (s,)
-        Whose curves these are.
-    tint : Tint or None
+        Index of the curve of each of these points.
+    tint : ColorEncoding or None
+        Colour encoding.
     shift : ndarray of float, shape (r,), or None
-        Levels without an order have no curve between them: each row is a dash at each level, so far beside its place.
+        For nominal levels, which no curve connects: horizontal offset of each row's dash from the level's position.
     row : ndarray of int, shape (r,), or None
-        The rows' places in X.
+        Row indices in X.
     """
 
     x: Floats
@@ -116,23 +124,23 @@ class Bundle:
     own_x: Floats
     own_y: Floats
     own: Ints
-    tint: Tint | None = None
+    tint: ColorEncoding | None = None
     shift: Floats | None = None
     row: Ints | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """One value a bin, with whiskers.
+    """One value per bin, with whiskers.
 
     Parameters
     ----------
     left, right, y, lower, upper : ndarray of float, shape (K,)
-        NaN in `y` where there is no row, in `lower` and `upper` where there is no spread.
+        `y` is NaN in bins without rows, `lower` and `upper` are NaN without a standard deviation.
     label, whiskers, bodies : str
-        Of the values, of what the whiskers reach, and of what the violins are of.
+        Legend entries of the values, of the whiskers and of the violins.
     rise : ndarray of float, shape (K,), optional
-        By how much the value rises from one end of the bin to the other; `y` is then that in its middle.
+        Change of the value from the left to the right end of the bin; `y` is then the value in its centre.
     """
 
     left: Floats
@@ -147,21 +155,21 @@ class Steps:
 
     @property
     def middle(self) -> Floats:
-        """Return where the whiskers stand, shape (K,)."""
+        """Return the centres of the bins, where the whiskers are drawn, shape (K,)."""
         return (self.left + self.right) / 2
 
 
 @dataclass(frozen=True, eq=False)
 class Violin:
-    """The density of one bin's local effects.
+    """Density of the local effects in one bin.
 
     Parameters
     ----------
     bin : int
     middle, reach : float
-        Its axis, and how far the fullest place reaches to either side, in units of the feature.
+        Centre and greatest half width, in units of the feature.
     y, density : ndarray of float, shape (g,)
-        The trapezoids under `density` have area one.
+        The density integrates to one by the trapezoidal rule.
     """
 
     bin: int
@@ -172,13 +180,13 @@ class Violin:
 
     @property
     def half_width(self) -> Floats:
-        """Return how far the violin reaches to either side, shape (g,)."""
+        """Return the half width at each `y`, shape (g,)."""
         return self.reach * self.density / self.density.max()
 
 
 @dataclass(frozen=True, eq=False)
 class Dashes:
-    """Single local effects, in bins of too few rows for a density.
+    """Single local effects, in bins with too few rows for a density.
 
     Parameters
     ----------
@@ -209,16 +217,16 @@ class Bars:
 
 @dataclass(frozen=True)
 class Hatch:
-    """A stretch of the axis about which little or nothing is known.
+    """An interval of the axis with few rows or without rows.
 
     Parameters
     ----------
     left, right : float
     doubt : {"few", "empty"}
     text : str
-        What is written into it, where there is room.
+        Text in its centre, where there is room.
     upright : bool
-        Whether it is written from below to above, for lack of width.
+        Whether the text is rotated by 90 degrees, where the width does not suffice.
     """
 
     left: float
@@ -230,18 +238,18 @@ class Hatch:
 
 @dataclass(frozen=True)
 class Strip:
-    """A stretch of the axis on which curves stand high, marked at the foot of the panel.
+    """An elevated region of the ICE curves, marked at the lower end of the panel.
 
     Parameters
     ----------
     left, right : float
     rising : {"all", "elsewhere", "unclear"}
-        Whose curves.
+        Verdict, see `Effect.rises`.
     text : str
-        What is written above it, centred at `middle`; empty where there is no room.
+        Text above the strip, centred at `middle`; empty where there is no room.
     middle : float
     label : str
-        For the legend.
+        Legend entry.
     """
 
     left: float
@@ -254,19 +262,19 @@ class Strip:
 
 @dataclass(frozen=True, eq=False)
 class Outline:
-    """How many rows of one group there are along the axis.
+    """Histogram of the feature in one group of rows.
 
     Parameters
     ----------
     edges : ndarray of float, shape (b + 1,)
     height : ndarray of float, shape (b,)
-        Rows, or their weight, between two edges.
+        Number of rows between two edges, or the sum of their weights.
     base : ndarray of float, shape (b,), or None
-        What it stands on: of several groups all those below it. None where groups are laid over one another.
+        Sum of the groups below it in a stacked histogram; None for overlaid histograms.
     place : int
-        Of the group, whose look it has; -1 for rows without one.
+        Index of the group, which determines its colour and line style; -1 for rows with a missing value.
     label : str
-        For the legend: the group's name and its rows.
+        Legend entry: the name of the group and its number of rows.
     """
 
     edges: Floats
@@ -277,15 +285,15 @@ class Outline:
 
 
 @dataclass(frozen=True)
-class Apart:
-    """A point that lies nowhere on the axis: it stands beside it.
+class MissingMarker:
+    """The effect of a missing value: a point at a separate position to the right of the axis.
 
     Parameters
     ----------
     y, lower, upper : float
-        The ends of the interval are NaN where there is none.
+        Value and confidence interval; NaN without an interval.
     label : str
-        For the legend. What stands at its tick is the axis' own.
+        Legend entry. The text of its tick belongs to the axis (`Axis.apart`).
     """
 
     y: float
@@ -295,8 +303,8 @@ class Apart:
 
 
 @dataclass(frozen=True)
-class Word:
-    """A short text above the panel, centred at `x`."""
+class Annotation:
+    """An annotation above the panel, centred at `x`."""
 
     x: float
     text: str
@@ -304,14 +312,14 @@ class Word:
 
 @dataclass(frozen=True, eq=False)
 class Rug:
-    """Where the data lie.
+    """Ticks at the lower end of the panel that show the distribution of the rows.
 
     Parameters
     ----------
     x : ndarray of float, shape (t,)
-        Ticks: the rows' values, or, of many rows, quantiles at equal steps.
+        Values of the rows or, for many rows, equidistant quantiles.
     label : str
-        Which of both.
+        Legend entry; it names which of the two.
     """
 
     x: Floats
@@ -320,16 +328,16 @@ class Rug:
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """One pair of axes and all that stands in it.
+    """One pair of axes with its marks.
 
     Parameters
     ----------
     x, y : Axis
     zero : bool
-        Whether zero means "no effect" here and is marked.
+        Whether zero means "no effect" and is marked by a line.
     title : str
     notes : tuple of str
-        What a reader must know beside what is drawn: rows, bins, what is left out.
+        Facts that the marks do not show: numbers of rows and bins, what is omitted.
     """
 
     x: Axis
@@ -339,33 +347,34 @@ class Panel:
     notes: tuple[str, ...] = ()
     lines: tuple[Line, ...] = ()
     bands: tuple[Band, ...] = ()
-    bundle: Bundle | None = None
+    bundle: IceCurves | None = None
     steps: Steps | None = None
     violins: tuple[Violin, ...] = ()
     dashes: Dashes | None = None
     bars: Bars | None = None
     hatches: tuple[Hatch, ...] = ()
-    words: tuple[Word, ...] = ()
+    words: tuple[Annotation, ...] = ()
     rug: Rug | None = None
-    apart: Apart | None = None
+    apart: MissingMarker | None = None
     strips: tuple[Strip, ...] = ()
     outlines: tuple[Outline, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
-class Picture:
-    """The panels of one effect, one above the other, on the same horizontal axis.
+class FigureSpec:
+    """Specification of the figure of one effect: vertically stacked panels on the same horizontal axis.
 
     Parameters
     ----------
     main : Panel
-        The average effect and how it scatters.
+        The average effect and its heterogeneity.
     slopes : Panel or None
-        The bins, or the steps between levels: None for PDP and ICE, and for a feature that takes one value.
+        Local effects in each bin, or differences between adjacent levels; None for PDP and ICE and for a constant
+        feature.
     counts : Panel or None
         Rows per bin or level, where there are too many of them to write a number above each.
     groups : Panel or None
-        How the feature is distributed in each of the groups that curves are coloured by, where that is asked for.
+        Histogram of the feature in each group that curves are coloured by, if requested.
     """
 
     main: Panel
@@ -374,68 +383,69 @@ class Picture:
     groups: Panel | None = None
 
 
-# ------------------------------------------------------------------------------------------
-# What of an effect is to be seen: the choices of who draws it, and how much room there is.
-
+# --- options -------------------------------------------------------------------------------------
 
 Ice = Literal["centered", "raw"] | None
 
 
 BELOW, BESIDE = 120, 60
-"""Characters of a name that fit below and beside a panel, on two lines."""
+"""Characters of a name that fit on two lines below a panel, and beside it."""
 
 
 ACROSS = 92
-"""Characters of a count that fit across a panel of the usual width."""
+"""Characters of the counts (`n=67`) that fit across a panel of default width."""
 
 
 OWN_TICKS = 7
-"""Up to so many points of a grid are its ticks."""
+"""A grid of at most this many points uses them as ticks."""
 
 
 SEED = (8215, 4406)
-"""Of what is drawn by chance. Small seeds are used up: data made with the same one would be strewn by their values."""
+"""Seed of random samples and offsets in figures.
+
+Small seeds are avoided: data generated with the same seed would be offset by their own values.
+"""
 
 
 MOST_LEVELS = 40
-"""Levels that can be told apart in a panel of the usual width."""
+"""Levels that fit across a panel of default width."""
 
 
 def most_levels(across: int) -> int:
-    """Return how many levels can be told apart in a panel of so many letters."""
+    """Return how many levels fit across a panel of `across` characters."""
     return max(6, round(MOST_LEVELS * across / ACROSS))
 
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """What of an effect is to be seen.
+    """Options of a figure of an effect.
 
     Parameters
     ----------
     ice : {"centered", "raw", None}
-        Individual curves of PDP and ICE: minus their own anchor (the left end for ``center="start"``, else their mean
-        over the grid), in which case the average is centred, too; as they are; or none. Slopes of curves have no level,
-        and are never centred.
+        Individual curves of PDP and ICE. "centered" subtracts each curve's anchor (its left end for
+        ``center="start"``, else its mean over the grid) and centres the average likewise; "raw" draws the curves
+        unchanged; None draws no curves. Derivative curves have no level and are never centred.
     own : bool
-        Whether each row's own value is marked on its curve.
+        Whether the observed value of each row is marked on its curve.
     curves : int
-        At most so many curves.
+        Largest number of curves.
     level : float
-        Of the intervals of the average.
+        Confidence level of the intervals of the average.
     across : int
-        Characters of a count that fit across the panel: where they would touch there are bars instead.
+        Characters that fit across the panel. Counts that would touch each other are drawn as bars instead.
     color : array_like, shape (n,), optional
-        One value for each row of X, to colour its curve by.
+        One value for each row of X, by which its curve is coloured.
     color_name : str, optional
-        What these values are; by default the name of the series.
+        Name of these values; by default the name of the series.
     rises : bool or None
-        Whether stretches on which curves rise are marked; None marks them where what is explained is an uncertainty.
+        Whether elevated regions of the ICE curves are marked; None marks them if the quantity is an uncertainty.
     histogram : bool
-        Whether the feature's distribution is shown for each group that curves are coloured by.
+        Whether the feature's histogram is drawn for each group that curves are coloured by.
     values : array_like, shape (n,), optional
-        The feature's value in each row of X, for these distributions; by default they are of the rows that are kept.
+        The feature's value in each row of X, for these histograms; by default those of the rows that are kept.
     simultaneous : bool
-        Whether the intervals hold at all points at once.
+        Whether the intervals form a simultaneous band.
     """
 
     ice: Ice = "centered"
@@ -453,14 +463,21 @@ class View:
     def __post_init__(self) -> None:
         if self.ice not in ("centered", "raw", None):
             raise DataError(
-                explained("plot(ice)", repr(self.ice), "'centered', 'raw' or None", "Name one")
+                explained(
+                    "plot(ice)",
+                    repr(self.ice),
+                    "'centered', 'raw' or None",
+                    "Use one of these values",
+                )
             )
         if self.histogram and self.color is None:
-            fix = "Give the rows' classes: color=y"
-            raise DataError(explained("plot(histogram)", "no color", "groups of rows", fix))
+            fix = "Pass the groups of the rows, such as color=y"
+            raise DataError(
+                explained("plot(histogram)", "histogram=True without color", "color", fix)
+            )
         if self.values is not None and not self.histogram:
-            fix = "Add histogram=True"
-            raise DataError(explained("plot(values)", "no histogram", "a histogram", fix))
+            fix = "Add histogram=True, or omit values"
+            raise DataError(explained("plot(values)", "values without histogram=True", "both", fix))
 
     @property
     def most(self) -> int:

@@ -1,27 +1,27 @@
 "use strict";
-/* Makes figures live: what a mark stands for is told by pointer, by tap and by the keyboard.
+/* Makes figures interactive: shows tooltips of marks on hover, on tap and by keyboard.
 
-   It knows of a figure only what stands in its elements:
-     svg.skd                                  a figure; with tabindex it takes the arrow keys
+   It reads these elements and attributes of a figure:
+     svg.skd                                  a figure; with tabindex it handles the arrow keys
      g.panel[data-x][data-y]                  "px0 px1 v0 v1": pixel and value of both ends of an axis
-    g.panel[data-clock]                      "kind ms zone": of a time axis, whose values are days from there
-     [data-tip]                               a mark that says something, one line a line
-     path.curves[data-rows][data-name]        individual curves, one subpath a row; which rows, and of which group
-     [data-each]                              what they are of, if not rows
+     g.panel[data-clock]                      "kind ms zone": start of a time axis, whose values are days
+     [data-tip]                               a mark with a tooltip, one fact per line
+     path.curves[data-rows][data-name]        individual curves, one subpath per row; row indices and group
+     [data-each]                              what the curves belong to, if not to rows
 
-   All text is set as text. Nothing is fetched, and nothing of the page is evaluated. */
+   All text is inserted as text. Nothing is fetched or evaluated. */
 (() => {
   const SVG = "http://www.w3.org/2000/svg";
-  const NEAR = 18; // CSS pixels from which a curve is caught
-  const GAP = 14; // CSS pixels between pointer and tip
-  const seen = new WeakSet(); // figures that are live already
+  const NEAR = 18; // distance in CSS pixels within which a curve is selected
+  const GAP = 14; // CSS pixels between pointer and tooltip
+  const seen = new WeakSet(); // figures that are already interactive
   const parsed = new WeakMap(); // path.curves → its curves
   let tip = null; // the one tooltip of the page
-  let shown = null; // what it is about: {svg, stop, curve, box}, where `box` gives its place in the window
+  let shown = null; // its subject: {svg, stop, curve, box}; `box` returns its position in the window
 
   // ------------------------------------------------------------------------------ the tooltip
 
-  /* One for all figures. `role=status` lets screen readers hear what the keys have come to; a pointer is silent. */
+  /* One tooltip for all figures. With `role=status` screen readers announce it on keyboard use, but not on hover. */
   function tooltip() {
     if (tip === null || !tip.isConnected) {
       tip = document.createElement("div");
@@ -40,17 +40,17 @@
     at.replaceChildren(
       ...lines.map((line) => {
         const row = document.createElement("div");
-        row.dir = "auto"; // a name may run from right to left
+        row.dir = "auto"; // names may be written from right to left
         row.textContent = line;
         return row;
       }),
     );
   }
 
-  /* Put it beside what it is about: to the right and below, where there is room, else to the left and above. */
+  /* Place the tooltip to the right of and below its subject if there is space, otherwise to the left or above. */
   function put(box) {
     const at = tooltip();
-    // Measured where nothing squeezes it, then moved.
+    // Measure it at the origin, where nothing limits its width.
     at.style.position = "fixed";
     at.style.left = at.style.top = "0px";
     const { width, height } = at.getBoundingClientRect();
@@ -80,7 +80,7 @@
 
   // ---------------------------------------------------------------------------------- numbers
 
-  /* Four figures of an axis' range are what a pointer can tell. */
+  /* A number with four significant digits of the range of the axis, the precision of a pointer. */
   function number(value, range) {
     if (!Number.isFinite(value)) return "–";
     const size = Math.max(Math.abs(value), Math.abs(range));
@@ -94,7 +94,7 @@
     return text.replace("e+", "e").replaceAll("-", "−");
   }
 
-  /* From a pixel to the axis' value. */
+  /* Conversion from pixels to values of an axis. */
   function scale(panel, name) {
     const ends = (panel.getAttribute(name) ?? "").split(" ").map(Number);
     if (ends.length !== 4 || !ends.every(Number.isFinite)) return null;
@@ -104,7 +104,7 @@
 
   // ----------------------------------------------------------------------------------- curves
 
-  /* The corners of each subpath, in pixels of the figure: M, L, H and V, absolute and relative. */
+  /* Points of each subpath in pixels of the figure, from the commands M, L, H and V, absolute and relative. */
   function corners(d) {
     const curves = [];
     let x = 0;
@@ -125,7 +125,7 @@
     return curves;
   }
 
-  /* All curves of a panel: their corners, their row, their group, and the element they are drawn in. */
+  /* All curves of a panel with their points, row, group and path element. */
   function curvesOf(panel) {
     return [...panel.querySelectorAll("path.curves")].flatMap((path) => {
       if (!parsed.has(path)) {
@@ -140,7 +140,7 @@
     });
   }
 
-  /* The height of a curve at a place, in pixels; undefined beyond its ends. */
+  /* y coordinate of a curve at x, in pixels; undefined outside its range. */
   function heightAt(curve, x) {
     const { points } = curve;
     for (let i = 0; i + 1 < points.length; i += 1) {
@@ -150,7 +150,7 @@
     return undefined;
   }
 
-  /* How far a place is from a curve, in pixels of the figure. Steep curves are near although their height is not. */
+  /* Distance of a point from a curve in pixels of the figure, which also suits steep curves. */
   function distance(curve, x, y, most) {
     let least = Infinity;
     const { points } = curve;
@@ -175,7 +175,7 @@
     return best;
   }
 
-  /* Draw a curve again, above the others. */
+  /* Highlight a curve by drawing it again above the others. */
   function light(curve) {
     const again = document.createElementNS(SVG, "path");
     again.setAttribute("class", "curve-lit");
@@ -184,7 +184,7 @@
     curve.path.after(again);
   }
 
-  /* What there is to say of a curve: its row, its group, and its value at a place. */
+  /* Tooltip text of a curve: row, group, and value at x. */
   function told(curve, panel, x, withPlace) {
     const [across, up] = [scale(panel, "data-x"), scale(panel, "data-y")];
     const y = heightAt(curve, x);
@@ -195,7 +195,7 @@
     return `${who.join(", ")}: ${number(up.value(y), up.range)}${where}`;
   }
 
-  /* A place on a horizontal axis in words: a number, or of a time axis a date, a time or a number of days. */
+  /* A position on a horizontal axis as text: a number, or for a time axis a date, a time or a number of days. */
   function placed(panel, value, range) {
     const clock = panel.getAttribute("data-clock");
     if (clock === null) return number(value, range);
@@ -203,7 +203,7 @@
     if (kind === "duration") return `${number(value, range)} d`;
     const instant = new Date(Number.parseFloat(start) + value * 864e5);
     if (Number.isNaN(instant.getTime())) return number(value, range);
-    const text = instant.toLocaleString("sv-SE", { timeZone: zone }); // as ISO 8601 writes it
+    const text = instant.toLocaleString("sv-SE", { timeZone: zone }); // the Swedish locale uses ISO 8601
     if (kind === "time") return text.slice(11, 16);
     return kind === "date" || range > 2 ? text.slice(0, 10) : text.slice(0, 16);
   }
@@ -212,7 +212,7 @@
 
   const linesOf = (stop) => (stop?.getAttribute("data-tip") ?? "").split("\n").filter(Boolean);
 
-  /* Show a stop, a curve, or both; `box` gives what to stand beside. */
+  /* Show the tooltip of a mark, a curve, or both; `box` returns the position of the subject. */
   function show(svg, { stop = null, curve = null, panel = null, x = 0 }, box, aloud) {
     if (shown !== null) unlight(shown.svg);
     shown = { svg, stop, curve, box: aloud ? box : null };
@@ -226,7 +226,7 @@
     put(box());
   }
 
-  /* A point of the window in pixels of the figure, and how many of these a CSS pixel is. */
+  /* A point of the window in pixels of the figure, and the number of these per CSS pixel. */
   function within(svg, clientX, clientY) {
     const matrix = svg.getScreenCTM()?.inverse();
     if (!matrix) return null;
@@ -252,7 +252,7 @@
 
   const withCurves = (svg) => [...svg.querySelectorAll("g.panel")].filter((g) => curvesOf(g).length > 0);
 
-  /* The panel whose curves lie around a point. */
+  /* The panel with curves that contains a point. */
   function panelAt(svg, x, y) {
     const here = (g) => between(scale(g, "data-x"), x) && between(scale(g, "data-y"), y);
     return withCurves(svg).find(here) ?? null;
@@ -268,7 +268,7 @@
     if (done) event.preventDefault();
   }
 
-  /* To the next mark that says something; a curve that is lit stays so. */
+  /* Move to the next mark with a tooltip; a highlighted curve stays highlighted. */
   function step(svg, by) {
     const stops = [...svg.querySelectorAll("[data-tip]")];
     if (stops.length === 0) return false;
@@ -283,7 +283,7 @@
     return true;
   }
 
-  /* To the next curve above or below, at the mark that is shown or in the middle of the panel. */
+  /* Move to the next curve above or below, at the current mark or in the centre of the panel. */
   function climb(svg, by) {
     const stop = shown?.svg === svg ? shown.stop : null;
     const panel = stop === null ? withCurves(svg)[0] : curvesAt(svg, stop);
@@ -292,7 +292,7 @@
     const x = stop !== null ? middle(svg, stop) : across === null ? 0 : (across.p0 + across.p1) / 2;
     const there = curvesOf(panel).filter((c) => heightAt(c, x) !== undefined);
     if (there.length === 0) return false;
-    there.sort((a, b) => heightAt(b, x) - heightAt(a, x)); // pixels grow downwards
+    there.sort((a, b) => heightAt(b, x) - heightAt(a, x)); // y coordinates grow downwards
     const old = there.indexOf(shown?.curve);
     const next = old >= 0 ? old + by : by > 0 ? 0 : there.length - 1;
     const curve = there[Math.max(0, Math.min(there.length - 1, next))];
@@ -304,7 +304,7 @@
     return true;
   }
 
-  /* The panel whose curves a mark lies over: marks are drawn above all panels, and belong to none. */
+  /* The panel with curves below a mark; tooltip marks are drawn above all panels and belong to none. */
   function curvesAt(svg, stop) {
     const box = stop.getBoundingClientRect();
     const [high, low] = [within(svg, box.left, box.top), within(svg, box.right, box.bottom)];
@@ -324,7 +324,7 @@
 
   // -------------------------------------------------------------------------------- the figures
 
-  /* A browser shows `<title>` as a tooltip of its own, on top of ours: the name moves into an element without one. */
+  /* Browsers show `<title>` as a tooltip of their own; replace it by an element without that effect. */
   function quiet(svg) {
     const title = svg.querySelector(":scope > title");
     if (title === null) return;
@@ -339,22 +339,22 @@
     seen.add(svg);
     svg.classList.add("live");
     quiet(svg);
-    // A legend has nothing to step through: it is no stop.
+    // A figure without tooltips (a legend) does not take the focus.
     if (svg.querySelector("[data-tip], path.curves") === null) svg.removeAttribute("tabindex");
-    // A finger that scrolls moves, too: only its tap asks for something.
+    // On touch screens only a tap shows a tooltip, because scrolling moves the pointer, too.
     svg.addEventListener("pointermove", (event) => event.pointerType !== "touch" && point(svg, event));
     svg.addEventListener("pointerleave", (event) => event.pointerType !== "touch" && hide());
     svg.addEventListener("click", (event) => point(svg, event));
     svg.addEventListener("keydown", (event) => press(svg, event));
     svg.addEventListener("focusin", (event) => {
-      const stop = event.target.closest("[data-tip]"); // a link within the figure
+      const stop = event.target.closest("[data-tip]"); // a link inside the figure
       if (stop !== null && event.target.matches(":focus-visible"))
         show(svg, { stop }, () => stop.getBoundingClientRect(), true);
     });
     svg.addEventListener("focusout", hide);
   }
 
-  /* Make all figures within a node live, itself included. Those that are so already stay as they are. */
+  /* Make all figures in a node interactive, including the node itself; repeated calls have no effect. */
   function enlive(root = document) {
     if (root instanceof Element && root.matches("svg.skd")) bring(root);
     for (const svg of root.querySelectorAll("svg.skd")) bring(svg);
@@ -362,7 +362,7 @@
 
   document.addEventListener("keydown", (event) => event.key === "Escape" && hide());
   document.addEventListener("pointerdown", (event) => event.target.closest?.("svg.skd") ?? hide());
-  // The tip goes where its mark goes; a pointer that stands still is over something else now.
+  // On scrolling, a tooltip from the keyboard follows its mark; one from the pointer is hidden.
   window.addEventListener("scroll", () => (shown?.box ? put(shown.box()) : hide()), { passive: true });
 
   globalThis.skedasis = Object.assign(globalThis.skedasis ?? {}, { enlive });

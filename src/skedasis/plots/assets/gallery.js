@@ -1,7 +1,7 @@
 "use strict";
-/* Filters and sorts the figures of a page by what their elements say of them:
+/* Filters and sorts the figures of a page by the attributes of their elements:
      .skd-gallery > [data-feature][data-importance][data-heterogeneity-score][data-place]
-   The controls are hidden until there is this script to answer them. */
+   The controls are hidden until this script runs. */
 (() => {
   const gallery = document.querySelector(".skd-gallery");
   const controls = document.querySelector(".skd-controls");
@@ -11,7 +11,7 @@
   const said = controls.querySelector("[role=status]");
   const items = [...gallery.children];
 
-  // The largest first; what is not known comes last.
+  // Largest first; unknown values last.
   const largest = (name) => (a, b) => size(b, name) - size(a, name);
   const size = (item, name) => {
     const value = Number.parseFloat(item.dataset[name]);
@@ -24,7 +24,7 @@
     columns: (a, b) => size(a, "place") - size(b, "place"),
   };
 
-  // As people search: capitals and accents do not matter.
+  // Case and accents are ignored.
   const folded = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
 
   function update() {
@@ -41,7 +41,7 @@
 
   filter.addEventListener("input", update);
   sort.addEventListener("change", update);
-  // As on many sites: a slash goes to the filter, Escape empties it.
+  // Keyboard: a slash focuses the filter, Escape clears it.
   document.addEventListener("keydown", (event) => {
     if (event.key === "/" && !event.target.matches("input, select, textarea")) {
       event.preventDefault();

@@ -1,1 +1,1 @@
-"""From results to figure specifications."""
+"""From results to figure specifications: arrays and texts, without a renderer."""

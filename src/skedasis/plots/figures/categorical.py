@@ -1,6 +1,11 @@
 """From an `Effect` of a categorical feature to a figure specification.
 
-Places have no distances, and of a nominal feature nothing lies between them: no line leads there from one to the next.
+Levels are drawn at the positions 0, 1, …, in the order of the effect (`Places`). Each level has a point and two boxes:
+the standard deviation between rows and the confidence interval. A thin line connects ordinal levels; nominal levels
+have no order, and no line connects them. Of more levels than fit, those with most rows are shown.
+
+An ALE of a categorical feature has a second panel with the differences between adjacent levels (`steps`), an M-plot one
+with the values of single rows at each level (`values`).
 """
 
 from __future__ import annotations
@@ -14,31 +19,31 @@ import numpy as np
 from skedasis._types import Floats, Ints
 from skedasis.data.features import Feature
 from skedasis.plots.figures import effect_parts
-from skedasis.plots.figures.ice import anchored, as_asked, bundled, grouped
-from skedasis.plots.scales import Axis, clean, shortened, told_apart
-from skedasis.plots.spec import BELOW, Band, Bars, Hatch, Line, Panel, Picture, View
+from skedasis.plots.figures.ice import anchored, centred_as_requested, grouped, individual_curves
+from skedasis.plots.scales import Axis, clean, distinct_names, shortened
+from skedasis.plots.spec import BELOW, Band, Bars, FigureSpec, Hatch, Line, Panel, View
 from skedasis.results.build.steps import Steps
 from skedasis.results.effect import TRUSTED_ROWS, BinStats, Curves, Effect, LevelStats
 
-ERROR, SPREAD, ROWS = 0.16, 0.3, 0.36
-"""How far boxes, and single rows, reach to either side of their level."""
+ERROR_HALF_WIDTH, SPREAD_HALF_WIDTH, ROWS_HALF_WIDTH = 0.16, 0.3, 0.36
+"""Half widths of the confidence box, of the heterogeneity box, and of the rows at a level."""
 
 
 LONG = 24
-"""Letters of a label that is turned."""
+"""Most characters of a rotated label."""
 
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """The levels that are shown, each at a place 0, 1, ….
+    """The levels that are shown, at positions 0, 1, ….
 
     Parameters
     ----------
     levels : LevelStats
     ordered : bool
-        Whether the levels have an order of their own.
+        Whether the feature is ordinal.
     shown : ndarray of int, shape (s,)
-        Which of the levels.
+        Codes of the shown levels.
     """
 
     levels: LevelStats
@@ -47,7 +52,7 @@ class Places:
 
     @classmethod
     def of(cls, feature: Feature, levels: LevelStats, most: int) -> Places:
-        """Choose the levels that are shown: all, or of many without an order those with most rows."""
+        """Choose the levels that are shown: all, or of too many nominal levels those with most rows."""
         ordered = feature.kind == "ordinal"
         shown = np.arange(len(levels))
         if len(levels) > most and not ordered:
@@ -59,39 +64,39 @@ class Places:
 
     @property
     def x(self) -> Floats:
-        """Return the places."""
+        """Return the positions of the shown levels."""
         return np.arange(len(self), dtype=float)
 
     @property
     def place(self) -> Floats:
-        """Return each level's place, NaN for those that are not shown."""
+        """Return the position of each level, NaN for levels that are not shown."""
         at = np.full(len(self.levels), np.nan)
         at[self.shown] = self.x
         return at
 
     @property
     def count(self) -> Ints:
-        """Return the rows at each of the levels."""
+        """Return the number of rows of each shown level."""
         return self.levels.count[self.shown]
 
     def axis(self, feature: Feature, across: int | None, most: int, apart: str = "") -> Axis:
-        """Return the axis, its labels as long and as upright as they need to be.
+        """Return the axis, with labels shortened and rotated as necessary.
 
         Parameters
         ----------
         feature : Feature
         across : int or None
-            Letters that fit across it; None for a vertical axis, beside which labels lie.
+            Characters that fit across the axis; None for a vertical axis.
         most : int
-            Labels that fit beside one another.
+            Most labels.
         apart : str
-            What stands beside the axis.
+            Tick label of the position of missing values.
         """
         every = max(1, math.ceil(len(self) / most))
         ticks = np.arange(0, len(self), every)
         names = [self.levels.labels[self.shown[i]] for i in ticks]
         if across is None:
-            labels, turn = told_apart([clean(n) for n in names], LONG), 0
+            labels, turn = distinct_names([clean(n) for n in names], LONG), 0
         else:
             labels, turn = fitted(names, across / max(len(self), 1) * every)
         return Axis(
@@ -107,14 +112,14 @@ class Places:
         )
 
     def notes(self) -> tuple[str, ...]:
-        """Say how many levels there are, and how they are ordered."""
+        """Return notes on the number of levels and on their order."""
         notes = [effect_parts.counted(len(self.levels), "level")]
         if len(self) < len(self.levels):
             left = len(self.levels) - len(self)
-            notes.append(f"shown are the {len(self)} with most rows, {left:,} are not")
+            notes.append(f"the {len(self)} levels with most rows are shown, {left:,} are not")
         if len(self.levels) > 1 and not self.levels.chosen.startswith("the observed"):
             chosen = self.levels.chosen
-            notes.append(f"order: {chosen}" if chosen else "in their order")
+            notes.append(f"order of levels: {chosen}" if chosen else "levels in their own order")
         return tuple(notes)
 
 
@@ -124,13 +129,13 @@ def _axis(places: Places, effect: Effect, view: View) -> Axis:
 
 
 def fitted(names: Sequence[str], room: float) -> tuple[tuple[str, ...], int]:
-    """Return labels that do not touch, and by how many degrees they are turned.
+    """Return labels that do not overlap, and their rotation in degrees.
 
     Parameters
     ----------
     names : sequence of str
     room : float
-        Letters that lie between two of them.
+        Characters between neighbouring labels.
 
     Examples
     --------
@@ -142,14 +147,14 @@ def fitted(names: Sequence[str], room: float) -> tuple[tuple[str, ...], int]:
     longest = max((len(clean(n)) for n in names), default=0)
     if longest + 1 <= room:
         return tuple(clean(n) for n in names), 0
-    labels = told_apart([clean(n) for n in names], max(LONG, int(room) - 1))
+    labels = distinct_names([clean(n) for n in names], max(LONG, int(room) - 1))
     if max(len(n) for n in labels) + 1 <= room:
         return labels, 0
     return labels, 40 if room >= 5 else 90
 
 
-def picture(effect: Effect, levels: LevelStats, view: View) -> Picture:
-    """Say what is to be seen of an effect of a categorical feature."""
+def picture(effect: Effect, levels: LevelStats, view: View) -> FigureSpec:
+    """Return the figure specification of an effect of a categorical feature."""
     places = Places.of(effect.about.feature, levels, view.most)
     x = _axis(places, effect, view)
     if effect.bins is not None:
@@ -162,14 +167,15 @@ def picture(effect: Effect, levels: LevelStats, view: View) -> Picture:
     main = replace(main, words=words, hatches=tuple(_doubtful(places)))
     counts = None if words else _counts(places, x)
     groups = grouped(effect, view, x, places.place) if view.histogram else None
-    return Picture(main, below, counts, groups)
+    return FigureSpec(main, below, counts, groups)
 
 
 def steps(effect: Effect, view: View) -> Panel | None:
-    """Say what is to be seen of the steps between levels; None where there is none between two that are shown.
+    """Return the panel of differences between adjacent levels; None if no two shown levels are adjacent.
 
-    Of an ordinal feature a run of steps may be one bin: local effects are then shown about their step's mean, moved to
-    the run's, for how steps differ is the curve's own shape (docs/explanation/heterogeneity.md).
+    A bin of an ordinal feature may contain several differences. Local effects are then shown relative to the mean of
+    their difference, shifted to the mean of the bin: how the differences vary is the shape of the curve, not
+    heterogeneity (docs/explanation/heterogeneity.md).
     """
     levels, bins = effect.levels, effect.bins
     if levels is None or bins is None or len(bins) == 0:
@@ -177,7 +183,7 @@ def steps(effect: Effect, view: View) -> Panel | None:
     places = Places.of(effect.about.feature, levels, view.most)
     at = places.place
     first, last = levels.places(bins.low), levels.places(bins.high)
-    # Two levels are neighbours in the picture only where they are neighbours in the order.
+    # Two levels are adjacent in the figure only if they are adjacent in the order of all levels.
     there = np.flatnonzero(at[last] - at[first] == last - first)
     if len(there) == 0:
         return None
@@ -188,7 +194,7 @@ def steps(effect: Effect, view: View) -> Panel | None:
     left, right = at[first[there]], at[last[there]]
     single = bool((last[there] - first[there] == 1).all())
     s = effect_parts.Spread(
-        # A gap between the steps: they belong to pairs of levels, and make no staircase.
+        # With gaps the differences do not look like a staircase: each belongs to a pair of levels.
         left + 0.12,
         right - 0.12,
         bins.effect[there],
@@ -198,22 +204,22 @@ def steps(effect: Effect, view: View) -> Panel | None:
         cell,
         weight,
     )
-    said = "mean step" if single else "mean step of a run"
-    texts = (said, "± std of steps", "steps of rows")
+    said = "mean difference" if single else "mean difference within the bin"
+    texts = (said, "± standard deviation of local effects", "local effects")
     x = _axis(places, effect, view)
     panel = effect_parts.spread_panel(
-        x, ("step to the next level", effect.about.unit), s, texts, zero=True
+        x, ("difference to the next level", effect.about.unit), s, texts, zero=True
     )
     left_out = len(bins) - len(there)
     if left_out:
-        note = f"{left_out:,} of {len(bins):,} steps lead to levels that are not shown"
+        note = f"{left_out:,} of {len(bins):,} differences involve levels that are not shown"
         panel = replace(panel, notes=(*panel.notes, note))
     few = np.flatnonzero(~bins.trusted[there])
     return replace(panel, hatches=tuple(Hatch(float(left[i]), float(right[i]), "few") for i in few))
 
 
 def values(effect: Effect, view: View) -> Panel | None:
-    """Say what is to be seen of the rows at each level of an M-plot; None where none were kept."""
+    """Return the panel of the rows' values at each level of an M-plot; None if no rows were kept."""
     levels, rows = effect.levels, effect.rows
     if levels is None or rows is None or rows.effect is None or len(rows) == 0:
         return None
@@ -239,7 +245,7 @@ def values(effect: Effect, view: View) -> Panel | None:
 
 
 def _level(effect: Effect) -> float:
-    """Return what was subtracted from the means of an M-plot."""
+    """Return the mean that was subtracted from an M-plot."""
     local = effect.moments["local"]
     if effect.spec.center != "mean" or not local.weight.any():
         return 0.0
@@ -247,7 +253,11 @@ def _level(effect: Effect) -> float:
 
 
 def _accumulated(effect: Effect, places: Places, x: Axis, view: View) -> Panel:
-    said = "± heterogeneity (STD)" if places.ordered else "± std of the steps beside it"
+    said = (
+        "± heterogeneity (standard deviation)"
+        if places.ordered
+        else "± standard deviation of adjacent level differences"
+    )
     notes = (_rows(places), *places.notes(), *_outside(effect))
     return _panel(effect, places, x, view, said, notes, "effect on ")
 
@@ -255,23 +265,29 @@ def _accumulated(effect: Effect, places: Places, x: Axis, view: View) -> Panel:
 def _means(effect: Effect, places: Places, x: Axis, view: View) -> Panel:
     notes = (_rows(places), *places.notes(), *_outside(effect))
     after = " minus its mean" if effect.spec.center == "mean" else ""
-    return _panel(effect, places, x, view, "± std within the level", notes, "", after)
+    return _panel(
+        effect, places, x, view, "± standard deviation within the level", notes, "", after
+    )
 
 
 def _dependence(effect: Effect, places: Places, x: Axis, view: View) -> Panel:
-    shown, centring = as_asked(effect, view)
+    shown, centring = centred_as_requested(effect, view)
     moves = centring or effect.spec.center is not None
     n = effect.provenance.get("rows", int(places.levels.count.sum()))
     bundle = None
     if view.ice:
         curves = None if shown.curves is None else _at(shown.curves, places)
-        bundle = bundled(places.x, curves, view, shown, 0.0 if places.ordered else ROWS)
+        bundle = individual_curves(
+            places.x, curves, view, shown, 0.0 if places.ordered else ROWS_HALF_WIDTH
+        )
     notes = [effect_parts.counted(n, "row")]
     if bundle is not None:
-        notes.append(f"{len(bundle.y):,} of them one by one")
+        notes.append(f"{len(bundle.y):,} drawn individually")
     notes += [*places.notes(), *anchored(effect, centring, "levels")]
     before = "effect on " if moves else ""
-    panel = _panel(shown, places, x, view, "± std of centred curves", tuple(notes), before)
+    panel = _panel(
+        shown, places, x, view, "± standard deviation of centred curves", tuple(notes), before
+    )
     individual = () if bundle is None else (bundle.y,)
     y = effect_parts.vertical(
         effect, panel.bands, (panel.lines[0].y, *individual), (before, ""), panel.apart
@@ -280,7 +296,7 @@ def _dependence(effect: Effect, places: Places, x: Axis, view: View) -> Panel:
 
 
 def _at(curves: Curves, places: Places) -> Curves:
-    """Return curves at the levels that are shown, and their own levels' places."""
+    """Return curves at the shown levels, with the position of each row's own level."""
     own = np.full(len(curves), np.nan)
     known = np.isfinite(curves.x)
     own[known] = places.place[curves.x[known].astype(np.int64)]
@@ -297,15 +313,17 @@ def _panel(
     before: str,
     after: str = "",
 ) -> Panel:
-    """Return the panel of the levels' values, with boxes of how the rows differ and how sure the average is."""
+    """Return the main panel: a value per level, with boxes of the standard deviation and the confidence interval."""
     value, spread = effect.value[places.shown], effect.heterogeneity[places.shown]
     bands: tuple[Band, ...] = ()
     if not effect.spec.mean_alone:
         error = effect_parts.interval(effect, view)
         lower, upper = error.lower[places.shown], error.upper[places.shown]
         bands = (
-            Band(places.x, value - spread, value + spread, "heterogeneity", said, SPREAD),
-            Band(places.x, lower, upper, "error", error.label, ERROR),
+            Band(
+                places.x, value - spread, value + spread, "heterogeneity", said, SPREAD_HALF_WIDTH
+            ),
+            Band(places.x, lower, upper, "error", error.label, ERROR_HALF_WIDTH),
         )
     point = effect_parts.aside(effect, view.level)
     y = effect_parts.vertical(effect, bands, (value,), (before, after), point)
@@ -323,22 +341,22 @@ def _panel(
 
 
 def _local(effect: Effect, bins: BinStats, where: Ints, there: Ints) -> tuple[Floats, Ints, Floats]:
-    """Return the kept rows' steps, the bins that they belong to, and their weights.
+    """Return the local effects of the kept rows, their bins and their weights.
 
     Parameters
     ----------
     effect : Effect
     bins : BinStats
     where : ndarray of int, shape (L,)
-        Each step's bin among those that are shown, -1 for none.
+        Index of each difference's bin among the shown ones, -1 for none.
     there : ndarray of int
-        Which bins are shown.
+        Indices of the shown bins.
     """
     rows = effect.rows
     if rows is None or rows.effect is None or rows.effect.ndim != 2:
         return np.zeros(0), np.zeros(0, dtype=np.int64), np.zeros(0)
     place = rows.x.astype(np.int64)
-    # A row goes down by the step before its level, and up by the step after it.
+    # Each row has two local effects: the difference to the previous level, and that to the next one.
     step = np.concatenate([place - 1, place])
     y = np.concatenate([rows.effect[:, 0], rows.effect[:, 1]])
     weight = np.ones(len(rows)) if rows.weight is None else rows.weight
@@ -354,7 +372,7 @@ def _local(effect: Effect, bins: BinStats, where: Ints, there: Ints) -> tuple[Fl
 
 
 def _doubtful(places: Places) -> list[Hatch]:
-    """Mark levels with few rows, neighbouring ones as one."""
+    """Return hatched intervals at levels with few rows; neighbouring ones are merged."""
     found: list[Hatch] = []
     for x, n in zip(places.x, places.count, strict=True):
         if n >= TRUSTED_ROWS:
@@ -378,4 +396,4 @@ def _rows(places: Places) -> str:
 
 def _outside(effect: Effect) -> tuple[str, ...]:
     n = effect.provenance.get("rows_outside", 0)
-    return (f"{effect_parts.counted(n, 'row')} at levels that were left out",) if n else ()
+    return (f"{effect_parts.counted(n, 'row')} with levels that were left out",) if n else ()

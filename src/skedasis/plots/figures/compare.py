@@ -1,4 +1,11 @@
-"""From several effects to a figure specification: overlays, several models, small multiples."""
+"""From several effects to a figure specification: overlays, several models, small multiples.
+
+- *Overlays* (`overlay`): effects of one feature by several methods or of several quantities on the same axes, by
+  default each centred at its mean over the data.
+- *Several models* (`models_panel`, `importance_panel`): the mean of the models, its confidence interval, and the curve
+  or importance of each model.
+- *Small multiples* (`comparable`): effects of many features on shared vertical scales, largest first.
+"""
 
 from __future__ import annotations
 
@@ -12,20 +19,26 @@ import numpy as np
 from skedasis._types import Floats
 from skedasis.errors import DataError, UnsupportedError, explained
 from skedasis.plots.figures import effect_parts
-from skedasis.plots.figures.categorical import ERROR, ROWS, Places, steps, values
-from skedasis.plots.figures.effect import has_bins, on_shared_scales, picture, slopes
+from skedasis.plots.figures.categorical import (
+    ERROR_HALF_WIDTH,
+    ROWS_HALF_WIDTH,
+    Places,
+    steps,
+    values,
+)
+from skedasis.plots.figures.effect import has_bins, picture, share_vertical_axis, slopes
 from skedasis.plots.figures.ice import centred, per_words, slope_unit
 from skedasis.plots.figures.importance import LETTERS, BarPanel, axis_of_values, cut, display_order
 from skedasis.plots.scales import (
     Axis,
     clean,
+    distinct_names,
     extent,
     number,
     number_or_zero,
-    settled,
     shortened,
-    told_apart,
     with_error,
+    zero_rounding,
 )
 from skedasis.plots.spec import (
     ACROSS,
@@ -33,9 +46,9 @@ from skedasis.plots.spec import (
     BESIDE,
     MOST_LEVELS,
     Band,
+    FigureSpec,
     Line,
     Panel,
-    Picture,
     Rug,
     View,
     most_levels,
@@ -45,38 +58,32 @@ from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
 from skedasis.results.importance import Importance
 from skedasis.results.multi_model import EffectOfModels, ImportanceOfModels, Of, OfModels
-from skedasis.results.surface import Surface
 from skedasis.results.time_axis import on_axis_of
 
-# ------------------------------------------------------------------------------------------
-# From several effects of one feature to what is to be seen of them together: arrays in, arrays out.
-
+# --- overlays ------------------------------------------------------------------------------------
 
 Zero = Literal["mean"] | None
 
-
 Joined = Literal["line", "thin"] | None
 
-
 BANDS = 3
-"""More bands than this hide one another."""
-
+"""Intervals are drawn for at most this many effects; more bands would hide each other."""
 
 MOST = 8
-"""Lines that styles, marks and colours tell apart."""
+"""Most effects; more could not be distinguished by line style, mark and colour."""
 
 
 @dataclass(frozen=True, eq=False)
-class Strand:
-    """One of the effects.
+class OverlayCurve:
+    """The curve of one effect.
 
     Parameters
     ----------
     x, y, lower, upper : ndarray of float, shape (m,)
-        Its points and their intervals.
+        Points and confidence intervals.
     label : str
     joined : {"line", "thin", None}
-        How one point leads to the next.
+        How the points are connected, see `Line`.
     """
 
     x: Floats
@@ -94,18 +101,18 @@ class Overlay:
     Parameters
     ----------
     x, y : Axis
-    strands : tuple of Strand
+    strands : tuple of OverlayCurve
     bands : bool
         Whether intervals are drawn.
     rug : Rug or None
     zero : bool
-        Whether zero is common to all, and marked.
+        Whether zero has the same meaning for all effects and is marked.
     notes : tuple of str
     """
 
     x: Axis
     y: Axis
-    strands: tuple[Strand, ...]
+    strands: tuple[OverlayCurve, ...]
     bands: bool
     rug: Rug | None
     zero: bool
@@ -119,22 +126,22 @@ def overlay(
     level: float,
     across: int = ACROSS,
 ) -> Overlay:
-    """Say what is to be seen of several effects of one feature; see `compare`. `across` letters fit below it."""
-    checked(effects, labels, center)
+    """Return the specification of overlaid effects, see `compare`; `across` characters fit across the panel."""
+    check_comparable(effects, labels, center)
     effects = [on_axis_of(e, effects[0]) for e in effects]
     names = _labels(effects) if labels is None else [shortened(str(v), 40) for v in labels]
     first = effects[0]
-    shown = [_moved(e) if center == "mean" else e for e in effects]
+    shown = [_minus_data_mean(e) if center == "mean" else e for e in effects]
     if first.levels is None:
         x = _numeric(effects)
-        strands = [_strand(e, n, level) for e, n in zip(shown, names, strict=True)]
+        strands = [_curve_of(e, n, level) for e, n in zip(shown, names, strict=True)]
         rug, notes = _rug_of_effects(effects), []
     else:
         most = most_levels(across)
         places = Places.of(first.about.feature, first.levels, most)
         x, rug = places.axis(first.about.feature, across, most), None
         strands = [
-            _dodged(e, n, level, places, i, len(shown))
+            _curve_at_levels(e, n, level, places, i, len(shown))
             for i, (e, n) in enumerate(zip(shown, names, strict=True))
         ]
         notes = list(places.notes())
@@ -142,7 +149,7 @@ def overlay(
     if bands:
         notes.append(f"bands: {100 * level:g} % intervals")
     if center == "mean":
-        notes.append("0 is each one's mean over the data")
+        notes.append("0 is the mean of each curve over the data")
     notes += effect_parts.missing(first)
     return Overlay(
         x,
@@ -156,14 +163,14 @@ def overlay(
 
 
 def _rug_of_effects(effects: Sequence[Effect]) -> Rug | None:
-    """Return where the rows lie, as the effect that keeps most of them knows it."""
+    """Return the rug of the effect that keeps most rows."""
     known = [e for e in effects if e.rows is not None]
     most = max(known, key=lambda e: 0 if e.rows is None else len(e.rows), default=None)
     return None if most is None else effect_parts.effect_rug(most)
 
 
-def gathered(given: Sequence[Any]) -> tuple[list[Any], list[str] | None]:
-    """Return effects that may be given one by one, as a list, or by their labels."""
+def as_effects_and_labels(given: Sequence[Any]) -> tuple[list[Any], list[str] | None]:
+    """Return effects and labels from single arguments, a list, or a mapping from labels to effects."""
     if len(given) == 1 and isinstance(given[0], Mapping):
         return list(given[0].values()), [str(k) for k in given[0]]
     if len(given) == 1 and isinstance(given[0], (list, tuple)):
@@ -171,36 +178,42 @@ def gathered(given: Sequence[Any]) -> tuple[list[Any], list[str] | None]:
     return list(given), None
 
 
-def checked(effects: Sequence[Any], labels: Sequence[str] | None, center: Any) -> None:
-    """Refuse what cannot be compared.
+def check_comparable(effects: Sequence[Any], labels: Sequence[str] | None, center: Any) -> None:
+    """Raise if effects cannot be compared.
 
     Raises
     ------
     DataError
-        For no effect, too many, effects of different features, as many labels as there are not, or an unknown `center`.
+        For no effect or more than 8, for effects of different features, if the number of labels differs from the number
+        of effects, or for an unknown `center`.
     UnsupportedError
-        For what is no effect of one feature, slopes beside values, levels beside numbers, and different units.
+        For anything but effects of one feature, for derivatives with values, for categorical with numeric features, and
+        for different units.
     """
     if center not in ("mean", None):
-        raise DataError(explained("compare(center)", repr(center), "'mean' or None", "Name one"))
+        raise DataError(
+            explained("compare(center)", repr(center), "'mean' or None", "Use one of these values")
+        )
     if not 1 <= len(effects) <= MOST:
         got = f"{len(effects)} effects" if effects else "no effect"
-        raise DataError(explained("compare", got, f"1 to {MOST} effects", "Choose some"))
+        raise DataError(
+            explained("compare", got, f"1 to {MOST} effects", f"Pass 1 to {MOST} effects")
+        )
     for e in effects:
         if not isinstance(e, Effect):
-            got = "a Surface" if isinstance(e, Surface) else f"a {type(e).__name__}"
+            got = type(e).__name__
             fix = "Pass what sd.explain(q, X, feature) returns"
             raise UnsupportedError(explained("compare", got, "effects of one feature", fix))
     if labels is not None and (isinstance(labels, str) or len(labels) != len(effects)):
-        got = "one text" if isinstance(labels, str) else f"{len(labels)} labels"
-        fix = "Pass one text for each effect"
+        got = "one string" if isinstance(labels, str) else f"{len(labels)} labels"
+        fix = "Pass one label for each effect"
         raise DataError(explained("compare(labels)", got, f"{len(effects)} labels", fix))
     first = effects[0]
     for e in effects[1:]:
-        _alike(first, e)
+        _check_comparable_pair(first, e)
 
 
-def _alike(a: Effect, b: Effect) -> None:
+def _check_comparable_pair(a: Effect, b: Effect) -> None:
     if a.feature != b.feature:
         got = f"effects of {shortened(a.feature, 40)!r} and {shortened(b.feature, 40)!r}"
         raise DataError(
@@ -209,12 +222,13 @@ def _alike(a: Effect, b: Effect) -> None:
             )
         )
     if a.spec.derivative != b.spec.derivative:
-        fix = "Compare slopes with slopes"
-        raise UnsupportedError(explained("compare", "slopes beside values", "either or", fix))
+        fix = "Pass only effects with derivative=True, or only others"
+        got = "derivatives and values"
+        raise UnsupportedError(explained("compare", got, "only one of the two", fix))
     if (a.levels is None) != (b.levels is None):
         fix = "Explain both with the same schema"
-        got = f"levels and numbers of {shortened(a.feature, 40)!r}"
-        raise UnsupportedError(explained("compare", got, "either or", fix))
+        got = f"{shortened(a.feature, 40)!r} as a categorical and as a numeric feature"
+        raise UnsupportedError(explained("compare", got, "only one of the two", fix))
     if a.about.unit != b.about.unit and not (a.about.unit is None or b.about.unit is None):
         got = f"units {a.about.unit!r} and {b.about.unit!r}"
         raise UnsupportedError(
@@ -223,10 +237,10 @@ def _alike(a: Effect, b: Effect) -> None:
 
 
 def mean_over_data(effect: Effect) -> float:
-    """Return a curve's mean over the rows; beyond its ends it is taken as constant.
+    """Return the mean of a curve over the rows; outside its range the curve is extended as a constant.
 
-    From the kept rows where these are all, else from the moments of the feature, in each of whose cells a curve is
-    linear (an M-plot nearly so), else from the sample of rows that was kept.
+    Uses the kept rows if all rows were kept; otherwise the moments of the feature per cell, because a curve is linear
+    in each cell (that of an M-plot approximately); otherwise the kept sample of rows.
     """
     value = effect.value
     known = np.isfinite(value)
@@ -244,7 +258,7 @@ def mean_over_data(effect: Effect) -> float:
 
 
 def _where(effect: Effect) -> tuple[Floats | None, Floats | None]:
-    """Return where the data lie, and with what weight."""
+    """Return positions that represent the data, and their weights."""
     rows, axis = effect.rows, effect.moments.get(AXIS)
     if axis is not None and not (rows is not None and rows.exact):
         there = axis.weight > 0
@@ -255,22 +269,22 @@ def _where(effect: Effect) -> tuple[Floats | None, Floats | None]:
     return rows.x[there], None if rows.weight is None else rows.weight[there]
 
 
-def _moved(effect: Effect) -> Effect:
+def _minus_data_mean(effect: Effect) -> Effect:
     """Return an effect minus its mean over the data.
 
-    A PDP that was not centred has the error of its level in its intervals: that is taken off, too.
+    The intervals of an uncentred PDP include the error of its level; centring removes it.
     """
     if effect.spec.derivative:
         return effect
     if effect.spec.local == "none" and effect.spec.center is None:
         effect = centred(effect)
     size = float(np.abs(np.nan_to_num(extent([effect.value]))).max())
-    moved = settled(effect.value - mean_over_data(effect), size)
+    moved = zero_rounding(effect.value - mean_over_data(effect), size)
     return replace(effect, value=moved)
 
 
 def _labels(effects: Sequence[Effect]) -> list[str]:
-    """Return the methods' names, with what tells them apart."""
+    """Return the names of the methods, with quantity, number of bins or a counter if they are equal."""
     first = effects[0].about.quantity
     names = [
         e.spec.method if e.about.quantity == first else f"{e.spec.method} of {e.about.quantity}"
@@ -296,38 +310,40 @@ def _numeric(effects: Sequence[Effect]) -> Axis:
 
 
 def _ends(effect: Effect, level: float) -> tuple[Floats, Floats]:
-    """Return the ends of the intervals, NaN where only the mean is known."""
+    """Return the confidence intervals, NaN if only the mean is known."""
     if effect.spec.mean_alone:
         unknown = np.full(len(effect.value), np.nan)
         return unknown, unknown
     return effect.interval(level)
 
 
-def _strand(effect: Effect, label: str, level: float) -> Strand:
+def _curve_of(effect: Effect, label: str, level: float) -> OverlayCurve:
     at = np.asarray(effect.points, dtype=float)
     x, y = drawn(effect.bins, at, effect.value)
     lower, upper = (drawn(effect.bins, at, ends)[1] for ends in _ends(effect, level))
-    return Strand(x, y, lower, upper, label, "line")
+    return OverlayCurve(x, y, lower, upper, label, "line")
 
 
-def _dodged(effect: Effect, label: str, level: float, places: Places, i: int, n: int) -> Strand:
-    """Return an effect's points beside those of the others, in the order of the first one's levels."""
+def _curve_at_levels(
+    effect: Effect, label: str, level: float, places: Places, i: int, n: int
+) -> OverlayCurve:
+    """Return the points of effect i of n, offset horizontally at each level, in the order of the first effect."""
     lower, upper = _ends(effect, level)
     if effect.levels is None:
-        raise TypeError("levels are compared with levels")
-    # Names are compared, not values: 1 and 1.0 may stand for the same level.
+        raise TypeError("the effect of a numeric feature has no levels")
+    # Levels are matched by name: the values 1 and 1.0 may be the same level.
     mine = {name: k for k, name in enumerate(effect.levels.labels)}
     at = [mine.get(places.levels.labels[k], -1) for k in places.shown]
     there = np.flatnonzero(np.array(at) >= 0)
     take = np.array(at, dtype=np.int64)[there]
-    # As far apart as marks are wide, where there is room: no more, for they are of the same level.
+    # As far apart as a mark is wide, if possible, but not farther: the points belong to the same level.
     apart = min(0.56 / max(n - 1, 1), max(0.06, 0.0163 * len(places)))
     x = places.x[there] + apart * (i - (n - 1) / 2)
     joined: Joined = "thin" if places.ordered else None
-    return Strand(x, effect.value[take], lower[take], upper[take], label, joined)
+    return OverlayCurve(x, effect.value[take], lower[take], upper[take], label, joined)
 
 
-def _overlay_axis(effects: Sequence[Effect], strands: Sequence[Strand], center: Zero) -> Axis:
+def _overlay_axis(effects: Sequence[Effect], strands: Sequence[OverlayCurve], center: Zero) -> Axis:
     first = effects[0]
     low, high = extent([s.y for s in strands])
     if len(strands) <= BANDS:
@@ -349,20 +365,18 @@ def _overlay_axis(effects: Sequence[Effect], strands: Sequence[Strand], center: 
     return Axis(name, unit, float(low), float(high), 0.06)
 
 
-# ------------------------------------------------------------------------------------------
-# From results of several models to what is to be seen of them: each one's curve, their mean, and how sure that is.
+# --- several models ------------------------------------------------------------------------------
 
-
-MEAN, EACH = "mean of the models", "single models"
+MEAN, EACH = "mean of the models", "individual models"
 
 
 VERTICES = 13
-"""Up to so many points are marked."""
+"""A curve of at most this many points has marks."""
 
 
 @dataclass(frozen=True, eq=False)
-class Drawn:
-    """What is to be seen of one feature's effect, of several models.
+class ModelsSpec:
+    """Specification of one feature's effect for several models.
 
     Parameters
     ----------
@@ -370,9 +384,9 @@ class Drawn:
         Mean and interval.
     x : ndarray of float, shape (k,)
     each : ndarray of float, shape (m, k)
-        The models' own curves.
+        One curve per model.
     shift : ndarray of float, shape (m,), optional
-        Levels without an order have no curve between them: each model is a dash at each level, so far beside it.
+        For nominal levels: horizontal offset of each model's dash from the position of the level.
     """
 
     panel: Panel
@@ -381,14 +395,14 @@ class Drawn:
     shift: Floats | None = None
 
 
-def models_panel(found: EffectOfModels, level: float = 0.95, of: Of | None = None) -> Drawn:
-    """Say what is to be seen of one feature's effect, of several models.
+def models_panel(found: EffectOfModels, level: float = 0.95, of: Of | None = None) -> ModelsSpec:
+    """Return the specification of one feature's effect for several models.
 
     Parameters
     ----------
     found : EffectOfModels
     level, of
-        Of the interval.
+        As in `EffectOfModels.interval`.
 
     Examples
     --------
@@ -408,14 +422,14 @@ def models_panel(found: EffectOfModels, level: float = 0.95, of: Of | None = Non
         places = Places.of(found.about.feature, found.levels, MOST_LEVELS)
         at, x = places.x, places.axis(found.about.feature, ACROSS, MOST_LEVELS)
         lower, upper, value = (v[places.shown] for v in (*ends, found.value))
-        band = Band(at, lower, upper, "error", label, reach=ERROR)
+        band = Band(at, lower, upper, "error", label, reach=ERROR_HALF_WIDTH)
         line = Line(at, value, MEAN, vertices=True, joined="thin" if places.ordered else None)
         shift = None
         if not places.ordered:
-            shift = ROWS * np.linspace(-1, 1, len(found) + 2)[1:-1]
+            shift = ROWS_HALF_WIDTH * np.linspace(-1, 1, len(found) + 2)[1:-1]
         each = found.values[:, places.shown]
         panel = Panel(x, y, zero, first.spec.method, (*notes, *places.notes()[1:]))
-        return Drawn(replace(panel, lines=(line,), bands=(band,)), at, each, shift)
+        return ModelsSpec(replace(panel, lines=(line,), bands=(band,)), at, each, shift)
     x = effect_parts.horizontal(replace(first, missing_point=None))
     x = replace(
         x,
@@ -433,11 +447,11 @@ def models_panel(found: EffectOfModels, level: float = 0.95, of: Of | None = Non
     line = Line(bent.points, bent.value, MEAN, vertices=few, marked=marked if few else None)
     panel = Panel(x, y, zero, first.spec.method, tuple(notes))
     panel = replace(panel, lines=(line,), bands=(band,), rug=_rug_of_models(found))
-    return Drawn(panel, bent.points, bent.values)
+    return ModelsSpec(panel, bent.points, bent.values)
 
 
 def _bent(found: EffectOfModels) -> EffectOfModels:
-    """Return the effect at more points where slopes change within bins: between edges its curves are parabolas."""
+    """Return the effect at more points if slopes change within bins, where curves are parabolas between edges."""
     each = [drawn(e.bins, e.points, e.value) for e in found.models]
     x = np.unique(np.concatenate([at for at, _ in each]))
     if len(x) == len(found.points) or found.spec.local == "values":
@@ -446,12 +460,12 @@ def _bent(found: EffectOfModels) -> EffectOfModels:
 
 
 def interval_label(found: OfModels, level: float, of: Of | None) -> str:
-    """Return what the band is, for the legend."""
+    """Return the legend entry of the interval."""
     if of == "models" or (of is None and found.correction is None):
-        return f"{100 * level:g} % interval of the mean over refits on these rows"
+        return f"{100 * level:g} % interval of the mean over refits to these rows"
     if of == "bound":
-        return f"{100 * level:g} % interval of the learner, an upper bound"
-    return f"{100 * level:g} % interval of the learner, c = {found.correction:.2g}"
+        return f"{100 * level:g} % interval for the learner (upper bound)"
+    return f"{100 * level:g} % interval for the learner (c = {found.correction:.2g})"
 
 
 def _end(x: Floats, which: Any) -> float:
@@ -463,17 +477,21 @@ def _rows(found: OfModels) -> str:
     rows = found.provenance.get("rows", [])
     if len(set(rows)) == 1:
         return f"{effect_parts.counted(rows[0], 'row')} each"
-    return f"{min(rows):,} to {max(rows):,} rows each" if rows else "rows not known"
+    return f"{min(rows):,} to {max(rows):,} rows each" if rows else "number of rows unknown"
 
 
 def _reach(found: EffectOfModels) -> tuple[str, ...]:
-    """Say that not all of the models reach everywhere."""
+    """Return a note if not all models cover the whole axis."""
     least = int(found.reached.min(initial=len(found)))
-    return (f"at the ends of {least} of them only",) if least < len(found) else ()
+    return (
+        (f"the ends of the axis are covered by {effect_parts.counted(least, 'model')} only",)
+        if least < len(found)
+        else ()
+    )
 
 
 def _rug_of_models(found: EffectOfModels) -> Rug | None:
-    """Return where the rows lie: those of all models, where each has its own."""
+    """Return the rug of the rows: of all models, if each has its own rows."""
     rows = [e.rows for e in found.models if e.rows is not None and len(e.rows)]
     if not rows:
         return None
@@ -485,14 +503,14 @@ def _rug_of_models(found: EffectOfModels) -> Rug | None:
     rug = effect_parts.rug(
         np.concatenate([r.x for r in rows]), np.concatenate(weights), exact=exact
     )
-    return replace(rug, label="rows of the models, or their quantiles") if own and rug else rug
+    return replace(rug, label="rows of all models, or quantiles") if own and rug else rug
 
 
 def _models_axis(found: EffectOfModels, ends: tuple[Floats, Floats]) -> tuple[Axis, bool]:
-    """Return the axis of what is explained, and whether zero means "no effect" on it.
+    """Return the vertical axis, and whether zero means "no effect" on it.
 
-    The models set the scale, and as much of the interval as leaves them readable: that of two models has one degree of
-    freedom, and may be 13 times as wide as they are apart.
+    The curves of the models determine the scale, and the interval as far as they stay readable: with two models it has
+    one degree of freedom and may be 13 times as wide as their distance.
     """
     low, high = extent([found.values])
     least, most = extent(ends)
@@ -515,8 +533,8 @@ def importance_panel(
     level: float = 0.95,
     of: Of | None = None,
 ) -> BarPanel:
-    """Say what is to be seen of importances, of several models; the models stand where repeats do for one."""
-    stand = stand_in(found)
+    """Return the specification of importances for several models; models take the role of repeats."""
+    stand = models_as_repeats(found)
     chosen = display_order(stand, features, top)
     lower, upper = (end[chosen] for end in found.interval(level, of))
     value, each = found.mean[chosen], found.values.T[chosen]
@@ -527,7 +545,7 @@ def importance_panel(
         total = effect_parts.counted(len(found.features), "feature")
         notes.append(f"{hidden:,} of {total} not shown")
     return BarPanel(
-        told_apart([clean(found.features[i]) for i in chosen], LETTERS),
+        distinct_names([clean(found.features[i]) for i in chosen], LETTERS),
         value,
         lower,
         upper,
@@ -539,8 +557,8 @@ def importance_panel(
     )
 
 
-def stand_in(found: ImportanceOfModels) -> Importance:
-    """Return one importance whose "repeats" are the models: what is chosen, and in which order, goes by their mean."""
+def models_as_repeats(found: ImportanceOfModels) -> Importance:
+    """Return an importance whose repeats are the models: features are chosen and ordered by the mean."""
     return replace(
         found.models[0],
         values=found.values.T.copy(),
@@ -550,12 +568,10 @@ def stand_in(found: ImportanceOfModels) -> Importance:
     )
 
 
-# ------------------------------------------------------------------------------------------
-# Many effects side by side: which ones, in which order, on which scales. Values; others draw them.
-
+# --- small multiples -----------------------------------------------------------------------------
 
 NOTE_LETTERS = 33
-"""Of a note above one of many figures: longer ones would break."""
+"""Most characters of a note above one of many figures."""
 
 
 def ordered_effects(
@@ -563,27 +579,31 @@ def ordered_effects(
     by: Literal["importance", "heterogeneity_score"],
     top: int | None,
 ) -> list[Effect]:
-    """Return the effects that are drawn, the largest first.
+    """Return the effects to draw, the largest first.
 
     Raises
     ------
     DataError
-        Where there is nothing to draw; and as `Effects.ranking`, as does UnsupportedError.
+        If there is no effect.
+    DataError, UnsupportedError
+        As `Effects.ranking`.
     """
     ranks = Effects(dict(effects)).ranking(by)[:top]
     if not ranks:
-        raise DataError(explained("plot", "no effect", "at least one", "Explain some features"))
+        raise DataError(
+            explained("plot", "no effect", "at least one effect", "Explain one or more features")
+        )
     return [effects[r.feature] for r in ranks]
 
 
 def heterogeneity(effect: Effect, letters: int | None = None) -> str:
-    """Return the heterogeneity score with its standard error, as a caption says it.
+    """Return the heterogeneity score with its standard error as text for a caption.
 
     Parameters
     ----------
     effect : Effect
     letters : int, optional
-        The error is left out where both need more room.
+        Most characters; the error is omitted if the text would be longer.
     """
     score, error = effect.heterogeneity_score, effect.heterogeneity_score_error
     if math.isnan(score):
@@ -594,45 +614,47 @@ def heterogeneity(effect: Effect, letters: int | None = None) -> str:
     return f"heterogeneity score {number_or_zero(score, effect.importance)}"
 
 
-def comparable(effects: Sequence[Effect], view: View, lower: bool) -> list[Picture]:
-    """Return the effects' panels on shared scales."""
-    mains = on_shared_scales([picture(e, view).main for e in effects])
+def comparable(effects: Sequence[Effect], view: View, lower: bool) -> list[FigureSpec]:
+    """Return the specifications of the effects on shared vertical scales."""
+    mains = share_vertical_axis([picture(e, view).main for e in effects])
     below = {i: _below(e, view) for i, e in enumerate(effects)} if lower else {}
     there = {i: replace(p, words=()) for i, p in below.items() if p is not None}
-    shared = on_shared_scales(list(there.values()))
+    shared = share_vertical_axis(list(there.values()))
     names = sorted({p.y.name for p in shared})
-    if names:  # a slope per sd and a step between levels are of one unit, and may be compared
+    if (
+        names
+    ):  # a slope per SD and a difference between levels have the same unit and are comparable
         shared = [replace(p, y=replace(p.y, name=", ".join(names))) for p in shared]
     beneath = dict(zip(there, shared, strict=True))
     return [
-        Picture(_headed(main, e, i), beneath.get(i))
+        FigureSpec(_headed(main, e, i), beneath.get(i))
         for i, (main, e) in enumerate(zip(mains, effects, strict=True))
     ]
 
 
 def _below(effect: Effect, view: View) -> Panel | None:
-    """Return the panel of an effect's bins, or of the steps between its levels."""
+    """Return the lower panel: local effects per bin, or differences between adjacent levels."""
     if effect.levels is not None:
         return steps(effect, view) if effect.bins is not None else values(effect, view)
     return slopes(effect, per_sd=True) if has_bins(effect) else None
 
 
 def _headed(panel: Panel, effect: Effect, place: int) -> Panel:
-    """Return a panel headed by its feature and the two numbers that rank it."""
+    """Return the panel with its feature as title, and importance and heterogeneity score as notes."""
     name = f"{place + 1}. {shortened(effect.feature, 24)}"
     figures = (f"importance {number(effect.importance)}", heterogeneity(effect, NOTE_LETTERS))
     missing = effect_parts.missing(effect)
     if panel.x.labels and effect.levels is not None and len(effect.levels) > len(panel.lines[0].x):
         missing = (f"{len(panel.lines[0].x)} of {len(effect.levels):,} levels", *missing)
-    # One entry in the legend for all, however many rows each has.
-    rug = None if panel.rug is None else replace(panel.rug, label="rows, or their quantiles")
+    # The same legend entry for all panels, regardless of the number of rows.
+    rug = None if panel.rug is None else replace(panel.rug, label="rows, or quantiles")
     y = replace(panel.y, name=shortened(panel.y.name, 36))
-    apart = None if panel.apart is None else replace(panel.apart, label="value missing")
+    apart = None if panel.apart is None else replace(panel.apart, label="missing values")
     return replace(
         panel, title=name, notes=(*figures, *missing), rug=rug, y=y, words=(), apart=apart
     )
 
 
 def columns_for(n: int) -> int:
-    """Return how many columns make a page of n panels neither a strip nor a tower."""
+    """Return the number of columns of a roughly square grid of n panels."""
     return next((c for c, most in ((1, 1), (2, 4), (3, 9), (4, 16)) if n <= most), 5)

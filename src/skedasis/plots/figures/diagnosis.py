@@ -1,4 +1,10 @@
-"""From a `Diagnosis` to a figure specification."""
+"""From a `Diagnosis` to a figure specification.
+
+The main panel (`where`) is a scatter plot of the features: Likelihood-PFI on the horizontal axis, Entropy-PFI on the
+vertical axis, with a cross of both confidence intervals and a mark for the kind of the verdict. Texts in its corners
+say what the position means (entropy_importance, sec. 3.5). The second panel (`predictable`) has two bars per feature:
+the R² with which the other features predict it, without and with the label.
+"""
 
 from __future__ import annotations
 
@@ -11,50 +17,50 @@ from skedasis._types import Floats
 from skedasis.errors import DataError, explained
 from skedasis.plots.figures.effect_parts import counted
 from skedasis.plots.figures.importance import axis_of_values, cut, repeated
-from skedasis.plots.scales import Axis, clean, extent, shortened, told_apart, wrapped
+from skedasis.plots.scales import Axis, clean, distinct_names, extent, shortened, wrapped
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.importance import Importance
 from skedasis.stats.resampling import t_interval
 
 SHORT = 20
-"""Letters of a name beside its point."""
+"""Most characters of a name beside its point."""
 
 
 ROOM = 0.16
-"""Share of each axis that lies below zero, for the words that stand there."""
+"""Fraction of each axis that lies below zero, for the texts there."""
 
 
-_CORNERS = ("informative and shared:\nPFI under-reports it", "shared,\nnot informative")
+_CORNERS = ("informative and shared:\nPFI underestimates it", "shared,\nnot informative")
 
 
 _RIGHT, _ORIGIN = "informative,\nindependent", "unused"
 
 
-_LEFT = "left of zero: better\nwithout the feature"
+_LEFT = "negative Likelihood-PFI:\nbetter without the feature"
 
 
-_BELOW = "below zero: shared, and surer\nwith other rows' values"
+_BELOW = "negative Entropy-PFI: shared,\npermuting reduces the entropy"
 
 
 HEAD = 0.14
-"""Share of the upper axis above all that is drawn, for the words at its end."""
+"""Fraction of the vertical axis above all marks, for the texts in the upper corners."""
 
 
 LISTED = 40
-"""Features whose R² are drawn: these names can still be read."""
+"""Most features whose R² are drawn; their names are still readable."""
 
 
 @dataclass(frozen=True)
-class Place:
-    """Words that say what lies in a part of the panel.
+class RegionText:
+    """A text on the meaning of a part of the panel.
 
     Parameters
     ----------
     text : str
     x, y : float or None
-        In units of the axes; None is the end of the axis that `toward` names.
+        Position in units of the axes; None for the end of the axis given by `toward`.
     toward : (-1 or 1, -1 or 1)
-        To which side of the point the words stand, or at which end of the axes.
+        Side of the position on which the text is written, or end of the axes.
     """
 
     text: str
@@ -64,17 +70,18 @@ class Place:
 
 
 @dataclass(frozen=True, eq=False)
-class Map:
-    """Features at their two importances.
+class ImportanceMap:
+    """Specification of the scatter plot of both importances.
 
     Parameters
     ----------
     names, kinds : tuple of str
-        Of the features and of their verdicts, by Likelihood-PFI.
+        Features and kinds of their verdicts, in descending order of Likelihood-PFI.
     at, lower, upper : ndarray of float, shape (f, 2)
-        Likelihood-PFI and Entropy-PFI, and the ends of their intervals, NaN where there is none.
+        Likelihood-PFI and Entropy-PFI with their confidence intervals; NaN without an interval.
     x, y : Axis
-    words : tuple of Place
+    words : tuple of RegionText
+        Texts on the meaning of parts of the panel.
     title : str
     notes : tuple of str
     """
@@ -86,23 +93,23 @@ class Map:
     upper: Floats
     x: Axis
     y: Axis
-    words: tuple[Place, ...]
+    words: tuple[RegionText, ...]
     title: str
     notes: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Predictable:
-    """How well features are predicted.
+class RedundancyBars:
+    """Specification of the bars that show how well other features predict each feature.
 
     Parameters
     ----------
     names : tuple of str
     others, with_target : ndarray of float, shape (f,)
-        R² from the other features, and from these and the label; NaN where it is not known.
+        R² from the other features, and from the other features and the label; NaN if unknown.
     x : Axis
     left_out : int
-        Features with less Likelihood-PFI that are not shown.
+        Number of features that are not shown; they have the smallest Likelihood-PFI.
     """
 
     names: tuple[str, ...]
@@ -112,23 +119,23 @@ class Predictable:
     left_out: int
 
 
-def where(diagnosis: Diagnosis, level: float | None = None) -> Map:
-    """Say where features lie.
+def where(diagnosis: Diagnosis, level: float | None = None) -> ImportanceMap:
+    """Return the specification of the scatter plot of both importances.
 
     Parameters
     ----------
     diagnosis : Diagnosis
     level : float, optional
-        Of the intervals; by default that of the verdicts.
+        Confidence level of the intervals; by default that of the verdicts.
 
     Returns
     -------
-    Map
+    ImportanceMap
 
     Raises
     ------
     DataError
-        For a level outside (0, 1).
+        If `level` is not in (0, 1).
     """
     level = diagnosis.level if level is None else level
     if isinstance(level, bool) or not 0 < level < 1:
@@ -146,10 +153,10 @@ def where(diagnosis: Diagnosis, level: float | None = None) -> Map:
     notes = [shortened(of, 60)] if of else []
     notes += [counted(both[0].rows, "row"), repeated(both[0])]
     known = np.isfinite(lower).any()
-    notes.append(f"crosses: {100 * level:g} % intervals" if known else "no interval")
+    notes.append(f"crosses: {100 * level:g} % intervals" if known else "no intervals")
     far = [cut(axis, lower[:, k], upper[:, k]) for k, axis in enumerate((x, y))]
     notes += far[0] or far[1]
-    return Map(
+    return ImportanceMap(
         _short(diagnosis, order),
         kinds,
         at,
@@ -163,30 +170,30 @@ def where(diagnosis: Diagnosis, level: float | None = None) -> Map:
     )
 
 
-def predictable(diagnosis: Diagnosis) -> Predictable | None:
-    """Say how well features are predicted from others; None where nothing is known of it."""
+def predictable(diagnosis: Diagnosis) -> RedundancyBars | None:
+    """Return the specification of the R² bars; None if no R² is known."""
     order = by_likelihood(diagnosis)[:LISTED]
     others, both = diagnosis.r2_others[order], diagnosis.r2_with_target[order]
     if not (np.isfinite(others).any() or np.isfinite(both).any()):
         return None
     low, _ = extent([others, both, np.zeros(1)])
     names = _short(diagnosis, order)
-    # Of a forest that predicts worse than the mean does it is of no interest by how much.
+    # How much worse than the mean a forest predicts is of no interest.
     x = Axis("R²", None, max(low, -0.25), 1.0, 0.03)
-    return Predictable(names, others, both, x, len(diagnosis) - len(order))
+    return RedundancyBars(names, others, both, x, len(diagnosis) - len(order))
 
 
 def by_likelihood(diagnosis: Diagnosis) -> np.ndarray:
-    """Return the features' places by Likelihood-PFI, the greatest first."""
+    """Return the indices of the features in descending order of Likelihood-PFI."""
     return np.argsort(-diagnosis.likelihood.mean, kind="stable")
 
 
 def _short(diagnosis: Diagnosis, order: np.ndarray) -> tuple[str, ...]:
-    return told_apart([clean(diagnosis.features[i]) for i in order], SHORT)
+    return distinct_names([clean(diagnosis.features[i]) for i in order], SHORT)
 
 
 def _axis(importance: Importance, value: Floats, ends: tuple[Floats, Floats]) -> Axis:
-    """Return an axis on which zero has room below it, and above."""
+    """Return the axis of an importance, with space below zero."""
     axis = axis_of_values(importance, value, ends, np.zeros(0))
     low, high = axis.least, axis.most
     if not high > low:
@@ -196,17 +203,17 @@ def _axis(importance: Importance, value: Floats, ends: tuple[Floats, Floats]) ->
     return replace(axis, least=low, most=high)
 
 
-def _words(kinds: Sequence[str], *, below: bool) -> tuple[Place, ...]:
-    """Say what lies where; below zero only where something does."""
+def _words(kinds: Sequence[str], *, below: bool) -> tuple[RegionText, ...]:
+    """Return the texts on the meaning of parts of the panel; below zero only if a feature is there."""
     shared, alone = _CORNERS
     words = [
-        Place(shared, None, None, (1, 1)),
-        Place(alone, None, None, (-1, 1)),
-        Place(_RIGHT, None, 0.0, (1, -1)),
-        Place(_ORIGIN, 0.0, 0.0, (-1, -1)),
+        RegionText(shared, None, None, (1, 1)),
+        RegionText(alone, None, None, (-1, 1)),
+        RegionText(_RIGHT, None, 0.0, (1, -1)),
+        RegionText(_ORIGIN, 0.0, 0.0, (-1, -1)),
     ]
     if "misleading" in kinds:
-        words.append(Place(_LEFT, None, None, (-1, -1)))
+        words.append(RegionText(_LEFT, None, None, (-1, -1)))
     if below:
-        words.append(Place(_BELOW, None, None, (1, -1)))
+        words.append(RegionText(_BELOW, None, None, (1, -1)))
     return tuple(words)

@@ -1,4 +1,14 @@
-"""From an `Effect` of a numeric feature to a figure specification."""
+"""From an `Effect` of a numeric feature to a figure specification.
+
+`picture` is the entry point for all effects: it passes categorical features to `figures.categorical`, PDP and ICE to
+`figures.ice`, and specifies accumulated effects (ALE, RHALE, DALE) and M-plots here. Those have two panels:
+
+- the main panel: the curve, its confidence interval, and a band of one standard deviation (`Effect.heterogeneity`);
+- the slope panel (`slopes`): per bin the mean slope, its standard deviation between rows as whiskers, and a violin of
+  the local effects; for an M-plot the quantity itself instead of slopes.
+
+A third panel has the number of rows per bin where these numbers do not fit above the slope panel.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +22,15 @@ from skedasis.errors import UnsupportedError, explained
 from skedasis.plots.figures import categorical, effect_parts
 from skedasis.plots.figures.ice import dependence, grouped
 from skedasis.plots.scales import Axis, shortened
-from skedasis.plots.spec import ACROSS, Band, Bars, Line, Panel, Picture, View
+from skedasis.plots.spec import ACROSS, Band, Bars, FigureSpec, Line, Panel, View
 from skedasis.results.build.linear_form import LOCAL, drawn
 from skedasis.results.checks.elevated_regions import rises
 from skedasis.results.effect import BinStats, Effect
 from skedasis.stats.grid import Cells
 
 
-def picture(effect: Effect, view: View | None = None) -> Picture:
-    """Say what is to be seen of an effect.
+def picture(effect: Effect, view: View | None = None) -> FigureSpec:
+    """Return the figure specification of an effect.
 
     Parameters
     ----------
@@ -29,15 +39,15 @@ def picture(effect: Effect, view: View | None = None) -> Picture:
 
     Returns
     -------
-    Picture
+    FigureSpec
 
     Raises
     ------
     DataError
-        For a `level` outside (0, 1), or values (also to colour curves by) that are not one for each row.
+        If `level` is not in (0, 1), or if colours or values do not have one entry per row.
     UnsupportedError
-        For raw curves of an effect that was centred, for colours where there are no curves, for rises where there are
-        no curves over numbers, and for the distribution in groups where colours are no groups.
+        For raw curves of a centred effect, for colours without curves, for elevated regions without curves over a
+        numeric feature, and for histograms by group if the colours are not groups.
 
     Examples
     --------
@@ -55,48 +65,49 @@ def picture(effect: Effect, view: View | None = None) -> Picture:
         raise UnsupportedError(
             explained(
                 "plot(color)",
-                f"a {effect.spec.method} without individual curves",
-                "a PDP or ICE that keeps some",
-                "Use sd.ICE(), or leave color out",
+                f"{effect.spec.method} without individual curves",
+                "a PDP or ICE that keeps curves",
+                "Use sd.ICE(), or omit color",
             )
         )
     if view.rises and (effect.levels is not None or effect.bins is not None):
-        rises(effect)  # it says what is needed
+        rises(effect)  # raises an error that names what is needed
     if effect.levels is not None:
         return categorical.picture(effect, effect.levels, view)
     if effect.bins is None:
         main = dependence(effect, view)
-        return Picture(main, groups=grouped(effect, view, main.x) if view.histogram else None)
+        return FigureSpec(main, groups=grouped(effect, view, main.x) if view.histogram else None)
     draw = _marginal if effect.spec.local == "values" else _accumulated
     main = draw(effect, effect.bins, view)
     if not has_bins(effect):
-        return Picture(main)
+        return FigureSpec(main)
     panel = slopes(effect, across=view.across)
     counts = None if panel.words else _counts(effect.bins, panel.x)
-    return Picture(main, panel, counts)
+    return FigureSpec(main, panel, counts)
 
 
 def has_bins(effect: Effect) -> bool:
-    """Return whether there are bins to be seen: of a constant feature they have no width."""
+    """Return whether the effect has bins of positive width; those of a constant feature have none."""
     bins = effect.bins
     return bins is not None and len(bins) > 0 and bool(bins.high[-1] > bins.low[0])
 
 
-def on_shared_scales(panels: Sequence[Panel]) -> list[Panel]:
-    """Give panels the vertical range that all of them need."""
+def share_vertical_axis(panels: Sequence[Panel]) -> list[Panel]:
+    """Give all panels the same vertical range."""
     axes = [p.y for p in panels]
     return [replace(p, y=p.y.spanning(axes)) for p in panels]
 
 
 def slopes(effect: Effect, *, per_sd: bool = False, across: int = ACROSS) -> Panel:
-    """Say what is to be seen of an effect's bins.
+    """Return the slope panel: statistics and local effects per bin.
 
     Parameters
     ----------
     effect : Effect
         Of a numeric feature, with at least one bin.
     per_sd : bool
-        Whether slopes are given per standard deviation of the feature: then those of different features compare.
+        Whether slopes are multiplied by the standard deviation of the feature, which makes those of different features
+        comparable.
     across : int
         As in `View`.
 
@@ -106,14 +117,20 @@ def slopes(effect: Effect, *, per_sd: bool = False, across: int = ACROSS) -> Pan
 
     Notes
     -----
-    A violin shows the local effects that the bin's std is the spread of: slopes, or in an M-plot the quantity itself.
-    Where slopes are differences across fine cells, each is shown about its cell's mean, moved to the bin's: how the
-    slope changes from cell to cell is the curve's own shape, not heterogeneity (docs/explanation/heterogeneity.md).
+    A violin shows the local effects whose standard deviation the whiskers are: slopes, or for an M-plot the quantity
+    itself. Slopes that are finite differences across fine cells are shown relative to the mean of their cell, shifted
+    to the mean of the bin: the change of the slope between cells is the shape of the curve, not heterogeneity
+    (docs/explanation/heterogeneity.md).
     """
     bins, about = effect.bins, effect.about
     if bins is None or not has_bins(effect):
         raise UnsupportedError(
-            explained("slopes", "an effect without bins", "one with bins", "Use ALE or RHALE")
+            explained(
+                "slopes",
+                f"{effect.spec.method} without bins",
+                "an effect with bins",
+                "Use sd.ALE() or sd.RHALE()",
+            )
         )
     means = effect.spec.local == "values"
     factor = about.spread if per_sd and not means else 1.0
@@ -136,8 +153,8 @@ def slopes(effect: Effect, *, per_sd: bool = False, across: int = ACROSS) -> Pan
     else:
         per = shortened(about.feature.per, 24)
         unit = f"{about.unit or shortened(about.quantity, 24)} per {per}"
-        named = ("slope per sd", about.unit) if per_sd else ("slope", unit)
-        texts = ("mean slope", "± std of slopes", "local effects")
+        named = ("slope per SD", about.unit) if per_sd else ("slope", unit)
+        texts = ("mean slope", "± standard deviation of local effects", "local effects")
         panel = effect_parts.spread_panel(x, named, s, texts, zero=True)
     words = effect_parts.effect_words(bins.count, (bins.low + bins.high) / 2, x, across)
     return replace(panel, hatches=tuple(effect_parts.hatches(bins)), words=words)
@@ -146,25 +163,33 @@ def slopes(effect: Effect, *, per_sd: bool = False, across: int = ACROSS) -> Pan
 def _accumulated(effect: Effect, bins: BinStats, view: View) -> Panel:
     notes = _notes(effect, bins)
     if effect_parts.stepped(effect):
-        notes = (*notes, "slopes are rises across bins")
+        notes = (*notes, "slopes from finite differences")
     return _curve(
-        effect, bins, view, "± heterogeneity (STD)", "average effect", notes, ("effect on ", "")
+        effect,
+        bins,
+        view,
+        "± heterogeneity (standard deviation)",
+        "average effect",
+        notes,
+        ("effect on ", ""),
     )
 
 
 def _marginal(effect: Effect, bins: BinStats, view: View) -> Panel:
-    """Return the panel of an M-plot: means of rows as they are, which are no effect."""
+    """Return the main panel of an M-plot: means of the quantity over the rows in each bin."""
     after = " minus its mean" if effect.spec.center == "mean" else ""
     label = f"mean {shortened(effect.about.quantity, 24)} in the bin"
     notes = _notes(effect, bins)
-    return _curve(effect, bins, view, "± std within the bin", label, notes, ("", after))
+    return _curve(
+        effect, bins, view, "± standard deviation within the bin", label, notes, ("", after)
+    )
 
 
 def _notes(effect: Effect, bins: BinStats) -> tuple[str, ...]:
     k = len(bins) if has_bins(effect) else 0
     n = int(bins.count.sum()) if k else effect.provenance.get("rows", 0) - effect.missing
     notes = [effect_parts.counted(n, "row")]
-    notes.append(effect_parts.counted(k, "bin") if k else "the feature takes one value")
+    notes.append(effect_parts.counted(k, "bin") if k else "the feature is constant")
     outside = effect.provenance.get("rows_outside", 0)
     if outside:
         notes.append(f"{outside:,} rows outside the bins")
@@ -180,14 +205,14 @@ def _curve(
     notes: tuple[str, ...],
     around: tuple[str, str],
 ) -> Panel:
-    """Return the panel of a curve with its bands."""
+    """Return the main panel: a curve with its bands."""
     x, value = drawn(bins, effect.points, effect.value)
     std = np.interp(x, effect.points, effect.heterogeneity)
     bands = (
         Band(x, value - std, value + std, "heterogeneity", spread),
         effect_parts.interval(effect, view),
     )
-    # Of a curve on finer points than its bins only the bins' edges have marks; those of an M-plot are means.
+    # On a grid finer than the bins only bin edges are marked; the points of an M-plot are means, and all are marked.
     finer = effect.spec.local != "values" and len(x) > len(bins) + 1
     marked = np.flatnonzero(np.isin(x, bins.edges)) if finer else None
     point = effect_parts.aside(effect, view.level)
@@ -215,9 +240,9 @@ def _local(effect: Effect, bins: BinStats) -> tuple[Floats, Ints, Floats]:
     there = (cell >= 0) & (weight > 0) & np.isfinite(local)
     y, cell = local[there], cell[there]
     if effect.spec.pointwise:
-        # About the line, as the bin's std is.
+        # Relative to the line within the bin, as the standard deviation of the bin is (linear trend of the slope).
         y = y - bins.trend[cell] * (rows.x[there] - ((bins.low + bins.high) / 2)[cell])
-    elif not effect.spec.on_cells:  # else these are rises across whole bins
+    elif not effect.spec.on_cells:  # otherwise these are differences across whole bins
         own = effect.moments[LOCAL].mean[cells.locate(rows.x[there])]
         y = y - own + bins.effect[cell]
     return y, cell, weight[there]

@@ -1,4 +1,8 @@
-"""Parts that figures of effects share: axes, notes, intervals, rugs, densities and violins."""
+"""Parts that figures of effects share: axes, notes, intervals, rugs, densities and violins.
+
+Violins and rugs represent many rows by few marks. Their cost is linear in the number of rows, except for sorting the
+rug.
+"""
 
 from __future__ import annotations
 
@@ -15,35 +19,31 @@ from skedasis.plots.spec import (
     BELOW,
     BESIDE,
     OWN_TICKS,
-    Apart,
+    Annotation,
     Band,
     Dashes,
     Hatch,
+    MissingMarker,
     Panel,
     Rug,
     Steps,
     View,
     Violin,
-    Word,
 )
 from skedasis.results.build.linear_form import drawn
 from skedasis.results.effect import TRUSTED_ROWS, BinStats, Effect, Rows
 from skedasis.stats.resampling import t_interval
 
-# ------------------------------------------------------------------------------------------
-# Many rows in little ink: violins and rugs. The cost is linear in the rows, but for the rug's sorting.
-
+# --- violins and rugs ----------------------------------------------------------------------------
 
 LEVELS = 96
-"""Steps of a violin."""
-
+"""Number of histogram bins of a violin."""
 
 TICKS = 400
-"""Ticks of a rug: more of them would be a black bar."""
-
+"""Most ticks of a rug; more of them would merge into a black bar."""
 
 SEEN = 0.01
-"""Share of local effects that may lie beyond the panel at either end, where they would flatten all others."""
+"""Fraction of local effects at each end that may lie outside the panel, where they would flatten all others."""
 
 
 def violin_shapes(
@@ -56,22 +56,22 @@ def violin_shapes(
     y, weight : ndarray of float, shape (n,)
         Local effects and positive weights.
     cell : ndarray of int, shape (n,)
-        Each row's bin.
+        Index of each row's bin.
     left, right : ndarray of float, shape (K,)
     enough : ndarray of bool, shape (K,)
-        Which bins have rows enough for a density.
+        Which bins have enough rows for a density.
 
     Returns
     -------
     tuple of Violin
-        None for bins in which all local effects are equal: that is a point, no density.
+        No violin for bins in which all local effects are equal.
 
     Notes
     -----
-    A histogram of `LEVELS` steps between the bin's extremes, smoothed by a Gaussian that is reflected at both ends, so
-    that no mass is lost and none is shown where no local effect lies. The bandwidth is the normal reference rule's, but
-    with the spread within the halves below and above the mean: the whole spread of two groups of rows, which are what
-    one looks for here, is the distance between them, and would blur them.
+    A histogram of `LEVELS` steps between the extremes of the bin, smoothed by a Gaussian kernel that is reflected at
+    both ends, so that no mass is lost and none appears outside the range of the local effects. The bandwidth follows
+    the normal reference rule, with the standard deviation within the halves below and above the mean: the total
+    standard deviation of two groups of rows would be dominated by the distance between them, and would blur them.
     """
     k = len(left)
     low, high = np.full(k, np.inf), np.full(k, -np.inf)
@@ -86,7 +86,7 @@ def violin_shapes(
     mass = mass / mass.sum(axis=1, keepdims=True)
     size = np.bincount(cell, minlength=k)[drawn]
     smooth = np.einsum("kij,kj->ki", _kernels(mass, size), mass)
-    # The narrowest share of the whole axis: a single bin's violin is no blot over all of the panel.
+    # Also limited by a fraction of the whole axis, so that the violin of a single bin does not fill the panel.
     reach = np.minimum(0.42 * (right - left), 0.07 * (right[-1] - left[0]))
     found: list[Violin] = []
     for share, k_ in zip(smooth, np.flatnonzero(drawn), strict=True):
@@ -101,7 +101,7 @@ def violin_shapes(
 
 
 def _kernels(mass: Floats, size: Ints) -> Floats:
-    """Return smoothing matrices whose columns sum to one, one a violin, in units of its steps."""
+    """Return one smoothing matrix per violin, with columns that sum to one; the bandwidth is in histogram steps."""
     at = np.arange(LEVELS)
     spread2 = np.zeros(len(mass))
     upper = at > (mass @ at)[:, None]
@@ -110,7 +110,7 @@ def _kernels(mass: Floats, size: Ints) -> Floats:
         weight = part.sum(axis=1)
         mean = part @ at / np.where(weight > 0, weight, 1.0)
         spread2 += np.sum(part * (at - mean[:, None]) ** 2, axis=1)
-    # Half a normal distribution has this share of the whole one's standard deviation.
+    # The standard deviation of a half-normal distribution is sqrt(1 - 2/π) of the full one.
     spread = np.sqrt(spread2) / np.sqrt(1 - 2 / np.pi)
     width = np.maximum(0.9 * spread * size**-0.2, 0.7)[:, None, None]
     to, of = at[:, None], at[None, :]
@@ -120,7 +120,7 @@ def _kernels(mass: Floats, size: Ints) -> Floats:
 
 
 def dashes(y: Floats, cell: Ints, left: Floats, right: Floats, enough: Bools) -> Dashes | None:
-    """Return the single local effects of bins that have too few rows for a density."""
+    """Return single local effects of the bins with too few rows for a density."""
     few = np.flatnonzero(~enough[cell])
     if len(few) == 0:
         return None
@@ -130,9 +130,9 @@ def dashes(y: Floats, cell: Ints, left: Floats, right: Floats, enough: Bools) ->
 
 
 def visible(y: Floats, low: float, high: float) -> tuple[float, float]:
-    """Return the range in which to show local effects, at least from `low` to `high`.
+    """Return the vertical range of the local effects, which contains at least `low` to `high`.
 
-    All of them, unless a few stand so far out that nothing else could be read.
+    It contains all local effects, unless a few outliers would make the others unreadable.
     """
     if len(y) == 0:
         return low, high
@@ -144,16 +144,16 @@ def visible(y: Floats, low: float, high: float) -> tuple[float, float]:
 
 
 def rug(x: Floats, weight: Floats | None, *, exact: bool, ticks: int = TICKS) -> Rug:
-    """Return ticks that show where the rows lie.
+    """Return a rug of the rows.
 
     Parameters
     ----------
     x : ndarray of float, shape (n,)
     weight : ndarray of float, shape (n,), optional
     exact : bool
-        Whether these are all rows.
+        Whether `x` contains all rows and not a sample.
     ticks : int
-        If there are more rows than this, the ticks are quantiles: equal weight lies between any two of them.
+        With more rows than this the ticks are equidistant quantiles, with equal weight between neighbours.
 
     Examples
     --------
@@ -178,32 +178,32 @@ def rug(x: Floats, weight: Floats | None, *, exact: bool, ticks: int = TICKS) ->
     )
 
 
-# ------------------------------------------------------------------------------------------
-# What panels of all kinds share: axes, notes, intervals, and the spread of local effects.
-
+# --- axes, notes, intervals ----------------------------------------------------------------------
 
 APART = "missing"
+"""Tick label at the position of missing values."""
 
 
 MEANS_OF = {
-    what: (f"mean of the {what}", "± std within it", "values of rows") for what in ("bin", "level")
+    what: (f"{what} mean", f"± standard deviation within the {what}", "values of single rows")
+    for what in ("bin", "level")
 }
-"""What M-plots show in their lower panel: the means, whiskers and violins."""
+"""Legend entries of the lower panel of an M-plot: means, whiskers and violins."""
 
 
 def interval(effect: Effect, view: View) -> Band:
-    """Return the band of the average's own error."""
+    """Return the confidence interval of the average as a band."""
     lower, upper = effect.interval(view.level, simultaneous=view.simultaneous)
-    what = "band of the whole average" if view.simultaneous else "interval of the average"
+    what = "simultaneous band of the average" if view.simultaneous else "interval of the average"
     text = f"{100 * view.level:g} % {what}"
     x, below = drawn(effect.bins, effect.points, lower)
     return Band(x, below, drawn(effect.bins, effect.points, upper)[1], "error", text)
 
 
 def horizontal(effect: Effect) -> Axis:
-    """Return a numeric feature's axis; a few points of a grid, or values of the feature, are themselves its ticks."""
+    """Return the axis of a numeric feature; if it has few grid points or values, these are the ticks."""
     x, feature, bins = effect.points, effect.about.feature, effect.bins
-    # The points of an M-plot lie within its bins, whose edges are the data's.
+    # The points of an M-plot are inside its bins, whose outer edges are the range of the data.
     low, high = extent([x] if bins is None else [x, bins.low, bins.high])
     own = bins is None or len(bins) == 0 or effect.spec.local == "value_steps"
     few = len(x) == 1 or (own and len(x) <= OWN_TICKS)
@@ -220,21 +220,21 @@ def vertical(
     bands: Sequence[Band],
     curves: Sequence[Floats],
     around: tuple[str, str] = ("", ""),
-    aside: Apart | None = None,
+    aside: MissingMarker | None = None,
 ) -> Axis:
-    """Return the axis of what is explained.
+    """Return the vertical axis, on the scale of the quantity.
 
     Parameters
     ----------
     effect : Effect
     bands : sequence of two Band
-        How the rows differ, and how sure the average is; none where only the mean is known.
+        Heterogeneity and confidence interval; none if only the mean is known.
     curves : sequence of ndarray
-        What else must be seen.
+        Curves that must be visible.
     around : tuple of two str
-        What stands before and after the quantity's name.
-    aside : Apart, optional
-        It must be seen, too.
+        Text before and after the name of the quantity.
+    aside : MissingMarker, optional
+        Point of missing values, which must be visible, too.
     """
     spread = [b for band in bands[:1] for b in (band.lower, band.upper)]
     error = [b for band in bands[1:] for b in (band.lower, band.upper)] or list(curves)
@@ -246,7 +246,7 @@ def vertical(
         reached.append(np.array([aside.lower, aside.upper]))
     span = high - low
     if span > 0:
-        # The interval of a bin of two rows may be twelve times its error: it may not set the scale alone.
+        # With two rows the interval may be twelve times the standard error: it does not determine the scale alone.
         lower, upper = extent(reached)
         low, high = (
             np.fmin(low, max(lower, low - span / 2)),
@@ -259,8 +259,8 @@ def vertical(
     return Axis(f"{before}{quantity}{after}", effect.about.unit, float(low), float(high), 0.06)
 
 
-def aside(effect: Effect, level: float) -> Apart | None:
-    """Return the point of missing values; its degrees of freedom follow from its error and its spread."""
+def aside(effect: Effect, level: float) -> MissingMarker | None:
+    """Return the point of missing values; its degrees of freedom follow from standard error and standard deviation."""
     point = effect.missing_point
     if point is None:
         return None
@@ -268,13 +268,13 @@ def aside(effect: Effect, level: float) -> Apart | None:
     lower, upper = t_interval(
         np.array([point.value]), np.array([point.std_error]), np.array([size - 1]), level
     )
-    return Apart(
-        point.value, float(lower[0]), float(upper[0]), f"value missing (n={point.count:,})"
+    return MissingMarker(
+        point.value, float(lower[0]), float(upper[0]), f"missing values (n={point.count:,})"
     )
 
 
 def counted(n: int, what: str) -> str:
-    """Return a number of things.
+    """Return a count with its noun in the singular or plural.
 
     Examples
     --------
@@ -285,34 +285,34 @@ def counted(n: int, what: str) -> str:
 
 
 def length_of(effect: Effect) -> int | None:
-    """Return how many rows X has; None where that is not known, for rows of weight zero are not counted."""
+    """Return the number of rows of X; None with weights, because rows of weight zero are not counted."""
     weighted = effect.curves is not None and effect.curves.weight is not None
     return None if weighted else effect.provenance.get("rows")
 
 
 def missing(effect: Effect) -> tuple[str, ...]:
-    """Say how many rows have no value; of a nominal feature these are a level like others."""
+    """Return a note on rows with a missing value; for a nominal feature these are a level of their own."""
     if effect.levels is not None and effect.about.feature.kind == "nominal":
         return ()
-    return (f"{counted(effect.missing, 'row')} missing",) if effect.missing else ()
+    return (f"{counted(effect.missing, 'row')} with a missing value",) if effect.missing else ()
 
 
 def stepped(effect: Effect) -> bool:
-    """Return whether local effects are rises across bins, because the model is a step function."""
+    """Return whether local effects are finite differences across bins, because the model is a step function."""
     return effect.spec.local == "steps"
 
 
 def local_effects(rows: Rows | None) -> Floats | None:
-    """Return the local effects of the kept rows of a numeric feature, (n,); None where they are not known.
+    """Return the local effects of the kept rows of a numeric feature, (n,); None if they are unknown.
 
-    None for levels, too: their rows keep two steps each, down and up.
+    Also None for categorical features, whose rows have two differences each, to the previous and to the next level.
     """
     local = None if rows is None else rows.local
     return local if local is not None and local.ndim == 1 else None
 
 
 def effect_rug(effect: Effect) -> spec.Rug | None:
-    """Return where the rows lie."""
+    """Return the rug of the kept rows."""
     rows = effect.rows
     if rows is None or len(rows) == 0:
         return None
@@ -321,16 +321,19 @@ def effect_rug(effect: Effect) -> spec.Rug | None:
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """Bins, or steps, and the rows' local effects in them.
+    """Statistics of bins (or of differences between adjacent levels), and the local effects in them.
 
     Parameters
     ----------
     left, right, mean, std : ndarray of float, shape (K,)
     trusted : ndarray of bool, shape (K,)
+        Bins with enough rows.
     y, weight : ndarray of float, shape (n,)
-        Local effects.
+        Local effects and their weights.
     cell : ndarray of int, shape (n,)
-        Which of the K they belong to.
+        Index of the bin of each local effect.
+    rise : ndarray of float, shape (K,), optional
+        Change of the mean from the left to the right end of the bin.
     """
 
     left: Floats
@@ -347,7 +350,7 @@ class Spread:
 def spread_panel(
     x: Axis, y: tuple[str, str | None], s: Spread, texts: tuple[str, str, str], *, zero: bool
 ) -> Panel:
-    """Return the panel of local effects: their means, whiskers of their spread, and violins.
+    """Return the panel of local effects: means, standard deviations as whiskers, and violins.
 
     Parameters
     ----------
@@ -356,18 +359,18 @@ def spread_panel(
         Name and unit of the vertical axis.
     s : Spread
     texts : tuple of three str
-        What the means, the whiskers and the violins are.
+        Legend entries of the means, the whiskers and the violins.
     zero : bool
-        Whether zero means "no effect", and is to be seen: what is mere rounding looks like it then.
+        Whether zero means "no effect" and must be visible; rounding errors are then small on the scale.
     """
     lower, upper = s.mean - s.std, s.mean + s.std
-    # A spread over two rows may be anything: it may not set the scale, and nor may a line through them.
+    # Standard deviation and slope of two rows are arbitrary: they do not determine the scale.
     tilt = np.zeros(len(s.mean)) if s.rise is None else np.abs(s.rise) / 2
     sure = [end[s.trusted] for end in (lower, upper, s.mean - tilt, s.mean + tilt)]
     low, high = visible(s.y, *extent([s.mean, *sure]))
     if zero:
         low, high = float(np.fmin(low, 0.0)), float(np.fmax(high, 0.0))
-    # What differs by rounding alone is not beyond.
+    # Values that exceed the range by rounding alone count as inside.
     slack = 1e-9 * max(abs(low), abs(high))
     seen = (s.y >= low - slack) & (s.y <= high + slack)
     enough = np.bincount(s.cell[seen], minlength=len(s.left)) >= TRUSTED_ROWS
@@ -378,7 +381,7 @@ def spread_panel(
         x,
         Axis(*y, low, high, 0.06),
         zero=zero,
-        notes=(f"{beyond:,} of {len(s.y):,} {texts[2]} beyond the panel",) if beyond else (),
+        notes=(f"{beyond:,} of {len(s.y):,} {texts[2]} outside the panel",) if beyond else (),
         steps=Steps(s.left, s.right, s.mean, lower, upper, *texts, s.rise),
         violins=violins,
         dashes=dashes(*at, s.left, s.right, enough),
@@ -386,7 +389,7 @@ def spread_panel(
 
 
 def hatches(bins: BinStats) -> Iterator[Hatch]:
-    """Mark stretches of the axis without rows, and with too few."""
+    """Yield the intervals of the axis without rows or with too few rows."""
     doubt = np.where(bins.empty, 2, np.where(bins.trusted, 0, 1))
     ends = np.flatnonzero(np.diff(doubt, append=-1)) + 1
     for first, end in zip(np.concatenate([[0], ends]), ends, strict=False):
@@ -398,13 +401,13 @@ def hatches(bins: BinStats) -> Iterator[Hatch]:
             yield Hatch(left, right, "empty", "no data" if room > 2 else "", upright=room < 9)
 
 
-def effect_words(count: Ints, middle: Floats, x: Axis, across: int) -> tuple[Word, ...]:
-    """Return a count above each bin or level, or none where they would touch."""
+def effect_words(count: Ints, middle: Floats, x: Axis, across: int) -> tuple[Annotation, ...]:
+    """Return the number of rows above each bin or level, or nothing if these texts would touch."""
     texts = [f"n={n:,}" for n in count]
     low, high = x.limits
     at = (middle - low) / (high - low) * across
-    # They may reach over their bins' edges: it is one another that they must not touch.
+    # A text may be wider than its bin, as long as it does not touch its neighbours.
     half = np.array([len(t) + 1 for t in texts]) / 2
     if np.any(np.diff(at) < half[1:] + half[:-1]):
         return ()
-    return tuple(Word(float(m), t) for m, t in zip(middle, texts, strict=True))
+    return tuple(Annotation(float(m), t) for m, t in zip(middle, texts, strict=True))

@@ -1,4 +1,14 @@
-"""From PDP and ICE to a figure specification: averages, individual curves, their colours, elevated regions."""
+"""From PDP and ICE to a figure specification: averages, individual curves, their colours, elevated regions.
+
+`dependence` builds the main panel of a PDP, ICE or d-ICE: the average over a grid, its confidence interval, a band of
+one standard deviation between curves, and the individual curves. Options of `View` add to it:
+
+- `color`: a colour encoding of the curves (`tint`), numbers on a scale or at most 8 groups;
+- `histogram`: a second panel with the feature's histogram in each group (`grouped`);
+- `rises`: strips at the lower end of the panel that mark elevated regions (`with_elevated_regions`).
+
+Curves are drawn centred by default: each minus its mean over the grid, whose weights are those of `share_of`.
+"""
 
 from __future__ import annotations
 
@@ -24,18 +34,18 @@ from skedasis.plots.figures.effect_parts import (
     missing,
     vertical,
 )
-from skedasis.plots.scales import Axis, clean, extent, settled, shortened
+from skedasis.plots.scales import Axis, clean, extent, shortened, zero_rounding
 from skedasis.plots.spec import (
-    FOOT,
     SEED,
+    STRIP_SPACE,
     Band,
-    Bundle,
+    ColorEncoding,
+    IceCurves,
     Line,
     Outline,
     Panel,
     Rising,
     Strip,
-    Tint,
     View,
 )
 from skedasis.results.build.linear_form import AXIS
@@ -43,73 +53,71 @@ from skedasis.results.checks.elevated_regions import Rise, rises
 from skedasis.results.effect import Curves, Effect
 from skedasis.stats.grid import EVERY_JUMP, widths_share
 
-# ------------------------------------------------------------------------------------------
-# What individual curves are coloured by: numbers, or a few groups.
-
+# --- colour encoding of curves -------------------------------------------------------------------
 
 FEW = 8
-"""Groups that line styles and colours can tell apart."""
+"""Most groups; more could not be distinguished by line style and colour."""
 
 
-def tint(color: Any, name: str | None, row: Ints, rows: int | None) -> Tint:
-    """Say what curves are coloured by.
+def tint(color: Any, name: str | None, row: Ints, rows: int | None) -> ColorEncoding:
+    """Return the colour encoding of curves.
 
     Parameters
     ----------
     color : array_like, shape (n,)
         One value for each row of X: numbers, text, booleans; None and NaN are missing.
     name : str, optional
-        By default that of the series.
+        Name of the variable; by default the name of the series.
     row : ndarray of int, shape (r,)
-        The curves' rows in X.
+        Row index in X of each curve.
     rows : int, optional
-        How many X has, where that is known.
+        Number of rows of X, if known.
 
     Returns
     -------
-    Tint
-        Text, booleans and whole numbers of at most 8 different values are groups; of more texts the 7 most frequent
-        ones are, and all others together. Other numbers are a scale.
+    ColorEncoding
+        Text, booleans, and integers with at most 8 distinct values become groups. Of more than 8 texts the 7 most
+        frequent ones become groups, and all others one more. Other numbers become a colour scale.
 
     Raises
     ------
     DataError
-        For values of another shape or length than the rows of X, or of another kind.
+        If there is not one value per row of X, or if values are neither numbers, text nor booleans.
 
     Examples
     --------
     >>> import numpy as np
     >>> tint(["a", "b", "a"], "arm", np.array([0, 2, 1]), 3)
-    Tint(name='arm', value=array([0., 0., 1.]), groups=('a', 'b'))
+    ColorEncoding(name='arm', value=array([0., 0., 1.]), groups=('a', 'b'))
     """
-    # A series may be of any library: as objects they are all alike.
+    # A series may come from any library.
     values = np.asarray(color)
     needed = int(row.max(initial=-1)) + 1 if rows is None else rows
     right = values.ndim == 1 and (len(values) == needed or (rows is None and len(values) > needed))
     if not right:
         got = f"shape {values.shape}" if values.ndim != 1 else f"{len(values):,} values"
-        got = f"the text {color!r}" if isinstance(color, str) else got
+        got = f"the string {color!r}" if isinstance(color, str) else got
         expected = f"one value for each of the {needed:,} rows of X"
-        fix = "Pass a column of X, or anything of the same length"
+        fix = "Pass a column of X, or another array with one value per row"
         raise DataError(explained("plot(color)", got, expected, fix))
     said = name if name is not None else getattr(color, "name", None)
     called = "color" if said is None else str(said)
     missing = gaps(values)
     numbers = as_numbers(values, missing)
     if numbers is not None and not _is_few(numbers[~missing]):
-        return Tint(called, numbers[row])
+        return ColorEncoding(called, numbers[row])
     place, groups = _grouped(values, missing, numbers)
-    return Tint(called, place[row], groups)
+    return ColorEncoding(called, place[row], groups)
 
 
-def group_name(tint: Tint, place: int) -> str:
-    """Return what a group is called in a legend, and at -1 what has no value."""
+def group_name(tint: ColorEncoding, place: int) -> str:
+    """Return the legend entry of a group; of rows with a missing value for -1."""
     called = shortened(tint.name, 24)
     return f"{called} missing" if place < 0 else f"{called} = {clean(tint.groups[place])}"
 
 
-def ends(tint: Tint) -> tuple[float, float]:
-    """Return the ends of the scale of numbers; they leave out a fiftieth of the rows, which would dim all others."""
+def ends(tint: ColorEncoding) -> tuple[float, float]:
+    """Return the ends of the colour scale: the 2 % and 98 % quantiles, so that outliers do not compress it."""
     low, high = extent([tint.value])
     known = tint.value[np.isfinite(tint.value)]
     if len(known):
@@ -118,14 +126,14 @@ def ends(tint: Tint) -> tuple[float, float]:
 
 
 def gaps(values: NDArray[Any]) -> Bools:
-    """Return where there is no value: None, NaN, and the like."""
+    """Return which values are missing: None, NaN and similar markers."""
     if values.dtype.kind == "f":
         return np.isnan(values)
     return np.array([absent(v) for v in values.tolist()], dtype=bool)
 
 
 def as_numbers(values: NDArray[Any], missing: Bools) -> Floats | None:
-    """Return numbers as floats, infinite ones as NaN; None for what is none."""
+    """Return numbers as floats, infinite ones as NaN; None if the values are not numbers."""
     if values.dtype.kind == "f":
         return np.where(np.isinf(values), np.nan, values).astype(float)
     there = values[~missing].tolist()
@@ -145,7 +153,7 @@ def _is_few(numbers: Floats) -> bool:
 def _grouped(
     values: NDArray[Any], missing: Bools, numbers: Floats | None
 ) -> tuple[Floats, tuple[str, ...]]:
-    """Return each value's group, NaN where it is missing, and the groups' names."""
+    """Return the group index of each value, NaN for missing values, and the names of the groups."""
     place = np.full(len(values), np.nan)
     if numbers is not None:
         known, at = np.unique(numbers[~missing], return_inverse=True)
@@ -154,8 +162,8 @@ def _grouped(
     there = values[~missing].tolist()
     odd = next((v for v in there if not isinstance(v, (str, bool, int, float, np.generic))), None)
     if odd is not None or values.dtype.kind in "mMc":
-        got = "times" if values.dtype.kind in "mM" else f"a {type(odd).__name__}"
-        fix = "Turn it into numbers or text first"
+        got = "dates or times" if values.dtype.kind in "mM" else type(odd).__name__
+        fix = "Convert the values to numbers or text"
         raise DataError(explained("plot(color)", got, "numbers, text or booleans", fix))
     texts = np.array([str(v) for v in there], dtype=object)
     names, at, count = np.unique(texts.astype(str), return_inverse=True, return_counts=True)
@@ -174,51 +182,47 @@ def _short(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(shortened(n, 24) for n in names)
 
 
-# ------------------------------------------------------------------------------------------
-# How a feature is distributed in each of the groups that its curves are coloured by.
-
+# --- histograms of groups ------------------------------------------------------------------------
 
 MOST_BARS, LEAST_BARS = 40, 8
 
-
 OVER_ONE_ANOTHER = 3
-"""Groups whose outlines can be told apart where they lie over one another. More of them stand on one another."""
-
+"""Most groups whose histograms are overlaid; those of more groups are stacked."""
 
 WIDE = 0.4
-"""How far a level's bar reaches to either side."""
+"""Half width of the bar of a level."""
 
 
 def grouped(effect: Effect, view: View, x: Axis, places: Floats | None = None) -> Panel:
-    """Return the panel of a feature's distributions.
+    """Return the panel with the histogram of a feature in each group.
 
     Parameters
     ----------
     effect : Effect
         With individual curves.
     view : View
-        Its `color` gives the rows' groups.
+        `view.color` defines the groups of the rows.
     x : Axis
-        Of the panel above.
+        Horizontal axis of the main panel.
     places : ndarray of float, shape (L,), optional
-        Of a categorical feature where each level stands, NaN for those that are not shown.
+        Position of each level of a categorical feature, NaN for levels that are not shown.
 
     Raises
     ------
     UnsupportedError
-        For colours that are numbers on a scale.
+        If colours are numbers on a scale.
     DataError
-        For values that are not one number for each row of X.
+        If there is not one number per row of X in `view.values`.
 
     Notes
     -----
-    Rows count by their weight where they are those that were kept; given values are counted.
+    Kept rows count by their weight; rows of `view.values` count as one each.
     """
     at, groups, weight, notes = _rows(effect, view)
     if not groups.groups:
-        fix = "Colour by a class, text or booleans: color=y"
+        fix = "Pass classes, text or booleans, such as color=y"
         raise UnsupportedError(
-            explained("plot(histogram)", "colours that are numbers on a scale", "groups", fix)
+            explained("plot(histogram)", "colours on a numeric scale", "groups", fix)
         )
     if places is not None:
         known = np.isfinite(at) & (at >= 0)
@@ -233,17 +237,19 @@ def grouped(effect: Effect, view: View, x: Axis, places: Floats | None = None) -
         outlines, notes = _stacked(outlines), (*notes, "stacked")
     tops = [o.height if o.base is None else o.base + o.height for o in outlines]
     highest = max((float(top.max(initial=0.0)) for top in tops), default=0.0)
-    said = "rows" if weight is None else "weight of rows"
+    said = "rows" if weight is None else "sum of row weights"
     y = Axis(said, None, 0.0, 1.05 * highest or 1.0, 0.0)
-    notes += (f"{counted(beyond, 'row')} beyond the panel",) if beyond else ()
+    notes += (f"{counted(beyond, 'row')} outside the panel",) if beyond else ()
     return Panel(x, y, notes=notes, outlines=tuple(outlines))
 
 
-def _rows(effect: Effect, view: View) -> tuple[Floats, Tint, Floats | None, tuple[str, ...]]:
-    """Return rows' values, their groups and weights, and what must be said of them."""
+def _rows(
+    effect: Effect, view: View
+) -> tuple[Floats, ColorEncoding, Floats | None, tuple[str, ...]]:
+    """Return feature values, groups and weights of the rows, and a note on which rows they are."""
     curves = effect.curves
     if curves is None:
-        raise TypeError("groups are those of curves")
+        raise TypeError("the effect has no individual curves")
     if view.values is None:
         colour = tint(view.color, view.color_name, curves.row, length_of(effect))
         some = "all" if curves.exact else "a sample of"
@@ -254,7 +260,7 @@ def _rows(effect: Effect, view: View) -> tuple[Floats, Tint, Floats | None, tupl
 
 
 def _values(effect: Effect, given: Any) -> Floats:
-    """Return the feature's values as they were given for all rows; of a categorical feature the levels' places."""
+    """Return the feature values given for all rows; for a categorical feature the codes of the levels."""
     values = np.asarray(given)
     n = length_of(effect)
     if values.ndim != 1 or (n is not None and len(values) != n):
@@ -269,12 +275,12 @@ def _values(effect: Effect, given: Any) -> Floats:
     numbers = as_numbers(values, gaps(values))
     if numbers is None:
         fix = f"Pass the column {shortened(effect.feature, 40)!r} of X"
-        raise DataError(explained("plot(values)", "what is no number", "numbers", fix))
+        raise DataError(explained("plot(values)", "values that are not numeric", "numbers", fix))
     return numbers
 
 
 def _edges(at: Floats, x: Axis, *, levels: bool) -> Floats:
-    """Return the edges of bars: around levels and single values, else of equal width across the axis."""
+    """Return the edges of bars: around levels or single values, otherwise of equal width across the axis."""
     low, high = (float(v) for v in x.range)
     if levels:
         middles = np.arange(round(high - low)) + low + 0.5
@@ -291,18 +297,20 @@ def _edges(at: Floats, x: Axis, *, levels: bool) -> Floats:
 
 
 def _whole(low: float, high: float, width: float) -> Floats:
-    """Return edges between whole numbers: each bar holds as many of these, and all bars together just fit."""
+    """Return edges between integers, such that each bar contains equally many integers."""
     first, last = low - 0.5, high + 0.5
     some = np.arange(max(1, int(0.7 * width)), int(1.4 * width) + 2)
     spare = -(last - first) % some
-    # Of those that leave least over the one that is nearest to what was wished for.
+    # Fewest superfluous integers first, then the width nearest to the requested one.
     best = int(some[np.lexsort([np.abs(some - width), spare])[0]])
     count = int(np.ceil((last - first) / best))
     return first - (spare[some == best][0] // 2) + best * np.arange(count + 1)
 
 
-def _outlines(at: Floats, tint: Tint, weight: Floats | None, edges: Floats) -> list[Outline]:
-    """Return one outline for each group that has rows, those without a group last."""
+def _outlines(
+    at: Floats, tint: ColorEncoding, weight: Floats | None, edges: Floats
+) -> list[Outline]:
+    """Return one histogram per group that has rows; rows with a missing value come last."""
     out: list[Outline] = []
     for place in (*range(len(tint.groups)), -1):
         mine: Bools = np.isnan(tint.value) if place < 0 else tint.value == place
@@ -317,7 +325,7 @@ def _outlines(at: Floats, tint: Tint, weight: Floats | None, edges: Floats) -> l
 
 
 def _stacked(outlines: Sequence[Outline]) -> list[Outline]:
-    """Return the same distributions, each standing on those before it."""
+    """Return the histograms stacked on each other."""
     out: list[Outline] = []
     base = np.zeros(len(outlines[0].height))
     for outline in outlines:
@@ -326,36 +334,34 @@ def _stacked(outlines: Sequence[Outline]) -> list[Outline]:
     return out
 
 
-# ------------------------------------------------------------------------------------------
-# Where curves stand high, and whose: strips at the foot of a panel.
-
+# --- elevated regions ----------------------------------------------------------------------------
 
 UNCERTAIN = ("entropy", "variance", "uncertainty")
 
 
-LABELS: dict[Rising, str] = {
-    "all": "high: all rows",
-    "elsewhere": "high: rows from elsewhere only (extrapolation)",
-    "unclear": "high: unclear whose rows",
+LABELS: dict[Rising, str] = {  # legend entries
+    "all": "elevated: all rows",
+    "elsewhere": "elevated: only rows outside the region (extrapolation)",
+    "unclear": "elevated: inconclusive",
 }
 
 
-_SHORTER: dict[Rising, tuple[str, ...]] = {
-    "all": ("rows here, too", "rows here"),
-    "elsewhere": ("rows from elsewhere only", "extrapolation", "elsewhere"),
-    "unclear": ("unclear",),
+_SHORTER: dict[Rising, tuple[str, ...]] = {  # texts above narrow strips, the longest first
+    "all": ("all rows",),
+    "elsewhere": ("only rows outside the region", "only rows outside", "extrapolation"),
+    "unclear": ("inconclusive",),
 }
 
 
 def is_uncertainty(effect: Effect) -> bool:
-    """Return whether what is explained is an entropy or a variance, as far as its name tells."""
+    """Return whether the name of the quantity indicates an uncertainty: an entropy or a variance."""
     made = str(effect.provenance.get("quantity", "")).partition("(")[0]
     said = f"{effect.about.quantity} {made}".lower()
     return any(word in said for word in UNCERTAIN)
 
 
-def risen(panel: Panel, effect: Effect, view: View) -> Panel:
-    """Return a panel with the stretches on which curves stand high, if wanted, and room for them at its foot."""
+def with_elevated_regions(panel: Panel, effect: Effect, view: View) -> Panel:
+    """Return the panel with strips that mark elevated regions, if requested, and with space for them."""
     wanted = view.rises
     if wanted is None:
         known = effect.curves is not None and not effect.spec.derivative and effect.levels is None
@@ -364,23 +370,23 @@ def risen(panel: Panel, effect: Effect, view: View) -> Panel:
     if not found:
         return panel
     low, high = panel.y.range
-    foot = low - FOOT / (1 - FOOT) * (high - low)
+    foot = low - STRIP_SPACE / (1 - STRIP_SPACE) * (high - low)
     y = replace(panel.y, least=foot, most=high, margin=0.0)
     return replace(panel, y=y, strips=strips(found, panel.x, view.across))
 
 
 def strips(found: Sequence[Rise], x: Axis, across: int) -> tuple[Strip, ...]:
-    """Return the strips of some rises from left to right, with words where they fit.
+    """Return the strips of elevated regions from left to right, with texts where they fit.
 
     Parameters
     ----------
     found : sequence of Rise
     x : Axis
     across : int
-        Letters that fit across the panel.
+        Characters that fit across the panel.
     """
     low, high = x.limits
-    # Words may reach as far as half-way to the next strip.
+    # A text may extend half-way to the next strip.
     gaps = [(a.right + b.left) / 2 for a, b in itertools.pairwise(found)]
     out: list[Strip] = []
     for rise, start, end in zip(found, [low, *gaps], [*gaps, high], strict=True):
@@ -394,28 +400,28 @@ def strips(found: Sequence[Rise], x: Axis, across: int) -> tuple[Strip, ...]:
     return tuple(out)
 
 
-# ------------------------------------------------------------------------------------------
-# What is to be seen of partial dependence: averages over a grid, and the individual curves under them.
-
+# --- partial dependence --------------------------------------------------------------------------
 
 MINUS = "\N{MINUS SIGN}"
 
 
 VERTICES = 13
-"""Up to so many points of a grid are marked."""
+"""A grid of at most this many points has marks."""
 
 
 def dependence(effect: Effect, view: View) -> Panel:
     """Return the panel of a PDP, ICE or d-ICE of a numeric feature."""
-    shown, centring = as_asked(effect, view)
+    shown, centring = centred_as_requested(effect, view)
     x, value, spread = shown.points, shown.value, shown.heterogeneity
     derivative = effect.spec.derivative
-    said = "slopes of curves" if derivative else "centred curves"
+    said = "the slopes" if derivative else "centred curves"
     bands: tuple[Band, ...] = ()
     if not effect.spec.mean_alone:
-        around = Band(x, value - spread, value + spread, "heterogeneity", f"± std of {said}")
+        around = Band(
+            x, value - spread, value + spread, "heterogeneity", f"± standard deviation of {said}"
+        )
         bands = (around, interval(shown, view))
-    bundle = bundled(shown.points, shown.curves, view, shown) if view.ice else None
+    bundle = individual_curves(shown.points, shown.curves, view, shown) if view.ice else None
     moves = centring or effect.spec.center is not None
     notes = [counted(round(float(effect.moments[AXIS].count.sum())) + effect.missing, "row")]
     if bundle is not None:
@@ -440,68 +446,69 @@ def dependence(effect: Effect, view: View) -> Panel:
         rug=effect_rug(effect),
         apart=point,
     )
-    return risen(panel, effect, view)
+    return with_elevated_regions(panel, effect, view)
 
 
 def per_words(feature: Feature) -> str:
-    """Return what stands after the name of a slope: " per age", of dates and times " per day"."""
+    """Return the text after the name of a slope: " per age", or " per day" for dates and times."""
     return f" per {'day' if feature.time is not None else shortened(feature.name, 24)}"
 
 
 def slope_unit(effect: Effect) -> str | None:
-    """Return the unit of a slope: "EUR per m²", or what is known of it."""
+    """Return the unit of a slope, such as "EUR per m²", or its known part."""
     feature = effect.about.feature
     top, bottom = effect.about.unit, feature.unit
-    if feature.time is not None:  # the axis' name says "per day"
+    if feature.time is not None:  # the name of the axis contains "per day"
         return f"{top} per day" if top else None
     return f"{top or ''} per {bottom}".strip() if bottom else top
 
 
-def as_asked(effect: Effect, view: View) -> tuple[Effect, bool]:
-    """Return a PDP with or without centring, and whether it was done here.
+def centred_as_requested(effect: Effect, view: View) -> tuple[Effect, bool]:
+    """Return the effect centred as requested by `view.ice`, and whether it was centred here.
 
     Raises
     ------
     UnsupportedError
-        For raw curves of an effect that was centred.
+        For raw curves of a centred effect.
     """
     if view.ice == "raw" and effect.spec.center is not None:
         raise UnsupportedError(
             explained(
                 "plot(ice='raw')",
-                f"a {effect.spec.method} centred by its {effect.spec.center}",
-                "curves that were not centred",
-                "Explain with center=None, or use ice='centered'",
+                f"{effect.spec.method} with center={effect.spec.center!r}",
+                "an effect that is not centred",
+                "Explain with center=None, or plot with ice='centered'",
             )
         )
-    # Slopes have no level that could be taken off: their mean is the trend.
+    # Derivatives are not centred: their mean is the average slope.
     centring = view.ice == "centered" and effect.spec.center is None and not effect.spec.derivative
     return (centred(effect) if centring else effect), centring
 
 
 def centred(effect: Effect) -> Effect:
-    """Return an effect, and its curves, minus their means over the grid.
+    """Return an effect and its curves minus their means over the grid.
 
-    The error of the centred average follows from the scatter of the centred curves, which is `heterogeneity`.
+    The standard error of the centred average is the standard deviation of the centred curves (`heterogeneity`) divided
+    by the root of the number of rows.
     """
     size = effect.freedom + 1
     curves, point = effect.curves, effect.missing_point
     share = share_of(effect)
-    with np.errstate(invalid="ignore"):  # what is infinite has no mean
+    with np.errstate(invalid="ignore"):  # curves with infinite values have no mean
         level = share @ effect.value
         value = effect.value - level
-    # A constant minus its mean is rounding error, which would fill the panel.
+    # A constant minus its mean is rounding error, which would otherwise fill the panel.
     known = [effect.value] if curves is None else [effect.value, curves.value]
     largest = float(np.abs(np.nan_to_num(extent(known))).max())
     if curves is not None:
         moved = curves.value - (curves.value @ share)[:, None]
-        curves = replace(curves, value=settled(moved, largest))
-    spread = settled(effect.heterogeneity, largest)
+        curves = replace(curves, value=zero_rounding(moved, largest))
+    spread = zero_rounding(effect.heterogeneity, largest)
     if point is not None:
         point = replace(point, value=float(point.value - level))
     return replace(
         effect,
-        value=settled(value, largest),
+        value=zero_rounding(value, largest),
         heterogeneity=spread,
         std_error=spread / np.sqrt(np.maximum(size, 1.0)),
         curves=curves,
@@ -510,14 +517,14 @@ def centred(effect: Effect) -> Effect:
 
 
 def share_of(effect: Effect) -> Floats:
-    """Return what each point counts in the mean over the grid."""
+    """Return the weight of each point in the mean over the grid."""
     if effect.provenance.get("grid") == EVERY_JUMP:
         return widths_share(effect.points)
     return np.full(len(effect.points), 1 / max(len(effect.points), 1))
 
 
 def anchored(effect: Effect, centring: bool, over: str) -> tuple[str, ...]:
-    """Say what zero is, where somebody may ask."""
+    """Return a note on the value that zero stands for, if the effect is centred or anchored."""
     if centring:
         level = float(share_of(effect) @ effect.value)
         return (f"0 is {level:.4g}, the mean over the {over}".replace("-", MINUS),)
@@ -532,10 +539,10 @@ def anchored(effect: Effect, centring: bool, over: str) -> tuple[str, ...]:
     return (f"0 at {shortened(feature.name, 24)} = {shortened(str(anchor), 24)}",)
 
 
-def bundled(
+def individual_curves(
     x: Floats, curves: Curves | None, view: View, effect: Effect, shift: float = 0.0
-) -> Bundle | None:
-    """Return the individual curves, as many as are wanted.
+) -> IceCurves | None:
+    """Return the individual curves, at most `view.curves` of them.
 
     Parameters
     ----------
@@ -544,35 +551,35 @@ def bundled(
     view : View
     effect : Effect
     shift : float
-        Levels without an order: rows stand so far to either side of their levels, instead of being lines.
+        For nominal levels: largest horizontal offset of a row's dash from the position of the level.
     """
     if curves is None or len(curves) == 0 or view.curves < 1:
         return None
     rows = np.arange(len(curves)) if curves.weight is None else np.flatnonzero(curves.weight > 0)
     if len(rows) > view.curves:
-        # Rows may be sorted: neither the first ones nor every k-th would stand for all.
+        # Rows may be sorted, so the first ones or every k-th one would not be representative.
         rows = np.sort(np.random.default_rng(SEED).choice(rows, view.curves, replace=False))
     y, own = curves.value[rows], curves.x[rows]
     there = np.flatnonzero((own >= x[0]) & (own <= x[-1])) if view.own else np.zeros(0, dtype=int)
     own_y = np.array([np.interp(own[i], x, y[i]) for i in there])
     beside = None if shift == 0 else shift * np.linspace(-1, 1, len(rows) + 2)[1:-1]
     if beside is not None:
-        # Neighbouring rows may be alike: shuffled, they do not form a picture of their order.
+        # Neighbouring rows may be similar: without shuffling, the order of rows would form a pattern.
         beside = np.random.default_rng(SEED).permutation(beside)
     own_x = own[there] if beside is None else own[there] + beside[there]
     colours = None
     if view.color is not None:
         colours = tint(view.color, view.color_name, curves.row[rows], length_of(effect))
-    label = "individual rows (ICE)"
-    return Bundle(x, y, label, own_x, own_y, there, colours, beside, curves.row[rows])
+    label = "ICE curves"
+    return IceCurves(x, y, label, own_x, own_y, there, colours, beside, curves.row[rows])
 
 
 def _beyond(effect: Effect) -> tuple[str, ...]:
-    """Say how many rows lie beyond the grid: by default a tenth does."""
+    """Return a note on the percentage of rows outside the grid; by default about a tenth."""
     if effect.rows is None or len(effect.rows) == 0:
         return ()
     x, weight = effect.rows.x, effect.rows.weight
     outside = (x < effect.points[0]) | (x > effect.points[-1])
     share = np.average(outside, weights=weight)
     about = "" if effect.rows.exact else "about "
-    return (f"{about}{100 * share:.2g} % of rows beyond the grid",) if share > 0 else ()
+    return (f"{about}{100 * share:.2g} % of rows outside the grid",) if share > 0 else ()

@@ -1,4 +1,10 @@
-"""From an `Importance` to a figure specification: bars, histograms before and after permutation."""
+"""From an `Importance` to a figure specification: bars, histograms before and after permutation.
+
+`bars` has a bar per feature (mean over the repeats), its confidence interval as a whisker, and a dot per repeat.
+`shifts` has, for each feature, histograms of the quantity over the kept rows before and after permuting the feature, on
+shared axes (entropy_importance, Fig. 2, right). Texts and layouts are drawn by `plots.mpl.importance` and
+`plots.svg.importance`.
+"""
 
 from __future__ import annotations
 
@@ -11,32 +17,37 @@ from skedasis._types import Floats, Ints
 from skedasis.errors import DataError, UnsupportedError, explained
 from skedasis.plots.figures import effect_parts
 from skedasis.plots.figures.effect_parts import counted
-from skedasis.plots.scales import Axis, clean, extent, shortened, told_apart
+from skedasis.plots.scales import Axis, clean, distinct_names, extent, shortened
 from skedasis.plots.spec import BELOW
 from skedasis.results.importance import Importance, LocalImportance
 from skedasis.stats.resampling import t_interval
 
 LETTERS = 32
-"""Of a name beside its bar."""
+"""Most characters of a name beside its bar."""
 
 
 HEADED = 24
-"""Of a name above its panel."""
+"""Most characters of a name above its panel."""
 
 
 TITLE = 50
-"""Of what importances are of."""
+"""Most characters of the name of the metric or quantity."""
 
 
 SHOWN = 6
-"""Features whose rows are shown before and after."""
+"""Number of features with histograms before and after permutation, by default."""
 
 
 MARKS = 100
-"""Single repeats that are marked: of more of them quantiles."""
+"""Most dots per bar; of more repeats quantiles are drawn."""
 
 
 BARS = (8, 40)
+"""Fewest and most bins of a histogram."""
+
+
+MEAN_OF_REPEATS, EACH_REPEAT = "mean over repeats", "individual repeats"
+"""Legend entries of the bars and of the dots on them."""
 
 
 _MINUS = "\N{MINUS SIGN}"
@@ -44,20 +55,20 @@ _MINUS = "\N{MINUS SIGN}"
 
 @dataclass(frozen=True, eq=False)
 class BarPanel:
-    """Importances as bars, one under the other.
+    """Specification of a horizontal bar chart of importances.
 
     Parameters
     ----------
     names : tuple of str
-        As they are written, most important first.
+        Shortened names, most important first.
     value : ndarray of float, shape (f,)
     lower, upper : ndarray of float, shape (f,)
-        Ends of the analytic intervals; NaN where there is none.
+        Analytic confidence intervals; NaN without an interval.
     repeats : ndarray of float, shape (f, r)
-        Single repeats, or quantiles of very many; no column where nothing was left to chance, or there is one only.
+        Importances of single repeats, or quantiles of many; no columns for an exact importance or a single repeat.
     x : Axis
     interval : str
-        What the whiskers are.
+        Legend entry of the whiskers.
     title : str
     notes : tuple of str
     """
@@ -77,8 +88,8 @@ class BarPanel:
 
 
 @dataclass(frozen=True, eq=False)
-class Shift:
-    """What permuting one feature did to the rows' quantity (entropy_importance, Fig. 2, right).
+class PermutationHistograms:
+    """Histograms of the quantity before and after permuting one feature (entropy_importance, Fig. 2, right).
 
     Parameters
     ----------
@@ -87,9 +98,9 @@ class Shift:
         Shared by all features.
     edges : ndarray of float, shape (b + 1,)
     before, after : ndarray of float, shape (b,)
-        Percent of the rows, or of their weight, between two edges: as they are, and with the feature from other rows.
+        Percentage of the rows, or of their weight, between two edges before and after permutation.
     means : (float, float)
-        Of the rows before and after.
+        Mean of the quantity before and after permutation.
     notes : tuple of str
     """
 
@@ -110,17 +121,17 @@ def bars(
     top: int | None = None,
     level: float = 0.95,
 ) -> BarPanel:
-    """Say what is to be seen of importances.
+    """Return the specification of a bar chart of importances.
 
     Parameters
     ----------
     importance : Importance
     features : sequence of str, optional
-        Only these. By default all.
+        Features to show; by default all.
     top : int, optional
-        Only so many, the most important ones.
+        Largest number of features; the most important ones are shown.
     level : float
-        Of the intervals.
+        Confidence level of the intervals.
 
     Returns
     -------
@@ -129,8 +140,7 @@ def bars(
     Raises
     ------
     DataError
-        For a feature that is not there, none at all, a `top` that is no whole number of at least 1, or a level outside
-        (0, 1).
+        For unknown features or none, if `top` is not a positive integer, or if `level` is not in (0, 1).
 
     Examples
     --------
@@ -160,7 +170,7 @@ def bars(
     if hidden:
         notes.append(f"{hidden:,} of {counted(len(importance), 'feature')} not shown")
     return BarPanel(
-        told_apart([clean(importance.features[i]) for i in chosen], LETTERS),
+        distinct_names([clean(importance.features[i]) for i in chosen], LETTERS),
         value,
         lower,
         upper,
@@ -174,25 +184,25 @@ def bars(
 
 def shifts(
     importance: Importance, *, features: Sequence[str] | None = None, top: int | None = None
-) -> tuple[Shift, ...]:
-    """Say what is to be seen of single rows before and after permutation.
+) -> tuple[PermutationHistograms, ...]:
+    """Return the histograms of the quantity before and after permutation, one per feature.
 
     Parameters
     ----------
     importance : Importance
-        That kept rows.
+        With kept rows, such as of ``sd.PFI(local=1000)``.
     features, top
-        As in `bars`; by default the six most important ones.
+        As in `bars`; by default the six most important features.
 
     Returns
     -------
-    tuple of Shift
+    tuple of PermutationHistograms
         On shared axes.
 
     Raises
     ------
     UnsupportedError
-        Where no rows were kept.
+        If no rows were kept.
     DataError
         As `bars` does.
     """
@@ -200,15 +210,17 @@ def shifts(
     if local is None or len(local) == 0:
         fix = "Use sd.PFI(local=1000)"
         if importance.metric is not None:
-            fix = "A metric belongs to all rows at once; explain a loss instead"
-        raise UnsupportedError(explained("plot(kind='local')", "no rows", "rows", fix))
+            fix = "A metric is computed over all rows at once; explain a loss instead"
+        raise UnsupportedError(
+            explained("plot(kind='local')", "an importance without kept rows", "kept rows", fix)
+        )
     top = SHOWN if top is None and features is None else top
     chosen = display_order(importance, features, top)
     after = [local.after[local.features.index(importance.features[i])] for i in chosen]
     weight = np.ones(len(local)) if local.weight is None else local.weight
     edges, low, high = _edges(local.own, after)
     x = Axis(shortened(importance.quantity, BELOW), importance.unit, low, high, 0.0)
-    names = told_apart([clean(importance.features[i]) for i in chosen], HEADED)
+    names = distinct_names([clean(importance.features[i]) for i in chosen], HEADED)
     found = [
         _shift(name, x, edges, local.own, moved, weight)
         for name, moved in zip(names, after, strict=True)
@@ -216,16 +228,21 @@ def shifts(
     highest = max(float(max(s.before.max(), s.after.max())) for s in found)
     said = "% of rows" if local.weight is None else "% of rows by weight"
     y = Axis(said, None, 0.0, 1.08 * highest, 0.0)
-    return tuple(Shift(s.name, s.x, y, s.edges, s.before, s.after, s.means, s.notes) for s in found)
+    return tuple(
+        PermutationHistograms(s.name, s.x, y, s.edges, s.before, s.after, s.means, s.notes)
+        for s in found
+    )
 
 
 def display_order(importance: Importance, features: Sequence[str] | None, top: int | None) -> Ints:
-    """Return the places of the features that are shown, most important first."""
+    """Return the indices of the features to show, most important first."""
     if top is not None and (
         isinstance(top, bool) or not isinstance(top, (int, np.integer)) or top < 1
     ):
         raise DataError(
-            explained("plot(top)", repr(top), "a whole number of at least 1", "Use 20, or None")
+            explained(
+                "plot(top)", repr(top), "an integer of at least 1, or None", "Use 20, or None"
+            )
         )
     asked = [features] if isinstance(features, str) else features
     known = importance.features
@@ -233,29 +250,31 @@ def display_order(importance: Importance, features: Sequence[str] | None, top: i
         odd = next(f for f in asked if f not in known)
         shown = ", ".join(repr(shortened(f, 40)) for f in known[:8])
         expected = f"some of {shown}{', …' if len(known) > 8 else ''}"
-        raise DataError(explained("plot(features)", repr(odd), expected, "Use features' names"))
+        raise DataError(explained("plot(features)", repr(odd), expected, "Use names of features"))
     places = range(len(known)) if asked is None else [known.index(f) for f in dict.fromkeys(asked)]
     places = np.array(sorted(places), dtype=np.int64)
     if len(places) == 0:
-        raise DataError(explained("plot(features)", "none", "at least one", "Name some features"))
+        raise DataError(
+            explained("plot(features)", "no features", "at least one", "Name some features")
+        )
     return places[np.argsort(-importance.mean[places], kind="stable")][:top]
 
 
 def titled(importance: Importance) -> str:
-    """Say what of, for figures of several quantities may lie side by side."""
+    """Return the title: the method and the metric or quantity."""
     what = shortened(importance.metric or importance.quantity, TITLE)
     return f"{importance.method} of {what}" if what else importance.method
 
 
 def repeated(importance: Importance) -> str:
-    """Say how rows and other rows' values were put together."""
+    """Return a note on the number of repeats, or "all pairs of rows" for an exact importance."""
     if importance.is_exact:
         return "all pairs of rows"
     return counted(importance.values.shape[1], "repeat")
 
 
 def kept(local: LocalImportance) -> str:
-    """Say which rows are shown."""
+    """Return a note on which rows are shown."""
     rows = counted(len(local), "row")
     return rows if local.exact else f"a sample of {rows}"
 
@@ -263,16 +282,16 @@ def kept(local: LocalImportance) -> str:
 def axis_of_values(
     importance: Importance, value: Floats, ends: tuple[Floats, Floats], more: Floats
 ) -> Axis:
-    """Return the axis of importances: zero and all values are on it, and as much of intervals as leaves these readable.
+    """Return the axis of importances: it contains zero and all values, and intervals as far as bars stay readable.
 
     Parameters
     ----------
     importance : Importance
     value : ndarray of float, shape (f,)
     ends : tuple of two ndarray, shape (f,)
-        Of intervals: that of three repeats may be many times as wide as all importances.
+        Confidence intervals; with three repeats they may be many times as wide as all importances.
     more : ndarray of float
-        What else must be seen.
+        Further values that must be visible.
     """
     low, high = extent([value, more, np.zeros(1)])
     least, most = extent(ends)
@@ -284,9 +303,9 @@ def axis_of_values(
 
 
 def cut(axis: Axis, lower: Floats, upper: Floats) -> list[str]:
-    """Say where intervals reach beyond an axis."""
+    """Return a note if intervals extend beyond the axis."""
     low, high = axis.limits
-    return ["intervals reach beyond the panel"] if np.any((lower < low) | (upper > high)) else []
+    return ["intervals extend beyond the panel"] if np.any((lower < low) | (upper > high)) else []
 
 
 def _marks(importance: Importance, values: Floats) -> Floats:
@@ -299,7 +318,7 @@ def _marks(importance: Importance, values: Floats) -> Floats:
 
 
 def _edges(own: Floats, after: Sequence[Floats]) -> tuple[Floats, float, float]:
-    """Return the edges of all histograms and the ends of the axis, which few far-off values do not stretch."""
+    """Return the edges of all histograms and the ends of the axis, which a few outliers do not stretch."""
     everything = np.concatenate([own, *(a.ravel() for a in after)])
     middles = [own, *(a.mean(axis=1) for a in after)]
     means = np.array([m.mean() for m in middles])
@@ -310,17 +329,19 @@ def _edges(own: Floats, after: Sequence[Floats]) -> tuple[Floats, float, float]:
     return np.linspace(low, high, b + 1, dtype=np.float64), float(low), float(high)
 
 
-def _shift(name: str, x: Axis, edges: Floats, own: Floats, after: Floats, weight: Floats) -> Shift:
+def _shift(
+    name: str, x: Axis, edges: Floats, own: Floats, after: Floats, weight: Floats
+) -> PermutationHistograms:
     share = 100 * weight / weight.sum()
     repeats = after.shape[1]
     before = np.histogram(own, edges, weights=share)[0]
-    # Each repeat counts as much as the rows themselves do once.
+    # All repeats together have the same weight as the rows before permutation.
     moved = np.histogram(
         after, edges, weights=np.repeat(share / repeats, repeats).reshape(-1, repeats)
     )[0]
     means = float(share @ own) / 100, float(share @ after.mean(axis=1)) / 100
     rise = f"mean {means[0]:.3g} → {means[1]:.3g}".replace("-", _MINUS)
     beyond = 200 - float(before.sum() + moved.sum())
-    notes = (f"{beyond / 2:.1g} % beyond the panel",) if beyond > 0.02 else ()
+    notes = (f"{beyond / 2:.1g} % outside the panel",) if beyond > 0.02 else ()
     y = Axis("", None, 0.0, 1.0)
-    return Shift(name, x, y, edges, before, moved, means, (rise, *notes))
+    return PermutationHistograms(name, x, y, edges, before, moved, means, (rise, *notes))

@@ -1,4 +1,16 @@
-"""From a `Surface` to a figure specification: heat map, contours, cells, marginal histograms."""
+"""From a `Surface` to a figure specification: heat map, contours, cells, marginal histograms.
+
+`heat` evaluates the surface on a grid of patches (`HeatmapAxis` is one side of it) and returns a `HeatmapSpec`:
+
+- the values with a colour scale; it diverges from zero for an interaction effect (no main effects);
+- contours at round values. In the matplotlib figure matplotlib traces them, in SVG `isolines` does; across bands of
+  levels, where nothing lies between neighbouring bands, contours become marks (`Crossing`);
+- cells without rows, and rectangles in which the confidence interval of the interaction effect contains zero;
+- the rows as dots, and marginal histograms.
+
+A categorical feature has a band per level, a numeric feature with two values a strip per value: a gradient would show
+values that no row has. `cells` returns the tooltips of the SVG figure.
+"""
 
 from __future__ import annotations
 
@@ -16,33 +28,40 @@ from skedasis.data.features import Feature
 from skedasis.errors import DataError, UnsupportedError, explained
 from skedasis.plots.figures.categorical import Places
 from skedasis.plots.figures.effect_parts import counted
-from skedasis.plots.scales import Axis, clean, extent, number, padded, places, shortened, told_apart
+from skedasis.plots.scales import (
+    Axis,
+    clean,
+    distinct_names,
+    extent,
+    number,
+    padded,
+    places,
+    shortened,
+)
 from skedasis.plots.scales import places as places_text
 from skedasis.plots.spec import ACROSS, BELOW, BESIDE, MOST_LEVELS, SEED
 from skedasis.results.build.pairs import HOME, corners_with_rows, homes_with_rows
 from skedasis.results.surface import PairRows, Side, Surface
 
-# ------------------------------------------------------------------------------------------
-# Contours: at which round values they run, and where they cross the bands of levels.
-
+# --- contours across bands of levels -------------------------------------------------------------
 
 APART = 0.08
-"""Share of a band that lies at least between two numbers written into it."""
+"""Smallest distance between two numbers in a band, as a fraction of its width."""
 
 
 @dataclass(frozen=True)
 class Crossing:
-    """Where the effect at a level takes a round value.
+    """A point at which the effect in a band takes a round value.
 
     Parameters
     ----------
     x : float
     band : int
-        Place of the level.
+        Position of the band, from below.
     level : float
-        The value.
+        The round value.
     labelled : bool
-        Whether there is room to write it.
+        Whether there is room for the number.
     """
 
     x: float
@@ -52,7 +71,7 @@ class Crossing:
 
 
 def round_levels(low: float, high: float, wanted: int) -> tuple[float, ...]:
-    """Return about `wanted` round values between two others, none of them at the ends.
+    """Return about `wanted` round values strictly between `low` and `high`.
 
     Examples
     --------
@@ -65,7 +84,7 @@ def round_levels(low: float, high: float, wanted: int) -> tuple[float, ...]:
         return ()
     least = (high - low) / (wanted + 1)
     power = 10.0 ** math.floor(math.log10(least))
-    # A step a little too small gives a line more than was asked for, and saves many.
+    # A step that is slightly too small gives one line too many; the next larger one would give far too few.
     factor = next(f for f in (1, 2, 2.5, 5, 10) if f * power >= 0.95 * least)
     step = factor * power
     first, last = math.ceil(low / step + 1e-6), math.floor(high / step - 1e-6)
@@ -77,13 +96,13 @@ def round_levels(low: float, high: float, wanted: int) -> tuple[float, ...]:
 def crossings(
     x: Floats, value: Floats, levels: tuple[float, ...], *, labelled: bool
 ) -> tuple[Crossing, ...]:
-    """Return where each band takes round values.
+    """Return the points at which each band takes round values.
 
     Parameters
     ----------
     x : ndarray of float, shape (p,)
     value : ndarray of float, shape (q, p)
-        One row a band.
+        One row per band.
     levels : tuple of float
     labelled : bool
         Whether bands are high enough for numbers.
@@ -107,43 +126,38 @@ def crossings(
     return tuple(found)
 
 
-# ------------------------------------------------------------------------------------------
-# The sides of a heat map: where a surface is sampled, and where the rows lie on them.
-
+# --- sides of a heat map -------------------------------------------------------------------------
 
 MOST_LETTERS = 24
-"""Of the text of one of two values."""
-
+"""Most characters of one of the two values of a feature."""
 
 FINE = 200
-"""Samples across an axis: what lies between is finer than a printer's dots."""
-
+"""Number of patches across an axis; finer ones could not be seen."""
 
 DOTS = 1000
-"""Rows that are marked: more would hide the surface."""
+"""Most rows drawn as dots; more would hide the surface."""
 
-
-STREWN = (-0.4, 0.1)
-"""Where rows of one level or value lie in its band. Numbers stand above them."""
+JITTER = (-0.4, 0.1)
+"""Vertical jitter of the rows in a band, relative to its centre; numbers are above them."""
 
 
 @dataclass(frozen=True, eq=False)
-class Rim:
-    """One side of a heat map: its axis, and where the surface is sampled on it.
+class HeatmapAxis:
+    """One side of a heat map: its axis, and the values at which the surface is evaluated.
 
     Parameters
     ----------
     axis : Axis
     edges : ndarray of float, shape (p + 1,)
-        Of the patches, on the axis.
+        Edges of the patches on the axis.
     at : ndarray, shape (p,)
-        The values of the feature at which the surface is evaluated, one a patch: numbers, or levels.
+        The feature value at which the surface is evaluated in each patch: numbers or levels.
     home : ndarray of int, shape (p,)
-        Each patch's bin or level, or which of a feature's two values it is; -1 where the side has none of these.
+        Index of the bin, level or value of each patch; -1 for points of a grid.
     places : Places or None
-        Of a categorical feature: which levels are shown.
+        For a categorical feature: the levels that are shown.
     strips : (float, float) or None
-        The values of a two-valued numeric feature, which are shown as two strips at 0 and 1.
+        The values of a numeric feature with two values, shown as two strips at positions 0 and 1.
     """
 
     axis: Axis
@@ -155,30 +169,32 @@ class Rim:
 
     @property
     def discrete(self) -> bool:
-        """Return whether the patches are levels or values with nothing between them."""
+        """Return whether the patches are levels or single values, without a continuum between them."""
         return self.places is not None or self.strips is not None
 
     @property
     def centres(self) -> Floats:
-        """Return the patches' middles."""
+        """Return the centres of the patches."""
         return (self.edges[:-1] + self.edges[1:]) / 2
 
 
-def rim_of(side: Side, feature: Feature, *, step: bool, most: int, across: int | None) -> Rim:
-    """Return a side's axis, and where the surface is sampled."""
+def heatmap_axis(
+    side: Side, feature: Feature, *, step: bool, most: int, across: int | None
+) -> HeatmapAxis:
+    """Return one side of the heat map."""
     if side.levels is not None:
         places = Places.of(feature, side.levels, most)
         edges = np.arange(len(places) + 1, dtype=np.float64) - 0.5
         axis = places.axis(feature, across, most)
-        return Rim(axis, edges, side.levels.array()[places.shown], places.shown, places)
+        return HeatmapAxis(axis, edges, side.levels.array()[places.shown], places.shown, places)
     nodes = np.asarray(side.nodes, dtype=float)
     name = shortened(feature.name, BELOW)
     if side.strips is not None:
-        # A gradient between two values would show values that no row has.
-        labels = told_apart(places_text(np.array(side.strips)), MOST_LETTERS)
+        # A gradient between the two values would show values that no row has.
+        labels = distinct_names(places_text(np.array(side.strips)), MOST_LETTERS)
         axis = Axis(name, feature.unit, -0.5, 1.5, 0.0, (0.0, 1.0), labels)
         edges = np.array([-0.5, 0.5, 1.5])
-        return Rim(axis, edges, np.array(side.strips), np.arange(2), strips=side.strips)
+        return HeatmapAxis(axis, edges, np.array(side.strips), np.arange(2), strips=side.strips)
     if len(nodes) == 1:
         value = float(nodes[0])
         low, high = padded(value, value, 0.0)
@@ -186,16 +202,18 @@ def rim_of(side: Side, feature: Feature, *, step: bool, most: int, across: int |
             Axis(name, feature.unit, low, high, 0.0, (value,), time=feature.time),
             np.array([low, high], dtype=np.float64),
         )
-        return Rim(axis, edges, nodes, np.zeros(1, dtype=np.int64) - (side.bins is None))
+        return HeatmapAxis(axis, edges, nodes, np.zeros(1, dtype=np.int64) - (side.bins is None))
     axis = Axis(name, feature.unit, float(nodes[0]), float(nodes[-1]), 0.0, time=feature.time)
     edges = nodes if step else np.linspace(nodes[0], nodes[-1], FINE + 1, dtype=np.float64)
     at = (edges[:-1] + edges[1:]) / 2
     home = np.full(len(at), -1) if side.bins is None else side.bins.locate(at)
-    return Rim(axis, edges, at, home)
+    return HeatmapAxis(axis, edges, at, home)
 
 
-def located(rows: PairRows, order: tuple[int, int], rims: tuple[Rim, Rim]) -> tuple[Floats, Floats]:
-    """Return the rows that lie on both axes, (r, 2), and their weights."""
+def located(
+    rows: PairRows, order: tuple[int, int], rims: tuple[HeatmapAxis, HeatmapAxis]
+) -> tuple[Floats, Floats]:
+    """Return the positions of the rows inside both axes, (r, 2), and their weights."""
     given = (rows.x0, rows.x1)
     at = np.column_stack([_on_axis(given[i], rim) for i, rim in zip(order, rims, strict=True)])
     weight = np.ones(len(rows)) if rows.weight is None else rows.weight
@@ -205,18 +223,18 @@ def located(rows: PairRows, order: tuple[int, int], rims: tuple[Rim, Rim]) -> tu
     return at[inside], weight[inside]
 
 
-def strewn(at: Floats, rims: tuple[Rim, Rim]) -> Floats:
-    """Return rows as they are marked: a sample of many; those of one level all over its band."""
+def jittered(at: Floats, rims: tuple[HeatmapAxis, HeatmapAxis]) -> Floats:
+    """Return the positions of dots: a sample of many rows, with jitter within bands."""
     rng, n = np.random.default_rng(SEED), len(at)
     dots = at.copy() if n <= DOTS else at[np.sort(rng.choice(n, DOTS, replace=False))]
     for k, rim in enumerate(rims):
         if rim.discrete:
-            dots[:, k] += rng.uniform(*STREWN, len(dots))
+            dots[:, k] += rng.uniform(*JITTER, len(dots))
     return dots
 
 
-def _on_axis(values: Floats, rim: Rim) -> Floats:
-    """Return where rows lie on an axis, NaN for nowhere."""
+def _on_axis(values: Floats, rim: HeatmapAxis) -> Floats:
+    """Return the positions of rows on an axis, NaN for rows that are not on it."""
     if rim.strips is not None:
         low, high = rim.strips
         return np.where(values == low, 0.0, np.where(values == high, 1.0, np.nan))
@@ -228,38 +246,37 @@ def _on_axis(values: Floats, rim: Rim) -> Floats:
     return out
 
 
-def margin(at: Floats, weight: Floats, rim: Rim) -> Floats:
-    """Return the weight of the rows in each of the bars beside an axis."""
+def margin(at: Floats, weight: Floats, rim: HeatmapAxis) -> Floats:
+    """Return the marginal histogram of one side."""
     return np.histogram(at, bars_of(rim), weights=weight)[0].astype(float)
 
 
-def bars_of(rim: Rim) -> Floats:
-    """Return the edges of a margin's bars."""
+def bars_of(rim: HeatmapAxis) -> Floats:
+    """Return the edges of a marginal histogram."""
     if rim.discrete:
         return rim.edges
     return np.linspace(rim.edges[0], rim.edges[-1], 41)
 
 
-# ------------------------------------------------------------------------------------------
-# Lines along which a surface has one value, thinned and numbered: arrays in, points out.
+# --- contours as lines ---------------------------------------------------------------------------
 
 
 def isolines(x: Floats, y: Floats, value: Floats, level: float) -> list[Floats]:
-    """Return the lines along which a surface has one value.
+    """Return the contour lines of a surface at one value.
 
     Parameters
     ----------
     x : ndarray of float, shape (p,)
     y : ndarray of float, shape (q,)
     value : ndarray of float, shape (q, p)
-        At the points of the grid; NaN where there is none, and no line goes into a cell with such a corner.
+        At the grid points; no line enters a cell with a NaN at a corner.
     level : float
 
     Returns
     -------
     list of ndarray of float, shape (n, 2)
-        Each from end to end; closed ones end where they start. Between points of the grid the surface is taken to be
-        linear; where two lines meet in one cell the mean of its corners says which way they turn.
+        One array per line; closed lines end at their first point. The surface is linear between grid points; in a cell
+        with two lines the mean of its corners decides how they connect.
 
     Examples
     --------
@@ -273,19 +290,19 @@ def isolines(x: Floats, y: Floats, value: Floats, level: float) -> list[Floats]:
         return []
     from contourpy import LineType, contour_generator
 
-    # A quarter of all: neither differences of huge numbers nor the sum of a cell's corners overflow.
+    # Divided by four, so that neither differences of huge numbers nor the sum of four corners overflow.
     found = contour_generator(x, y, value / 4, corner_mask=False, line_type=LineType.Separate)
     return cast("list[Floats]", found.lines(level / 4))
 
 
 def thinned(points: Floats, tolerance: float) -> Floats:
-    """Return the fewest of a line's points that stay as near to it (Douglas & Peucker).
+    """Simplify a line by the algorithm of Douglas and Peucker.
 
     Parameters
     ----------
     points : ndarray of float, shape (n, 2)
     tolerance : float
-        How far any point left out may lie from the line that is drawn.
+        Largest distance of an omitted point from the simplified line.
 
     Examples
     --------
@@ -302,7 +319,7 @@ def thinned(points: Floats, tolerance: float) -> Floats:
         a, way = points[first], points[last] - points[first]
         off = points[first + 1 : last] - a
         length = float(way @ way)
-        # Of a closed line both ends are one point.
+        # The two ends of a closed line coincide.
         share = np.clip(off @ way / length, 0.0, 1.0) if length > 0 else np.zeros(len(off))
         far = np.hypot(*(off - share[:, None] * way).T)
         worst = int(np.argmax(far))
@@ -314,15 +331,15 @@ def thinned(points: Floats, tolerance: float) -> Floats:
 
 
 @dataclass(frozen=True)
-class Number:
-    """Where the value of a line is written upon it.
+class NumberPosition:
+    """Position of the number on a contour line.
 
     Parameters
     ----------
     x, y : float
-        Its middle, in pixels.
+        Centre, in pixels.
     turn : float
-        Degrees, clockwise, so that it is read from left to right.
+        Rotation in degrees, clockwise, such that the number is read from left to right.
     """
 
     x: float
@@ -332,19 +349,19 @@ class Number:
 
 def numbered(
     line: Floats, width: float, room: tuple[float, float, float, float], taken: list[Floats]
-) -> Number | None:
-    """Return where a number stands on a line: where it is straightest, inside, and apart from others.
+) -> NumberPosition | None:
+    """Return the position of the number on a contour line: on a straight part, away from other numbers.
 
     Parameters
     ----------
     line : ndarray of float, shape (n, 2)
         In pixels.
     width : float
-        Of the number.
+        Width of the number.
     room : tuple of four float
-        Left, upper, right and lower ends of where numbers may stand.
+        Left, upper, right and lower end of the area for numbers.
     taken : list of ndarray of float, shape (2,)
-        Middles of numbers there are already; the new one is added.
+        Centres of the existing numbers; the new one is appended.
     """
     steps = np.hypot(*np.diff(line, axis=0).T)
     along = np.concatenate([[0.0], np.cumsum(steps)])
@@ -366,7 +383,7 @@ def numbered(
         inside &= np.hypot(*(middle - other).T) > 1.6 * width + 6
     if not inside.any():
         return None
-    # Of places that are about as straight, the one nearest to the middle.
+    # Among equally straight parts, the one nearest to the middle of the line.
     off = np.abs(centres / along[-1] - 0.5)
     best = int(np.argmin(np.where(inside, np.round(1 - straight, 2) + 0.05 * off, np.inf)))
     if straight[best] < 0.8:
@@ -374,30 +391,27 @@ def numbered(
     taken.append(middle[best])
     turn = float(np.degrees(np.arctan2(chord[best, 1], chord[best, 0])))
     turn -= 180.0 * round(turn / 180.0)
-    return Number(float(middle[best, 0]), float(middle[best, 1]), turn)
+    return NumberPosition(float(middle[best, 0]), float(middle[best, 1]), turn)
 
 
-# ------------------------------------------------------------------------------------------
-# What is said of a surface's cells: both intervals, or levels, the value, and how many rows there are.
-
+# --- tooltips of cells ---------------------------------------------------------------------------
 
 MOST = 250
-"""Cells that are spoken of one by one, each as large as a fingertip; of more, neighbouring bins together."""
-
+"""Most tooltips of a surface, each about as large as a fingertip; beyond that, neighbouring bins share one."""
 
 LETTERS = 40
-"""Of a name in a tip."""
+"""Most characters of a name in a tooltip."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A rectangle in units of the axes, and what is said of it.
+    """A rectangle in units of the axes, and its tooltip.
 
     Parameters
     ----------
     left, right, lower, upper : float
     tip : str
-        One line a fact.
+        One fact per line.
     """
 
     left: float
@@ -408,16 +422,18 @@ class Cell:
 
 
 @dataclass(frozen=True, eq=False)
-class _Stretch:
-    """One side's stretches: where they lie, what they are called, where the surface is asked, and their homes.
+class _Intervals:
+    """Intervals of one side of the tooltips' grid.
 
     Attributes
     ----------
     edges : ndarray of float, shape (k + 1,)
     names : list of str
+        First line of the tooltips.
     at : ndarray, shape (k,)
+        Feature values at which the surface is evaluated.
     homes : list of ndarray of int
-        Of each stretch, where rows are counted; empty for points of a grid, which have none.
+        Bins or levels in each interval, whose rows are counted; empty for points of a grid.
     """
 
     edges: Floats
@@ -426,28 +442,28 @@ class _Stretch:
     homes: list[NDArray[Any]]
 
 
-def cells(surface: Surface, shown: Heat) -> list[Cell]:
-    """Return the cells of a surface, row by row from below.
+def cells(surface: Surface, shown: HeatmapSpec) -> list[Cell]:
+    """Return the cells of a surface with their tooltips, row by row from below.
 
     Parameters
     ----------
     surface : Surface
-    shown : Heat
-        What is drawn of it.
+    shown : HeatmapSpec
+        Specification of its figure.
 
     Returns
     -------
     list of Cell
-        At most about 250 where features are numeric: beyond, neighbouring bins are one. The value is that in the
-        middle of a cell, or at a point of a grid.
+        At most about 250 for numeric features; beyond that, neighbouring bins are merged. Values are those in the
+        centre of a cell, or at a grid point.
     """
     order = order_of(surface)
-    x, y = _told(surface, shown, order)
+    x, y = _merged_intervals(surface, shown, order)
     asked = (x.at[None, :], y.at[:, None]) if order == (0, 1) else (y.at[:, None], x.at[None, :])
     value = surface.at(*asked)
     rows = counts(surface, order)
     unit = f" {clean(surface.about.unit)}" if surface.about.unit else ""
-    what = "effect" if surface.includes_main_effects else "joint effect"
+    what = "effect" if surface.includes_main_effects else "interaction effect"
     found: list[Cell] = []
     for i, name_y in enumerate(y.names):
         for j, name_x in enumerate(x.names):
@@ -456,7 +472,7 @@ def cells(surface: Surface, shown: Heat) -> list[Cell]:
             if rows is not None and x.homes and y.homes:
                 n = int(rows[np.ix_(y.homes[i], x.homes[j])].sum())
                 if n == 0 and surface.cells is not None:
-                    # What stands there comes from other cells: it is not drawn, and not said.
+                    # The value would come from other cells: it is neither drawn nor shown.
                     lines[2:] = ["no rows"]
                 else:
                     lines.append(counted(n, "row"))
@@ -465,12 +481,14 @@ def cells(surface: Surface, shown: Heat) -> list[Cell]:
     return found
 
 
-def _told(surface: Surface, shown: Heat, order: tuple[int, int]) -> tuple[_Stretch, _Stretch]:
-    """Return the stretches of both sides, so many neighbouring bins together that there are not too many cells."""
+def _merged_intervals(
+    surface: Surface, shown: HeatmapSpec, order: tuple[int, int]
+) -> tuple[_Intervals, _Intervals]:
+    """Return the intervals of both sides, merging neighbouring bins until there are at most `MOST` cells."""
     sides, rims, folds = [surface.sides[i] for i in order], (shown.x, shown.y), [1, 1]
     while True:
-        x, y = (_stretches(s, r, f) for s, r, f in zip(sides, rims, folds, strict=True))
-        # Levels and two values are never told together. Cells are wider than high: upwards first.
+        x, y = (_side_intervals(s, r, f) for s, r, f in zip(sides, rims, folds, strict=True))
+        # Levels and single values are never merged. Cells are wider than high, so the vertical side is merged first.
         most = [1 if shown.y.discrete else len(y.at), 1 if shown.x.discrete else len(x.at)]
         if len(x.at) * len(y.at) <= MOST or max(most) == 1:
             return x, y
@@ -478,15 +496,15 @@ def _told(surface: Surface, shown: Heat, order: tuple[int, int]) -> tuple[_Stret
 
 
 def _short(nodes: Floats) -> Floats:
-    """Return places with two digits of their least step: there are hundreds of cells, and tables have the rest."""
+    """Return positions rounded to two significant digits of their smallest step; tables have all digits."""
     steps = np.diff(nodes)
     if len(steps) == 0 or not 0 < steps.min() < np.inf:
         return nodes
     return np.round(nodes, int(np.clip(1 - np.floor(np.log10(steps.min())), -300, 300)))
 
 
-def _stretches(side: Side, rim: Rim, fold: int) -> _Stretch:
-    """Return the stretches of one side, `fold` neighbouring bins together."""
+def _side_intervals(side: Side, rim: HeatmapAxis, fold: int) -> _Intervals:
+    """Return the intervals of one side, with `fold` neighbouring bins each."""
     name = shortened(rim.axis.name, LETTERS)
     unit = f" {clean(rim.axis.unit)}" if rim.axis.unit else ""
     if rim.places is not None:
@@ -495,25 +513,25 @@ def _stretches(side: Side, rim: Rim, fold: int) -> _Stretch:
             f"{name}: {shortened(side.levels.labels[k] if side.levels else '', LETTERS)}"
             for k in shown
         ]
-        return _Stretch(rim.edges, names, rim.at, [np.array([k]) for k in shown])
+        return _Intervals(rim.edges, names, rim.at, [np.array([k]) for k in shown])
     if rim.strips is not None:
         names = [f"{name}: {text}{unit}" for text in rim.axis.labels]
-        return _Stretch(rim.edges, names, rim.at, [np.array([k]) for k in rim.home])
+        return _Intervals(rim.edges, names, rim.at, [np.array([k]) for k in rim.home])
     nodes = np.asarray(side.nodes, dtype=float)
     time = rim.axis.time
     texts = places(_short(nodes)) if time is None else time.texts(nodes)
     if len(nodes) == 1:
         homes = [] if side.bins is None else [np.array([0])]
-        return _Stretch(rim.edges, [f"{name}: {texts[0]}{unit}"], nodes, homes)
+        return _Intervals(rim.edges, [f"{name}: {texts[0]}{unit}"], nodes, homes)
     if side.bins is None:
         kept = np.arange(0, len(nodes), fold)
         at = nodes[kept]
         between = at[:-1] / 2 + at[1:] / 2
         edges = np.concatenate([nodes[:1], between, nodes[-1:]])
-        return _Stretch(edges, [f"{name}: {texts[k]}{unit}" for k in kept], at, [])
+        return _Intervals(edges, [f"{name}: {texts[k]}{unit}" for k in kept], at, [])
     cut = np.unique([*range(0, len(nodes), fold), len(nodes) - 1])
     pairs = list(itertools.pairwise(cut.tolist()))
-    return _Stretch(
+    return _Intervals(
         nodes[cut],
         [f"{name}: {texts[a]} – {texts[b]}{unit}" for a, b in pairs],
         np.array([nodes[a] / 2 + nodes[b] / 2 for a, b in pairs]),
@@ -521,20 +539,18 @@ def _stretches(side: Side, rim: Rim, fold: int) -> _Stretch:
     )
 
 
-# ------------------------------------------------------------------------------------------
-# From a surface to what is to be seen of it: a heat map, its contours, the data under it. Arrays in, arrays out.
-
+# --- heat map ------------------------------------------------------------------------------------
 
 Empty = Literal["hatched", "filled", "blank"]
 
 
 ROUNDING = 1e-9
-"""Share of the main effects below which a joint effect is rounding."""
+"""Interaction effects below this fraction of the main effects are rounding errors."""
 
 
 @dataclass(frozen=True)
 class Tile:
-    """Words in the middle of a patch."""
+    """A text in the centre of a patch."""
 
     x: float
     y: float
@@ -542,38 +558,40 @@ class Tile:
 
 
 @dataclass(frozen=True, eq=False)
-class Heat:
-    """A heat map and all that stands in it.
+class HeatmapSpec:
+    """Specification of a heat map.
 
     Parameters
     ----------
-    x, y : Rim
+    x, y : HeatmapAxis
     value : ndarray of float, shape (q, p)
-        From below to above, and from left to right. NaN where nothing is shown, as in cells without rows.
+        Rows from bottom to top, columns from left to right. NaN where nothing is drawn, such as in cells without rows.
     scale : Axis
-        Of the colours.
+        Range and label of the colour scale.
     diverging : bool
-        Whether zero means "no joint effect", and is the middle of the colours.
+        Whether zero means "no interaction" and is the centre of the colour scale.
     title : str
     notes : tuple of str
     levels : tuple of float
-        Of contour lines; empty where there are none.
+        Values of the contour lines; empty without contours.
     crossings : tuple of Crossing
-        What contours are on bands of levels and strips of values.
+        Contours across bands of levels and strips of values.
     tiles : tuple of Tile
     holes : ndarray of float, shape (h, 4)
-        Left, right, lower and upper ends of cells without rows that are to be marked.
+        Left, right, lower and upper ends of the cells without rows that are hatched.
     dots : ndarray of float, shape (r, 2)
-        Rows.
+        Rows drawn as dots.
     dots_label : str
+        Legend entry of the dots.
     margins : tuple of two ndarray of float, shapes (p,) and (q,), or None
-        Rows in equal stretches of each axis, or at each level or value.
+        Marginal histograms: rows in equal intervals of each axis, or at each level or value.
     unsure : ndarray of float, shape (u, 4)
-        Left, right, lower and upper ends of where the interval of the joint effect holds zero.
+        Left, right, lower and upper ends of rectangles in which the confidence interval of the interaction effect
+        contains zero.
     """
 
-    x: Rim
-    y: Rim
+    x: HeatmapAxis
+    y: HeatmapAxis
     value: Floats
     scale: Axis
     diverging: bool
@@ -590,8 +608,8 @@ class Heat:
 
 
 @dataclass(frozen=True, eq=False)
-class Sight:
-    """What of a surface is to be seen; see `draw_surface`."""
+class SurfacePlotOptions:
+    """Options of a figure of a surface; see `draw_surface`."""
 
     points: bool = True
     density: bool = False
@@ -602,7 +620,7 @@ class Sight:
 
     def __post_init__(self) -> None:
         if self.empty not in ("hatched", "filled", "blank"):
-            fix = "Name one"
+            fix = "Use one of these values"
             expected = "'hatched', 'filled' or 'blank'"
             raise DataError(explained("plot(empty)", repr(self.empty), expected, fix))
         if isinstance(self.levels, str) or (isinstance(self.levels, int) and self.levels < 0):
@@ -610,24 +628,24 @@ class Sight:
             raise DataError(explained("plot(levels)", repr(self.levels), expected, "Use 7"))
 
 
-def heat(surface: Surface, sight: Sight | None = None) -> Heat:
-    """Say what is to be seen of a surface.
+def heat(surface: Surface, sight: SurfacePlotOptions | None = None) -> HeatmapSpec:
+    """Return the figure specification of a surface.
 
     Parameters
     ----------
     surface : Surface
-    sight : Sight, optional
+    sight : SurfacePlotOptions, optional
 
     Returns
     -------
-    Heat
-        A numeric feature is the horizontal axis where the other one is categorical or has two values; else the first
-        feature is. A numeric feature with two values has two strips.
+    HeatmapSpec
+        The first feature is on the horizontal axis, unless it is categorical or has two values and the second one is
+        not. A numeric feature with two values has two strips.
 
     Raises
     ------
     DataError
-        For choices that do not exist.
+        For unknown values of options.
 
     Examples
     --------
@@ -635,34 +653,34 @@ def heat(surface: Surface, sight: Sight | None = None) -> Heat:
     >>> import skedasis as sd
     >>> X = np.random.default_rng(0).uniform(-1, 1, size=(400, 2))
     >>> s = sd.explain(lambda X: X[:, 0] * X[:, 1], X, (0, 1), method=sd.ALE(bins=4))
-    >>> shown = heat(s, Sight(step=True))
+    >>> shown = heat(s, SurfacePlotOptions(step=True))
     >>> shown.value.shape, shown.scale.label
-    ((4, 4), 'joint effect on prediction')
+    ((4, 4), 'interaction effect on prediction')
     """
-    sight = _fitting(surface, Sight() if sight is None else sight)
+    sight = _applicable_options(surface, SurfacePlotOptions() if sight is None else sight)
     order = order_of(surface)
     x, y = (
-        rim_of(
+        heatmap_axis(
             surface.sides[i], surface.abouts[i].feature, step=sight.step, most=most, across=across
         )
         for i, most, across in zip(order, (MOST_LEVELS, 30), (ACROSS - 12, None), strict=True)
     )
     asked = (y.at[:, None], x.at[None, :]) if order == (1, 0) else (x.at[None, :], y.at[:, None])
-    # The step function says nothing of two values: both lie in one cell and would be drawn alike.
+    # The two values of a feature share one cell, so the step function would not distinguish them.
     steps = tuple(sight.step and s.strips is None for s in surface.sides)
     value = surface.at(*asked, step=(steps[0], steps[1]))
     count = counts(surface, order)
     empty = _empty(surface, count, x, y, order)
     if sight.empty != "filled":
-        value = np.where(_covered(empty, x, y), np.nan, value)
+        value = np.where(_in_empty_cells(empty, x, y), np.nan, value)
     scale, diverging = _scale(surface, value)
-    # Tiles hold numbers instead, and the contours of rounding mean nothing.
-    plain = x.discrete or sight.step or flat(surface)
+    # Tiles have numbers instead of contours, and contours of rounding errors are meaningless.
+    plain = x.discrete or sight.step or is_rounding_only(surface)
     levels = () if plain else _contours(sight.levels, scale)
     bands = y.discrete
     tiles = _tiles(x, y, value, count, scale, sight)
     hatched = sight.empty == "hatched"
-    return Heat(
+    return HeatmapSpec(
         x,
         y,
         value,
@@ -674,24 +692,23 @@ def heat(surface: Surface, sight: Sight | None = None) -> Heat:
         crossings(x.centres, value, levels, labelled=len(y.at) <= 15) if bands else (),
         tiles,
         _rectangles(empty, x, y, surface, order) if hatched else np.zeros((0, 4)),
-        # Where rows are counted in words, dots would only hide these.
+        # Tiles state the number of rows; dots would only hide the text.
         *_data(surface, order, (x, y), sight, told=bool(tiles) and x.discrete and bands),
-        _unsure(surface, asked, steps, sight, (x, y), np.isfinite(value)),
+        _contains_zero(surface, asked, steps, sight, (x, y), np.isfinite(value)),
     )
 
 
 def order_of(surface: Surface) -> tuple[int, int]:
-    """Return which feature lies on the horizontal axis, and which on the vertical one."""
-    # Bands of levels and strips of two values lie on top of one another, where their names are read without turning the
-    # head.
+    """Return which feature is on the horizontal axis, and which on the vertical one."""
+    # Bands of levels and strips of two values are stacked vertically, so that their names are not rotated.
     bands = [s.levels is not None or s.strips is not None for s in surface.sides]
     return (1, 0) if bands[0] and not bands[1] else (0, 1)
 
 
 def counts(surface: Surface, order: tuple[int, int]) -> Ints | None:
-    """Return the rows in each pair of homes, (h of y, h of x); None where that is not known.
+    """Return the number of rows in each cell, (h of y, h of x); None if it is unknown.
 
-    Of a two-valued numeric feature the homes are its two values.
+    A numeric feature with two values has a cell per value.
     """
     sides, rows = surface.sides, surface.rows
     strips = any(s.strips is not None for s in sides)
@@ -710,21 +727,23 @@ def counts(surface: Surface, order: tuple[int, int]) -> Ints | None:
 
 
 def _home(side: Side, x: Floats) -> Ints:
-    """Return each row's bin or level, or which of the two values it has; -1 for none."""
+    """Return the index of each row's bin, level or value; -1 for none."""
     if side.strips is None:
         return side.home(x)
     low, high = side.strips
     return np.where(x == low, 0, np.where(x == high, 1, -1)).astype(np.int64)
 
 
-def _empty(surface: Surface, count: Ints | None, x: Rim, y: Rim, order: tuple[int, int]) -> Bools:
-    """Return which pairs of homes have no row, (h of y, h of x), among those that are shown."""
+def _empty(
+    surface: Surface, count: Ints | None, x: HeatmapAxis, y: HeatmapAxis, order: tuple[int, int]
+) -> Bools:
+    """Return which of the shown cells have no rows, (h of y, h of x)."""
     if surface.cells is None:
         return np.zeros((0, 0), dtype=bool)
     if count is not None:
         empty = count == 0
     else:
-        # Where rows were not all kept it is known by bins only, of which both values of a feature may share one.
+        # If not all rows were kept, it is known per bin only, and both values of a feature may share a bin.
         known = homes_with_rows(surface)
         if known is None:
             return np.zeros((0, 0), dtype=bool)
@@ -737,8 +756,8 @@ def _empty(surface: Surface, count: Ints | None, x: Rim, y: Rim, order: tuple[in
     return empty[:, x.home] if x.discrete else empty
 
 
-def _covered(empty: Bools, x: Rim, y: Rim) -> Bools:
-    """Return which patches lie in homes without rows."""
+def _in_empty_cells(empty: Bools, x: HeatmapAxis, y: HeatmapAxis) -> Bools:
+    """Return which patches are in cells without rows."""
     if empty.size == 0:
         return np.zeros((len(y.at), len(x.at)), dtype=bool)
     i = np.arange(len(y.at)) if y.discrete else y.home
@@ -746,12 +765,14 @@ def _covered(empty: Bools, x: Rim, y: Rim) -> Bools:
     return empty[np.ix_(i, j)]
 
 
-def _fitting(surface: Surface, sight: Sight) -> Sight:
-    """Return what is to be seen, as far as there is something: points of a grid have no cells to make steps of."""
+def _applicable_options(surface: Surface, sight: SurfacePlotOptions) -> SurfacePlotOptions:
+    """Return the options as far as they apply: without cells (a grid of points) there is no step function."""
     return replace(sight, step=False) if surface.cells is None else sight
 
 
-def _rectangles(empty: Bools, x: Rim, y: Rim, surface: Surface, order: tuple[int, int]) -> Floats:
+def _rectangles(
+    empty: Bools, x: HeatmapAxis, y: HeatmapAxis, surface: Surface, order: tuple[int, int]
+) -> Floats:
     if empty.size == 0:
         return np.zeros((0, 4))
     ends: list[Floats] = []
@@ -762,17 +783,17 @@ def _rectangles(empty: Bools, x: Rim, y: Rim, surface: Surface, order: tuple[int
     return np.column_stack([ends[0][i], ends[0][i + 1], ends[1][j], ends[1][j + 1]])
 
 
-def _unsure(
+def _contains_zero(
     surface: Surface,
     asked: tuple[Any, Any],
     steps: tuple[bool, ...],
-    sight: Sight,
-    rims: tuple[Rim, Rim],
+    sight: SurfacePlotOptions,
+    rims: tuple[HeatmapAxis, HeatmapAxis],
     seen: Bools,
 ) -> Floats:
-    """Return where the interval of a joint effect holds zero: rectangles, one for each stretch of a row of patches.
+    """Return rectangles in which the confidence interval of an interaction effect contains zero.
 
-    Patches without a value (not `seen`) are left out: of them nothing is claimed.
+    Each covers neighbouring patches of one row. Patches without a value (not `seen`) are omitted.
     """
     if sight.sure is None:
         return np.zeros((0, 4))
@@ -780,9 +801,9 @@ def _unsure(
         raise UnsupportedError(
             explained(
                 f"plot(sure) of a {surface.spec.method}'s surface",
-                "values in which zero is nothing particular",
-                "a joint effect alone, as ALE and DALE have it",
-                "Leave sure= out",
+                "values that include main effects, for which zero has no special meaning",
+                "an interaction effect alone, as ALE and DALE return it",
+                "Omit sure=",
             )
         )
     ends = [replace(surface, value=v) for v in surface.interval(sight.sure)]
@@ -795,13 +816,13 @@ def _unsure(
 
 
 def _scale(surface: Surface, value: Floats) -> tuple[Axis, bool]:
-    """Return the axis of the colours, and whether zero is their middle."""
+    """Return the axis of the colour scale, and whether it diverges from zero."""
     about, low, high = surface.about, *extent([value])
     joint = not surface.includes_main_effects
     centred = joint or surface.spec.center is not None or surface.cells is not None
-    before = "joint effect on " if joint else "effect on " if centred else ""
+    before = "interaction effect on " if joint else "effect on " if centred else ""
     name = f"{before}{shortened(about.quantity, BESIDE - len(before))}"
-    # Corners that touch no row would pale all others.
+    # Values at corners far from all rows would dominate the colour scale.
     near = extent([_near_rows(surface, value)])
     if not joint:
         if not math.isnan(near[0]):
@@ -810,19 +831,19 @@ def _scale(surface: Surface, value: Floats) -> tuple[Axis, bool]:
         return Axis(name, about.unit, least, most, 0.0), False
     size = 0.0 if math.isnan(low) else max(abs(low), abs(high))
     size = size if math.isnan(near[0]) else min(size, max(abs(near[0]), abs(near[1])))
-    if flat(surface):  # what is mere rounding gets no colours
+    if is_rounding_only(surface):  # rounding errors get no colours
         size = max(float(np.nanmax(np.abs(m), initial=0.0)) for m in surface.main or ())
     return Axis(name, about.unit, -(size or 1.0), size or 1.0, 0.0), True
 
 
 def _near_rows(surface: Surface, value: Floats) -> Floats:
-    """Return the values at the corners of cells that hold rows, where these are known; else all."""
+    """Return the values at the corners of cells with rows, if these are known; otherwise all values."""
     near = None if surface.cells is None else corners_with_rows(surface)
     return value if near is None else surface.value[near]
 
 
-def flat(surface: Surface) -> bool:
-    """Return whether a joint effect is nothing but rounding, beside the main effects."""
+def is_rounding_only(surface: Surface) -> bool:
+    """Return whether an interaction effect is only rounding error relative to the main effects."""
     if surface.includes_main_effects or surface.main is None:
         return False
     size = max(float(np.nanmax(np.abs(m), initial=0.0)) for m in surface.main)
@@ -838,9 +859,14 @@ def _contours(wanted: int | Sequence[float] | None, scale: Axis) -> tuple[float,
 
 
 def _tiles(
-    x: Rim, y: Rim, value: Floats, count: Ints | None, scale: Axis, sight: Sight
+    x: HeatmapAxis,
+    y: HeatmapAxis,
+    value: Floats,
+    count: Ints | None,
+    scale: Axis,
+    sight: SurfacePlotOptions,
 ) -> tuple[Tile, ...]:
-    """Return what is written into patches that are large enough for words."""
+    """Return the texts in patches that are large enough for them."""
     both = x.discrete and y.discrete
     if not (both or sight.step) or len(x.at) > 14 or len(y.at) > 20:
         return ()
@@ -849,7 +875,7 @@ def _tiles(
     known = np.isfinite(value)
     found: list[Tile] = []
     for i, j in np.argwhere(known):
-        text = _written(float(value[i, j]), scale)
+        text = _value_text(float(value[i, j]), scale)
         if wide[j] < 0.065 or high[i] < 0.04:
             continue
         if both and count is not None:
@@ -859,8 +885,8 @@ def _tiles(
     return tuple(found)
 
 
-def _written(value: float, scale: Axis) -> str:
-    """Return a value in two or three digits of the colours' range, on their scale."""
+def _value_text(value: float, scale: Axis) -> str:
+    """Return a value as text with two or three digits of the range of the colour scale."""
     power = 10.0**scale.scale.exponent
     span = float(np.diff(scale.limits)[0]) / power
     decimals = max(0, 1 - math.floor(math.log10(span / 2)))
@@ -868,8 +894,10 @@ def _written(value: float, scale: Axis) -> str:
     return text.replace("-", "\N{MINUS SIGN}")
 
 
-def _notes(surface: Surface, empty: Bools, rims: tuple[Rim, Rim], sight: Sight) -> tuple[str, ...]:
-    """Say what a reader must know beside what is drawn."""
+def _notes(
+    surface: Surface, empty: Bools, rims: tuple[HeatmapAxis, HeatmapAxis], sight: SurfacePlotOptions
+) -> tuple[str, ...]:
+    """Return notes on rows, cells, the size of the interaction, and what is omitted."""
     known = surface.provenance
     rows = known.get("rows", 0 if surface.rows is None else len(surface.rows))
     outside = known.get("rows_outside", 0)
@@ -882,22 +910,22 @@ def _notes(surface: Surface, empty: Bools, rims: tuple[Rim, Rim], sight: Sight) 
         cells = f"{parts[0][0]} \N{MULTIPLICATION SIGN} {parts[1][0]} {what}"
     notes = [counted(int(rows - outside - missing), "row"), cells]
     if outside:
-        notes.append(f"{outside:,} rows outside")
+        notes.append(f"{counted(int(outside), 'row')} outside the {what}")
     if missing:
-        notes.append(f"{missing:,} rows missing a value")
+        notes.append(f"{counted(int(missing), 'row')} with a missing value")
     if empty.any():
         filled = sight.empty == "filled" and surface.provenance.get("empty_cells") == "nearest"
-        said = "cells without rows" + (", filled from the nearest" if filled else "")
+        said = "cells without rows" + (", filled from the nearest cell" if filled else "")
         notes.append(f"{int(empty.sum())} of {empty.size} {said}")
     strength = surface.interaction_strength()
     if np.isfinite(strength):
-        shown = 0.0 if flat(surface) else strength
+        shown = 0.0 if is_rounding_only(surface) else strength
         what = "standard deviation" if surface.includes_main_effects else "interaction strength"
         notes.append(f"{what} {shown:.3g} {surface.about.unit or ''}".strip())
     if surface.includes_main_effects:
         notes.append("with main effects")
     else:
-        notes.append("second-order effect: main effects are zero")
+        notes.append("second-order effect, without main effects")
     for rim in rims:
         if rim.places is not None and len(rim.places) < len(rim.places.levels):
             shown, all_ = len(rim.places), len(rim.places.levels)
@@ -917,9 +945,14 @@ def _parts(side: Side) -> tuple[int, str]:
 
 
 def _data(
-    surface: Surface, order: tuple[int, int], rims: tuple[Rim, Rim], sight: Sight, *, told: bool
+    surface: Surface,
+    order: tuple[int, int],
+    rims: tuple[HeatmapAxis, HeatmapAxis],
+    sight: SurfacePlotOptions,
+    *,
+    told: bool,
 ) -> tuple[Floats, str, tuple[Floats, Floats] | None]:
-    """Return the rows that are marked, what they are called, and how many lie where on each axis."""
+    """Return the dots, their legend entry, and the marginal histograms."""
     rows = surface.rows
     if rows is None or len(rows) == 0:
         return np.zeros((0, 2)), "", None
@@ -931,4 +964,4 @@ def _data(
         return np.zeros((0, 2)), "", margins
     all_, n = "rows" if rows.exact else "sampled rows", len(at)
     label = all_ if n <= DOTS else f"{DOTS:,} of {n:,} {all_}"
-    return strewn(at, rims), label, margins
+    return jittered(at, rims), label, margins

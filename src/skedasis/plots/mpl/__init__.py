@@ -1,1 +1,1 @@
-"""Figure specifications drawn by matplotlib."""
+"""Renderer of figure specifications with matplotlib: the functions behind `plot()`."""

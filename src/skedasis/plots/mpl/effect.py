@@ -1,8 +1,13 @@
-"""Figures of effects, and of several effects of one feature, by matplotlib."""
+"""Figures of effects, and of several effects of one feature, by matplotlib.
+
+`draw` is behind `Effect.plot`, `draw_all` behind `Effects.plot`, and `compare` is public. Figures are created without
+pyplot and without changing rcParams, so that plotting has no global effects.
+"""
 
 from __future__ import annotations
 
 import io
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
@@ -16,20 +21,20 @@ from matplotlib.lines import Line2D
 
 from skedasis.plots.figures.compare import (
     Overlay,
-    Strand,
+    OverlayCurve,
     Zero,
+    as_effects_and_labels,
     columns_for,
     comparable,
-    gathered,
     ordered_effects,
     overlay,
 )
 from skedasis.plots.figures.effect import picture
 from skedasis.plots.mpl.marks import (
     Legend,
-    as_it_is,
     axis_of,
     clear_frame,
+    disable_mathtext,
     draw_panel,
     head,
     headed,
@@ -39,26 +44,25 @@ from skedasis.plots.mpl.marks import (
     scaled,
 )
 from skedasis.plots.scales import Axis
-from skedasis.plots.spec import ACROSS, Ice, Picture, View
+from skedasis.plots.spec import ACROSS, FigureSpec, Ice, View
 from skedasis.plots.theme import FAINT, HUES, INK, MARKS, OFTEN, SMALL, STROKES
 from skedasis.results.effect import Effect
 
-# ------------------------------------------------------------------------------------------
-# Figures: an effect's panels, or many effects side by side. Nothing is global here: no pyplot, no rcParams.
+# --- figures of effects --------------------------------------------------------------------------
 
 
-class Picturable(Figure):
-    """A figure that notebooks show although pyplot knows nothing of it."""
+class NotebookFigure(Figure):
+    """A figure that notebooks display although it is not registered with pyplot."""
 
     def _repr_png_(self) -> bytes:
-        """Return the picture: IPython asks for it where matplotlib's own inline mode was not set up."""
+        """Return the figure as PNG; IPython calls this if matplotlib's inline backend is not active."""
         buffer = io.BytesIO()
         self.savefig(buffer, format="png")
         return buffer.getvalue()
 
 
 _WIDTH, _MARGINS = 6.8, 0.8
-"""Inches across the usual figure, and those of them beside its panels."""
+"""Width of a figure of default size in inches, and the part of it that is outside the panels."""
 
 
 def draw(
@@ -84,54 +88,57 @@ def draw(
     ----------
     effect : Effect
     ax : matplotlib Axes, optional
-        Draw only the main panel, there. By default a figure with all panels is made.
+        Axes for the main panel alone. By default a figure with all panels is created.
     ice : {"centered", "raw", None}
-        Individual curves of PDP and ICE: minus their own anchor (the left end for ``center="start"``, else their mean
-        over the grid), in which case the average is centred, too; as they are; or none.
+        Individual curves of PDP and ICE. "centered" subtracts each curve's anchor (its left end for
+        ``center="start"``, else its mean over the grid) and centres the average likewise; "raw" draws the curves
+        unchanged; None draws no curves.
     own : bool
-        Whether each row's own value is marked on its curve.
+        Whether the observed value of each row is marked on its curve.
     curves : int
-        At most so many curves.
+        Largest number of curves.
     level : float
-        Of the intervals of the average.
+        Confidence level of the intervals of the average.
     color : array_like, shape (n,), optional
-        One value for each row of X, to colour its individual curve by. Numbers get a scale; text, booleans and whole
-        numbers of at most 8 different values get a colour and a line style each.
+        One value for each row of X, by which its curve is coloured. Numbers get a colour scale; text, booleans and
+        integers with at most 8 distinct values get a colour and a line style each.
     color_name : str, optional
-        What these values are; by default the name of the series.
+        Name of these values; by default the name of the series.
     rises : bool, optional
-        Whether stretches on which curves stand high are marked at the foot of the panel, and whether those of rows that
-        lie there do (`Effect.rises`). By default where an entropy, a variance or another uncertainty is explained.
+        Whether elevated regions of the curves are marked at the lower end of the panel, with the verdict whether rows
+        observed there support them (`Effect.rises`). By default only if the quantity is an entropy, a variance or
+        another uncertainty.
     histogram : bool
-        Whether the feature's distribution in each group of `color` is drawn under the curves, such as classes:
+        Whether a second panel shows the histogram of the feature in each group of `color`, such as classes:
         ``plot(color=y, histogram=True)``.
     values : array_like, shape (n,), optional
-        The feature's value in each row of X, for these distributions. By default they are those of the rows whose
-        curves are kept, and the notes say how many these are.
+        The feature's value in each row of X, for these histograms. By default those of the rows whose curves are kept;
+        the notes state their number.
     simultaneous : bool
-        Whether the band of the average holds the whole curve at once, or each point on its own.
+        Whether the intervals form a simultaneous band instead of being pointwise.
     legend : bool
+        Whether to draw a legend.
     size : (float, float), optional
         Width and height of the figure in inches.
 
     Returns
     -------
     matplotlib Figure
-        Notebooks show it; ``savefig`` writes it.
+        Notebooks display it; ``savefig`` writes it to a file.
 
     Raises
     ------
     DataError
-        For an `ice` that does not exist, a level outside (0, 1), colours or values that are not one for each row, or a
-        histogram without colours.
+        For an unknown `ice`, a level outside (0, 1), colours or values without one entry per row, or a histogram
+        without colours.
     UnsupportedError
-        For raw curves of an effect that was centred, for colours where there are no curves, for rises where there are
-        no curves over numbers, and for a histogram where colours are no groups.
+        For raw curves of a centred effect, for colours without curves, for elevated regions without curves over a
+        numeric feature, and for a histogram if colours are not groups.
 
     Notes
     -----
-    Levels of a categorical feature stand at places 0, 1, … in the order of the effect. Of more than 40 levels without
-    an order of their own (fewer in a narrow figure) those with most rows are shown, and the notes say so.
+    Levels of a categorical feature are drawn at positions 0, 1, … in the order of the effect. Of more than 40 nominal
+    levels (fewer in a narrow figure) those with most rows are shown, and the notes say so.
 
     Examples
     --------
@@ -158,8 +165,8 @@ def draw(
     return _stacked(shown, (width, None if size is None else size[1]), legend=legend)
 
 
-def _stacked(shown: Picture, size: tuple[float, float | None], *, legend: bool) -> Figure:
-    """Draw an effect's panels one above the other."""
+def _stacked(shown: FigureSpec, size: tuple[float, float | None], *, legend: bool) -> Figure:
+    """Draw the panels of an effect, stacked vertically."""
     parts = (
         (shown.main, 3.3),
         (shown.slopes, 2.4),
@@ -186,7 +193,7 @@ def _stacked(shown: Picture, size: tuple[float, float | None], *, legend: bool) 
 
 
 def _merged(above: Legend, below: Legend) -> Legend:
-    """Join two legends; what the lower one says of a group, with its rows, takes the place of its name alone."""
+    """Join two legends; "group (n rows)" of the lower panel replaces "group" of the upper one."""
     entries: Legend = {}
     for said, drawn in above.items():
         more = next((k for k in below if k.startswith(f"{said} (")), said)
@@ -195,7 +202,7 @@ def _merged(above: Legend, below: Legend) -> Legend:
 
 
 def depth(axis: Axis) -> float:
-    """Return how many inches names of levels reach down, beyond a line of numbers."""
+    """Return the additional height in inches that names of levels need, compared with numbers."""
     longest = max((len(label) for label in axis.labels), default=0)
     return 0.55 * SMALL / 72 * longest * {0: 0.0, 40: 0.64, 90: 1.0}[axis.turn]
 
@@ -213,20 +220,20 @@ def draw_all(
     legend: bool = True,
     size: tuple[float, float] | None = None,
 ) -> Figure:
-    """Draw several effects beside each other on shared vertical scales.
+    """Draw effects of several features side by side on shared vertical scales.
 
     Parameters
     ----------
     effects : Effects
     by : {"importance", "heterogeneity_score"}
-        What to order by; the largest comes first.
+        Order of the features, largest first.
     top : int, optional
-        Only so many.
+        Largest number of features.
     columns : int, optional
-        Of the grid.
+        Number of columns of the grid.
     lower : bool
-        Whether to draw the bins' slopes, too. They are given per standard deviation of the feature: slopes per unit of
-        different features do not compare.
+        Whether to draw the slopes per bin, too. They are given per standard deviation of the feature, because slopes
+        per unit of different features are not comparable.
     ice, curves, level, legend
         As in `draw`.
     size : (float, float), optional
@@ -239,12 +246,12 @@ def draw_all(
     Raises
     ------
     DataError
-        Where there is nothing to draw, for a `by` that does not exist, and as `draw` does.
+        For no effect, for an unknown `by`, and as `draw`.
     """
     chosen = ordered_effects(effects, by, top)
     columns = columns or columns_for(len(chosen))
     width = 2.75 if size is None else (size[0] - 0.5) / columns
-    # The letters are smaller here, and the numbers beside stand on the left only.
+    # Letters are smaller here, and only the leftmost panels have numbers at the vertical axis.
     view = View(ice, False, curves, level, round(ACROSS * (width - 0.3) / (_WIDTH - _MARGINS)))
     shown = comparable(chosen, view, lower)
     rows = -(-len(shown) // columns)
@@ -256,7 +263,7 @@ def draw_all(
     )
     figure = blank_figure(size or (2.75 * columns + 0.5, high))
     parts = [3, 2] if deep else [1]
-    # One grid for all panels, so that all come out equally wide.
+    # One grid for all panels, so that all have the same width.
     grid = figure.add_gridspec(rows * len(parts), columns, height_ratios=parts * rows)
     entries: Legend = {}
     for i, pic in enumerate(shown):
@@ -268,8 +275,8 @@ def draw_all(
     return figure
 
 
-def _draw_small(figure: Figure, cells: Sequence[SubplotSpec], shown: Picture) -> Legend:
-    """Draw one of many."""
+def _draw_small(figure: Figure, cells: Sequence[SubplotSpec], shown: FigureSpec) -> Legend:
+    """Draw one of many effects."""
     panels = [p for p in (shown.main, shown.slopes) if p is not None]
     axes = [figure.add_subplot(cell) for cell, _ in zip(cells, panels, strict=False)]
     entries: Legend = {}
@@ -285,10 +292,10 @@ def _draw_small(figure: Figure, cells: Sequence[SubplotSpec], shown: Picture) ->
     return entries
 
 
-def blank_figure(size: tuple[float, float]) -> Picturable:
-    """Return a figure with nothing in it, which makes room for its own words."""
+def blank_figure(size: tuple[float, float]) -> NotebookFigure:
+    """Return an empty figure whose layout makes room for its texts."""
     layout = ConstrainedLayoutEngine(w_pad=0.09, h_pad=0.07, hspace=0.02)
-    return Picturable(figsize=size, dpi=120, layout=layout, facecolor="white")
+    return NotebookFigure(figsize=size, dpi=120, layout=layout, facecolor="white")
 
 
 def _legend(entries: Legend) -> dict[str, Any]:
@@ -297,27 +304,44 @@ def _legend(entries: Legend) -> dict[str, Any]:
 
 
 def legend_below(figure: Any, entries: Legend) -> None:
-    """Explain what is drawn, below all axes."""
-    columns = max(1, int(figure.get_figwidth() / 2.2))
+    """Draw the legend below all axes."""
     look: dict[str, Any] = {
         "frameon": False,
-        "ncols": min(columns, len(entries)),
+        "ncols": _legend_columns(list(entries), figure.get_figwidth()),
         "columnspacing": 1.6,
     }
     made = figure.legend(loc="outside lower center", **look, **_legend(entries))
     for text in made.get_texts():
-        as_it_is(text)
+        disable_mathtext(text)
+
+
+def _legend_columns(labels: Sequence[str], width: float) -> int:
+    """Return how many columns of legend entries fit across a figure of `width` inches.
+
+    Each column is as wide as its longest label, and matplotlib fills the columns one after the other.
+    """
+    most = min(max(1, int(width / 2.2)), max(1, len(labels)))
+    for columns in range(most, 1, -1):
+        full, longer = divmod(len(labels), columns)
+        sizes = [full + (k < longer) for k in range(columns)]
+        starts = np.cumsum([0, *sizes])
+        letters = sum(
+            max(len(label) for label in labels[a:b]) for a, b in itertools.pairwise(starts)
+        )
+        # A letter is about half as wide as it is high; handle, gap and column spacing take some five letters' height.
+        if (0.52 * letters + 5.0 * columns) * (SMALL - 0.5) / 72 <= width:
+            return columns
+    return 1
 
 
 def legend_in(ax: Axes, entries: Legend) -> None:
-    """Explain what is drawn, inside the axes."""
+    """Draw the legend inside the axes."""
     made = ax.legend(loc="best", framealpha=0.85, edgecolor="none", **_legend(entries))
     for text in made.get_texts():
-        as_it_is(text)
+        disable_mathtext(text)
 
 
-# ------------------------------------------------------------------------------------------
-# Several effects of one feature, laid over one another.
+# --- overlaid effects ----------------------------------------------------------------------------
 
 
 def compare(
@@ -329,43 +353,44 @@ def compare(
     legend: bool = True,
     size: tuple[float, float] | None = None,
 ) -> Figure:
-    """Lay several effects of the same feature over one another.
+    """Draw several effects of the same feature on the same axes.
 
     Parameters
     ----------
     *effects : Effect
-        Such as a PDP, an ALE and an M-plot; or a single list of them, or a mapping from labels to them. At most 8.
+        At most 8 effects, such as a PDP, an ALE and an M-plot; or a list of them, or a mapping from labels to effects.
     labels : sequence of str, optional
-        For the legend. By default the methods' names, and the quantity's where it is not the first one's.
+        Legend entries. By default the names of the methods, with the quantity if it differs from that of the first.
     center : {"mean", None}
-        "mean" subtracts from each effect its mean over the data, so that all have the same zero; None leaves them as
-        they are. Slopes are never centred.
+        "mean" subtracts from each effect its mean over the data, so that all have the same zero; None leaves the
+        effects unchanged. Derivatives are never centred.
     ax : matplotlib Axes, optional
-        Draw there. By default a figure is made.
+        Axes to draw on. By default a figure is created.
     level : float
-        Of the intervals, which are drawn of up to 3 effects.
+        Confidence level of the intervals, which are drawn for at most 3 effects.
     legend : bool
+        Whether to draw a legend.
     size : (float, float), optional
         Width and height of the figure in inches.
 
     Returns
     -------
     matplotlib Figure
-        Notebooks show it; ``savefig`` writes it.
+        Notebooks display it; ``savefig`` writes it to a file.
 
     Raises
     ------
     DataError
-        For no effect, more than 8, effects of different features, labels that are not one for each, a `center` that
-        does not exist, or a level outside (0, 1).
+        For no effect or more than 8, for effects of different features, if the number of labels differs from the number
+        of effects, for an unknown `center`, or a level outside (0, 1).
     UnsupportedError
-        For surfaces, slopes beside values, levels beside numbers, and different units.
+        For surfaces, for derivatives with values, for categorical with numeric features, and for different units.
 
     Notes
     -----
-    Each effect has a line style, a mark and a colour of its own, so that none needs the colour. Intervals are those of
-    the effects by themselves, moved with them. Levels of a categorical feature stand in the first effect's order, the
-    effects side by side at each. No model row.
+    Each effect has its own line style, mark and colour, so that colour is not needed to distinguish them. Intervals are
+    those of the single effects, shifted with them. Levels of a categorical feature are in the order of the first
+    effect, with the effects side by side at each level. Costs no model rows.
 
     Examples
     --------
@@ -378,7 +403,7 @@ def compare(
     >>> [text.get_text() for text in figure.legends[0].get_texts()]
     ['PDP', 'ALE', 'MPlot', 'rows']
     """
-    given, named = gathered(effects)
+    given, named = as_effects_and_labels(effects)
     shown = overlay(given, named if labels is None else labels, center, level)
     own = ax is None
     if ax is None:
@@ -405,14 +430,14 @@ def _draw_overlay(ax: Axes, shown: Overlay) -> Legend:
         ax.axhline(0, color=FAINT, lw=0.7, zorder=1.4)
     entries: Legend = {}
     for place, strand in enumerate(shown.strands):
-        entries[strand.label] = _strand(ax, strand, place, bands=shown.bands)
+        entries[strand.label] = _curve_of(ax, strand, place, bands=shown.bands)
     if shown.rug is not None:
         entries[shown.rug.label] = rug_of(ax, shown.rug)
     return entries
 
 
-def _strand(ax: Axes, strand: Strand, place: int, *, bands: bool) -> Line2D:
-    """Draw one effect, in its own style, and return what explains it."""
+def _curve_of(ax: Axes, strand: OverlayCurve, place: int, *, bands: bool) -> Line2D:
+    """Draw one effect in its own style, and return its legend handle."""
     hue, mark, stroke = HUES[place], MARKS[place], STROKES[place]
     lined = strand.joined is not None and len(strand.x) > 1
     area = strand.joined == "line" and len(strand.x) > 1
@@ -423,7 +448,7 @@ def _strand(ax: Axes, strand: Strand, place: int, *, bands: bool) -> Line2D:
         ax.fill_between(strand.x, strand.lower, strand.upper, color=hue, alpha=0.16, lw=0, zorder=2)
     elif bands:
         ax.vlines(strand.x, strand.lower, strand.upper, color=hue, lw=1.2, zorder=2.5)
-    # Marks of different lines are staggered, or they would lie upon each other; levels are all marked.
+    # Marks of different lines are staggered so that they do not overlap; all levels are marked.
     every = max(1, -(-len(strand.x) // OFTEN)) if area else 1
     marked = np.arange((place * every) // 3 % every, len(strand.x), every).tolist()
     ax.plot(strand.x, strand.y, markevery=marked, zorder=3, **look)

@@ -1,4 +1,9 @@
-"""Figures of importances and diagnoses by matplotlib."""
+"""Figures of importances and diagnoses by matplotlib.
+
+`draw_importance` is behind `Importance.plot`: horizontal bars with intervals and single repeats, or histograms before
+and after permutation. `draw_diagnosis` is behind `Diagnosis.plot`: features between Likelihood-PFI and Entropy-PFI, and
+bars of the R² with which other features predict each of them.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +20,24 @@ from matplotlib.text import Annotation, Text
 
 from skedasis._types import Floats
 from skedasis.errors import DataError, explained
-from skedasis.plots.figures.diagnosis import Map, Place, Predictable, predictable, where
+from skedasis.plots.figures.diagnosis import (
+    ImportanceMap,
+    RedundancyBars,
+    RegionText,
+    predictable,
+    where,
+)
 from skedasis.plots.figures.effect_parts import counted
-from skedasis.plots.figures.importance import BarPanel, Shift, bars, kept, repeated, shifts
+from skedasis.plots.figures.importance import (
+    EACH_REPEAT,
+    MEAN_OF_REPEATS,
+    BarPanel,
+    PermutationHistograms,
+    bars,
+    kept,
+    repeated,
+    shifts,
+)
 from skedasis.plots.mpl.effect import blank_figure, legend_below, legend_in
 from skedasis.plots.mpl.marks import (
     Legend,
@@ -33,15 +53,13 @@ from skedasis.plots.theme import AVERAGE, ERROR, FAINT, GRID, INK, SMALL
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.importance import Importance
 
-# ------------------------------------------------------------------------------------------
-# Figures of importances: bars with their spread, and rows before and after permutation.
-
+# --- importances ---------------------------------------------------------------------------------
 
 Kind = Literal["bars", "local"]
 
 
 THICK = 0.62
-"""Of a bar, as a share of its line."""
+"""Height of a bar, as a fraction of its line."""
 
 
 BEFORE, BEFORE_EDGE = "#d4d4d4", "#6b6b6b"
@@ -64,37 +82,39 @@ def draw_importance(
     ----------
     importance : Importance
     kind : {"bars", "local"}
-        Bars, most important first, with their analytic interval and the single repeats; or for each feature how the
-        kept rows' quantity is distributed before and after permutation (entropy_importance, Fig. 2).
+        "bars": a bar per feature, most important first, with its analytic interval and the single repeats. "local": for
+        each feature histograms of the quantity over the kept rows before and after permutation (entropy_importance,
+        Fig. 2).
     features : sequence of str, optional
-        Only these. By default all, of "local" the six most important ones.
+        Features to show. By default all; for "local" the six most important ones.
     top : int, optional
-        Only so many, the most important ones; the notes say how many are left out.
+        Largest number of features; the most important ones are shown, and the notes state how many are omitted.
     level : float
-        Of the intervals.
+        Confidence level of the intervals.
     ax : matplotlib Axes, optional
-        Draw there; "local" can do that with one feature. By default a figure is made.
+        Axes to draw on; for "local" only with one feature. By default a figure is created.
     size : (float, float), optional
         Width and height of the figure in inches.
     legend : bool
+        Whether to draw a legend.
 
     Returns
     -------
     matplotlib Figure
-        Notebooks show it; ``savefig`` writes it.
+        Notebooks display it; ``savefig`` writes it to a file.
 
     Raises
     ------
     DataError
-        For a `kind` that does not exist, unknown features, a `top` below 1, a level outside (0, 1), or axes for several
-        features' rows.
+        For an unknown `kind`, unknown features, a `top` below 1, a level outside (0, 1), or `ax` for the rows of
+        several features.
     UnsupportedError
-        For "local" where no rows were kept.
+        For "local" if no rows were kept.
 
     Notes
     -----
-    Importances below zero are drawn as they are. Intervals that would flatten all bars reach beyond the panel. No model
-    row.
+    Negative importances are drawn as negative bars. Intervals that would flatten all bars extend beyond the panel.
+    Costs no model rows.
 
     Examples
     --------
@@ -106,7 +126,9 @@ def draw_importance(
     ['age', 'noise']
     """
     if kind not in ("bars", "local"):
-        raise DataError(explained("plot(kind)", repr(kind), "'bars' or 'local'", "Name one"))
+        raise DataError(
+            explained("plot(kind)", repr(kind), "'bars' or 'local'", "Use one of these values")
+        )
     if kind == "local":
         return _local(importance, features, top, ax, size, legend=legend)
     panel = bars(importance, features=features, top=top, level=level)
@@ -125,12 +147,12 @@ def draw_importance(
 
 
 def line_height(n: int) -> float:
-    """Return how many inches a line of a table of n lines is high."""
+    """Return the height of each of n lines in inches."""
     return 0.3 if n <= 40 else 0.2
 
 
 def bare(ax: Axes) -> None:
-    """Leave of the frame what bars that lie need."""
+    """Reduce the frame of the axes to what horizontal bars need."""
     clear_frame(ax)
     ax.grid(visible=False, axis="y")
     ax.grid(visible=True, axis="x", color=GRID, lw=0.6)
@@ -139,7 +161,7 @@ def bare(ax: Axes) -> None:
 
 
 def lines_of(ax: Axes, names: Sequence[str], least: int = 1) -> np.ndarray:
-    """Give axes a line for each name, the first on top, and return where these are; there is room for `least`."""
+    """Give the axes one line per name, the first on top, and return their positions; at least `least` lines fit."""
     n = len(names)
     at = np.arange(n, dtype=float)
     low, high = -0.5, max(n, least) - 0.5
@@ -149,22 +171,22 @@ def lines_of(ax: Axes, names: Sequence[str], least: int = 1) -> np.ndarray:
 
 
 def draw_bars(ax: Axes, panel: BarPanel) -> Legend:
-    """Draw bars, whiskers and repeats, and return what explains them."""
+    """Draw bars, whiskers and repeats, and return the legend."""
     axis_of(ax, "x", panel.x, 7)
     y = lines_of(ax, panel.names)
     look: dict[str, Any] = {"fc": ERROR, "ec": AVERAGE, "lw": 0.8}
     ax.barh(y, panel.value, THICK, zorder=2, **look)
     ax.axvline(0, color=INK, lw=0.9, zorder=2.5)
-    entries: Legend = {"mean over the repeats" if panel.repeats.size else "mean": Patch(**look)}
+    entries: Legend = {MEAN_OF_REPEATS if panel.repeats.size else "mean": Patch(**look)}
     if panel.repeats.size:
         x = panel.repeats.ravel()
         dots: dict[str, Any] = {"marker": "o", "mfc": "white", "mec": INK, "ls": "none"}
-        # Below the whisker, strewn as little as keeps equal ones apart.
+        # Below the whisker, with a small vertical offset so that equal ones do not coincide.
         r = panel.repeats.shape[1]
         shift = THICK * (0.27 + 0.08 * (np.arange(r) % 3 - 1))
         small = 2.6 if r <= 30 else 1.8
         ax.plot(x, np.add.outer(y, shift).ravel(), ms=small, mew=0.6, zorder=3, **dots)
-        entries["single repeats"] = Line2D([], [], ms=3.2, mew=0.7, **dots)
+        entries[EACH_REPEAT] = Line2D([], [], ms=3.2, mew=0.7, **dots)
     known = np.isfinite(panel.lower)
     if known.any():
         lower, upper, at = panel.lower[known], panel.upper[known], y[known]
@@ -184,16 +206,16 @@ def _local(
     *,
     legend: bool,
 ) -> Figure:
-    """Draw histograms of the kept rows before and after, one panel a feature."""
+    """Draw histograms of the kept rows before and after permutation, one panel per feature."""
     found, local = shifts(importance, features=features, top=top), importance.local
     if local is None:
-        raise TypeError("`shifts` refuses this")
-    said = f"as they are: {kept(local)}", f"with values of other rows: {repeated(importance)}"
+        raise TypeError("the importance has no kept rows")
+    said = f"before permutation: {kept(local)}", f"after permutation: {repeated(importance)}"
     if ax is not None:
         first, *more = found
         if more:
             got, fix = f"{len(found)} features", f"Use features=[{first.name!r}]"
-            raise DataError(explained("plot(ax) of kind='local'", got, "one feature", fix))
+            raise DataError(explained("plot(ax) with kind='local'", got, "one feature", fix))
         entries = _histograms(ax, first, said)
         label_below(ax, first.x)
         label_beside(ax, first.y)
@@ -201,23 +223,23 @@ def _local(
         if legend:
             legend_in(ax, entries)
         return ax.figure.canvas.figure
-    figure = _beside(found, said, size, legend=legend)
+    figure = _side_by_side(found, said, size, legend=legend)
     if len(found) < len(importance):
-        # Before the panels, for it concerns them all.
+        # Above all panels, because it concerns all of them.
         above = figure.suptitle("", x=0.01, ha="left")
         words = f"{len(found):,} of {counted(len(importance), 'feature')}"
         write(above, words, SMALL, FAINT)
     return figure
 
 
-def _beside(
-    found: Sequence[Shift],
+def _side_by_side(
+    found: Sequence[PermutationHistograms],
     said: tuple[str, str],
     size: tuple[float, float] | None,
     *,
     legend: bool,
 ) -> Figure:
-    """Draw the histograms of several features beside one another, on shared axes."""
+    """Draw the histograms of several features side by side, on shared axes."""
     columns = min(3, len(found)) if len(found) != 4 else 2
     rows = -(-len(found) // columns)
     figure = blank_figure(size or (max(4.2, 2.75 * columns + 0.5), 2.1 * rows + 1.1))
@@ -239,8 +261,8 @@ def _beside(
     return figure
 
 
-def _histograms(ax: Axes, shift: Shift, said: tuple[str, str]) -> Legend:
-    """Draw one feature's histograms over one another, their means as lines, and return what explains them."""
+def _histograms(ax: Axes, shift: PermutationHistograms, said: tuple[str, str]) -> Legend:
+    """Draw both histograms of one feature with their means as lines, and return the legend."""
     axis_of(ax, "x", shift.x, 4)
     axis_of(ax, "y", shift.y, 4)
     ax.stairs(shift.before, shift.edges, fill=True, fc=BEFORE, ec=BEFORE_EDGE, lw=0.7, zorder=2)
@@ -254,14 +276,14 @@ def _histograms(ax: Axes, shift: Shift, said: tuple[str, str]) -> Legend:
     return {
         said[0]: Patch(fc=BEFORE, ec=BEFORE_EDGE, lw=0.7),
         said[1]: Patch(fc="none", ec=AVERAGE, lw=1.6),
-        "mean as they are": Line2D([], [], marker="v", mfc="white", mec=BEFORE_EDGE, ms=5, **first),
-        "mean with values of other rows": Line2D([], [], marker="v", mfc=AVERAGE, ms=5, **then),
+        "mean before permutation": Line2D(
+            [], [], marker="v", mfc="white", mec=BEFORE_EDGE, ms=5, **first
+        ),
+        "mean after permutation": Line2D([], [], marker="v", mfc=AVERAGE, ms=5, **then),
     }
 
 
-# ------------------------------------------------------------------------------------------
-# Figures of diagnoses: features between Likelihood-PFI and Entropy-PFI, and how well others predict them.
-
+# --- diagnoses -----------------------------------------------------------------------------------
 
 LOOKS: dict[str, tuple[str, str]] = {
     "independent": ("o", AVERAGE),
@@ -274,22 +296,22 @@ LOOKS: dict[str, tuple[str, str]] = {
     "unused": ("s", "white"),
     "misleading": ("v", "#b3478f"),
 }
-"""Mark and ground of each kind of verdict: no two are alike without colours, for white is told from all others."""
+"""Mark and fill of each kind of verdict; the combinations differ in greyscale, too, because white is distinct."""
 
 
 UNKNOWN = ("X", FAINT)
 
 
 NEAR = 12.0
-"""Typographical points from zero within which features are said to lie there."""
+"""Distance from zero, in typographical points, within which features count as being at zero."""
 
 
 MOVES = 8
-"""So many places words try that say what lies where, each half their height further away."""
+"""Number of positions tried for a text in a corner, each half its height further away."""
 
 
 LINE, LEAST = 0.22, 8
-"""Inches for each feature's R², and how many lines there are at least: no bar is a block."""
+"""Height of a line of R² bars in inches, and the smallest number of lines, which limits the thickness of bars."""
 
 
 def draw_diagnosis(
@@ -300,23 +322,24 @@ def draw_diagnosis(
     size: tuple[float, float] | None = None,
     legend: bool = True,
 ) -> Figure:
-    """Draw features between Likelihood-PFI and Entropy-PFI, and beside them how well others predict them.
+    """Draw features between Likelihood-PFI and Entropy-PFI, and how well other features predict each of them.
 
     Parameters
     ----------
     diagnosis : Diagnosis
     level : float, optional
-        Of the intervals; by default that of the verdicts.
+        Confidence level of the intervals; by default that of the verdicts.
     ax : matplotlib Axes, optional
-        Draw only the features between the two importances, there. By default a figure is made.
+        Axes for the scatter plot of the two importances alone. By default a figure with both panels is created.
     size : (float, float), optional
         Width and height of the figure in inches.
     legend : bool
+        Whether to draw a legend.
 
     Returns
     -------
     matplotlib Figure
-        Notebooks show it; ``savefig`` writes it.
+        Notebooks display it; ``savefig`` writes it to a file.
 
     Raises
     ------
@@ -325,14 +348,14 @@ def draw_diagnosis(
 
     Notes
     -----
-    How to read it (entropy_importance, sec. 3.5): right along the axis lie features whose importance can be taken at
-    its word, further up those that share their information with others. A name that has no room is left out, and the
-    panel says of how many. No model row.
+    How to read it (entropy_importance, sec. 3.5): the importance of features on the right near the horizontal axis can
+    be read at face value; features further up share their information with other features. Names without free space
+    are omitted, and the panel states their number. Costs no model rows.
     """
     shown = where(diagnosis, level)
     beside = predictable(diagnosis)
     if ax is not None:
-        entries = _map(ax, shown)
+        entries = _scatter(ax, shown)
         headed(ax, shown.title, shown.notes[:4], 60)
         if legend:
             legend_in(ax, entries)
@@ -345,21 +368,21 @@ def draw_diagnosis(
     axes = figure.subplots(1, len(wide), squeeze=False, width_ratios=wide)[0]
     clear_frame(axes[0])
     axes[0].grid(visible=True, axis="x", color=GRID, lw=0.6)
-    entries = _map(axes[0], shown)
+    entries = _scatter(axes[0], shown)
     headed(axes[0], shown.title, shown.notes, 100)
     if beside is not None:
         bare(axes[1])
         entries |= _bars(axes[1], beside)
     if legend:
         legend_below(figure, entries)
-    # Names are placed where the panel really is, which is known when all else stands.
+    # Names are placed last, because the layout must be final.
     figure.draw_without_rendering()
     _named(axes[0], shown)
     return figure
 
 
-def _map(ax: Axes, shown: Map) -> Legend:
-    """Draw the features as marks with crosses, and the words that say what lies where."""
+def _scatter(ax: Axes, shown: ImportanceMap) -> Legend:
+    """Draw the features as marks with crosses, and the texts on parts of the panel; return the legend."""
     axis_of(ax, "x", shown.x, 6)
     axis_of(ax, "y", shown.y, 6)
     label_below(ax, shown.x)
@@ -383,11 +406,11 @@ def _map(ax: Axes, shown: Map) -> Legend:
     return entries
 
 
-def _word(ax: Axes, place: Place) -> None:
-    """Write what lies in a part of the panel."""
+def _word(ax: Axes, place: RegionText) -> None:
+    """Write the text on a part of the panel."""
     right, up = place.toward
     ends = (float(right > 0), float(up > 0))
-    # At an end of an axis words stand inside of it, beside a point outside of it.
+    # At an end of an axis the text is inside it; at a point it is beside it.
     x, y = (end if v is None else v for v, end in zip((place.x, place.y), ends, strict=True))
     inward = [-1 if v is None else 1 for v in (place.x, place.y)]
     shift = (4 * right * inward[0], 4 * up * inward[1])
@@ -403,8 +426,8 @@ def _word(ax: Axes, place: Place) -> None:
     at.set_in_layout(False)
 
 
-def _named(ax: Axes, shown: Map) -> None:
-    """Write the features' names beside their marks, as far as there is room."""
+def _named(ax: Axes, shown: ImportanceMap) -> None:
+    """Write the names of features beside their marks, as far as there is free space."""
     scale = 72 / ax.figure.dpi
     box = ax.get_window_extent()
     corner = np.array([box.x0, box.y0])
@@ -436,7 +459,7 @@ def _named(ax: Axes, shown: Map) -> None:
     if left_out:
         far = np.abs(at - points(np.zeros(2))).max(axis=1)
         there = sum(tag is None and f < NEAR for tag, f in zip(found, far, strict=True))
-        words = f"no room for {left_out} name{'s' if left_out > 1 else ''}"
+        words = f"no room for {counted(left_out, 'name')}"
         words += f", {there} of them at zero" if there else ""
         foot = ax.annotate(
             "", (0.5, 0), xycoords="axes fraction", xytext=(0, 3), textcoords="offset points"
@@ -445,7 +468,7 @@ def _named(ax: Axes, shown: Map) -> None:
 
 
 def _parts(ax: Axes, corner: Floats, scale: float, room: tuple[float, float], at: Floats) -> Floats:
-    """Return the boxes of the words that say what lies where, which give way to points; those without room go."""
+    """Move the texts on parts of the panel away from marks, remove those without space, and return their boxes."""
     kept: list[Floats] = []
     marks = [np.concatenate([p - MARK, p + MARK]) for p in at]
     for text in [t for t in ax.texts if t.get_gid() == "part"]:
@@ -454,7 +477,7 @@ def _parts(ax: Axes, corner: Floats, scale: float, room: tuple[float, float], at
         for up in step * np.arange(MOVES):
             box = first + np.array([0.0, up, 0.0, up])
             inside = min(box) >= 0 and box[2] <= room[0] and box[3] <= room[1]
-            around = box + np.array([-1.0, -1.0, 1.0, 1.0])  # letters are drawn in whole pixels
+            around = box + np.array([-1.0, -1.0, 1.0, 1.0])  # letters are aligned to whole pixels
             if inside and not touches(around, [*kept, *marks]):
                 kept.append(box)
                 x, y = text.get_position()
@@ -466,7 +489,7 @@ def _parts(ax: Axes, corner: Floats, scale: float, room: tuple[float, float], at
 
 
 def _cross(zero: Floats, room: tuple[float, float]) -> Floats:
-    """Return the lines through zero."""
+    """Return the boxes of the two lines at zero."""
     x, y = zero
     return np.array([[x, 0.0, x, room[1]], [0.0, y, room[0], y]])
 
@@ -481,7 +504,7 @@ def _name(ax: Axes, name: str, at: Floats) -> Annotation:
 
 
 def _size(text: Annotation, scale: float) -> tuple[float, float]:
-    box = Text.get_window_extent(text)  # of the letters alone, without the line
+    box = Text.get_window_extent(text)  # without the connecting line
     return box.width * scale + 1, box.height * scale
 
 
@@ -490,8 +513,8 @@ def _box(text: Text, corner: Floats, scale: float) -> Floats:
     return (np.array([box.x0, box.y0, box.x1, box.y1]) - np.tile(corner, 2)) * scale
 
 
-def _bars(ax: Axes, shown: Predictable) -> Legend:
-    """Draw how well each feature is predicted: two bars, one of them hatched."""
+def _bars(ax: Axes, shown: RedundancyBars) -> Legend:
+    """Draw two bars of R² per feature, one of them hatched; return the legend."""
     axis_of(ax, "x", shown.x, 5)
     y = lines_of(ax, shown.names, LEAST)
     first: dict[str, Any] = {"fc": ERROR, "ec": AVERAGE, "lw": 0.7}
@@ -505,11 +528,11 @@ def _bars(ax: Axes, shown: Predictable) -> Legend:
         ax.barh(y[there] + shift, values[there], 0.36, zorder=2, **look)
     for nothing in y[np.isnan(shown.others) & np.isnan(shown.with_target)]:
         at = ax.text(0.01, nothing, "")
-        write(at, "not known", SMALL - 1, FAINT, ha="left", va="center")
+        write(at, "unknown", SMALL - 1, FAINT, ha="left", va="center")
     if shown.left_out:
         headed(ax, "", (f"{shown.left_out:,} more not shown",), 40)
     label_below(ax, shown.x)
     return {
         "R² from the other features": Patch(**first),
-        "R² from these and the label": Patch(**then),
+        "R² from the other features and the label": Patch(**then),
     }

@@ -1,4 +1,8 @@
-"""Marks drawn by matplotlib, without pyplot and without changing rcParams."""
+"""Marks, axes, labels and legends on matplotlib axes, without pyplot and without changing rcParams.
+
+`draw_panel` draws all marks of a `Panel` and returns the legend: a mapping from labels to handles. Names of features
+may contain dollar signs, underscores or East Asian characters: `disable_mathtext` disables mathtext and adds fonts.
+"""
 
 from __future__ import annotations
 
@@ -22,19 +26,19 @@ from matplotlib.ticker import FixedLocator, Formatter, MaxNLocator
 from skedasis._types import Floats, Ints
 from skedasis.data import times
 from skedasis.plots.figures.ice import ends, group_name
-from skedasis.plots.scales import Axis, flowed, shortened, wrapped
+from skedasis.plots.scales import Axis, join_notes, shortened, wrapped
 from skedasis.plots.spec import (
-    Apart,
     Band,
-    Bundle,
+    ColorEncoding,
     Hatch,
+    IceCurves,
     Line,
+    MissingMarker,
     Outline,
     Panel,
     Rug,
     Steps,
     Strip,
-    Tint,
     Violin,
 )
 from skedasis.plots.theme import (
@@ -61,12 +65,9 @@ from skedasis.plots.theme import (
     TOP,
 )
 
-# ------------------------------------------------------------------------------------------
-# Colours, line styles and sizes. Whatever a colour says is also said by a style, a mark or a word.
-
+# --- text ----------------------------------------------------------------------------------------
 
 Legend: TypeAlias = dict[str, Artist | tuple[Artist, ...]]
-
 
 EASTERN = (
     "Noto Sans CJK SC",
@@ -87,29 +88,28 @@ EASTERN = (
     "Droid Sans Fallback",
     "Arial Unicode MS",
 )
-"""Fonts with Chinese, Japanese or Korean letters, one of which most computers have. Matplotlib's own has none."""
+"""Fonts with Chinese, Japanese or Korean characters; most systems have one of them. Matplotlib's own has none."""
 
 
 @cache
 def installed() -> tuple[str, ...]:
-    """Return which of these fonts there are."""
+    """Return which of these fonts are installed."""
     there = set(font_manager.get_font_names())
     return tuple(name for name in EASTERN if name in there)
 
 
-def as_it_is(text: Text) -> None:
-    """Take a text as it is, and no dollar in it for a formula; find a font for its letters."""
+def disable_mathtext(text: Text) -> None:
+    """Disable mathtext for a text, and add fallback fonts for East Asian characters."""
     text.set(parse_math=False, usetex=False)
     if any(ord(c) >= 0x2E80 for c in text.get_text()) and installed():
         text.set_fontfamily([*rcParams["font.family"], *installed()])
 
 
-# ------------------------------------------------------------------------------------------
-# What marks look like: it draws them on matplotlib's axes. Nothing is global here: no pyplot, no rcParams.
+# --- marks ---------------------------------------------------------------------------------------
 
 
 def draw_panel(ax: Axes, panel: Panel, *, small: bool = False) -> Legend:
-    """Draw all that stands in a panel, and return what explains it."""
+    """Draw all marks of a panel, and return the legend."""
     axis_of(ax, "x", panel.x, 4 if small else 7)
     axis_of(ax, "y", panel.y, 2 if panel.bars or panel.outlines else 4 if small else 6)
     label_beside(ax, panel.y, SMALL if small else SIZE)
@@ -137,7 +137,7 @@ def draw_panel(ax: Axes, panel: Panel, *, small: bool = False) -> Legend:
 
 
 def _aside(ax: Axes, panel: Panel, *, small: bool) -> Legend:
-    """Draw what lies at the edges, beside the axis, or under all else."""
+    """Draw the rug, the point of missing values and hatched intervals."""
     entries: Legend = {}
     if panel.rug is not None:
         entries[panel.rug.label] = rug_of(ax, panel.rug)
@@ -149,7 +149,7 @@ def _aside(ax: Axes, panel: Panel, *, small: bool) -> Legend:
 
 
 def _line(ax: Axes, line: Line, color: str, *, small: bool) -> Artist:
-    """Draw a curve; of levels the points, and a thin line where one leads to the next."""
+    """Draw a curve, or the points of levels with a thin line between ordinal ones."""
     points = len(line.x) if line.marked is None else len(line.marked)
     few, width = points <= 30, 1.5 if small else 2.0
     joined = "none" if line.joined is None else "-"
@@ -168,13 +168,13 @@ def _line(ax: Axes, line: Line, color: str, *, small: bool) -> Artist:
         mew=1.0 if small else 1.3,
         zorder=3,
     )
-    if color == INK:  # it crosses curves of all colours
+    if color == INK:  # a white outline separates it from curves of all colours
         drawn.set_path_effects([withStroke(linewidth=width + 2, foreground="white")])
     return drawn
 
 
-def _apart(ax: Axes, point: Apart, x: float, *, small: bool) -> Artist:
-    """Draw a point that lies nowhere on the axis, with its interval."""
+def _apart(ax: Axes, point: MissingMarker, x: float, *, small: bool) -> Artist:
+    """Draw the point of missing values with its interval."""
     size = 4.0 if small else 6.0
     ax.vlines(x, point.lower, point.upper, color=ERROR, lw=size - 1, zorder=2)
     (drawn,) = ax.plot(
@@ -198,7 +198,7 @@ def _band(ax: Axes, band: Band) -> Artist:
         ax.add_collection(
             PolyCollection(boxes, ls=style, zorder=z if error else 1.35, **look), autolim=False
         )
-    elif len(band.x) == 1:  # no area above one point: a bar instead
+    elif len(band.x) == 1:  # a single point has no area: draw a bar
         ax.vlines(band.x, band.lower, band.upper, color=fill, lw=7 if error else 16, zorder=z)
     else:
         ax.fill_between(band.x, band.lower, band.upper, color=fill, lw=0, zorder=z)
@@ -208,7 +208,7 @@ def _band(ax: Axes, band: Band) -> Artist:
 
 
 def _steps(ax: Axes, steps: Steps, *, fine: bool) -> Legend:
-    """Draw each bin's mean across it, and a whisker in its middle."""
+    """Draw the mean of each bin as a line across it, and a whisker in its centre."""
     tilt = np.zeros(len(steps.y)) if steps.rise is None else steps.rise / 2
     ends = zip(steps.left, steps.right, steps.y - tilt, steps.y + tilt, strict=True)
     level = [[(a, low), (b, high)] for a, b, low, high in ends]
@@ -241,7 +241,7 @@ def _outline(violin: Violin) -> Any:
 
 
 def rug_of(ax: Axes, rug: Rug) -> Artist:
-    """Draw ticks where rows lie."""
+    """Draw the rug."""
     alpha = 0.7 if len(rug.x) <= 150 else 0.4
     where = ax.get_xaxis_transform()
     ax.vlines(rug.x, 0, 0.03, color=INK, lw=0.6, alpha=alpha, transform=where, zorder=4)
@@ -263,9 +263,11 @@ def _doubts(ax: Axes, hatches: Sequence[Hatch], size: float) -> Legend:
     return entries
 
 
-# ------------------------------------------------------------------------------- axes and words
+# --- axes, labels, titles ------------------------------------------------------------------------
+
+
 class Ticks(Formatter):
-    """Numbers at ticks, less what the axis label says of all of them; or names."""
+    """Tick formatter: numbers without the offset and power of ten in the axis label, or names."""
 
     def __init__(self, axis: Axis) -> None:
         self.scale, self.time = axis.scale, axis.time
@@ -274,18 +276,18 @@ class Ticks(Formatter):
             self.names[axis.beside] = axis.apart
 
     def __call__(self, x: float, pos: int | None = None) -> str:
-        """Write one number: a cursor's."""
+        """Return one number as text, for the cursor position."""
         return f"{x:.6g}" if self.time is None else self.time.text(x)
 
     def format_ticks(self, values: Sequence[float]) -> list[str]:
-        """Write those of all ticks with the same number of decimals."""
+        """Return all ticks as text, with the same number of decimals."""
         numbers = [v for v in values if v not in self.names]
         texts = iter(self.scale.texts(numbers))
         return [self.names[v] if v in self.names else next(texts) for v in values]
 
 
 def axis_of(ax: Axes, which: Literal["x", "y"], axis: Axis, most: int) -> None:
-    """Give axes their range, and ticks that can be read."""
+    """Set the range and the ticks of an axis."""
     (ax.set_xlim if which == "x" else ax.set_ylim)(*axis.limits)
     it = ax.xaxis if which == "x" else ax.yaxis
     chosen = MaxNLocator(most, steps=[1, 2, 2.5, 5, 10], min_n_ticks=2)
@@ -295,7 +297,7 @@ def axis_of(ax: Axes, which: Literal["x", "y"], axis: Axis, most: int) -> None:
     if axis.apart:
         low, high = axis.range
         ticks = ticks or tuple(float(t) for t in chosen.tick_values(low, high))
-        # Its name must not touch that of the last number.
+        # The tick label of missing values must not touch the last number.
         points = ax.bbox.width * 72 / ax.figure.dpi
         room = 0.0 if axis.labels else 29 / points * (axis.limits[1] - low)
         ticks = (*(t for t in ticks if low <= t <= min(high, axis.beside - room)), axis.beside)
@@ -306,16 +308,16 @@ def axis_of(ax: Axes, which: Literal["x", "y"], axis: Axis, most: int) -> None:
 
 
 def turned(ax: Axes, which: Literal["x", "y"], turn: int) -> None:
-    """Turn names at ticks, and take them as they are: they are no formulas."""
+    """Rotate the names at ticks, and disable mathtext for them."""
     ax.tick_params(axis=which, labelrotation=turn)
     for text in ax.get_xticklabels() if which == "x" else ax.get_yticklabels():
-        as_it_is(text)
+        disable_mathtext(text)
         if turn == 40:
             text.set(ha="right", va="top", rotation_mode="anchor")
 
 
 def clear_frame(ax: Axes) -> None:
-    """Leave of the frame only what carries ticks. Done to our own axes, not to a user's."""
+    """Remove the upper and right side of the frame. Not applied to axes passed by users."""
     ax.set_facecolor("white")
     ax.set_axisbelow(True)
     ax.grid(visible=True, axis="y", color=GRID, lw=0.6)
@@ -326,9 +328,9 @@ def clear_frame(ax: Axes) -> None:
 
 
 def write(text: Text, words: str, size: float, color: str, **look: Any) -> None:
-    """Set a text as it is: names hold dollars and underscores, and are no formulas."""
+    """Set text, size and colour, without mathtext: names may contain dollar signs and underscores."""
     text.set(text=words, fontsize=size, color=color, **look)
-    as_it_is(text)
+    disable_mathtext(text)
 
 
 def _annotate(
@@ -340,18 +342,18 @@ def _annotate(
 
 
 def head(ax: Axes, panel: Panel, width: int) -> None:
-    """Write title and notes above a panel, flush left; above its words, if it has any."""
+    """Write title and notes above a panel, left-aligned, and above its annotations."""
     headed(ax, panel.title, panel.notes, width, 14 if panel.words else 4)
 
 
 def headed(ax: Axes, words: str, remarks: Sequence[str], width: int, low: float = 4) -> None:
-    """Write a title and remarks above axes, flush left, `low` points above them."""
-    notes = flowed(remarks, width)
+    """Write a title and notes, left-aligned, `low` points above the axes."""
+    notes = join_notes(remarks, width)
     at = ax.annotate(
         "", (0, 1), xytext=(0, low), xycoords="axes fraction", textcoords="offset points"
     )
     write(at, notes, SMALL - 0.5, FAINT, va="bottom")
-    # A title makes room for it, too; without one it must do so itself, though its length may push axes apart.
+    # The title reserves space for the notes. Without a title they reserve it themselves, and may widen the axes.
     at.set_in_layout(not words)
     lines = notes.count("\n") + 1 if notes else 0
     title = ax.set_title("", loc="left", pad=low + 1 + 10.5 * lines)
@@ -359,17 +361,17 @@ def headed(ax: Axes, words: str, remarks: Sequence[str], width: int, low: float 
 
 
 def scaled(ax: Axes, panel: Panel) -> None:
-    """Put the scale of coloured curves beside the panel."""
+    """Draw the colour bar of curves coloured by a number."""
     tint = None if panel.bundle is None else panel.bundle.tint
     if tint is None or tint.groups or not np.isfinite(tint.value).any():
         return
-    scale = mappable(tint)
+    scale = color_scale(tint)
     bar = ax.figure.colorbar(scale, ax=ax, pad=0.02, fraction=0.05, aspect=30)
     beside(bar.ax, Axis(shortened(tint.name, 40), None, *scale.get_clim(), 0.0))
 
 
 def beside(ax: Axes, axis: Axis) -> None:
-    """Write the scale of colours: its axis has numbers as all others have."""
+    """Format ticks and label of a colour bar like those of the other axes."""
     ax.yaxis.set_major_formatter(Ticks(axis))
     ax.tick_params(labelsize=SMALL, colors=INK, color=FAINT, width=0.7, length=3)
     for spine in ax.spines.values():
@@ -383,28 +385,26 @@ def label_beside(ax: Axes, axis: Axis, size: float = SIZE) -> None:
 
 
 def label_below(ax: Axes, axis: Axis, size: float = SIZE, share: float = 1.0) -> None:
-    """Write the label of the horizontal axis, which will have this share of the width that it has now."""
+    """Write the label of the horizontal axis, whose final width will be `share` of the present one."""
     write(ax.xaxis.label, wrapped(axis.label, _room(share * ax.bbox.width, ax, size)), size, INK)
 
 
 def _room(pixels: float, ax: Axes, size: float) -> int:
-    """Return how many letters go beside so many pixels; the layout, which is made later, adds a little."""
+    """Return how many characters fit in a length in pixels; the final layout makes it a little longer."""
     points = 1.15 * pixels * 72 / ax.figure.dpi
     return max(12, int(points / (0.6 * size)))
 
 
-# ------------------------------------------------------------------------------------------
-# Individual curves: all alike, or coloured by what the rows have besides.
-
+# --- individual curves ---------------------------------------------------------------------------
 
 MAP = "viridis"
 
-
 PLAIN, UNKNOWN = "#555555", "#bcbcbc"
+"""Colours of curves without colour encoding, and of those with a missing value."""
 
 
-def bundle(ax: Axes, strands: Bundle) -> Legend:
-    """Draw individual curves, and return what explains them."""
+def bundle(ax: Axes, strands: IceCurves) -> Legend:
+    """Draw individual curves, and return the legend."""
     alpha = float(np.clip(30 / max(len(strands.y), 1), 0.15, 0.5))
     if strands.tint is None:
         everyone = np.arange(len(strands.y))
@@ -419,14 +419,14 @@ def bundle(ax: Axes, strands: Bundle) -> Legend:
             key: dict[str, Any] = {**look, "lw": 1.6}
             entries[name] = Line2D([], [], **key)
     if not strands.tint.groups:
-        entries[f"{strands.label}, by {shortened(strands.tint.name, 16)}"] = Line2D(
+        entries[f"{strands.label}, coloured by {shortened(strands.tint.name, 16)}"] = Line2D(
             [], [], color=PLAIN, lw=0.9
         )
     return entries | _own(ax, strands, hues(strands.tint))
 
 
-def _parts(tint: Tint) -> list[tuple[str, Ints, dict[str, Any]]]:
-    """Return which curves are drawn alike, what they are called, and how they look."""
+def _parts(tint: ColorEncoding) -> list[tuple[str, Ints, dict[str, Any]]]:
+    """Return label, indices and style of each set of curves with the same style."""
     missing = np.flatnonzero(np.isnan(tint.value))
     parts: list[tuple[str, Ints, dict[str, Any]]] = []
     if len(missing):
@@ -442,27 +442,27 @@ def _parts(tint: Tint) -> list[tuple[str, Ints, dict[str, Any]]]:
 
 
 def look_of(place: int) -> dict[str, Any]:
-    """Return a group's colour and stroke; at -1 those of rows without a group."""
+    """Return colour and line style of a group; for -1 those of rows with a missing value."""
     if place < 0:
         return {"color": UNKNOWN, "ls": "-"}
     return {"color": HUES[place], "ls": STROKES[place]}
 
 
-def hues(tint: Tint) -> list[Any]:
-    """Return each curve's colour."""
+def hues(tint: ColorEncoding) -> list[Any]:
+    """Return the colour of each curve."""
     if tint.groups:
         return [UNKNOWN if np.isnan(v) else HUES[int(v)] for v in tint.value]
-    scale = mappable(tint)
+    scale = color_scale(tint)
     return [UNKNOWN if np.isnan(v) else scale.to_rgba(v) for v in tint.value]
 
 
-def mappable(tint: Tint) -> ScalarMappable:
-    """Return the scale of numbers."""
+def color_scale(tint: ColorEncoding) -> ScalarMappable:
+    """Return the colour scale of numbers."""
     return ScalarMappable(Normalize(*ends(tint), clip=True), colormaps[MAP])
 
 
-def _draw(ax: Axes, strands: Bundle, rows: Ints, **look: Any) -> None:
-    """Draw some rows' curves; dashes at levels between which there is nothing."""
+def _draw(ax: Axes, strands: IceCurves, rows: Ints, **look: Any) -> None:
+    """Draw the curves of some rows; for nominal levels a dash per row and level."""
     if len(rows) == 0:
         return
     y = strands.y[rows]
@@ -475,7 +475,7 @@ def _draw(ax: Axes, strands: Bundle, rows: Ints, **look: Any) -> None:
         ax.add_collection(LineCollection(list(ends), **style), autolim=False)
         return
     x = strands.x
-    if len(x) == 1:  # no line through one point: a dash
+    if len(x) == 1:  # a single point has no line: draw a dash
         x, y = x + np.array([-0.01, 0.01]), np.repeat(y, 2, axis=1)
     paths = np.stack([np.broadcast_to(x, y.shape), y], axis=-1)
     ax.add_collection(LineCollection(list(paths), **style), autolim=False)
@@ -491,7 +491,7 @@ def _dashes(x: Floats, y: Floats, shift: Floats) -> Floats:
     return ends.reshape(-1, 2, 2)
 
 
-def _own(ax: Axes, strands: Bundle, colours: list[Any]) -> Legend:
+def _own(ax: Axes, strands: IceCurves, colours: list[Any]) -> Legend:
     if len(strands.own_x) == 0:
         return {}
     plain = strands.tint is None
@@ -510,16 +510,14 @@ def _own(ax: Axes, strands: Bundle, colours: list[Any]) -> Legend:
     return {OWN: dot}
 
 
-# ------------------------------------------------------------------------------------------
-# What stands under curves: strips where they rise, and how the feature is distributed in groups.
-
+# --- elevated regions and histograms of groups ---------------------------------------------------
 
 LIGHT = 0.16
-"""Of the areas under outlines."""
+"""Opacity of the areas of histograms."""
 
 
 def strips(ax: Axes, found: Sequence[Strip]) -> Legend:
-    """Draw strips at the foot of a panel, with their words above them, and return what explains them."""
+    """Draw the strips of elevated regions with their texts, and return the legend."""
     entries: Legend = {}
     for strip in found:
         pattern, ground = RISES[strip.rising]
@@ -530,14 +528,14 @@ def strips(ax: Axes, found: Sequence[Strip]) -> Legend:
             where = ax.get_xaxis_transform()
             at = ax.text(strip.middle, TOP + 0.012, "", transform=where, zorder=3.6)
             at.set(text=strip.text, fontsize=SMALL - 0.5, color=INK, ha="center", va="bottom")
-            # A grid line may pass under it.
+            # A white outline, because a grid line may pass below the text.
             at.set_path_effects([withStroke(linewidth=2.5, foreground="white")])
             at.set_in_layout(False)
     return entries
 
 
 def outlines(ax: Axes, groups: Sequence[Outline]) -> Legend:
-    """Draw distributions, each with its group's colour, stroke and pattern, and return what explains them."""
+    """Draw histograms with the colour, line style and hatch of their group, and return the legend."""
     entries: Legend = {}
     for group in groups:
         look = look_of(group.place)
@@ -545,7 +543,7 @@ def outlines(ax: Axes, groups: Sequence[Outline]) -> Legend:
         if group.place >= 0:
             outline["hatch"] = PATTERNS[group.place]
         base = 0.0 if group.base is None else group.base
-        if group.base is not None:  # edges that touch would hide one another's strokes
+        if group.base is not None:  # touching edges would hide each other's line styles
             outline |= {"ls": "-", "lw": 0.8}
         ax.stairs(
             base + group.height, group.edges, baseline=base, fill=False, zorder=2.5, **outline
@@ -556,7 +554,7 @@ def outlines(ax: Axes, groups: Sequence[Outline]) -> Legend:
 
 
 def _area(ax: Axes, group: Outline, color: str) -> None:
-    """Fill a distribution, lightly, for others may lie over it."""
+    """Fill a histogram with a light colour, because others may overlap it."""
     base = np.zeros(len(group.height)) if group.base is None else group.base
     x = np.repeat(group.edges, 2)[1:-1]
     low, high = np.repeat(base, 2), np.repeat(base + group.height, 2)

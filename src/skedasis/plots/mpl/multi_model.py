@@ -1,4 +1,4 @@
-"""Figures of several models by matplotlib."""
+"""Figures of several models by matplotlib: the mean, its interval, and one thin curve or dot per model."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from skedasis.errors import DataError, explained
 from skedasis.plots.figures.compare import (
     EACH,
     MEAN,
-    Drawn,
+    ModelsSpec,
     columns_for,
     importance_panel,
     models_panel,
 )
-from skedasis.plots.figures.effect import on_shared_scales
+from skedasis.plots.figures.effect import share_vertical_axis
+from skedasis.plots.figures.importance import EACH_REPEAT, MEAN_OF_REPEATS
 from skedasis.plots.mpl.effect import blank_figure, depth, legend_below, legend_in
 from skedasis.plots.mpl.importance import bare, draw_bars, line_height
 from skedasis.plots.mpl.marks import Legend, clear_frame, draw_panel, head, headed, label_below
@@ -31,7 +32,7 @@ from skedasis.plots.theme import INK, SMALL
 from skedasis.results.multi_model import EffectOfModels, EffectsOfModels, ImportanceOfModels, Of
 
 DASH = 0.035
-"""How far a dash reaches to either side."""
+"""Half width of a dash at a nominal level."""
 
 
 def draw_models(
@@ -43,16 +44,17 @@ def draw_models(
     legend: bool = True,
     size: tuple[float, float] | None = None,
 ) -> Figure:
-    """Draw one feature's effect, of several models.
+    """Draw one feature's effect for several models.
 
     Parameters
     ----------
     found : EffectOfModels
     ax : matplotlib Axes, optional
-        Draw there. By default a figure is made.
+        Axes to draw on. By default a figure is created.
     level, of
-        Of the interval: see `EffectOfModels.interval`.
+        As in `EffectOfModels.interval`.
     legend : bool
+        Whether to draw a legend.
     size : (float, float), optional
         Width and height of the figure in inches.
 
@@ -78,8 +80,8 @@ def draw_models(
     return ax.figure.canvas.figure
 
 
-def _draw_models(ax: Axes, shown: Drawn, panel: Panel, *, small: bool = False) -> Legend:
-    """Draw a panel, and over its band, which would hide them, the models' own curves."""
+def _draw_models(ax: Axes, shown: ModelsSpec, panel: Panel, *, small: bool = False) -> Legend:
+    """Draw a panel, and above its band, which would hide them, the curves of the models."""
     entries = draw_panel(ax, panel, small=small)
     look: dict[str, Any] = {"color": INK, "lw": 0.7, "alpha": 0.6}
     x, ends = shown.x, shown.each
@@ -89,7 +91,7 @@ def _draw_models(ax: Axes, shown: Drawn, panel: Panel, *, small: bool = False) -
         paths = np.stack([np.stack([middle - DASH, middle + DASH], axis=1), y], axis=-1)
         look["lw"] = 1.2
     else:
-        if len(x) == 1:  # no line through one point: a dash
+        if len(x) == 1:  # a single point has no line: draw a dash
             x, ends = x + np.array([-0.01, 0.01]), np.repeat(ends, 2, axis=1)
         paths = np.stack([np.broadcast_to(x, ends.shape), ends], axis=-1)
     ax.add_collection(LineCollection(list(paths), zorder=2.6, **look), autolim=False)
@@ -114,14 +116,14 @@ def draw_all_models(
     legend: bool = True,
     size: tuple[float, float] | None = None,
 ) -> Figure:
-    """Draw several features' effects beside each other on shared vertical scales, most important first.
+    """Draw effects of several features side by side on shared vertical scales, most important first.
 
     Parameters
     ----------
     found : EffectsOfModels
     by : {"importance", "heterogeneity_score"}
     top, columns : int, optional
-        Only so many; of the grid.
+        Largest number of features; number of columns of the grid.
     level, of, legend, size
         As in `draw_models`.
 
@@ -131,9 +133,11 @@ def draw_all_models(
     """
     ranks = found.ranking(by)[:top]
     if not ranks:
-        raise DataError(explained("plot", "no effect", "at least one", "Explain some features"))
+        raise DataError(
+            explained("plot", "no effect", "at least one effect", "Explain one or more features")
+        )
     each = [models_panel(found[r.feature], level, of) for r in ranks]
-    panels = on_shared_scales([own.panel for own in each])
+    panels = share_vertical_axis([own.panel for own in each])
     columns = columns or columns_for(len(panels))
     rows = -(-len(panels) // columns)
     deep = sum(
@@ -157,14 +161,15 @@ def draw_all_models(
 
 
 def _with_rank(panel: Panel, rank: Any, place: int, models: int) -> Panel:
-    """Return a panel headed by its feature, and how sure its rank is."""
-    note = (
-        f"importance {rank.importance:.3g} ± {rank.between:.2g}, first in {rank.first} of {models}"
+    """Return the panel with its feature as title, and its importance and rank as notes."""
+    notes = (
+        f"importance {rank.importance:.3g} ± {rank.between:.2g}",
+        f"rank 1 in {rank.first} of {models} models",
     )
-    rug = None if panel.rug is None else replace(panel.rug, label="rows, or their quantiles")
+    rug = None if panel.rug is None else replace(panel.rug, label="rows, or quantiles")
     y = replace(panel.y, name=shortened(panel.y.name, 36))
     return replace(
-        panel, title=f"{place + 1}. {shortened(rank.feature, 24)}", notes=(note,), rug=rug, y=y
+        panel, title=f"{place + 1}. {shortened(rank.feature, 24)}", notes=notes, rug=rug, y=y
     )
 
 
@@ -179,14 +184,14 @@ def draw_importances(
     legend: bool = True,
     size: tuple[float, float] | None = None,
 ) -> Figure:
-    """Draw importances of several models: their means as bars, each model as a mark, most important first.
+    """Draw importances for several models: means as bars, models as dots, most important first.
 
     Parameters
     ----------
     found : ImportanceOfModels
     ax : matplotlib Axes, optional
     features, top
-        Only these; only so many.
+        As in `draw_importance`.
     level, of, legend, size
         As in `draw_models`.
 
@@ -201,7 +206,7 @@ def draw_importances(
         ax = blank_figure(size or (6.8, 1.35 + line_height(n) * n)).subplots()
         bare(ax)
     drawn = draw_bars(ax, panel)
-    renamed = {"mean over the repeats": MEAN, "single repeats": EACH}
+    renamed = {MEAN_OF_REPEATS: MEAN, EACH_REPEAT: EACH}
     entries = {renamed.get(label, label): artist for label, artist in drawn.items()}
     label_below(ax, panel.x)
     headed(ax, panel.title, panel.notes, 90 if size is None else round(90 * size[0] / 6.8))

@@ -1,4 +1,4 @@
-"""Figures of surfaces by matplotlib."""
+"""Figures of surfaces by matplotlib: heat map, contours, cells without rows, marginal histograms (`Surface.plot`)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from matplotlib.patches import Patch
 from matplotlib.patheffects import withStroke
 
 from skedasis._types import Floats
-from skedasis.plots.figures.surface import Empty, Heat, Sight, bars_of, heat
+from skedasis.plots.figures.surface import Empty, HeatmapSpec, SurfacePlotOptions, bars_of, heat
 from skedasis.plots.mpl.effect import blank_figure, legend_below, legend_in
 from skedasis.plots.mpl.marks import (
     Legend,
@@ -32,21 +32,21 @@ from skedasis.plots.theme import FAINT, INK, SMALL
 from skedasis.results.surface import Surface
 
 DIVERGING = colormaps["RdBu_r"]
-
+"""Colours of interaction effects, centred at zero."""
 
 SEQUENTIAL = ListedColormap(colormaps["viridis"](np.linspace(0.12, 1.0, 256)))
-"""Less its darkest part, on which contours would not be seen."""
+"""Colours of surfaces with main effects, without the darkest part, on which contours would not be visible."""
 
 
 GROUND = "#efefef"
-"""Under the hatching of cells without rows: neither of the scales has it."""
+"""Background of hatched cells without rows; it occurs in neither colour scale."""
 
 
 HALO = withStroke(linewidth=1.8, foreground=(1, 1, 1, 0.55))
 
 
 MARGIN = 0.13
-"""Share of the axes that a histogram beside them takes."""
+"""Height of a marginal histogram as a fraction of the axes."""
 
 
 def draw_surface(
@@ -68,43 +68,44 @@ def draw_surface(
     ----------
     surface : Surface
     ax : matplotlib Axes, optional
-        Draw there. By default a figure is made.
+        Axes to draw on. By default a figure is created.
     points : bool
-        Whether rows are marked: all, or a sample of 1,000. Those of a categorical or two-valued feature are strewn over
-        their band.
+        Whether rows are drawn as dots: all, or a sample of 1,000. Those of a categorical feature or of one with two
+        values are spread randomly over their band.
     density : bool
-        Whether histograms of the rows stand above and beside the map.
+        Whether to draw marginal histograms of the rows above and beside the map.
     empty : {"hatched", "filled", "blank"}
-        Cells of an ALE or DALE without rows: hatched on grey, without a colour; as if they had rows, in colour; or left
-        white. None of these values counts in the scale of colours.
+        Cells of an ALE or DALE without rows: hatched on grey, filled with the colour of their value, or white. Their
+        values do not affect the colour scale.
     step : bool
-        The papers' step function (see `Surface.__call__`) instead of the bilinear one.
+        Draw the step function of the papers (see `Surface.__call__`) instead of the bilinear interpolation.
     levels : int or sequence of float, optional
-        About so many contours, or their values. None: 7.
+        Approximate number of contours, or their values; by default 7.
     sure : float, optional
-        A level such as 0.95: dots lie where the intervals of a joint effect at the points, each with this level
-        (`Surface.interval`) and interpolated as the values are, hold zero.
+        Confidence level such as 0.95: a dotted pattern marks where the pointwise interval of an interaction effect
+        (`Surface.interval`), interpolated like the values, contains zero.
     legend : bool
+        Whether to draw a legend.
     size : (float, float), optional
         Width and height of the figure in inches.
 
     Returns
     -------
     matplotlib Figure
-        Notebooks show it; ``savefig`` writes it.
+        Notebooks display it; ``savefig`` writes it to a file.
 
     Raises
     ------
     DataError
-        For an `empty` or `levels` that do not exist, or a `sure` outside (0, 1).
+        For an unknown `empty`, invalid `levels`, or a `sure` outside (0, 1).
     UnsupportedError
-        For `sure` where values hold main effects.
+        For `sure` if the surface includes main effects.
 
     Notes
     -----
-    A joint effect has colours that diverge from zero, which is no joint effect; contours below zero are dashed. What
-    holds main effects (a PDP, `Surface.with_main_effects`) has one scale from dark to light. A categorical feature is
-    drawn as bands, or tiles, with nothing between its levels, and so is a numeric one with two values. No model row.
+    An interaction effect has colours that diverge from zero (no interaction); contours below zero are dashed. A surface
+    with main effects (a PDP, `Surface.with_main_effects`) has a colour scale from dark to light. A categorical feature,
+    or a numeric one with two values, is drawn as separate bands or tiles. Costs no model rows.
 
     Examples
     --------
@@ -114,9 +115,9 @@ def draw_surface(
     >>> s = sd.explain(lambda X: X[:, 0] * X[:, 1], X, (0, 1), method=sd.ALE(bins=5))
     >>> figure = draw_surface(s)
     >>> [ax.get_ylabel() for ax in figure.axes]
-    ['x1', 'joint effect on prediction']
+    ['x1', 'interaction effect on prediction']
     """
-    shown = heat(surface, Sight(points, density, empty, step, levels, sure))
+    shown = heat(surface, SurfacePlotOptions(points, density, empty, step, levels, sure))
     own = ax is None
     if ax is None:
         figure = blank_figure(size or (6.8, 5.6))
@@ -132,7 +133,7 @@ def draw_surface(
     if shown.margins is not None:
         _margins(ax, shown)
         low += (MARGIN + 0.02) * ax.bbox.height * 72 / ax.figure.dpi
-    # Remarks start at the axes, which names of levels push to the right.
+    # Notes start at the left end of the axes, which names of levels shift to the right.
     names = max((len(label) for label in shown.y.axis.labels), default=4)
     width = 80 if not own else round(100 * (size or (6.8, 0))[0] / 6.8) - names
     headed(ax, shown.title, shown.notes, width, low)
@@ -144,11 +145,11 @@ def draw_surface(
     return ax.figure.canvas.figure
 
 
-def _map(ax: Axes, shown: Heat) -> tuple[Legend, Any]:
-    """Draw colours, contours, and what lies over them."""
+def _map(ax: Axes, shown: HeatmapSpec) -> tuple[Legend, Any]:
+    """Draw patches, contours, dots and tiles."""
     axis_of(ax, "x", shown.x.axis, 7)
     axis_of(ax, "y", shown.y.axis, 7)
-    # The scale of colours, and names of levels, will take a part of the width.
+    # The colour bar and names of levels take part of the width.
     label_below(ax, shown.x.axis, share=0.7)
     label_beside(ax, shown.y.axis)
     colours = DIVERGING if shown.diverging else SEQUENTIAL
@@ -160,12 +161,12 @@ def _map(ax: Axes, shown: Heat) -> tuple[Legend, Any]:
         cmap=colours,
         norm=norm,
         zorder=1,
-        # Thousands of patches are one picture in an SVG or PDF, not thousands of shapes.
+        # Thousands of patches become one image in SVG or PDF files.
         rasterized=shown.value.size > 2000,
     )
     _between(ax, shown)
     entries = _hatched(ax, shown.holes, "////", "no rows", GROUND)
-    entries |= _hatched(ax, shown.unsure, "...", "interval holds zero", "none")
+    entries |= _hatched(ax, shown.unsure, "...", "interval contains zero", "none")
     entries |= _contours(ax, shown) | _crossings(ax, shown)
     if len(shown.dots):
         look: dict[str, Any] = {"mfc": INK, "mec": "white", "mew": 0.4, "ls": "none"}
@@ -188,8 +189,8 @@ def _luminance(colour: Any) -> float:
     return float(np.dot(np.asarray(colour)[:3], (0.299, 0.587, 0.114)))
 
 
-def _between(ax: Axes, shown: Heat) -> None:
-    """Part the bands of levels or of two values: there is nothing between them."""
+def _between(ax: Axes, shown: HeatmapSpec) -> None:
+    """Draw white lines between the bands of levels or single values."""
     look: dict[str, Any] = {"color": "white", "lw": 1.8, "zorder": 1.5}
     if shown.y.discrete:
         ax.hlines(shown.y.edges[1:-1], *shown.x.edges[[0, -1]], **look)
@@ -198,7 +199,7 @@ def _between(ax: Axes, shown: Heat) -> None:
 
 
 def _hatched(ax: Axes, places: Floats, hatch: str, said: str, ground: str) -> Legend:
-    """Mark rectangles."""
+    """Draw hatched rectangles."""
     if len(places) == 0:
         return {}
     corners = [[(a, c), (b, c), (b, d), (a, d)] for a, b, c, d in places]
@@ -207,8 +208,8 @@ def _hatched(ax: Axes, places: Floats, hatch: str, said: str, ground: str) -> Le
     return {said: Patch(hatch=hatch, **look)}
 
 
-def _contours(ax: Axes, shown: Heat) -> Legend:
-    """Draw contours, dashed below zero, with their values."""
+def _contours(ax: Axes, shown: HeatmapSpec) -> Legend:
+    """Draw contours with their values; those below zero are dashed."""
     if not shown.levels or min(shown.value.shape) < 2 or not np.isfinite(shown.value).any():
         return {}
     low, high = float(np.nanmin(shown.value)), float(np.nanmax(shown.value))
@@ -233,18 +234,18 @@ def _contours(ax: Axes, shown: Heat) -> Legend:
     return _key(levels, shown)
 
 
-def _key(levels: Sequence[float], shown: Heat) -> Legend:
+def _key(levels: Sequence[float], shown: HeatmapSpec) -> Legend:
     entries: Legend = {}
     if any(v >= 0 for v in levels):
-        said = "contour" if not shown.diverging else "contour, zero or more"
+        said = "contour" if not shown.diverging else "contour (≥ 0)"
         entries[said] = Line2D([], [], color=INK, lw=0.8)
     if any(v < 0 for v in levels):
-        entries["contour, less than zero"] = Line2D([], [], color=INK, lw=0.8, ls="--")
+        entries["contour (< 0)"] = Line2D([], [], color=INK, lw=0.8, ls="--")
     return entries
 
 
-def _crossings(ax: Axes, shown: Heat) -> Legend:
-    """Mark where bands take round values: what a contour is where nothing lies between."""
+def _crossings(ax: Axes, shown: HeatmapSpec) -> Legend:
+    """Draw a line across a band wherever it takes a round value: the contours of bands."""
     if not shown.crossings:
         return {}
     levels = sorted({c.level for c in shown.crossings})
@@ -262,8 +263,8 @@ def _crossings(ax: Axes, shown: Heat) -> Legend:
     return _key(levels, shown)
 
 
-def _margins(ax: Axes, shown: Heat) -> None:
-    """Draw how many rows lie where, above and to the left of the upper right corner."""
+def _margins(ax: Axes, shown: HeatmapSpec) -> None:
+    """Draw marginal histograms above the map and on its right."""
     if shown.margins is None:
         return
     look: dict[str, Any] = {"color": "#9a9a9a", "ec": "white", "lw": 0.4, "align": "edge"}

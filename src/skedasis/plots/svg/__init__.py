@@ -1,1 +1,1 @@
-"""Figure specifications drawn as SVG."""
+"""Renderer of figure specifications as SVG: figures of `explore()`, notebooks and reports."""

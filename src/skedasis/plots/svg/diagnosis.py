@@ -1,4 +1,4 @@
-"""Figures of diagnoses as SVG."""
+"""Figures of diagnoses as SVG: features between Likelihood-PFI and Entropy-PFI, and bars of R² below."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ from markupsafe import Markup
 
 from skedasis._types import Floats
 from skedasis.plots.figures.diagnosis import (
-    Map,
-    Place,
-    Predictable,
+    ImportanceMap,
+    RedundancyBars,
+    RegionText,
     by_likelihood,
     predictable,
     where,
 )
+from skedasis.plots.figures.effect_parts import counted
 from skedasis.plots.scales import SMALL, clean, number, shortened, touches
 from skedasis.plots.svg.elements import Drawing, joined, px, sheet, tag
 from skedasis.plots.svg.frame import Frame, Keys, above, below, beside, legend
-from skedasis.plots.svg.importance import BARS_WIDTH, Lines
+from skedasis.plots.svg.importance import BARS_WIDTH, BarLines
 from skedasis.plots.svg.marks import SHAPES, Defs, box_of, crosses, label_points
 from skedasis.plots.svg.panels import foot, headed
 from skedasis.results.diagnosis import Diagnosis
@@ -36,18 +37,18 @@ LOOKS: dict[str, str] = {
     "unused": "square",
     "misleading": "wedge",
 }
-"""Mark of each kind of verdict: the first four and the last are filled, so that no two are alike without colours."""
+"""Mark of each kind of verdict. Marks of kinds in `HOLLOW` are not filled, so that all kinds differ without colours."""
 
 
 HOLLOW = ("undecided", "no effect", "little effect", "unused")
 
 
 MOVES = 8
-"""So many places words try that say what lies where, each half their height further away."""
+"""Number of positions tried for a text in a corner, each half its height further away."""
 
 
 NAMED = 30
-"""Names that are tried beside their points."""
+"""Most names that are placed beside their points."""
 
 
 _STEP = 1.25 * SMALL
@@ -56,7 +57,7 @@ _STEP = 1.25 * SMALL
 def diagnosis(
     diagnosis: Diagnosis, *, ident: str, title: str = "", alt: str = "", level: float | None = None
 ) -> Drawing:
-    """Draw features between Likelihood-PFI and Entropy-PFI, and below how well others predict them.
+    """Draw features between Likelihood-PFI and Entropy-PFI, and below it how well other features predict each of them.
 
     Parameters
     ----------
@@ -64,14 +65,15 @@ def diagnosis(
     ident : str
         Unique on the page.
     title, alt : str
-        By default "Diagnosis", and what is to be seen in words.
+        By default "Diagnosis" and a description of the figure.
     level : float, optional
-        Of the intervals; by default that of the verdicts.
+        Confidence level of the intervals; by default that of the verdicts.
 
     Returns
     -------
     Drawing
-        Each point says both importances with their intervals and the kind of verdict, each line of bars both R².
+        Tooltips of points state both importances with their intervals and the kind of the verdict; those of bars both
+        R².
 
     Raises
     ------
@@ -80,7 +82,7 @@ def diagnosis(
 
     Notes
     -----
-    A name that has no room is left out; the notes say of how many. No model row.
+    Names without free space are omitted; a note states their number. Costs no model rows.
     """
     shown, more = where(diagnosis, level), predictable(diagnosis)
     full = [clean(diagnosis.features[i]) for i in by_likelihood(diagnosis)]
@@ -89,7 +91,7 @@ def diagnosis(
     y += above(shown.y, BARS_WIDTH)
     left = beside(shown.y, HIGH)
     frame = Frame(shown.x, shown.y, left, y, BARS_WIDTH - left - 12, HIGH)
-    map_, keys, left_out = _map(frame, shown, full)
+    map_, keys, left_out = _scatter(frame, shown, full)
     parts = [head, map_]
     y = frame.bottom + below(shown.x, frame.width) + 4
     if more is not None:
@@ -99,7 +101,7 @@ def diagnosis(
     explained, high = legend(keys, 2.0, y, BARS_WIDTH - 4)
     y += high
     if left_out:
-        names = f"no room for {left_out:,} name{'s' if left_out > 1 else ''}: point at the marks"
+        names = f"no room for {counted(left_out, 'name')}: point at a mark to see its name"
         note, y = headed("", (names,), BARS_WIDTH, y)
         parts.append(note)
     return sheet(
@@ -107,12 +109,12 @@ def diagnosis(
         (BARS_WIDTH, y + 2),
         ident=ident,
         title=title or shown.title,
-        alt=alt or _said(shown, full),
+        alt=alt or _alt_text(shown, full),
     )
 
 
-def _map(frame: Frame, shown: Map, full: list[str]) -> tuple[Markup, Keys, int]:
-    """Return the features as marks with crosses, what explains them, and how many names found no room."""
+def _scatter(frame: Frame, shown: ImportanceMap, full: list[str]) -> tuple[Markup, Keys, int]:
+    """Return the scatter plot, its legend, and the number of names without free space."""
     x, y = frame.x(shown.at[:, 0]), frame.y(shown.at[:, 1])
     d, boxes = crosses(frame, shown.at, shown.lower, shown.upper)
     words = _words(frame, shown, x, y)
@@ -132,7 +134,7 @@ def _map(frame: Frame, shown: Map, full: list[str]) -> tuple[Markup, Keys, int]:
             cx=float(x[i]),
             cy=float(y[i]),
             r=11.0,
-            data_tip=_tip(shown, i, name),
+            data_tip=_tooltip(shown, i, name),
         )
         for i, name in enumerate(full)
     ]
@@ -151,8 +153,8 @@ def _map(frame: Frame, shown: Map, full: list[str]) -> tuple[Markup, Keys, int]:
     return frame.panel(*parts), _key(shown), left_out
 
 
-def _key(shown: Map) -> Keys:
-    """Return what explains the marks that there are, and how many of each."""
+def _key(shown: ImportanceMap) -> Keys:
+    """Return the legend of the marks, with the number of features of each kind."""
     kinds = dict.fromkeys([*LOOKS, *shown.kinds])
     return {f"{k} ({shown.kinds.count(k)})": _mark(k, 13.0, 0.0) for k in kinds if k in shown.kinds}
 
@@ -164,9 +166,9 @@ def _mark(kind: str, x: float, y: float) -> Markup:
 
 
 def _words(
-    frame: Frame, shown: Map, x: Floats, y: Floats
+    frame: Frame, shown: ImportanceMap, x: Floats, y: Floats
 ) -> list[tuple[Markup, tuple[float, float, float, float]]]:
-    """Return what lies where, moved away from points; what finds no place is left out."""
+    """Return the texts on parts of the panel, moved away from points, with their boxes; omit those without space."""
     marks = [np.array([a - 6, b - 6, a + 6, b + 6]) for a, b in zip(x, y, strict=True)]
     found: list[tuple[Markup, tuple[float, float, float, float]]] = []
     for place in shown.words:
@@ -176,7 +178,7 @@ def _words(
             foot_ = first + (-1 if up else 1) * k * _STEP * len(lines) / 2
             box = box_of(lines, at, foot_, anchor)
             inside = box[0] >= frame.left - 3 and box[2] <= frame.right + 3
-            # What is said of below zero must not stand above it.
+            # Texts on the part below zero must not be above zero.
             ceiling = frame.top - 1 if place.toward[1] > 0 else float(frame.y(0.0))
             inside = inside and box[1] >= ceiling and box[3] <= frame.bottom + 1
             if inside and not touches(np.array(box), [*(np.array(b) for _, b in found), *marks]):
@@ -189,10 +191,10 @@ def _words(
     return found
 
 
-def _corner(frame: Frame, place: Place, n: int) -> tuple[float, float, str, bool]:
-    """Return where words stand: x, the first line's foot, to which side they go, and whether upwards."""
+def _corner(frame: Frame, place: RegionText, n: int) -> tuple[float, float, str, bool]:
+    """Return the position of a text: x, baseline of the first line, anchor, and whether it is moved upwards."""
     right, up = place.toward
-    # At an end of an axis words stand inside of it, beside a point outside of it.
+    # At an end of an axis the text is inside it; at a point it is beside it.
     side = right if place.x is not None else -right
     rise = up if place.y is not None else -up
     x = float(frame.x(place.x)) if place.x is not None else frame.right if right > 0 else frame.left
@@ -202,12 +204,12 @@ def _corner(frame: Frame, place: Place, n: int) -> tuple[float, float, str, bool
 
 
 def _bars(
-    shown: Predictable, full: list[str], defs: Defs, top: float
+    shown: RedundancyBars, full: list[str], defs: Defs, top: float
 ) -> tuple[Markup, Keys, float]:
-    """Return how well each feature is predicted: two bars, one of them hatched."""
+    """Return two bars of R² per feature, one of them hatched, with legend and lower end."""
     left_out = (f"{shown.left_out:,} more not shown",) if shown.left_out else ()
-    head, y = headed("How well others predict each feature", left_out, BARS_WIDTH, top + 4)
-    lines = Lines.below(shown.names, shown.x, y)
+    head, y = headed("How well other features predict each feature", left_out, BARS_WIDTH, top + 4)
+    lines = BarLines.below(shown.names, shown.x, y)
     first: list[Markup] = []
     then: list[Markup] = []
     unknown: list[Markup] = []
@@ -218,7 +220,7 @@ def _bars(
                 bars.append(lines.bar(i, float(value), shift=shift, thick=0.36))
         if not np.isfinite(a) and not np.isfinite(b):
             x, y = float(lines.frame.x(0.0)) + 4, float(lines.y[i]) + 0.35 * SMALL
-            unknown.append(tag("text", "not known", x=x, y=y))
+            unknown.append(tag("text", "unknown", x=x, y=y))
         known = [f"{said} {number(float(v))}" for said, v in zip(_R2, (a, b), strict=True)]
         tips.append(lines.hit(i, "\n".join([shortened(full[i], 60), *known])))
     look = {"class_": "amount more", "fill": defs.pattern("elsewhere")}
@@ -236,11 +238,11 @@ def _bars(
     return joined([head, body, below_]), keys, end
 
 
-_R2 = ("R² from the other features", "R² from these and the label")
+_R2 = ("R² from the other features", "R² from the other features and the label")
 
 
-def _tip(shown: Map, i: int, name: str) -> str:
-    """Say what one point shows."""
+def _tooltip(shown: ImportanceMap, i: int, name: str) -> str:
+    """Return the tooltip of a point."""
     lines = [shortened(name, 60)]
     for k, what in enumerate(("Likelihood-PFI", "Entropy-PFI")):
         text = f"{what} {number(float(shown.at[i, k]))}"
@@ -251,12 +253,12 @@ def _tip(shown: Map, i: int, name: str) -> str:
     return "\n".join([*lines, shown.kinds[i]])
 
 
-def _said(shown: Map, full: list[str]) -> str:
-    """Say what is to be seen."""
+def _alt_text(shown: ImportanceMap, full: list[str]) -> str:
+    """Return the alternative text."""
     kinds = dict.fromkeys(shown.kinds)
     groups: list[str] = []
     for kind in kinds:
         mine = [shortened(n, 40) for n, k in zip(full, shown.kinds, strict=True) if k == kind]
         rest = f" and {len(mine) - 6:,} more" if len(mine) > 6 else ""
         groups.append(f"{kind}: {', '.join(mine[:6])}{rest}")
-    return f"{shown.x.label} across, {shown.y.label} upwards. {'; '.join(groups)}."
+    return f"Horizontal axis: {shown.x.label}. Vertical axis: {shown.y.label}. {'; '.join(groups)}."

@@ -1,4 +1,10 @@
-"""Figures of effects as SVG: one, many side by side, several overlaid, several models."""
+"""Figures of effects as SVG: one, many side by side, several overlaid, several models.
+
+`effect` draws all panels of one effect, `small` and `effects` draw small multiples (separate drawings for pages that
+arrange them, or a single one), `compare` overlays effects of one feature, and `models`, `small_models` and
+`importances` show several models. The specifications are those of the matplotlib figures; this module adds layout,
+tooltips and alternative text.
+"""
 
 from __future__ import annotations
 
@@ -13,28 +19,28 @@ from markupsafe import Markup
 from skedasis._types import Floats
 from skedasis.errors import DataError, explained
 from skedasis.plots import descriptions
-from skedasis.plots.descriptions import compared, described
+from skedasis.plots.descriptions import effect_alt_text, overlay_alt_text
 from skedasis.plots.figures.categorical import Places
 from skedasis.plots.figures.compare import (
     EACH,
     MEAN,
-    Drawn,
+    ModelsSpec,
     Overlay,
-    Strand,
+    OverlayCurve,
     Zero,
+    as_effects_and_labels,
     columns_for,
     comparable,
-    gathered,
     importance_panel,
+    models_as_repeats,
     models_panel,
     ordered_effects,
     overlay,
-    stand_in,
 )
-from skedasis.plots.figures.effect import on_shared_scales, picture
+from skedasis.plots.figures.effect import picture, share_vertical_axis
 from skedasis.plots.figures.importance import display_order
 from skedasis.plots.scales import clean, number, number_or_zero, places, shortened, width_of
-from skedasis.plots.spec import MOST_LEVELS, Bundle, Panel, Picture, View, most_levels
+from skedasis.plots.spec import MOST_LEVELS, FigureSpec, IceCurves, Panel, View, most_levels
 from skedasis.plots.svg import marks
 from skedasis.plots.svg.elements import Drawing, joined, sheet, tag
 from skedasis.plots.svg.frame import (
@@ -62,12 +68,10 @@ from skedasis.results.multi_model import (
     mean_of,
 )
 
-# ------------------------------------------------------------------------------------------
-# Many effects side by side on shared scales.
-
+# --- small multiples -----------------------------------------------------------------------------
 
 TILE_WIDTH, TILE_LETTERS, LEGEND = 236.0, 22, 356.0
-"""Pixels across one of them, letters that fit across its panels, and pixels across their legend."""
+"""Width of one figure in pixels, characters that fit across its panels, and width of the legend in pixels."""
 
 
 TILE_HEIGHTS = {"main": 120.0, "slopes": 84.0}
@@ -82,31 +86,31 @@ def small(
     lower: bool = True,
     view: View | None = None,
 ) -> tuple[list[Drawing], Drawing]:
-    """Draw many effects on shared scales, each on its own sheet: a page lays them side by side as it has room.
+    """Draw many effects on shared scales as separate drawings, which a page arranges side by side.
 
     Parameters
     ----------
     effects : Effects
     ident : str
-        Each figure's own begins with it, and ends with its place.
+        Prefix of the identifiers of the figures; each ends with its index.
     by : {"importance", "heterogeneity_score"}
-        What to order by; the largest comes first.
+        Order of the features, largest first.
     top : int, optional
-        Only so many.
+        Largest number of features.
     lower : bool
-        Whether to draw the bins' slopes, too, per standard deviation of the feature.
+        Whether to draw the slopes per bin, too, per standard deviation of the feature.
     view : View, optional
 
     Returns
     -------
     drawings : list of Drawing
     legend : Drawing
-        What explains them all.
+        Common legend.
 
     Raises
     ------
     DataError
-        Where there is nothing to draw, and for a `by` that does not exist.
+        For no effect, and for an unknown `by`.
 
     Examples
     --------
@@ -127,17 +131,17 @@ def small(
         keys |= stack.keys
         said = f"{found.spec.method} of {shortened(found.feature, 60)}"
         parts = [stack.defs.written(), *stack.parts]
-        words = described(found, pic.main)
+        words = effect_alt_text(found, pic.main)
         out.append(sheet(parts, (TILE_WIDTH, stack.start + 4), ident=name, title=said, alt=words))
-    keys = _alike(keys)
+    keys = _merge_equal_keys(keys)
     drawn, high = legend(keys, EDGE, 2, LEGEND - 2 * EDGE)
-    words = f"What the marks mean: {'; '.join(keys)}"
+    words = f"Legend: {'; '.join(keys)}"
     below = sheet([drawn], (LEGEND, high + 4), ident=f"{ident}-legend", title="Legend", alt=words)
     return out, below
 
 
-def _alike(keys: Keys) -> Keys:
-    """Return a legend in which marks that look alike, here a slope and there a step, have one entry if it fits."""
+def _merge_equal_keys(keys: Keys) -> Keys:
+    """Merge legend entries with equal keys, such as of slopes and level differences, if the merged label fits."""
     names: dict[str, str] = {}
     out: Keys = {}
     for said, drawn in keys.items():
@@ -159,15 +163,15 @@ def _chosen(
     *,
     lower: bool,
     view: View | None,
-) -> tuple[list[Effect], list[Picture], View]:
-    """Return which effects are drawn, their panels on shared scales, and what is seen of each."""
+) -> tuple[list[Effect], list[FigureSpec], View]:
+    """Return the effects to draw, their specifications on shared scales, and the options."""
     chosen = ordered_effects(effects, by, top)
     view = replace(View(curves=60) if view is None else view, across=TILE_LETTERS)
     return chosen, comparable(chosen, view, lower), view
 
 
-def _heads(shown: Sequence[Picture]) -> tuple[float, float]:
-    """Return how much room above their frames all main panels need, and all lower ones: then they stand level."""
+def _heads(shown: Sequence[FigureSpec]) -> tuple[float, float]:
+    """Return the space above the frames that main panels and lower panels need, so that they are aligned."""
     room = TILE_WIDTH - RIGHT - EDGE
     main = [head_of(p.main, room, title=p.main.title, notes=p.main.notes) for p in shown]
     there = [p.slopes for p in shown if p.slopes is not None]
@@ -177,13 +181,13 @@ def _heads(shown: Sequence[Picture]) -> tuple[float, float]:
 
 def _small(
     found: Effect,
-    shown: Picture,
+    shown: FigureSpec,
     view: View,
     defs: Defs,
     origin: tuple[float, float],
     heads: tuple[float, float],
 ) -> Stack:
-    """Draw one of many, its upper left corner at `origin`."""
+    """Draw one of many effects, with its upper left corner at `origin`."""
     named = (("main", shown.main), ("slopes", shown.slopes))
     there = [(panel, TILE_HEIGHTS[k]) for k, panel in named if panel is not None]
     stack = stacked(defs, there, TILE_WIDTH, origin, small=True)
@@ -206,14 +210,14 @@ def effects(
     title: str = "",
     alt: str = "",
 ) -> Drawing:
-    """Draw many effects on shared scales side by side, on one sheet.
+    """Draw many effects on shared scales side by side, in one drawing.
 
     Parameters
     ----------
     effects, ident, by, top, lower, view
         As in `small`.
     columns : int, optional
-        Of the grid.
+        Number of columns of the grid.
     title, alt : str
 
     Returns
@@ -223,7 +227,7 @@ def effects(
     Raises
     ------
     DataError
-        As `small` does.
+        As `small`.
 
     Examples
     --------
@@ -246,7 +250,7 @@ def effects(
             keys |= stack.keys
             foot = max(foot, stack.start + 14)
     width = TILE_WIDTH * columns
-    drawn, high = legend(_alike(keys), EDGE, foot, width - 2 * EDGE)
+    drawn, high = legend(_merge_equal_keys(keys), EDGE, foot, width - 2 * EDGE)
     names = ", ".join(shortened(found.feature, 40) for found in chosen)
     words = (
         alt
@@ -257,15 +261,13 @@ def effects(
     return sheet(parts, (width, foot + high + 4), ident=ident, title=said, alt=words)
 
 
-# ------------------------------------------------------------------------------------------
-# Several effects of one feature, laid over one another.
-
+# --- overlaid effects ----------------------------------------------------------------------------
 
 OVERLAY_WIDTH, OVERLAY_HEIGHT = 480.0, 240.0
 
 
 OVERLAY_LETTERS = 56
-"""Letters that fit across the panel."""
+"""Characters that fit across the panel."""
 
 
 _EDGE, _RIGHT = 2.0, 14.0
@@ -280,19 +282,19 @@ def compare(
     center: Zero = "mean",
     level: float = 0.95,
 ) -> Drawing:
-    """Draw several effects of the same feature over one another.
+    """Draw several effects of the same feature on the same axes.
 
     Parameters
     ----------
     effects : mapping or sequence of Effect
-        Such as a PDP, an ALE and an M-plot. At most 8.
+        At most 8, such as a PDP, an ALE and an M-plot.
     ident : str
         Unique on the page.
     title, alt : str
     center : {"mean", None}
-        "mean" subtracts from each effect its mean over the data; None leaves them as they are.
+        "mean" subtracts from each effect its mean over the data; None leaves the effects unchanged.
     level : float
-        Of the intervals, which are drawn of up to 3 effects.
+        Confidence level of the intervals, which are drawn for at most 3 effects.
 
     Returns
     -------
@@ -301,7 +303,7 @@ def compare(
     Raises
     ------
     DataError, UnsupportedError
-        As `skedasis.plots.mpl.effect.compare` does.
+        As `skedasis.plots.mpl.effect.compare`.
 
     Examples
     --------
@@ -313,7 +315,7 @@ def compare(
     >>> compare(found, ident="c0").title
     'PDP, ALE and MPlot of x0'
     """
-    given, named = gathered([effects])
+    given, named = as_effects_and_labels([effects])
     shown = overlay(given, named, center, level, OVERLAY_LETTERS)
     first: Effect = given[0]
     room = OVERLAY_WIDTH - 2 * _EDGE
@@ -333,18 +335,18 @@ def compare(
     below_all, high = legend(keys, _EDGE, foot, room)
     parts = [tag("defs", frame.clip(f"{ident}-clip")), head, panel, hits, below_all]
     said = title or f"{methods} of {shortened(first.feature, 60)}"
-    words = alt or compared(shown, first.feature)
+    words = alt or overlay_alt_text(shown, first.feature)
     return sheet(parts, (OVERLAY_WIDTH, foot + high + 4), ident=ident, title=said, alt=words)
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Return names as a sentence lists them."""
+    """Return names as an enumeration: "a, b and c"."""
     *most, last = names
     return f"{', '.join(most)} and {last}" if most else last
 
 
 def _names(effect: Effect) -> list[str] | None:
-    """Return the levels that are shown; None for a numeric feature."""
+    """Return the names of the shown levels; None for a numeric feature."""
     if effect.levels is None:
         return None
     shown = Places.of(effect.about.feature, effect.levels, most_levels(OVERLAY_LETTERS)).shown
@@ -352,12 +354,12 @@ def _names(effect: Effect) -> list[str] | None:
 
 
 def _inside(frame: Frame, shown: Overlay, clip: str) -> tuple[Markup, Keys]:
-    """Draw the curves: areas below, lines above, marks on top."""
+    """Draw the effects, intervals below lines and marks, and return the legend."""
     low: list[Markup] = []
     high: list[Markup] = []
     keys: Keys = {}
     for place, strand in enumerate(shown.strands):
-        under, over, key = _strand(frame, strand, place, bands=shown.bands)
+        under, over, key = _curve_of(frame, strand, place, bands=shown.bands)
         low.append(under)
         high.append(over)
         keys[strand.label] = key
@@ -368,10 +370,10 @@ def _inside(frame: Frame, shown: Overlay, clip: str) -> tuple[Markup, Keys]:
     return tag("g", *low, *high, clip_path=f"url(#{clip})"), keys
 
 
-def _strand(
-    frame: Frame, strand: Strand, place: int, *, bands: bool
+def _curve_of(
+    frame: Frame, strand: OverlayCurve, place: int, *, bands: bool
 ) -> tuple[Markup, Markup, Markup]:
-    """Draw one effect: its interval, its line with marks, its key."""
+    """Return the interval of one effect, its line with marks, and its legend key."""
     x, y = frame.x(strand.x), frame.y(strand.y)
     lower, upper = frame.y(strand.lower), frame.y(strand.upper)
     lined = strand.joined is not None and len(x) > 1
@@ -392,9 +394,7 @@ def _strand(
     return under, joined(over), joined(key)
 
 
-# ------------------------------------------------------------------------------------------
-# Figures of several models: each one's curve thin, their mean bold, and how sure that mean is.
-
+# --- several models ------------------------------------------------------------------------------
 
 MODELS_WIDTH, MODELS_HEIGHT = 480.0, 240.0
 
@@ -403,13 +403,13 @@ SMALL_WIDTH, SMALL_HEIGHT = 236.0, 130.0
 
 
 LONG = 60
-"""Letters of a name."""
+"""Most characters of a name."""
 
 
 def models(
     found: EffectOfModels, *, ident: str, level: float = 0.95, of: Of | None = None
 ) -> Drawing:
-    """Draw one feature's effect, of several models.
+    """Draw one feature's effect for several models.
 
     Parameters
     ----------
@@ -417,7 +417,7 @@ def models(
     ident : str
         Unique on the page.
     level, of
-        Of the interval: see `EffectOfModels.interval`.
+        As in `EffectOfModels.interval`.
 
     Returns
     -------
@@ -450,16 +450,16 @@ def small_models(
     level: float = 0.95,
     of: Of | None = None,
 ) -> tuple[list[Drawing], Drawing]:
-    """Draw several features' effects on shared scales, each on its own sheet, and their legend.
+    """Draw effects of several features on shared scales as separate drawings, with a common legend.
 
     Parameters
     ----------
     found : EffectsOfModels
     ident : str
-        Each figure's own begins with it, and ends with its place.
+        Prefix of the identifiers of the figures; each ends with its index.
     by : {"importance", "heterogeneity_score"}
     top : int, optional
-        Only so many.
+        Largest number of features.
     level, of
         As in `models`.
 
@@ -471,13 +471,15 @@ def small_models(
     Raises
     ------
     DataError, UnsupportedError
-        As `models` does; for nothing to draw.
+        As `models`; DataError also for no effect.
     """
     ranks = found.ranking(by)[:top]
     if not ranks:
-        raise DataError(explained("explore", "no effect", "at least one", "Explain some features"))
+        raise DataError(
+            explained("explore", "no effect", "at least one effect", "Explain one or more features")
+        )
     each = [models_panel(found[r.feature], level, of) for r in ranks]
-    panels = on_shared_scales([own.panel for own in each])
+    panels = share_vertical_axis([own.panel for own in each])
     out: list[Drawing] = []
     keys: Keys = {}
     for i, (rank, shown, panel) in enumerate(zip(ranks, each, panels, strict=True)):
@@ -489,7 +491,7 @@ def small_models(
         out.append(single)
         keys |= more
     drawn, high = legend(keys, EDGE, 2, MODELS_WIDTH - 2 * EDGE)
-    words = f"What the marks mean: {'; '.join(keys)}"
+    words = f"Legend: {'; '.join(keys)}"
     below = sheet(
         [drawn], (MODELS_WIDTH, high + 4), ident=f"{ident}-legend", title="Legend", alt=words
     )
@@ -505,7 +507,7 @@ def importances(
     level: float = 0.95,
     of: Of | None = None,
 ) -> Drawing:
-    """Draw importances of several models: their means as bars, each model as a dot, most important first.
+    """Draw importances for several models: means as bars, models as dots, most important first.
 
     Parameters
     ----------
@@ -513,7 +515,7 @@ def importances(
     ident : str
         Unique on the page.
     features, top
-        Only these; only so many.
+        As in `skedasis.plots.figures.importance.bars`.
     level, of
         As in `models`.
 
@@ -522,42 +524,42 @@ def importances(
     Drawing
     """
     panel = importance_panel(found, features=features, top=top, level=level, of=of)
-    chosen = display_order(stand_in(found), features, top)
+    chosen = display_order(models_as_repeats(found), features, top)
     full = [clean(found.features[i]) for i in chosen]
     return chart(panel, full, ident=ident, dots=EACH, mean=MEAN)
 
 
 def _headed(panel: Panel, rank: ModelsRank, place: int, models: int) -> Panel:
-    """Return a panel headed by its feature, and how sure its rank is."""
-    first = f"first in {rank.first} of {models}"
+    """Return the panel with its feature as title, and its importance and rank as notes."""
+    first = f"rank 1 in {rank.first} of {models} models"
     spread = number_or_zero(rank.between, rank.importance)
-    note = f"importance {number(rank.importance)} ± {spread}, {first}"
-    rug = None if panel.rug is None else replace(panel.rug, label="rows, or their quantiles")
+    notes = (f"importance {number(rank.importance)} ± {spread}", first)
+    rug = None if panel.rug is None else replace(panel.rug, label="rows, or quantiles")
     title = f"{place + 1}. {shortened(rank.feature, 24)}"
     y = replace(panel.y, name=shortened(panel.y.name, 36))
-    return replace(panel, title=title, notes=(note,), rug=rug, y=y)
+    return replace(panel, title=title, notes=notes, rug=rug, y=y)
 
 
 def _sheet(
     found: EffectOfModels,
-    shown: Drawn,
+    shown: ModelsSpec,
     panel: Panel,
     ident: str,
     size: tuple[float, float],
     *,
     small: bool = False,
 ) -> tuple[Drawing, Keys]:
-    """Draw one panel with the models' own curves; a small one has its legend elsewhere."""
+    """Draw one panel with the curves of the models; return the drawing and the legend, which a small one lacks."""
     stack = stacked(Defs(ident), [(panel, size[1])], size[0], small=small)
     stack.add(panel, size[1], last=True, titled=True)
     frame = stack.frames[0]
-    # Over the band, which would hide them, and below the mean.
-    curves, keys = _each(frame, shown)
+    # Above the band, which would hide them, and below the mean.
+    curves, keys = _model_curves(frame, shown)
     mean, _ = marks.line(frame, panel.lines[0], "average", small=small)
     over = frame.panel(tag("g", curves, mean, clip_path=stack.defs.clip(frame)))
     stack.keys |= keys
-    touched = descriptions.placed(_tips(found, shown, panel), frame, frame.top, frame.bottom)
-    # The script calls a curve by this word and its number.
+    touched = descriptions.placed(_tooltips(found, shown, panel), frame, frame.top, frame.bottom)
+    # The script's tooltip names a curve by this word and its number.
     each = tag("g", *stack.parts, over, touched, data_each="model")
     parts = [stack.defs.written(), each]
     high = 0.0
@@ -565,38 +567,40 @@ def _sheet(
         drawn, high = legend(stack.keys, EDGE, stack.start + 6, size[0] - 2 * EDGE)
         parts.append(drawn)
     title = f"{shortened(found.feature, LONG)}, {len(found)} models"
-    words = _said(found, panel)
+    words = _alt_text(found, panel)
     whole = (size[0], stack.start + 6 + high + 4)
     return sheet(parts, whole, ident=ident, title=title, alt=words), stack.keys
 
 
-def _each(frame: Frame, shown: Drawn) -> tuple[Markup, Keys]:
-    """Return the models' own curves."""
+def _model_curves(frame: Frame, shown: ModelsSpec) -> tuple[Markup, Keys]:
+    """Return the curves of the models, and their legend entry."""
     nothing, none = np.zeros(0), np.zeros(0, dtype=np.int64)
     numbers = np.arange(1, len(shown.each) + 1)
-    curves = Bundle(
+    curves = IceCurves(
         shown.x, shown.each, EACH, nothing, nothing, none, shift=shown.shift, row=numbers
     )
     drawn, _, keys = marks.bundle(frame, curves)
     return drawn, keys
 
 
-def _tips(found: EffectOfModels, shown: Drawn, panel: Panel) -> list[descriptions.Hit]:
-    """Say of each point, or level, what the models say on average, how they differ, and how sure the mean is."""
+def _tooltips(found: EffectOfModels, shown: ModelsSpec, panel: Panel) -> list[descriptions.Tooltip]:
+    """Return a tooltip per point or level: mean of the models, standard deviation between them, and interval."""
     line, band = panel.lines[0], panel.bands[0]
     top = float(np.nanmax(np.abs(line.y), initial=0.0))
     spread = _between(shown.each)
     unit = f" {shortened(panel.y.unit, 30)}" if panel.y.unit else ""
-    names, edges = _stretches(found, panel, line.x)
-    out: list[descriptions.Hit] = []
+    names, edges = _side_intervals(found, panel, line.x)
+    out: list[descriptions.Tooltip] = []
     for i in descriptions.some(len(line.x)):
         lines = [names[i], f"{MEAN} {number_or_zero(float(line.y[i]), top)}{unit}"]
         if np.isfinite(spread[i]):
-            lines.append(f"std between models {number_or_zero(float(spread[i]), top)}")
+            lines.append(
+                f"standard deviation between models {number_or_zero(float(spread[i]), top)}"
+            )
         if np.isfinite(band.upper[i] - band.lower[i]):
             ends = [number_or_zero(float(end[i]), top) for end in (band.lower, band.upper)]
             lines.append(f"{band.label}: {ends[0]} to {ends[1]}")
-        out.append(descriptions.Hit(edges[i], edges[i + 1], "\n".join(lines)))
+        out.append(descriptions.Tooltip(edges[i], edges[i + 1], "\n".join(lines)))
     return out
 
 
@@ -607,8 +611,10 @@ def _between(each: Floats) -> Floats:
     return np.sqrt(np.where(n > 1, squares / np.maximum(n - 1, 1), np.nan))
 
 
-def _stretches(found: EffectOfModels, panel: Panel, x: Floats) -> tuple[list[str], list[float]]:
-    """Return what points are called, and between which places each is pointed at."""
+def _side_intervals(
+    found: EffectOfModels, panel: Panel, x: Floats
+) -> tuple[list[str], list[float]]:
+    """Return the names of points or levels, and the edges of their tooltips on the axis."""
     if found.levels is not None:
         kept = Places.of(found.about.feature, found.levels, MOST_LEVELS).shown.tolist()
         names = [shortened(clean(found.levels.labels[k]), LONG) for k in kept]
@@ -620,31 +626,27 @@ def _stretches(found: EffectOfModels, panel: Panel, x: Floats) -> tuple[list[str
     return names, [low, *((x[:-1] + x[1:]) / 2).tolist(), high]
 
 
-def _said(found: EffectOfModels, panel: Panel) -> str:
-    """Say what is to be seen."""
+def _alt_text(found: EffectOfModels, panel: Panel) -> str:
+    """Return the alternative text."""
     y = panel.lines[0].y[np.isfinite(panel.lines[0].y)]
     top = float(np.abs(y).max(initial=0.0))
     ends = ""
     if len(y):
         low, high = number_or_zero(float(y.min()), top), number_or_zero(float(y.max()), top)
-        ends = f" Their mean lies between {low} and {high}."
-    return f"{panel.title} of {shortened(found.feature, LONG)}, of {len(found)} models.{ends} {', '.join(panel.notes)}."
+        ends = f" The mean of the models ranges from {low} to {high}."
+    return f"{panel.title} of {shortened(found.feature, LONG)} for {len(found)} models.{ends} {'; '.join(panel.notes)}."
 
 
-# ------------------------------------------------------------------------------------------
-# Figures of effects: one with all its panels, many side by side, several laid over one another.
-
+# --- one effect ----------------------------------------------------------------------------------
 
 WIDTH = 480.0
-"""Pixels across a figure: on a phone two thirds of it, where its letters can still be read."""
-
+"""Width of a figure in pixels; letters are still readable on a phone, at two thirds of this width."""
 
 ACROSS = 56
-"""Letters of a count that fit across its panels."""
-
+"""Characters that fit across a panel."""
 
 POINTS, LEAST = 60_000, 20
-"""Points of all individual curves together, and how many curves there may be whatever that takes."""
+"""Most points of all individual curves together, and the number of curves that is always allowed."""
 
 
 HEIGHTS = {"main": 220.0, "slopes": 160.0, "counts": 44.0, "groups": 90.0}
@@ -659,11 +661,11 @@ def effect(
     ----------
     effect : Effect
     view : View, optional
-        What is to be seen; how much room there is, is the figure's own.
+        Options; `across` is determined by the figure.
     ident : str
-        Letters, digits and hyphens, unique on the page: the names of all that the figure refers to begin with it.
+        Letters, digits and hyphens, unique on the page: prefix of the identifiers of patterns and clip paths.
     title, alt : str
-        What it is called, and what is to be seen, in words; by default they are made from the effect.
+        Title and alternative text; by default generated from the effect.
 
     Returns
     -------
@@ -672,7 +674,7 @@ def effect(
     Raises
     ------
     DataError, UnsupportedError
-        As `skedasis.plots.figures.effect.picture` does.
+        As `skedasis.plots.figures.effect.picture`.
 
     Examples
     --------
@@ -703,5 +705,5 @@ def effect(
     drawn, high = legend(stack.keys, EDGE, stack.start + 6, WIDTH - 2 * EDGE)
     parts = [stack.defs.written(), *stack.parts, drawn]
     size = (WIDTH, stack.start + 6 + high + 4)
-    words = alt or described(effect, shown.main)
+    words = alt or effect_alt_text(effect, shown.main)
     return sheet(parts, size, ident=ident, title=said, alt=words)

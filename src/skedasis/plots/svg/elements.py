@@ -1,4 +1,8 @@
-"""SVG and HTML elements as text, escaped; `Drawing`, a finished figure."""
+"""SVG and HTML elements as text, escaped; `Drawing`, a finished figure.
+
+Text from data and models is escaped in `tag` and `plain`, and nowhere else. Path data are written with one decimal, as
+relative steps where possible, to keep files small.
+"""
 
 from __future__ import annotations
 
@@ -14,26 +18,24 @@ from markupsafe import Markup, escape
 
 from skedasis._types import Floats
 
-# ------------------------------------------------------------------------------------------
-# SVG and HTML elements as text. Whatever comes from data or a model is escaped here, and nowhere else.
-
+# --- elements ------------------------------------------------------------------------------------
 
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What neither XML nor HTML may hold: control characters and halves of letters."""
+"""Characters that neither XML nor HTML may contain: control characters and lone surrogates."""
 
 
 _CLOSED = frozenset({"path", "rect"})
-"""Elements that may end as they begin: in pages, too, where they are SVG's."""
+"""Elements that may be self-closing, also in HTML pages, where they are SVG elements."""
 
 
 FAR = 20_000.0
-"""Pixels beyond which nobody sees where a line ends."""
+"""Coordinates are clipped to this many pixels, far outside any figure."""
 
 
 def plain(value: object) -> Markup:
-    r"""Return text that can stand between tags and within quotes.
+    r"""Return text that is safe between tags and within quotes.
 
-    Text that is marked as escaped already stays as it is.
+    `Markup` is returned unchanged.
 
     Examples
     --------
@@ -52,8 +54,8 @@ def tag(name: str, *children: object, **attributes: Any) -> Markup:
     *children : Markup or str
         Text that is not `Markup` is escaped.
     **attributes : str, float, bool or None
-        An underscore stands for a hyphen, one at the end is dropped; None and False leave an attribute out, True gives
-        one without a value. Numbers are pixels, and are written as `px` does.
+        Underscores in names become hyphens, one at the end is dropped. None and False omit the attribute, True writes
+        it without a value. Numbers are pixels and are written by `px`.
 
     Examples
     --------
@@ -75,31 +77,31 @@ def _attribute(name: str, value: Any) -> str:
         return f" {name}"
     if isinstance(value, (float, np.floating)):
         value = px(float(value))
-    # A parser of XML takes the end of a line in an attribute for a space, unless it is written like this.
+    # XML parsers replace line breaks in attributes by spaces, unless they are written as character references.
     return f' {name}="{plain(value)}"'.replace("\n", "&#10;")
 
 
 def px(value: float) -> str:
-    """Return a length in pixels with one decimal: finer than a screen shows.
+    """Return a length in pixels with one decimal, which is finer than a screen pixel.
 
     Examples
     --------
     >>> px(1.25), px(3.0), px(-0.01)
     ('1.3', '3', '0')
     """
-    # Half a pixel is rounded up, as people expect: 1.25 is not 1.2.
+    # Halves are rounded up, unlike in Python's round: 1.25 becomes 1.3.
     tenths = math.floor(10 * value + 0.5)
     whole, rest = divmod(abs(tenths), 10)
     return f"{'-' if tenths < 0 else ''}{whole}{f'.{rest}' if rest else ''}"
 
 
 def joined(parts: Iterable[Markup]) -> Markup:
-    """Return elements one after the other."""
+    """Return the concatenation of elements."""
     return Markup("").join(parts)
 
 
 def path(x: Floats, y: Floats, *, closed: bool = False) -> str:
-    """Return the way along points, as the attribute `d`; a point that is not finite interrupts it.
+    """Return a polyline as path data; non-finite points interrupt it.
 
     Examples
     --------
@@ -118,9 +120,9 @@ def path(x: Floats, y: Floats, *, closed: bool = False) -> str:
 
 
 def way(x: Floats, y: Floats) -> str:
-    """Return the way along points that are all finite, each as the step from the one before: shorter than `path`.
+    """Return a polyline of finite points as path data in relative coordinates, which are shorter than `path`.
 
-    Steps lead from one rounded point to the next, so that no error adds up.
+    Steps are differences of rounded points, so that errors do not accumulate.
 
     Examples
     --------
@@ -131,7 +133,7 @@ def way(x: Floats, y: Floats) -> str:
     at = np.floor(10 * np.clip(np.stack([x, y]), -FAR, FAR) + 0.5).astype(np.int64)
     parts = [f"M{px(at[0, 0] / 10)} {px(at[1, 0] / 10)}"]
     known, middle = _steps(), len(_steps()) // 2
-    # A minus parts two numbers as well as a space does.
+    # A minus sign separates two numbers as well as a space does.
     for a, b in np.diff(at, axis=1).T.tolist():
         if -middle <= a < middle and -middle <= b < middle:
             second = known[b + middle]
@@ -144,7 +146,7 @@ def way(x: Floats, y: Floats) -> str:
 
 
 def dashes(x: Floats, y: Floats, wide: float) -> str:
-    """Return level dashes that begin at some points, as one path.
+    """Return horizontal dashes that start at the given points, as path data.
 
     Examples
     --------
@@ -164,18 +166,18 @@ def dashes(x: Floats, y: Floats, wide: float) -> str:
 
 
 def _after(number: str) -> str:
-    """Return a number as it stands after another one."""
+    """Return a number preceded by a separator, if it needs one."""
     return number if number.startswith("-") else f" {number}"
 
 
 def _tight(pairs: list[str]) -> str:
-    """Join pairs of numbers, with nothing between them where the next one begins with a minus."""
+    """Join pairs of numbers; a minus sign needs no space before it."""
     return " ".join(pairs).replace(" -", "-")
 
 
 @cache
 def _steps() -> list[str]:
-    """Return all steps between points that are near each other, without a zero before the point."""
+    """Return a table of short steps as text, without a leading zero."""
     return [_bare(px(t / 10)) for t in range(-3000, 3000)]
 
 
@@ -184,7 +186,7 @@ def _bare(text: str) -> str:
 
 
 def texts(values: Floats) -> list[str]:
-    """Return many lengths as `px` writes them; what lies far beyond any sheet is drawn back to its surroundings.
+    """Return many lengths as `px` writes them, clipped to ±`FAR`.
 
     Examples
     --------
@@ -200,28 +202,27 @@ def texts(values: Floats) -> list[str]:
 
 @cache
 def _table() -> list[str]:
-    """Return all lengths on a usual sheet: to look one up is ten times as quick as to write it."""
+    """Return a table of lengths as text: a look-up is ten times as fast as formatting."""
     return [px(t / 10) for t in range(12_000)]
 
 
-# ------------------------------------------------------------------------------------------
-# `Drawing`: a finished SVG with what it shows in words, and the element that holds it.
+# --- drawings ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """One picture of a page.
+    """A finished SVG figure.
 
     Parameters
     ----------
     svg : Markup
         One ``<svg>`` element.
     width, height : float
-        Its native size in pixels.
+        Native size in pixels.
     title : str
-        A short name, also the element's ``<title>``.
+        Short name; the ``<title>`` of the element.
     alt : str
-        What is to be seen, in words; the element's ``<desc>``.
+        Alternative text; the ``<desc>`` of the element.
     """
 
     svg: Markup
@@ -231,7 +232,7 @@ class Drawing:
     alt: str
 
     def __html__(self) -> str:
-        """Return the SVG: so templates take it as it is."""
+        """Return the SVG, which templates insert without escaping."""
         return str(self.svg)
 
 
@@ -244,19 +245,19 @@ def sheet(
     alt: str,
     role: Literal["img", "group"] = "img",
 ) -> Drawing:
-    """Put what is drawn on a sheet that says what it is.
+    """Return the figure: an ``<svg>`` element with title and alternative text.
 
     Parameters
     ----------
     parts : iterable of Markup
-        From below to above.
+        From back to front.
     size : (float, float)
         Width and height in pixels.
     ident : str
         Unique on the page.
     title, alt : str
     role : {"img", "group"}
-        A picture is one stop of the keyboard; a group has links, which are themselves stops.
+        A figure ("img") takes the keyboard focus as a whole; in a "group" the links inside take it.
 
     Returns
     -------
@@ -281,7 +282,7 @@ def sheet(
         width=px(width),
         height=px(height),
         role=role,
-        # Some browsers stop at whatever listens to the focus of what lies in it, unless it says no.
+        # Some browsers focus elements that listen to focus events of their children, unless tabindex is -1.
         tabindex="0" if role == "img" else "-1",
         aria_labelledby=" ".join(names),
     )
@@ -289,7 +290,7 @@ def sheet(
 
 
 def _wide(width: float) -> str:
-    """Return the class of a sheet that is much narrower or wider than others: its letters shall be as large."""
+    """Return the class of a narrow or wide figure, by which the style sheet keeps its letters equally large."""
     if width > 600:
         return " wide"
     return " narrow" if width < 300 else " slim" if width < 400 else ""

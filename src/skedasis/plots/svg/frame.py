@@ -1,20 +1,19 @@
-"""Frame of a panel in SVG: pixels, grid, ticks, labels, legend.
+"""Frame of a panel in SVG: coordinates in pixels, grid, ticks, labels and legends.
 
-How to use it::
+Usage::
 
     frame = Frame(panel.x, panel.y, left=44, top=40, width=420, height=220)
-    room = beside(panel.y, 220)  # pixels that the ticks' texts take on the left of a frame
-    room = below(panel.x, 420)  # and names, ticks and the axis' label below it
-    room = above(panel.y, 460)  # and the vertical axis' label, which stands above it
-    frame.x(values), frame.y(values)  # pixels, one for each value
+    room = beside(panel.y, 220)  # width in pixels of the tick labels on the left of the frame
+    room = below(panel.x, 420)  # height of ticks, tick labels and the axis label below it
+    room = above(panel.y, 460)  # height of the label of the vertical axis, which is above it
+    frame.x(values), frame.y(values)  # coordinates in pixels
     svg = frame.panel(  # the group with data-x and data-y
-        frame.ground(zero=panel.zero),  # grid, the line at zero, the place beside the axis
-        ...,  # what stands in it
-        frame.axes(),  # lines, ticks, their texts, labels of both axes
+        frame.ground(zero=panel.zero),  # grid, line at zero, background of missing values
+        ...,  # marks
+        frame.axes(),  # axis lines, ticks, tick labels, axis labels
     )
 
-The label of the vertical axis stands above the axis and not turned beside it: it can be read, and leaves a phone's
-width to the data.
+The label of the vertical axis is above the axis and horizontal: it is easier to read, and takes no width on phones.
 """
 
 from __future__ import annotations
@@ -31,19 +30,17 @@ from skedasis.data import times
 from skedasis.plots.scales import LEADING, SIZE, SMALL, Axis, fitting, lines_of, width_of
 from skedasis.plots.svg.elements import joined, px, tag
 
-# ------------------------------------------------------------------------------------------
-# Frames: from a pair of axes to pixels, with grid, ticks and labels.
-
+# --- frames --------------------------------------------------------------------------------------
 
 TICK, GAP = 4.0, 3.0
-"""Pixels of a tick, and between it and its text."""
+"""Length of a tick, and the gap between it and its label, in pixels."""
 
 
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 
 _BETWEEN = 12.0
-"""Pixels between the texts of two ticks."""
+"""Smallest gap between two tick labels, in pixels."""
 
 
 _SLANT = {0: 0.0, 40: math.radians(40), 90: math.radians(90)}
@@ -51,14 +48,14 @@ _SLANT = {0: 0.0, 40: math.radians(40), 90: math.radians(90)}
 
 @dataclass(frozen=True)
 class Ticks:
-    """Where ticks stand, and what is written there.
+    """Positions and labels of ticks.
 
     Parameters
     ----------
     at : tuple of float
     texts : tuple of str
     named : bool
-        Whether these are names of levels.
+        Whether the labels are names of levels.
     """
 
     at: tuple[float, ...]
@@ -68,7 +65,7 @@ class Ticks:
 
 @dataclass(frozen=True)
 class Frame:
-    """A rectangle of pixels on which two axes lie.
+    """A rectangle in pixels with a horizontal and a vertical axis.
 
     Parameters
     ----------
@@ -76,11 +73,11 @@ class Frame:
     left, top, width, height : float
         The rectangle, in pixels; y grows downwards.
     edge : float
-        Where labels above it begin.
+        Left end of the label above the frame.
     dense : bool
-        Whether few ticks must do.
+        Whether to use few ticks.
     lift : float
-        How many pixels higher the label above it stands, where there is something between.
+        Additional distance of the label above the frame, in pixels, for content between them.
     """
 
     across: Axis
@@ -104,15 +101,15 @@ class Frame:
         return self.top + self.height
 
     def x(self, values: Floats | float) -> Floats:
-        """Return where values of the horizontal axis lie, in pixels."""
+        """Return horizontal coordinates of values, in pixels."""
         return self.left + self.width * _share(values, self.across)
 
     def y(self, values: Floats | float) -> Floats:
-        """Return where values of the vertical axis lie, in pixels."""
+        """Return vertical coordinates of values, in pixels."""
         return self.bottom - self.height * _share(values, self.up)
 
     def panel(self, *children: object, **attributes: object) -> Markup:
-        """Return the group of all that stands in the frame, with what leads from pixels back to values."""
+        """Return the group of the panel, with attributes from which the script converts pixels to values."""
         x0, x1 = self.across.limits
         y0, y1 = self.up.limits
         return tag(
@@ -126,12 +123,12 @@ class Frame:
         )
 
     def clip(self, ident: str) -> Markup:
-        """Return the definition of what keeps marks within the frame: refer to it as ``url(#ident)``."""
+        """Return the clip path of the frame, to be referenced as ``url(#ident)``."""
         inside = tag("rect", x=self.left, y=self.top, width=self.width, height=self.height)
         return tag("clipPath", inside, id=ident)
 
     def ground(self, *, zero: bool = False, grid: bool = True) -> Markup:
-        """Return what lies under the marks: grid lines, the line at zero, the place beside the axis."""
+        """Return the background: grid lines, line at zero, and the area of missing values."""
         parts: list[Markup] = []
         if self.across.apart:
             a, b = (float(v) for v in self.x(np.array(self.across.gap)))
@@ -146,7 +143,7 @@ class Frame:
         return joined(parts)
 
     def zero(self) -> Markup:
-        """Return the line at zero, nothing where that is not on the axis."""
+        """Return the line at zero; nothing if zero is not on the axis."""
         low, high = self.up.limits
         if not low <= 0 <= high:
             return Markup("")
@@ -164,14 +161,14 @@ class Frame:
         return level_ticks(self.across, self.width, dense=self.dense)
 
     def axes(self, *, below: bool = True, beside: bool = True, names: bool = True) -> Markup:
-        """Return the lines of both axes with their ticks.
+        """Return the lines of both axes with ticks and labels.
 
         Parameters
         ----------
         below, beside : bool
-            Whether texts stand at the ticks below, and on the left.
+            Whether to write tick labels below the frame, and on its left.
         names : bool
-            Whether the axes have their labels.
+            Whether to write the axis labels.
         """
         under, side = self.under, self.beside
         at_x, at_y = self.x(np.array(under.at)), self.y(np.array(side.at))
@@ -195,14 +192,14 @@ class Frame:
         return joined(parts)
 
     def _below(self, ticks: Ticks, at: Floats) -> Markup:
-        """Return the texts at the ticks of the horizontal axis."""
+        """Return the tick labels of the horizontal axis."""
         turn = self.across.turn if ticks.named else 0
-        # Letters that stand upright begin where the tick ends; slanted ones hang from their upper right corner.
+        # Labels rotated by 90° begin at the end of the tick; those rotated by 40° hang from their upper right corner.
         y = self.bottom + TICK + GAP + (0.0 if turn == 90 else 0.5 * SMALL)
         level: list[Markup] = []
         turned: list[Markup] = []
         for place, (text, v) in enumerate(zip(ticks.texts, at.tolist(), strict=True)):
-            # The name of the place beside the axis is never turned: it is one short word.
+            # The label of missing values is one short word and never rotated.
             if turn and place < len(self.across.ticks):
                 x = v + (0.35 * SMALL if turn == 90 else 0.0)
                 way = f"rotate(-{turn} {px(x)} {px(y)})"
@@ -233,13 +230,13 @@ class Frame:
 
 
 def beside(axis: Axis, height: float, *, dense: bool = False) -> float:
-    """Return how many pixels ticks and their texts take on the left of a frame."""
+    """Return the width in pixels of ticks and tick labels on the left of a frame."""
     texts = upright_ticks(axis, height, dense=dense).texts
     return max((width_of(t) for t in texts), default=0.0) + TICK + GAP + 2
 
 
 def overhang(axis: Axis, width: float) -> float:
-    """Return how many pixels names of levels that are turned reach to the left of a frame."""
+    """Return how far rotated names of levels extend to the left of a frame, in pixels."""
     if axis.turn != 40 or not axis.labels:
         return 0.0
     low, high = axis.limits
@@ -251,19 +248,19 @@ def overhang(axis: Axis, width: float) -> float:
 
 
 def below(axis: Axis, width: float, *, names: bool = True, dense: bool = False) -> float:
-    """Return how many pixels ticks, their texts and the axis' label take below a frame."""
+    """Return the height in pixels of ticks, tick labels and the axis label below a frame."""
     deep = _deep(axis, level_ticks(axis, width, dense=dense))
     lines = len(lines_of(axis.label, width, SIZE, 2)) if names else 0
     return deep + lines * LEADING * SIZE + 3
 
 
 def above(axis: Axis, width: float) -> float:
-    """Return how many pixels the label of a vertical axis takes above it; `width` reaches from the figure's edge."""
+    """Return the height in pixels of the label above a vertical axis; `width` is measured from the figure's edge."""
     return len(lines_of(axis.label, width, SIZE, 2)) * LEADING * SIZE + 9
 
 
 def _deep(axis: Axis, ticks: Ticks) -> float:
-    """Return how many pixels ticks and their texts reach down."""
+    """Return the height in pixels of ticks and tick labels."""
     turn = axis.turn if ticks.named else 0
     if not turn:
         return TICK + GAP + LEADING * SMALL
@@ -273,14 +270,16 @@ def _deep(axis: Axis, ticks: Ticks) -> float:
 
 
 def _share(values: Floats | float, axis: Axis) -> Floats:
-    """Return where values lie between the ends of an axis, as a share of it."""
+    """Return the positions of values as fractions of the axis."""
     low, high = axis.limits
     return (np.asarray(values, dtype=float) - low) / (high - low)
 
 
-# ------------------------------------------------------------------------------------------ ticks
+# --- ticks ---------------------------------------------------------------------------------------
+
+
 def level_ticks(axis: Axis, width: float, *, dense: bool = False) -> Ticks:
-    """Return the ticks of a horizontal axis: as many numbers as stand beside one another."""
+    """Return the ticks of a horizontal axis, as many as fit without touching each other."""
     low, high = axis.range
     end = (axis.limits[1] - low) / width if width > 0 else 0.0
     ticks = _numbers_across(axis, width, 4 if dense else 7)
@@ -290,7 +289,7 @@ def level_ticks(axis: Axis, width: float, *, dense: bool = False) -> Ticks:
     at: list[float] = []
     texts: list[str] = []
     for v, text in zip(ticks.at, ticks.texts, strict=True):
-        # Its name must not touch that of the last number; names of levels have room of their own.
+        # The label of missing values must not touch the last number; names of levels have enough space.
         free = axis.beside - end * (half + width_of(text) / 2)
         if low <= v <= high and (ticks.named or v <= free):
             at.append(v)
@@ -299,7 +298,7 @@ def level_ticks(axis: Axis, width: float, *, dense: bool = False) -> Ticks:
 
 
 def _numbers_across(axis: Axis, width: float, most: int) -> Ticks:
-    """Return names, the axis' own ticks, or round numbers: so many that they do not touch."""
+    """Return names of levels, the given ticks, or round numbers, as many as do not touch each other."""
     if axis.labels:
         return Ticks(axis.ticks, axis.labels, named=True)
     low, high = axis.range
@@ -307,21 +306,21 @@ def _numbers_across(axis: Axis, width: float, most: int) -> Ticks:
         at = axis.ticks or round_ticks(axis, k)
         texts = tuple(axis.scale.texts(at))
         room = width / max(axis.limits[1] - axis.limits[0], 5e-324)
-        if axis.ticks or _apart(at, texts, room):
+        if axis.ticks or _do_not_touch(at, texts, room):
             return _thinned(at, texts, room) if axis.ticks else Ticks(at, texts)
     ends = tuple(t for t in round_ticks(axis, 2) if low <= t <= high)[:1]
     return Ticks(ends, tuple(axis.scale.texts(ends)))
 
 
-def _apart(at: tuple[float, ...], texts: tuple[str, ...], room: float) -> bool:
-    """Return whether texts, centred at their ticks, do not touch."""
+def _do_not_touch(at: tuple[float, ...], texts: tuple[str, ...], room: float) -> bool:
+    """Return whether labels centred at their ticks do not touch each other."""
     half = [width_of(t) / 2 for t in texts]
     pairs = zip(at, at[1:], half, half[1:], strict=False)
     return all(room * (b - a) >= left + right + _BETWEEN for a, b, left, right in pairs)
 
 
 def _thinned(at: tuple[float, ...], texts: tuple[str, ...], room: float) -> Ticks:
-    """Return the given ticks, the texts of those left out that would touch the one before."""
+    """Return the given ticks without the labels that would touch the previous one."""
     kept: list[str] = []
     last = -math.inf
     for v, text in zip(at, texts, strict=True):
@@ -333,7 +332,7 @@ def _thinned(at: tuple[float, ...], texts: tuple[str, ...], room: float) -> Tick
 
 
 def upright_ticks(axis: Axis, height: float, *, dense: bool = False) -> Ticks:
-    """Return the ticks of a vertical axis: names, or round numbers some 34 pixels apart."""
+    """Return the ticks of a vertical axis: names of levels, or round numbers about 34 pixels apart."""
     if axis.labels:
         return Ticks(axis.ticks, axis.labels, named=True)
     most = int(np.clip(height / (40 if dense else 34), 2, 8))
@@ -344,7 +343,7 @@ def upright_ticks(axis: Axis, height: float, *, dense: bool = False) -> Ticks:
 def round_ticks(axis: Axis, most: int) -> tuple[float, ...]:
     """Return round numbers on an axis, with at most `most` steps between them.
 
-    Round are the numbers that are written, less what the axis' label says of all of them.
+    Rounding applies to the written numbers, which are without the offset and power of ten in the axis label.
 
     Examples
     --------
@@ -359,7 +358,7 @@ def round_ticks(axis: Axis, most: int) -> tuple[float, ...]:
     if not (math.isfinite(b - a) and b > a):
         return ()
     size = 10.0 ** math.floor(math.log10((b - a) / most))
-    # One step further than the least: between the ends there may be fewer ticks than two.
+    # Smaller steps are tried if fewer than two ticks lie between the ends.
     sizes = [s * size for s in _STEPS if s * size * most >= (b - a) * (1 - 1e-9)]
     at = np.zeros(0)
     for step in (sizes[0], sizes[0] / 2, sizes[0] / 4):
@@ -370,12 +369,10 @@ def round_ticks(axis: Axis, most: int) -> tuple[float, ...]:
     return tuple(float(v) for v in at * unit + offset)
 
 
-# ------------------------------------------------------------------------------------------
-# Legends: what explains marks, below all panels. Every key is drawn as its mark is.
-
+# --- legends -------------------------------------------------------------------------------------
 
 Keys = dict[str, Markup]
-"""What is written, and the mark beside it: drawn between 0 and `WIDE`, about the height 0."""
+"""Legend: labels and their keys, each drawn like its mark, between 0 and `WIDE` and centred at height 0."""
 
 
 WIDE, HIGH = 26.0, 12.0
@@ -390,7 +387,7 @@ ROW = 1.5 * SMALL
 def legend(
     keys: Mapping[str, Markup], left: float, top: float, width: float
 ) -> tuple[Markup, float]:
-    """Return a legend as lines that fit the width, and how many pixels it takes downwards.
+    """Return a legend in lines that fit the width, and its height in pixels.
 
     Parameters
     ----------
@@ -414,12 +411,12 @@ def legend(
 
 
 def line_key(*classes: str) -> Markup:
-    """Return a key that is a line."""
+    """Return the legend key of a line."""
     return tag("path", class_=" ".join(classes), d=f"M0 0H{px(WIDE)}")
 
 
 def area_key(look: str | None = None, edge: str = "", *, fill: str | None = None) -> Markup:
-    """Return a key that is an area, with its edges above and below."""
+    """Return the legend key of an area with its upper and lower edge."""
     box = {"x": 1.0, "y": -HIGH / 2, "width": WIDE - 2, "height": HIGH}
     parts: list[Markup] = []
     if look is not None:
@@ -431,7 +428,7 @@ def area_key(look: str | None = None, edge: str = "", *, fill: str | None = None
 
 
 def heading(lines: list[str], left: float, last: float, size: float, look: str) -> Markup:
-    """Return lines of text flush left, the last of them at `last`."""
+    """Return left-aligned lines of text, the last one at height `last`."""
     step = LEADING * size
     texts = [
         tag("text", line, x=left, y=last - (len(lines) - 1 - i) * step)

@@ -9,11 +9,13 @@ import numpy as np
 from markupsafe import Markup
 
 from skedasis._types import Floats
-from skedasis.plots.descriptions import Hit, placed
+from skedasis.plots.descriptions import Tooltip, placed
 from skedasis.plots.figures.effect_parts import counted
 from skedasis.plots.figures.importance import (
+    EACH_REPEAT,
+    MEAN_OF_REPEATS,
     BarPanel,
-    Shift,
+    PermutationHistograms,
     bars,
     display_order,
     kept,
@@ -48,38 +50,35 @@ from skedasis.plots.svg.marks import Defs, rectangles
 from skedasis.plots.svg.panels import foot, headed
 from skedasis.results.importance import Importance
 
-# ------------------------------------------------------------------------------------------
-# Figures of importances: bars with their intervals and single repeats, as `plots.bars` says it.
-
+# --- bars ----------------------------------------------------------------------------------------
 
 BARS_WIDTH = 480.0
 
-
 NAMES = 0.4
-"""Share of the width that names may take."""
+"""Largest fraction of the width for names."""
 
 
 LINE, TIGHT, MANY = 26.0, 18.0, 40
-"""Height of a line, that of each of many, and how many these are."""
+"""Height of a line in pixels; that of more than `MANY` lines."""
 
 
 THICK = 0.6
-"""Of a bar, as a share of its line."""
+"""Height of a bar, as a fraction of its line."""
 
 
 _DOT = "m-2.2 0a2.2 2.2 0 1 0 4.4 0a2.2 2.2 0 1 0-4.4 0"
 
 
 @dataclass(frozen=True, eq=False)
-class Lines:
-    """A line for each name, the first on top, with a horizontal axis below.
+class BarLines:
+    """One line per name, the first on top, with a horizontal axis below.
 
     Parameters
     ----------
     names : tuple of str
-        As they are written.
+        Shortened names.
     frame : Frame
-        What is drawn of line i lies about ``frame.y(n - 1 - i)``.
+        The centre of line i is ``frame.y(n - 1 - i)``.
     """
 
     names: tuple[str, ...]
@@ -94,7 +93,7 @@ class Lines:
         *,
         left: float = 0.0,
         width: float = BARS_WIDTH,
-    ) -> Lines:
+    ) -> BarLines:
         """Return lines that start at `top`."""
         n, end = len(names), width - 12
         short = tuple(fitting(name, NAMES * width) for name in names)
@@ -105,13 +104,13 @@ class Lines:
 
     @property
     def y(self) -> Floats:
-        """Return the lines' middles in pixels, shape (n,)."""
+        """Return the centres of the lines in pixels, shape (n,)."""
         n = len(self.names)
         return self.frame.y(np.arange(n - 1.0, -1.0, -1.0))
 
     @property
     def height(self) -> float:
-        """Return a line's height in pixels."""
+        """Return the height of a line in pixels."""
         return self.frame.height / len(self.names)
 
     def ground(self) -> Markup:
@@ -131,14 +130,14 @@ class Lines:
         return tag("path", class_="zero", d=f"M{x} {px(self.frame.top)}V{px(self.frame.bottom)}")
 
     def bar(self, i: int, value: float, *, shift: float = 0.0, thick: float = THICK) -> Markup:
-        """Return a bar from zero to a value; `shift` and `thick` are shares of the line's height."""
+        """Return a bar from zero to a value; `shift` and `thick` are fractions of the height of a line."""
         a, b = sorted(self.frame.x(np.array([0.0, value])).tolist())
         high = thick * self.height
         y = float(self.y[i]) + shift * self.height - high / 2
         return tag("rect", x=a, y=y, width=b - a, height=high)
 
     def hit(self, i: int, tip: str) -> Markup:
-        """Return what is pointed at: the line with its name."""
+        """Return the transparent rectangle with the tooltip of a line."""
         y = float(self.y[i]) - self.height / 2
         right = self.frame.right
         return tag(
@@ -164,26 +163,26 @@ def importance(
     ident : str
         Unique on the page.
     title, alt : str
-        By default what the importances are of, and what is to be seen in words.
+        By default the method and the quantity, and a description of the figure.
     features, top, level
-        As in `plots.bars.bars`.
+        As in `skedasis.plots.figures.importance.bars`.
 
     Returns
     -------
     Drawing
-        Each line says its importance, its interval, and between which values single repeats lie.
+        The tooltip of each line states the importance, its interval and the range of the repeats.
 
     Raises
     ------
     DataError
-        As `plots.bars.bars` does.
+        As `skedasis.plots.figures.importance.bars`.
 
     Examples
     --------
     >>> import numpy as np
     >>> values = np.array([[0.1, 0.2, 0.3], [0.0, -0.01, 0.01]])
     >>> pf = Importance(("age", "noise"), values, np.full(2, 0.05), np.full(2, 9.0), 0.5, 500)
-    >>> importance(pf, ident="pfi").alt.startswith("Bars, most important first: age 0.200")
+    >>> importance(pf, ident="pfi").alt.startswith("Bar chart, most important first: age 0.200")
     True
     """
     panel = bars(importance, features=features, top=top, level=level)
@@ -198,20 +197,20 @@ def chart(
     ident: str,
     title: str = "",
     alt: str = "",
-    dots: str = "single repeats",
-    mean: str = "mean over the repeats",
+    dots: str = EACH_REPEAT,
+    mean: str = MEAN_OF_REPEATS,
 ) -> Drawing:
-    """Draw bars as a panel says it.
+    """Draw the bars of a specification.
 
     Parameters
     ----------
     panel : BarPanel
     full : sequence of str
-        The names of its lines, as long as they are.
+        Full names of the features.
     ident, title, alt : str
         As in `importance`.
     dots, mean : str
-        What the dots are, and what the bars are of them.
+        Legend entries of the dots and of the bars.
 
     Returns
     -------
@@ -219,9 +218,9 @@ def chart(
     """
     unit = f" {clean(panel.x.unit)}" if panel.x.unit else ""
     head, y = headed(panel.title, panel.notes, BARS_WIDTH)
-    lines, defs = Lines.below(panel.names, panel.x, y), Defs(ident)
+    lines, defs = BarLines.below(panel.names, panel.x, y), Defs(ident)
     marks, keys = _marks(lines, panel, dots, mean)
-    tips = [lines.hit(i, _tip(panel, i, name, unit, dots)) for i, name in enumerate(full)]
+    tips = [lines.hit(i, _tooltip(panel, i, name, unit, dots)) for i, name in enumerate(full)]
     body = lines.frame.panel(
         lines.ground(), tag("g", *marks, clip_path=defs.clip(lines.frame)), *tips
     )
@@ -236,14 +235,14 @@ def chart(
     )
 
 
-def _marks(lines: Lines, panel: BarPanel, dots: str, mean: str) -> tuple[list[Markup], Keys]:
-    """Return bars, whiskers and repeats, and what explains them."""
+def _marks(lines: BarLines, panel: BarPanel, dots: str, mean: str) -> tuple[list[Markup], Keys]:
+    """Return bars, whiskers and repeats, and the legend."""
     bodies = [lines.bar(i, v) for i, v in enumerate(panel.value.tolist())]
     parts = [tag("g", *bodies, class_="amount"), lines.zero()]
     swatch = tag("g", tag("rect", x=1.0, y=-5.0, width=24.0, height=10.0), class_="amount")
     keys: Keys = {mean if panel.repeats.size else "mean": swatch}
     if panel.repeats.size:
-        # Below the whisker, strewn as little as keeps equal ones apart.
+        # Below the whisker, with a small vertical offset so that equal ones do not coincide.
         r = panel.repeats.shape[1]
         shift = lines.height * THICK * (0.27 + 0.08 * (np.arange(r) % 3 - 1))
         x, y = lines.frame.x(panel.repeats).ravel(), np.add.outer(lines.y, shift).ravel()
@@ -265,8 +264,8 @@ def _marks(lines: Lines, panel: BarPanel, dots: str, mean: str) -> tuple[list[Ma
     return parts, keys
 
 
-def _tip(panel: BarPanel, i: int, name: str, unit: str, dots: str) -> str:
-    """Say what one line shows."""
+def _tooltip(panel: BarPanel, i: int, name: str, unit: str, dots: str) -> str:
+    """Return the tooltip of a line."""
     lines = [shortened(name, 60), f"importance {number(float(panel.value[i]))}{unit}"]
     if np.isfinite(panel.lower[i]):
         ends = [number(float(e[i])) for e in (panel.lower, panel.upper)]
@@ -278,22 +277,20 @@ def _tip(panel: BarPanel, i: int, name: str, unit: str, dots: str) -> str:
 
 
 def _bars_alt_text(panel: BarPanel, full: Sequence[str], unit: str) -> str:
-    """Say what is to be seen."""
+    """Return the alternative text."""
     shown = zip(full[:5], panel.value.tolist(), strict=False)
     first = "; ".join(f"{shortened(name, 60)} {number(v)}{unit}" for name, v in shown)
     more = f"; and {len(full) - 5:,} more" if len(full) > 5 else ""
-    return f"Bars, most important first: {first}{more}. {'; '.join(panel.notes)}."
+    return f"Bar chart, most important first: {first}{more}. {'; '.join(panel.notes)}."
 
 
-# ------------------------------------------------------------------------------------------
-# Rows before and after permutation, one panel a feature, as `plots.bars` says it.
-
+# --- histograms before and after permutation -----------------------------------------------------
 
 SHIFTS_WIDTH, SHIFTS_HEIGHT = 480.0, 120.0
 
 
 LONG = 60
-"""Letters of a name."""
+"""Most characters of a name."""
 
 
 _RIGHT, _MARK = 12.0, 5.0
@@ -308,30 +305,30 @@ def before(
     features: Sequence[str] | None = None,
     top: int | None = None,
 ) -> Drawing:
-    """Draw how the kept rows' quantity is distributed, and how with each feature from other rows.
+    """Draw histograms of the quantity over the kept rows before and after permutation, one panel per feature.
 
     Parameters
     ----------
     importance : Importance
-        That kept rows.
+        With kept rows, such as of ``sd.PFI(local=1000)``.
     ident : str
         Unique on the page.
     title, alt : str
-        By default what is explained, and what is to be seen in words.
+        By default the method and the quantity, and a description of the figure.
     features, top
-        As in `plots.bars.shifts`: by default the six most important ones.
+        As in `skedasis.plots.figures.importance.shifts`: by default the six most important features.
 
     Returns
     -------
     Drawing
-        Each bar says its ends and its shares; no single row is to be seen.
+        The tooltip of each bar states its ends and both percentages; single rows are not shown.
 
     Raises
     ------
     UnsupportedError
-        Where no rows were kept.
+        If no rows were kept.
     DataError
-        As `plots.bars.shifts` does.
+        As `skedasis.plots.figures.importance.shifts`.
 
     Examples
     --------
@@ -340,15 +337,15 @@ def before(
     >>> X = np.random.default_rng(0).normal(size=(200, 2))
     >>> pf = sd.explain(lambda X: X[:, 0], X, method=sd.PFI(local=200))
     >>> before(pf, ident="rows", top=1).title
-    'PFI of prediction: rows before and after'
+    'PFI of prediction: rows before and after permutation'
     """
     found, local = shifts(importance, features=features, top=top), importance.local
     if local is None:
-        raise TypeError("`shifts` refuses this")
+        raise TypeError("the importance has no kept rows")
     names = [clean(importance.features[i]) for i in display_order(importance, features, top)]
     names = names[: len(found)]
-    said = f"as they are: {kept(local)}", f"with values of other rows: {repeated(importance)}"
-    named = title or f"{titled(importance)}: rows before and after"
+    said = f"before permutation: {kept(local)}", f"after permutation: {repeated(importance)}"
+    named = title or f"{titled(importance)}: rows before and after permutation"
     hidden = len(importance) - len(found)
     notes = (f"{len(found):,} of {counted(len(importance), 'feature')}",) if hidden else ()
     head, y = headed(named, notes, SHIFTS_WIDTH)
@@ -364,16 +361,16 @@ def before(
 
 
 def _panel(
-    shift: Shift, name: str, start: float, said: tuple[str, str], *, last: bool
+    shift: PermutationHistograms, name: str, start: float, said: tuple[str, str], *, last: bool
 ) -> tuple[Markup, Keys, float]:
-    """Return one feature's histograms below its name, what explains them, and where they end."""
+    """Return the panel of one feature, its legend, and the y coordinate of its lower end."""
     head, y = headed(shift.name, shift.notes, SHIFTS_WIDTH, start)
     top = y + above(shift.y, SHIFTS_WIDTH) + 2 * _MARK - 12
     left = 2 + beside(shift.y, SHIFTS_HEIGHT)
     frame = Frame(shift.x, shift.y, left, top, SHIFTS_WIDTH - left - _RIGHT, SHIFTS_HEIGHT)
     drawn, keys = _histograms(frame, shift, said)
     body = frame.panel(frame.ground(), drawn, frame.axes(names=last))
-    # The scale is the same for all: the vertical one is named with each, the horizontal one below the last.
+    # All panels share both axes: the vertical one is labelled in each, the horizontal one below the last.
     label = Markup("") if last else _label(frame)
     hits = placed(_hits(shift, name), frame, frame.top, frame.bottom)
     end = frame.bottom + below(shift.x, frame.width, names=last) + (4 if last else 8)
@@ -381,13 +378,15 @@ def _panel(
 
 
 def _label(frame: Frame) -> Markup:
-    """Return the vertical axis' label, flush left above it."""
+    """Return the label of the vertical axis, left-aligned above it."""
     text = tag("text", frame.up.label, x=frame.edge, y=frame.top - 7)
     return tag("g", text, class_="label")
 
 
-def _histograms(frame: Frame, shift: Shift, said: tuple[str, str]) -> tuple[Markup, Keys]:
-    """Return the rows as areas, and as an outline what became of them; the means of both as lines."""
+def _histograms(
+    frame: Frame, shift: PermutationHistograms, said: tuple[str, str]
+) -> tuple[Markup, Keys]:
+    """Return the histograms before (bars) and after permutation (outline), both means as lines, and the legend."""
     x = frame.x(shift.edges)
     foot = np.full(len(shift.before), frame.bottom)
     there = shift.before > 0
@@ -399,7 +398,7 @@ def _histograms(frame: Frame, shift: Shift, said: tuple[str, str]) -> tuple[Mark
     for mean, look, text in zip(
         shift.means,
         ("was", "becomes"),
-        ("mean as they are", "mean with values of other rows"),
+        ("mean before permutation", "mean after permutation"),
         strict=True,
     ):
         at = float(frame.x(mean))
@@ -412,28 +411,28 @@ def _histograms(frame: Frame, shift: Shift, said: tuple[str, str]) -> tuple[Mark
 
 
 def _arrow(x: float, y: float, look: str) -> Markup:
-    """Return a mark that stands on the upper end of a line."""
+    """Return the mark at the upper end of the line of a mean."""
     d = f"M{px(x)} {px(y)}l{px(-_MARK)} {px(-1.6 * _MARK)}h{px(2 * _MARK)}z"
     return tag("path", class_=f"arrow {look}", d=d)
 
 
-def _hits(shift: Shift, name: str) -> list[Hit]:
-    """Say of each bar how many of the rows there are, before and after."""
+def _hits(shift: PermutationHistograms, name: str) -> list[Tooltip]:
+    """Return a tooltip per bar: its ends and the percentage of rows before and after permutation."""
     edges = places(shift.edges)
     unit = f" {shortened(shift.x.unit, 30)}" if shift.x.unit else ""
     return [
-        Hit(
+        Tooltip(
             float(shift.edges[k]),
             float(shift.edges[k + 1]),
-            f"{edges[k]} – {edges[k + 1]}{unit}\nas they are {number(float(shift.before[k]))} %\n"
-            f"{shortened(name, LONG)} of other rows {number(float(shift.after[k]))} %",
+            f"{edges[k]} – {edges[k + 1]}{unit}\nbefore permutation {number(float(shift.before[k]))} %\n"
+            f"{shortened(name, LONG)} permuted {number(float(shift.after[k]))} %",
         )
         for k in range(len(shift.before))
     ]
 
 
-def _shifts_alt_text(found: Sequence[Shift], names: Sequence[str]) -> str:
-    """Say what is to be seen."""
+def _shifts_alt_text(found: Sequence[PermutationHistograms], names: Sequence[str]) -> str:
+    """Return the alternative text."""
     shown = [f"{shortened(name, LONG)}: {s.notes[0]}" for s, name in zip(found, names, strict=True)]
-    first = f"Histograms of rows as they are, and with values of other rows, of {count(len(found), 'feature')}."
+    first = f"Histograms of rows before and after permutation, for {count(len(found), 'feature')}."
     return f"{first} {'; '.join(shown)}."

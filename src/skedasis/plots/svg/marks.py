@@ -1,4 +1,10 @@
-"""Marks drawn as SVG: lines, bands, points, areas, individual curves, patches of colour, annotations."""
+"""Marks as SVG: lines, bands, points, areas, individual curves, patches of colour, annotations.
+
+Each function takes a `Frame`, which converts values to pixels, and a mark of the specification, and returns elements
+with their legend entries. Colours and strokes are in the style sheet `assets/figure.css`, by class. To keep files
+small, marks of one kind share one path, curves have only as many points as are visible, and marks on the same pixel are
+merged.
+"""
 
 from __future__ import annotations
 
@@ -12,27 +18,25 @@ from skedasis._types import Bools, Floats, Ints
 from skedasis.plots.figures.ice import ends, group_name
 from skedasis.plots.scales import SMALL, placed, places, shortened, thinned, width_of
 from skedasis.plots.spec import (
-    Apart,
     Band,
     Bars,
-    Bundle,
+    ColorEncoding,
     Dashes,
     Hatch,
+    IceCurves,
     Line,
+    MissingMarker,
     Outline,
     Panel,
     Rug,
     Steps,
     Strip,
-    Tint,
 )
 from skedasis.plots.svg.elements import dashes, joined, path, px, tag, texts, way
 from skedasis.plots.svg.frame import Frame, Keys, area_key, line_key
 from skedasis.plots.theme import BOTTOM, DOUBTS, OWN, TOP
 
-# ------------------------------------------------------------------------------------------
-# What marks look like: lines, bands, points; steps, violins, dashes and bars. Looks are the style sheet's.
-
+# --- lines, bands, points ------------------------------------------------------------------------
 
 _ROUND = "m-{r} 0a{r} {r} 0 1 0 {d} 0a{r} {r} 0 1 0-{d} 0"
 
@@ -59,23 +63,23 @@ _CORNERS = (
     ((-1.1, -1.1), (0, -0.5), (1.1, -1.1), (0.5, 0), (1.1, 1.1), (0, 0.5), (-1.1, 1.1), (-0.5, 0)),
     ((-1.2, 0), (0.9, 1.15), (0.9, -1.15)),
 )
-"""Marks beside the round one: square, triangles, diamond, plus, cross, in shares of their half width."""
+"""Corners of the other marks: square, triangles, diamond, plus, cross, in units of the half width."""
 
 
 BENDS = 60
-"""Points from which a band is one of a curve that bends: what straight lines between fewer miss, nobody sees."""
+"""Bands with more points than this are simplified within a tenth of a pixel."""
 
 
 COLUMN = 1.0
-"""Pixels: marks nearer to each other than this are drawn over one another."""
+"""Width in pixels of a column in which marks are merged."""
 
 
 SEEN = 20
-"""Points on one side of a violin: more of them nobody sees."""
+"""Most points on one side of a violin; more would not be visible."""
 
 
 def shape(place: int, half: float) -> str:
-    """Return a mark as a path that starts in its middle: eight of them are told apart."""
+    """Return mark number 0 to 7 as path data that start at its centre."""
     if place == 0:
         return _ROUND.format(r=px(half), d=px(2 * half))
     x, y = (half * np.array(side) for side in zip(*_CORNERS[place - 1], strict=True))
@@ -85,16 +89,16 @@ def shape(place: int, half: float) -> str:
 
 
 def trace(x: Floats, y: Floats) -> str:
-    """Return a curve as short as it can be written; what is not finite interrupts it."""
+    """Return a curve as short path data; non-finite points interrupt it."""
     known = np.isfinite(x) & np.isfinite(y)
     return way(x, y) if known.all() and len(x) else path(x, y)
 
 
 def points(x: Floats, y: Floats, place: int, half: float, look: str) -> Markup:
-    """Return a mark at each point that there is, all of them as one path."""
+    """Return a mark at each finite point, as one path."""
     there = np.isfinite(x) & np.isfinite(y)
     if "solid" in look.split():
-        # Ends of strokes are round: a dot is one without a length, and a tenth of the text of a circle.
+        # A stroke of length zero with round ends is a dot, and takes a tenth of the text of a circle.
         return tag("path", class_=f"dots {look}", d=dashes(x[there], y[there], 0.0))
     form = shape(place, half)
     at = zip(texts(x[there]), texts(y[there]), strict=True)
@@ -102,21 +106,21 @@ def points(x: Floats, y: Floats, place: int, half: float, look: str) -> Markup:
 
 
 def bars_of(x: Floats, lower: Floats, upper: Floats, look: str) -> Markup:
-    """Return upright bars between two values at each point, as one path."""
+    """Return vertical bars between two values at each point, as one path."""
     there = np.isfinite(lower) & np.isfinite(upper)
     at = zip(texts(x[there]), texts(lower[there]), texts(upper[there]), strict=True)
     return tag("path", class_=look, d="".join(f"M{a} {b}V{c}" for a, b, c in at))
 
 
 def line(frame: Frame, line: Line, look: str, *, small: bool) -> tuple[Markup, Keys]:
-    """Draw a curve; of levels the points, and a thin line where one leads to the next."""
+    """Return a curve, or the points of levels with a thin line between ordinal ones."""
     x, y = frame.x(line.x), frame.y(line.y)
     parts: list[Markup] = []
     key: list[Markup] = []
     if line.joined is not None and len(x) > 1:
         style = f"line {look}{' thin' if line.joined == 'thin' else ''}"
         d = trace(x, y)
-        if look == "ink":  # it crosses curves of all colours
+        if look == "ink":  # a halo separates it from curves of all colours
             parts.append(tag("path", class_="halo", d=d))
         parts.append(tag("path", class_=style, d=d))
         key.append(line_key(style))
@@ -132,13 +136,13 @@ def line(frame: Frame, line: Line, look: str, *, small: bool) -> tuple[Markup, K
 
 
 def band(frame: Frame, band: Band) -> tuple[Markup, Keys]:
-    """Draw the area between two curves; of levels a box at each."""
+    """Return the area between two curves, or a box per level."""
     look = "err" if band.role == "error" else "het"
     x, lower, upper = frame.x(band.x), frame.y(band.lower), frame.y(band.upper)
     keys = {band.label: area_key(f"band {look}", f"edge {look}")}
     if band.reach is not None:
         return _boxes(frame, band, f"box {look}"), keys
-    if len(x) == 1:  # no area above one point: a bar instead
+    if len(x) == 1:  # a single point has no area: draw a bar
         return bars_of(x, lower, upper, f"bar-{look}"), keys
     if len(x) > BENDS:
         kept = thinned(x, np.stack([lower, upper]), 0.1).any(axis=0)
@@ -149,7 +153,7 @@ def band(frame: Frame, band: Band) -> tuple[Markup, Keys]:
 
 
 def between(x: Floats, lower: Floats, upper: Floats) -> str:
-    """Return the outline of an area between two curves: one piece for each stretch on which both are known."""
+    """Return the outline of the area between two curves, one piece per interval in which both are finite."""
     there = np.isfinite(lower) & np.isfinite(upper) & np.isfinite(x)
     ends = np.flatnonzero(np.diff(np.concatenate([[0], there.astype(int), [0]])))
     parts: list[str] = []
@@ -164,20 +168,24 @@ def _boxes(frame: Frame, band: Band, look: str) -> Markup:
     there = np.isfinite(band.lower) & np.isfinite(band.upper)
     reach = 0.0 if band.reach is None else band.reach
     x, half = frame.x(band.x[there]), frame.x(reach) - frame.x(0.0)
-    x, low, high = fewer(x, frame.y(band.lower[there]), frame.y(band.upper[there]), 2 * float(half))
+    x, low, high = merge_columns(
+        x, frame.y(band.lower[there]), frame.y(band.upper[there]), 2 * float(half)
+    )
     half = np.maximum(half, COLUMN / 2) if len(x) < np.count_nonzero(there) else half
     return tag("path", class_=look, d=rectangles(x - half, x + half, low, high))
 
 
-def fewer(x: Floats, low: Floats, high: Floats, wide: float) -> tuple[Floats, Floats, Floats]:
-    """Return upright marks of which those that share a pixel are one, which reaches as far as they do.
+def merge_columns(
+    x: Floats, low: Floats, high: Floats, wide: float
+) -> tuple[Floats, Floats, Floats]:
+    """Merge vertical marks in the same pixel column into their union.
 
     Parameters
     ----------
     x, low, high : ndarray of float, shape (n,)
-        In pixels; `low` is the larger one, for they grow downwards. `x` ascends.
+        In pixels, which grow downwards, so that `low` is larger than `high`. `x` ascends.
     wide : float
-        How wide each is: where that can be seen, all are left as they are.
+        Width of each mark; marks at least one column wide are not merged.
     """
     column = np.floor(x / COLUMN)
     first = np.flatnonzero(np.diff(column, prepend=np.nan) != 0)
@@ -191,13 +199,13 @@ def fewer(x: Floats, low: Floats, high: Floats, wide: float) -> tuple[Floats, Fl
 
 
 def rectangles(left: Floats, right: Floats, low: Floats, high: Floats) -> str:
-    """Return rectangles as one path."""
+    """Return rectangles as path data."""
     sides = zip(texts(left), texts(right), texts(low), texts(high), strict=True)
     return "".join(f"M{a} {c}V{d}H{b}V{c}z" for a, b, c, d in sides)
 
 
-def apart(frame: Frame, point: Apart, *, small: bool) -> tuple[Markup, Keys]:
-    """Draw a point that lies nowhere on the axis, with its interval."""
+def apart(frame: Frame, point: MissingMarker, *, small: bool) -> tuple[Markup, Keys]:
+    """Return the point of missing values with its interval."""
     half = 2.6 if small else 3.6
     x = frame.x(np.array([frame.across.beside]))
     lower, upper = frame.y(np.array([[point.lower], [point.upper]]))
@@ -206,9 +214,11 @@ def apart(frame: Frame, point: Apart, *, small: bool) -> tuple[Markup, Keys]:
     return drawn + points(x, frame.y(np.array([point.y])), 3, half, "average"), {point.label: key}
 
 
-# ---------------------------------------------------------------------------- one value a bin
+# --- bins: means, whiskers, violins, counts ------------------------------------------------------
+
+
 def steps(frame: Frame, steps: Steps, *, fine: bool) -> tuple[Markup, Markup, Keys]:
-    """Draw whiskers in the bins' middles, and each bin's mean across it; in this order."""
+    """Return the whiskers in the centres of bins, the means as lines across them, and the legend."""
     left, right = frame.x(steps.left), frame.x(steps.right)
     tilt = np.zeros(len(steps.y)) if steps.rise is None else steps.rise / 2
     first, last = frame.y(steps.y - tilt), frame.y(steps.y + tilt)
@@ -225,7 +235,7 @@ def steps(frame: Frame, steps: Steps, *, fine: bool) -> tuple[Markup, Markup, Ke
 
 
 def _means(left: Floats, first: Floats, right: Floats, last: Floats) -> str:
-    """Return strokes across bins, from the first height to the last one."""
+    """Return lines across bins, from the first to the last height."""
     if len(left) and np.array_equal(first, last) and float((right - left).max()) < COLUMN:
         return dashes(left, first, float((right - left).mean()))
     ends = zip(*(texts(v) for v in (left, first, right, last)), strict=True)
@@ -236,7 +246,7 @@ def _whiskers(frame: Frame, steps: Steps, cap: Floats) -> str:
     middle, low, high = frame.x(steps.middle), frame.y(steps.lower), frame.y(steps.upper)
     there = np.isfinite(low) & np.isfinite(high)
     if len(middle) and float(cap.max()) < COLUMN / 4:
-        x, low, high = fewer(middle[there], low[there], high[there], 0.0)
+        x, low, high = merge_columns(middle[there], low[there], high[there], 0.0)
         ends = zip(texts(x), texts(low), texts(high), strict=True)
         return "".join(f"M{a} {b}V{c}" for a, b, c in ends)
     at = (texts(v[there]) for v in (middle, middle - cap, 2 * cap, low, high))
@@ -246,7 +256,7 @@ def _whiskers(frame: Frame, steps: Steps, cap: Floats) -> str:
 
 
 def violins(frame: Frame, panel: Panel) -> tuple[Markup, Keys]:
-    """Draw densities of local effects, and single ones where there are too few for a density."""
+    """Return violins of local effects, and dashes for single ones in bins with too few rows."""
     parts: list[Markup] = []
     if panel.violins:
         parts.append(tag("path", class_="violin", d="".join(_outlines(frame, panel))))
@@ -259,7 +269,7 @@ def violins(frame: Frame, panel: Panel) -> tuple[Markup, Keys]:
 
 
 def _single(frame: Frame, single: Dashes) -> str:
-    """Return a dash for each local effect; those that lie on one another are one."""
+    """Return a dash per local effect; coinciding ones are merged."""
     left, right = frame.x(single.x - single.reach), frame.x(single.x + single.reach)
     y, wide = frame.y(single.y), right - left
     if len(y) and float(wide.max()) < COLUMN:
@@ -270,7 +280,7 @@ def _single(frame: Frame, single: Dashes) -> str:
 
 
 def _outlines(frame: Frame, panel: Panel) -> list[str]:
-    """Return the outlines of violins, with as many points as can be seen."""
+    """Return the outlines of violins, simplified to about `SEEN` points per side."""
     y = np.stack([frame.y(v.y) for v in panel.violins])
     scale = frame.width / (frame.across.limits[1] - frame.across.limits[0])
     half = np.stack([scale * v.half_width for v in panel.violins])
@@ -289,18 +299,18 @@ def _outlines(frame: Frame, panel: Panel) -> list[str]:
 
 
 def bars(frame: Frame, bars: Bars) -> Markup:
-    """Draw counts of rows."""
+    """Return bars of numbers of rows."""
     left, right = frame.x(bars.left), frame.x(bars.right)
     low, high = frame.y(np.zeros(len(bars.height))), frame.y(bars.height)
-    middle, low, high = fewer((left + right) / 2, low, high, float((right - left).max(initial=0.0)))
+    middle, low, high = merge_columns(
+        (left + right) / 2, low, high, float((right - left).max(initial=0.0))
+    )
     if len(middle) < len(left):
         left, right = middle - COLUMN / 2, middle + COLUMN / 2
     return tag("path", class_="bar", d=rectangles(left, right, low, high))
 
 
-# ------------------------------------------------------------------------------------------
-# What stands under curves and at the edges: hatched stretches, strips, distributions in groups, rugs; and patterns.
-
+# --- hatches, strips, histograms of groups, rugs -------------------------------------------------
 
 PATTERNS: dict[str, tuple[float, str]] = {
     "few": (7.0, "M-2 9L9-2M-2 2L2-2M5 9L9 5"),
@@ -316,15 +326,15 @@ PATTERNS: dict[str, tuple[float, str]] = {
     "p6": (7.0, "M1.5 3.5a2 2 0 1 0 4 0a2 2 0 1 0-4 0"),
     "p7": (6.0, "M3 0V6M0 3H6"),
 }
-"""Size and lines of each pattern. Those of groups stand in the order of their colours."""
+"""Size and path data of each pattern; p0 to p7 are those of groups, in the order of their colours."""
 
 
 RUG, _TOOTH = 8.0, 0.6
-"""Height and width of a tick at the foot of a panel, in pixels; the style sheet knows the height, too."""
+"""Height and width of a tick of the rug in pixels; the style sheet repeats the height."""
 
 
 class Defs:
-    """What a drawing refers to: patterns that were asked for, and what clips panels. Names start with its own."""
+    """Definitions of a drawing: used patterns and clip paths, with identifiers that begin with that of the drawing."""
 
     def __init__(self, ident: str) -> None:
         self.ident = ident
@@ -342,33 +352,33 @@ class Defs:
         return f"url(#{ident})"
 
     def clip(self, frame: Frame) -> str:
-        """Return a reference to what keeps marks within a frame."""
+        """Return a reference to the clip path of a frame."""
         ident = f"{self.ident}-clip{len(self._made)}"
         self._made[ident] = frame.clip(ident)
         return f"url(#{ident})"
 
     def written(self) -> Markup:
-        """Return all of it as one element."""
+        """Return all definitions as one element."""
         return tag("defs", *self._made.values()) if self._made else Markup("")
 
 
 def hatches(frame: Frame, found: Sequence[Hatch], defs: Defs) -> tuple[Markup, Markup, Keys]:
-    """Draw stretches of the axis about which little is known, and the words in them where there is room."""
+    """Return hatched intervals with few or no rows, the texts in them, and the legend."""
     parts: list[Markup] = []
     words: list[Markup] = []
     keys: Keys = {}
     for h in found:
         keys[DOUBTS[h.doubt]] = area_key("hatch", fill=defs.pattern(h.doubt))
         words.append(_doubt(frame, h.text, *frame.x(np.array([h.left, h.right])).tolist()))
-    for left, right, doubt in _together(found):
+    for left, right, doubt in _merged_intervals(found):
         a, b = frame.x(np.array([left, right])).tolist()
         look = {"y": frame.top, "height": frame.height, "fill": defs.pattern(doubt)}
         parts.append(tag("rect", class_="hatch", x=a, width=b - a, **look))
     return joined(parts), joined(words), keys
 
 
-def _together(found: Sequence[Hatch]) -> list[tuple[float, float, str]]:
-    """Return stretches with their doubts; those that meet and are of the same doubt are one."""
+def _merged_intervals(found: Sequence[Hatch]) -> list[tuple[float, float, str]]:
+    """Return intervals with their kind; adjacent ones of the same kind are merged."""
     out: list[tuple[float, float, str]] = []
     for h in sorted(found, key=lambda h: h.left):
         if out and out[-1][2] == h.doubt and h.left <= out[-1][1]:
@@ -379,7 +389,7 @@ def _together(found: Sequence[Hatch]) -> list[tuple[float, float, str]]:
 
 
 def _doubt(frame: Frame, text: str, a: float, b: float) -> Markup:
-    """Return a word in the middle of a stretch: level, upright, or none."""
+    """Return the text in the centre of an interval: horizontal, rotated, or none if there is no space."""
     x, y, long = (a + b) / 2, frame.top + frame.height / 2, width_of(text) + 6
     if not text or (b - a < long and (b - a < 1.2 * SMALL or frame.height < long)):
         return Markup("")
@@ -389,7 +399,7 @@ def _doubt(frame: Frame, text: str, a: float, b: float) -> Markup:
 
 
 def strips(frame: Frame, found: Sequence[Strip], defs: Defs) -> tuple[Markup, Keys]:
-    """Draw strips at the foot of a panel, with their words above them."""
+    """Return the strips of elevated regions with their texts, and the legend."""
     parts: list[Markup] = []
     keys: Keys = {}
     top, high = frame.bottom - TOP * frame.height, (TOP - BOTTOM) * frame.height
@@ -408,7 +418,7 @@ def strips(frame: Frame, found: Sequence[Strip], defs: Defs) -> tuple[Markup, Ke
 
 
 def draw_outlines(frame: Frame, groups: Sequence[Outline], defs: Defs) -> tuple[Markup, Keys]:
-    """Draw distributions, each with its group's colour, stroke and pattern."""
+    """Return histograms with the colour, line style and pattern of their group, and the legend."""
     parts: list[Markup] = []
     keys: Keys = {}
     for group in groups:
@@ -431,36 +441,33 @@ def draw_outlines(frame: Frame, groups: Sequence[Outline], defs: Defs) -> tuple[
 
 
 def rug(frame: Frame, rug: Rug) -> tuple[Markup, Keys]:
-    """Draw ticks where rows lie; those that are half a pixel apart are one."""
+    """Return the rug; ticks within half a pixel are merged."""
     at = np.unique(np.round(2 * frame.x(rug.x)) / 2)
     look = "rug" if len(rug.x) <= 150 else "rug many"
-    key = tag("path", class_="rug", d=_teeth(np.array([9.0, 12.5, 17.0]), 0.0))
-    d = _teeth(at, frame.bottom - RUG / 2)
+    key = tag("path", class_="rug", d=_rug_ticks(np.array([9.0, 12.5, 17.0]), 0.0))
+    d = _rug_ticks(at, frame.bottom - RUG / 2)
     return tag("path", class_=look, d=d), {rug.label: key}
 
 
-def _teeth(at: Floats, y: float) -> str:
-    """Return ticks as dashes of a line as broad as they are high: half of the text that upright strokes take."""
+def _rug_ticks(at: Floats, y: float) -> str:
+    """Return ticks as dashes of one thick horizontal line, which takes half the text of vertical lines."""
     return dashes(at - _TOOTH / 2, np.full(len(at), y), _TOOTH)
 
 
-# ------------------------------------------------------------------------------------------
-# Individual curves: all alike, or coloured by what the rows have besides.
-
+# --- individual curves ---------------------------------------------------------------------------
 
 CURVE_SHADES = 16
-"""Colours of the scale of numbers."""
-
+"""Number of colours of the scale of numbers."""
 
 _FINE = 0.1
-"""Pixels by which a curve may be off: less than a screen shows."""
+"""Tolerance of simplified curves in pixels."""
 
 
 _DASH = 2.5
 
 
-def bundle(frame: Frame, strands: Bundle) -> tuple[Markup, Markup, Keys]:
-    """Draw individual curves, and the points on them; one path for all curves that look alike."""
+def bundle(frame: Frame, strands: IceCurves) -> tuple[Markup, Markup, Keys]:
+    """Return individual curves, the points on them, and the legend; curves of the same style share one path."""
     alpha = np.clip((30 if strands.tint is None else 60) / max(len(strands.y), 1), 0.0, 1.0)
     drawn: list[Markup] = []
     keys: Keys = {}
@@ -469,14 +476,14 @@ def bundle(frame: Frame, strands: Bundle) -> tuple[Markup, Markup, Keys]:
             keys[label] = key
         if len(rows):
             drawn.append(_path(frame, strands, rows, look, label))
-    # Many curves let the average shine through: how far is the style sheet's, by three sizes of bundles.
+    # The style sheet has three levels of opacity, so that the average stays visible among many curves.
     density = "few" if alpha >= 0.5 else "some" if alpha >= 0.2 else "many"
     dots, more = _own(frame, strands)
     return tag("g", *drawn, class_=f"bundle {density}"), dots, keys | more
 
 
-def _parts(strands: Bundle) -> Iterator[tuple[str, Ints, str, Markup]]:
-    """Return which curves look alike: what they are called, their rows, their look and its key."""
+def _parts(strands: IceCurves) -> Iterator[tuple[str, Ints, str, Markup]]:
+    """Yield label, indices, CSS class and legend key of each set of curves with the same style."""
     tint = strands.tint
     if tint is None:
         yield strands.label, np.arange(len(strands.y)), "", line_key("curves")
@@ -492,14 +499,14 @@ def _parts(strands: Bundle) -> Iterator[tuple[str, Ints, str, Markup]]:
     shade = curve_shades(tint)
     for k in np.unique(shade[shade >= 0]).tolist():
         yield "", np.flatnonzero(shade == k), f"v{k}", Markup("")
-    # A legend has room for a scale where a figure has none beside its panel.
+    # The colour scale is in the legend, because there is no space beside the panel.
     low, high = places(np.array(ends(tint)))
-    label = f"{strands.label}, by {shortened(tint.name, 24)}: {low} to {high}"
+    label = f"{strands.label}, coloured by {shortened(tint.name, 24)}: {low} to {high}"
     yield label, np.zeros(0, dtype=np.int64), "", _scale()
 
 
-def curve_shades(tint: Tint) -> Ints:
-    """Return each curve's place on the scale of colours, -1 where it has no number."""
+def curve_shades(tint: ColorEncoding) -> Ints:
+    """Return the index of each curve on the colour scale, -1 for missing values."""
     low, high = ends(tint)
     known = np.isfinite(tint.value)
     share = (np.where(known, tint.value, low) - low) / (high - low)
@@ -515,33 +522,33 @@ def _scale() -> Markup:
     return joined(boxes)
 
 
-def _path(frame: Frame, strands: Bundle, rows: Ints, look: str, label: str) -> Markup:
-    """Return curves as one path, one part a row; dashes at levels between which there is nothing."""
+def _path(frame: Frame, strands: IceCurves, rows: Ints, look: str, label: str) -> Markup:
+    """Return curves as one path with one part per row; for nominal levels a dash per row and level."""
     x, y = frame.x(strands.x), frame.y(strands.y[rows])
     if strands.shift is not None:
-        return tag("path", class_=f"flecks {look}".strip(), d=_flecks(frame, strands, rows))
-    if len(x) == 1:  # no line through one point: a dash
+        return tag("path", class_=f"flecks {look}".strip(), d=_level_dashes(frame, strands, rows))
+    if len(x) == 1:  # a single point has no line: draw a dash
         x, y = x + np.array([-_DASH, _DASH]), np.repeat(y, 2, axis=1)
     known = np.isfinite(y).any(axis=1)
     kept = thinned(x, y, _FINE)
     kept &= np.isfinite(y)
-    # A gap in a curve is bridged: rows and parts of the path would not correspond otherwise.
+    # Gaps in a curve are bridged, so that each row corresponds to one part of the path.
     d = "".join(way(x[some], down[some]) for down, some in zip(y[known], kept[known], strict=True))
     numbers = None if strands.row is None else " ".join(map(str, strands.row[rows][known].tolist()))
     name = label if strands.tint is not None and label else None
     return tag("path", class_=f"curves {look}".strip(), d=d, data_rows=numbers, data_name=name)
 
 
-def _flecks(frame: Frame, strands: Bundle, rows: Ints) -> str:
+def _level_dashes(frame: Frame, strands: IceCurves, rows: Ints) -> str:
     shift = np.zeros(len(strands.y)) if strands.shift is None else strands.shift
     x = frame.x(strands.x[None, :] + shift[rows, None]) - _DASH
     y = frame.y(strands.y[rows])
-    # Level by level: neighbours are near each other, and steps between them short.
+    # Level by level, so that steps between neighbours are short.
     return dashes(x.T.ravel(), y.T.ravel(), 2 * _DASH)
 
 
-def _own(frame: Frame, strands: Bundle) -> tuple[Markup, Keys]:
-    """Return each row's own value as a point on its curve."""
+def _own(frame: Frame, strands: IceCurves) -> tuple[Markup, Keys]:
+    """Return the observed value of each row as a point on its curve."""
     if len(strands.own_x) == 0:
         return Markup(""), {}
     x, y, tint = frame.x(strands.own_x), frame.y(strands.own_y), strands.tint
@@ -560,45 +567,44 @@ def _own(frame: Frame, strands: Bundle) -> tuple[Markup, Keys]:
     return joined(drawn), key
 
 
-# ------------------------------------------------------------------------------------------
-# Patches of colour: neighbours of one colour are one outline, so that forty thousand of them are a few kilobytes.
-
+# --- patches of colour ---------------------------------------------------------------------------
+# Neighbouring patches of the same colour share an outline: a heat map of 40,000 patches takes a few kilobytes.
 
 HEAT_SHADES = 33
-"""Steps of a scale of colours; the middle one of a diverging scale is zero."""
+"""Number of colours of a heat map; the middle one of a diverging scale is zero."""
 
 
 def heat_shades(value: Floats, limits: tuple[float, float]) -> Ints:
-    """Return which step of a scale each value takes; -1 where there is none.
+    """Return the index of each value on the colour scale; -1 for non-finite values.
 
     Parameters
     ----------
     value : ndarray of float
     limits : (float, float)
-        What beyond them takes the last step.
+        Values outside take the first or last colour.
 
     Examples
     --------
-    >>> shades(np.array([-1.0, 0.01, 0.5, 7.0, np.nan]), (-1.0, 1.0)).tolist()
+    >>> heat_shades(np.array([-1.0, 0.01, 0.5, 7.0, np.nan]), (-1.0, 1.0)).tolist()
     [0, 16, 24, 32, -1]
     """
     low, high = limits
     known = np.isfinite(value)
-    # Halves first: the difference of two huge numbers of either sign would overflow.
+    # Halved first: the difference of two huge numbers of opposite sign would overflow.
     share = (np.where(known, value, low) / 2 - low / 2) / (high / 2 - low / 2)
     step = np.floor(np.clip(share, 0.0, 1.0) * (HEAT_SHADES - 1) + 0.5).astype(np.int64)
     return np.where(known, step, -1)
 
 
 def bounds(limits: tuple[float, float]) -> Floats:
-    """Return the values at which one step of a scale ends and the next begins, (SHADES + 1,), with both ends."""
+    """Return the edges of the colours of a scale, (HEAT_SHADES + 1,)."""
     between = (np.arange(1, HEAT_SHADES) - 0.5) / (HEAT_SHADES - 1)
     share = np.concatenate([[0.0], between, [1.0]])
     return limits[0] * (1 - share) + limits[1] * share
 
 
 def trace_outlines(mask: Bools) -> Iterator[list[tuple[int, int]]]:
-    """Give the outlines of all places where a lattice is true; those of holes run the other way round.
+    """Yield the outlines of all regions in which a mask is true; those of holes run in the opposite direction.
 
     Parameters
     ----------
@@ -607,11 +613,11 @@ def trace_outlines(mask: Bools) -> Iterator[list[tuple[int, int]]]:
     Yields
     ------
     list of (int, int)
-        Column and row of each corner. The first side is level, the next one upright, and so on in turn.
+        Column and row of each corner; horizontal and vertical sides alternate, starting with a horizontal one.
 
     Examples
     --------
-    >>> list(outlines(np.array([[True, True], [False, True]])))
+    >>> list(trace_outlines(np.array([[True, True], [False, True]])))
     [[(0, 0), (2, 0), (2, 2), (1, 2), (1, 1), (0, 1)]]
     """
     level: Sides = {(a, line): [(b, line)] for line, a, b in _sides(mask, 1)}
@@ -625,7 +631,7 @@ def trace_outlines(mask: Bools) -> Iterator[list[tuple[int, int]]]:
     while level:
         start = next(iter(level))
         corners = [start]
-        # Where two corners touch, either way on closes: all sides are gone through once.
+        # Where two corners touch, either continuation leads to closed outlines, and each side is used once.
         while len(corners) == 1 or corners[-1] != start:
             corners.append(_taken(level, corners[-1]))
             corners.append(_taken(upright, corners[-1]))
@@ -633,11 +639,11 @@ def trace_outlines(mask: Bools) -> Iterator[list[tuple[int, int]]]:
 
 
 Sides = dict[tuple[int, int], list[tuple[int, int]]]
-"""Where sides start, and where each of them ends."""
+"""Start of sides, with the end of each."""
 
 
 def _sides(mask: Bools, way: int) -> Iterator[tuple[int, int, int]]:
-    """Give level sides: their line, first and last column; those above what is true, or with -1 below."""
+    """Yield horizontal sides as line, first and last column: upper sides of the mask, or lower ones for -1."""
     around = np.pad(mask, 1).astype(np.int8)
     edges = (np.diff(around, axis=0) == way).astype(np.int8)
     ends = np.diff(edges, axis=1)
@@ -647,7 +653,7 @@ def _sides(mask: Bools, way: int) -> Iterator[tuple[int, int, int]]:
 
 
 def _taken(sides: Sides, start: tuple[int, int]) -> tuple[int, int]:
-    """Return where a side ends, and take it away."""
+    """Return the end of a side, and remove the side."""
     ends = sides[start]
     end = ends.pop()
     if not ends:
@@ -656,7 +662,7 @@ def _taken(sides: Sides, start: tuple[int, int]) -> tuple[int, int]:
 
 
 def patches(x: Floats, y: Floats, steps: Ints, scale: str) -> Markup:
-    """Return a group with one path for each step of the scale.
+    """Return a group with one path per colour.
 
     Parameters
     ----------
@@ -665,7 +671,7 @@ def patches(x: Floats, y: Floats, steps: Ints, scale: str) -> Markup:
     y : ndarray of float, shape (q + 1,)
     steps : ndarray of int, shape (q, p)
     scale : str
-        First letter of the classes: ``t`` of a diverging scale, ``s`` of another one.
+        First letter of the CSS classes: ``t`` for a diverging scale, ``s`` for a sequential one.
     """
     across, dx, left = _units(x)
     up, dy, top = _units(y)
@@ -684,10 +690,10 @@ def _around(
     across: list[int] | list[float],
     up: list[int] | list[float],
 ) -> str:
-    """Return an outline as a part of a path."""
+    """Return an outline as path data."""
     column, row = corners[0]
     parts = [f"M{_px(across[column])} {_px(up[row])}"]
-    # The last side is upright, and closes by itself.
+    # The last side is vertical and is drawn by closing the path.
     for place, (c, r) in enumerate(corners[1:]):
         parts.append(
             f"v{_px(up[r] - up[row])}" if place % 2 else f"h{_px(across[c] - across[column])}"
@@ -697,23 +703,21 @@ def _around(
 
 
 def _units(edges: Floats) -> tuple[list[int] | list[float], float, float]:
-    """Return edges in units in which they are short numbers, the unit in pixels, and where it starts."""
+    """Return edges in units that make them short numbers, the unit in pixels, and its origin."""
     steps = np.diff(edges)
     if len(steps) > 1 and np.ptp(steps) <= 1e-6 * np.abs(steps).max():
         step = float(edges[-1] - edges[0]) / len(steps)
         return list(range(len(edges))), step, float(edges[0])
-    # Rounded before they become widths: neighbours must meet.
+    # Rounded before widths are computed, so that neighbours have no gap.
     return np.round(edges, 1).tolist(), 1.0, 0.0
 
 
 def _px(value: float) -> str:
-    """Return a length: most are whole numbers, and there are thousands of them."""
+    """Return a length as text; most of the thousands of lengths are integers."""
     return str(value) if isinstance(value, int) else px(value)
 
 
-# ------------------------------------------------------------------------------------------
-# Names beside points: the same places as in the other figures, in a page's pixels.
-
+# --- names beside points -------------------------------------------------------------------------
 
 SHAPES: dict[str, str] = {
     "circle": "m-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0-9 0z",
@@ -723,29 +727,28 @@ SHAPES: dict[str, str] = {
     "wedge": "m0 5.2l5-9h-10z",
     "cross": "m-2.2 -5h4.4v2.8h2.8v4.4h-2.8v2.8h-4.4v-2.8h-2.8v-4.4h2.8z",
 }
-"""Outlines of marks, drawn around where the pen is: all told apart without colours."""
+"""Path data of marks, centred at the current point; all differ without colours."""
 
 
 AROUND = 3.0
-"""Pixels around a line of text that stay free."""
+"""Free space around a line of text in pixels."""
 
 
 @dataclass(frozen=True, eq=False)
-class Named:
-    """Names that found room.
+class PlacedNames:
+    """Names with free space beside their points.
 
     Parameters
     ----------
     texts : tuple of Markup or None
-        Each name, with the line that leads to it; None where there was no room.
-    left_out : int
+        Each name with the line to its point; None without free space.
     """
 
     texts: tuple[Markup | None, ...]
 
     @property
     def left_out(self) -> int:
-        """Return how many names found no room."""
+        """Return the number of names without free space."""
         return sum(t is None for t in self.texts)
 
 
@@ -757,27 +760,27 @@ def label_points(
     *,
     taken: Sequence[tuple[float, float, float, float]] = (),
     lines: Floats | None = None,
-) -> Named:
-    """Return names beside their points: none touches a mark, another name, or what is taken.
+) -> PlacedNames:
+    """Place names beside their points such that none touches a mark, another name, or a box in `taken`.
 
     Parameters
     ----------
     frame : Frame
     x, y : ndarray of float, shape (n,)
-        Points in pixels; all of them keep names away.
+        Points in pixels; no name overlaps any of them.
     names : sequence of str
-        Of the first points: these are served first.
+        Names of the first points, in order of priority.
     taken : sequence of (left, top, right, bottom)
         Boxes that stay free.
     lines : ndarray of float, shape (m, 4), optional
-        Boxes of lines, which names cross only if they must.
+        Boxes of lines, which names cross only if necessary.
     """
     if len(x) == 0:
-        return Named(())
+        return PlacedNames(())
     points = np.column_stack([x - frame.left, frame.bottom - y])
     sizes = np.array([[width_of(name) + 2, SMALL + AROUND] for name in names]).reshape(-1, 2)
     room = (frame.width, frame.height)
-    # Points without a name of their own keep others away, too.
+    # Points without a name also stay free.
     silent = points[len(names) :]
     blocked = np.concatenate(
         [_upwards(frame, np.array(taken, dtype=float)), np.column_stack([silent - 5, silent + 5])]
@@ -793,11 +796,11 @@ def label_points(
         word = tag("text", name, class_="tag haloed", x=a + 1, y=b - AROUND)
         lead = _lead(frame, at, (place.x, place.y, width_of(name), SMALL)) if place.led else None
         texts.append(tag("g", *([lead] if lead is not None else []), word))
-    return Named(tuple(texts))
+    return PlacedNames(tuple(texts))
 
 
 def _upwards(frame: Frame, boxes: Floats) -> Floats:
-    """Return boxes in pixels from the frame's lower left corner, upwards."""
+    """Return boxes in pixels relative to the lower left corner of the frame, with y growing upwards."""
     boxes = boxes.reshape(-1, 4)
     left, top, right, bottom = boxes.T
     return np.column_stack(
@@ -828,7 +831,7 @@ def crosses(frame: Frame, at: Floats, lower: Floats, upper: Floats) -> tuple[str
     ----------
     frame : Frame
     at, lower, upper : ndarray of float, shape (n, 2)
-        On the axes; no interval is drawn that has no end. Ends beyond the axes are drawn to the frame's edge.
+        In units of the axes. Intervals with a NaN are not drawn; those beyond the axes end at the edge of the frame.
     """
     x, y = frame.x(at[:, 0]), frame.y(at[:, 1])
     lower, upper = (
@@ -847,7 +850,7 @@ def crosses(frame: Frame, at: Floats, lower: Floats, upper: Floats) -> tuple[str
 def box_of(
     lines: Sequence[str], x: float, y: float, anchor: str
 ) -> tuple[float, float, float, float]:
-    """Return the box of lines of text, the first one's foot at `y`: left, top, right, bottom."""
+    """Return the box of lines of text with the first baseline at `y`: left, top, right, bottom."""
     wide = max(width_of(line) for line in lines)
     left = x - wide if anchor == "end" else x
     return left - 2, y - SMALL, left + wide + 2, y + (len(lines) - 1) * 1.25 * SMALL + 4

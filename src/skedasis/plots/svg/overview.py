@@ -1,4 +1,10 @@
-"""Overview figures as SVG: importance against heterogeneity, variance explained, calibration."""
+"""Overview figures of reports as SVG: importance against heterogeneity, variance explained, calibration.
+
+- `places`: a scatter plot of features, importance against heterogeneity score. Above the diagonal the effect varies
+  more between rows than the average effect over the feature's values.
+- `ledger`: a stacked bar of the parts of a whole, such as of the variance of the output.
+- `calibration`: a reliability diagram, observed frequency against predicted probability.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +23,9 @@ from skedasis.plots.scales import (
     SMALL,
     Axis,
     clean,
+    distinct_names,
     number,
     shortened,
-    told_apart,
     width_of,
 )
 from skedasis.plots.spec import BELOW
@@ -28,24 +34,19 @@ from skedasis.plots.svg.frame import GAP, TICK, Frame, Keys, above, below, besid
 from skedasis.plots.svg.marks import SHAPES, Defs, box_of, crosses, label_points
 from skedasis.plots.svg.panels import headed
 
-# ------------------------------------------------------------------------------------------
-# Where to look first: the importance of each feature against its heterogeneity score.
-
+# --- importance against heterogeneity ------------------------------------------------------------
 
 SCATTER_WIDTH, SCATTER_HEIGHT = 480.0, 330.0
-"""Of the figure and of the panel."""
-
+"""Width of the figure and height of the panel in pixels."""
 
 SHORT = 22
-"""Letters of a name beside its point."""
-
+"""Most characters of a name beside its point."""
 
 NAMED = 14
-"""Points that have their names beside them; those of others are told when they are pointed at."""
-
+"""Most points with a name beside them; tooltips name the others."""
 
 REACH = 2.0
-"""How many times as far as its points a panel reaches for the sake of their intervals."""
+"""Intervals extend the axes to at most this multiple of the largest point."""
 
 
 KINDS = {"ordinal": ("triangle", "ordinal"), "nominal": ("square", "nominal")}
@@ -54,13 +55,13 @@ KINDS = {"ordinal": ("triangle", "ordinal"), "nominal": ("square", "nominal")}
 NUMERIC = ("circle", "numeric")
 
 
-EQUAL = "score = importance"
+EQUAL = "heterogeneity score = importance"
 
 
-_OVER = ("rows differ more than", "the average effect moves")
+_OVER = ("heterogeneity score", "exceeds importance")
 
 
-_UNDER = ("the average effect moves", "more than rows differ")
+_UNDER = ("importance exceeds", "heterogeneity score")
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ class Place:
     importance, heterogeneity_score : float
         In units of the quantity.
     importance_ends, heterogeneity_score_ends : (float, float) or None
-        Ends of their intervals.
+        Confidence intervals.
     """
 
     feature: str
@@ -95,7 +96,7 @@ def places(
     y_label: str,
     unit: str | None = None,
     level: float = 0.95,
-    title: str = "Where to look",
+    title: str = "Importance and heterogeneity",
     alt: str = "",
 ) -> Drawing:
     """Draw the importance of features against their heterogeneity scores, on axes of the same range.
@@ -106,19 +107,19 @@ def places(
     ident : str
         Unique on the page.
     links : mapping of str to str
-        Where each feature's point leads, such as "#feature-3".
+        Link of each feature's point, such as "#feature-3".
     x_label, y_label : str
-        Of importance and of the heterogeneity score.
+        Axis labels of importance and heterogeneity score.
     unit : str, optional
     level : float
-        Of the intervals.
+        Confidence level of the intervals.
     title, alt : str
 
     Returns
     -------
     Drawing
-        Each point is a link, and the most important ones come first. A feature without one of the numbers is not
-        drawn, but counted.
+        Each point is a link; the most important ones come first. Features without one of the numbers are not drawn; a
+        note states their number.
 
     Examples
     --------
@@ -141,26 +142,28 @@ def places(
     explained, high = legend(keys, 2.0, y, SCATTER_WIDTH - 4)
     notes = _scatter_notes(places, known, hidden)
     foot, end = headed("", notes, SCATTER_WIDTH, y + high)
-    said = alt or _said(known, labels, notes)
+    said = alt or _alt_text(known, labels, notes)
     size = (SCATTER_WIDTH, end)
     return sheet([*parts, explained, foot], size, ident=ident, title=title, alt=said, role="group")
 
 
 def _scatter_notes(places: Sequence[Place], known: Sequence[Place], hidden: int) -> tuple[str, ...]:
-    """Say what is not to be seen."""
+    """Return notes on features and names that are not shown."""
     notes: list[str] = []
     if not places:
         notes.append("no features")
     if len(known) < len(places):
-        notes.append(f"{counted(len(places) - len(known), 'feature')} without a score")
+        notes.append(
+            f"{counted(len(places) - len(known), 'feature')} without a heterogeneity score"
+        )
     if hidden:
-        notes.append(f"{counted(hidden, 'name')} shown when pointed at")
+        notes.append(f"no room for {counted(hidden, 'name')}: point at a mark to see its name")
     return tuple(notes)
 
 
 @dataclass(frozen=True, eq=False)
 class _Scatter:
-    """One panel of points."""
+    """The panel of the scatter plot."""
 
     places: Sequence[Place]
     names: tuple[str, ...]
@@ -187,17 +190,17 @@ class _Scatter:
         top += above(y, SCATTER_WIDTH)
         left = beside(y, SCATTER_HEIGHT)
         frame = Frame(x, y, left, top, SCATTER_WIDTH - left - 20, SCATTER_HEIGHT)
-        names = told_apart([clean(p.feature) for p in places], SHORT)
+        names = distinct_names([clean(p.feature) for p in places], SHORT)
         return cls(places, names, frame, at, lower, upper, level)
 
     def drawn(self, links: Mapping[str, str]) -> tuple[Markup, Keys, int]:
-        """Return the panel, what explains it, and how many points have no name beside them."""
+        """Return the panel, its legend, and the number of points without a name."""
         frame = self.frame
         x, y = frame.x(self.at[:, 0]), frame.y(self.at[:, 1])
         d, boxes = crosses(frame, self.at, self.lower, self.upper)
         words = self._words(x, y)
         taken = [box for _, box in words]
-        # The first points are served first: those that stand out in either way.
+        # Names are placed in order of priority: large importance or large heterogeneity score.
         stands_out = (self.at / np.maximum(np.abs(self.at).max(axis=0), 1e-300)).max(axis=1)
         first = np.argsort(-stands_out, kind="stable")
         shown = [self.names[i] for i in first[:NAMED]]
@@ -224,7 +227,7 @@ class _Scatter:
         shape, kind = KINDS.get(place.kind, NUMERIC)
         mark = tag("path", class_=f"mark {kind}", d=f"M{px(x)} {px(y)}{SHAPES[shape]}")
         around = tag("circle", class_="hit", cx=x, cy=y, r=11.0)
-        tip = _tip(place, kind)
+        tip = _tooltip(place, kind)
         look = {
             "class_": "place",
             "data_tip": tip,
@@ -238,7 +241,7 @@ class _Scatter:
         return tag("a", *inner, href=link, **look)
 
     def _diagonal(self) -> Markup:
-        """Return where rows differ as much as the average effect moves."""
+        """Return the line on which heterogeneity score and importance are equal."""
         ends = np.array(self.frame.across.limits)
         (x0, x1), (y0, y1) = self.frame.x(ends).tolist(), self.frame.y(ends).tolist()
         return tag("path", class_="diagonal", d=f"M{px(x0)} {px(y0)}L{px(x1)} {px(y1)}")
@@ -246,7 +249,7 @@ class _Scatter:
     def _words(
         self, x: Floats, y: Floats
     ) -> list[tuple[Markup, tuple[float, float, float, float]]]:
-        """Return what lies on either side of the diagonal, as far as words there lie upon no point."""
+        """Return the texts on both sides of the diagonal with their boxes, unless they would overlap a point."""
         frame, found = self.frame, []
         step = 1.25 * SMALL
         for lines, left, first, anchor in (
@@ -276,64 +279,63 @@ class _Scatter:
 
 
 def _ends(ends: tuple[float, float] | None) -> tuple[float, float]:
-    """Return an interval's ends; NaN where there is none."""
+    """Return the ends of an interval; NaN without one."""
     return (math.nan, math.nan) if ends is None else ends
 
 
 def _most(value: Floats, upper: Floats) -> float:
-    """Return where both axes end: upper ends of intervals stretch them to twice their length at most."""
+    """Return the upper end of both axes; intervals extend it to at most `REACH` times the largest point."""
     high = float(value.max(initial=0.0)) or 1.0
     return min(float(upper[np.isfinite(upper)].max(initial=high)), REACH * high)
 
 
-def _tip(place: Place, kind: str) -> str:
-    """Say what one point shows."""
+def _tooltip(place: Place, kind: str) -> str:
+    """Return the tooltip of a point."""
     return "\n".join(
         [
             shortened(place.feature, 60),
-            f"importance {number(place.importance)}{_written(place.importance_ends)}",
-            f"heterogeneity score {number(place.heterogeneity_score)}{_written(place.heterogeneity_score_ends)}",
+            f"importance {number(place.importance)}{_interval_text(place.importance_ends)}",
+            f"heterogeneity score {number(place.heterogeneity_score)}{_interval_text(place.heterogeneity_score_ends)}",
             kind,
         ]
     )
 
 
-def _written(ends: tuple[float, float] | None) -> str:
+def _interval_text(ends: tuple[float, float] | None) -> str:
     if ends is None or not all(map(math.isfinite, ends)):
         return ""
     return f" ({number(ends[0])} to {number(ends[1])})"
 
 
-def _said(known: Sequence[Place], labels: tuple[str, str], notes: Sequence[str]) -> str:
-    """Say what is to be seen."""
-    parts = [f"{counted(len(known), 'feature')}: {labels[0]} across, {labels[1]} upwards."]
+def _alt_text(known: Sequence[Place], labels: tuple[str, str], notes: Sequence[str]) -> str:
+    """Return the alternative text."""
+    parts = [
+        f"{counted(len(known), 'feature')}: {labels[0]} on the horizontal axis, {labels[1]} on the vertical axis."
+    ]
     if known:
         first = "; ".join(
             f"{shortened(p.feature, 60)} {number(p.importance)} and {number(p.heterogeneity_score)}"
             for p in known[:5]
         )
-        parts.append(f"The most important: {first}.")
+        parts.append(f"Most important: {first}.")
     return " ".join([*parts, *(f"{n}." for n in notes)])
 
 
-# ------------------------------------------------------------------------------------------
-# A ledger: of what a whole consists, as one bar.
-
+# --- parts of a whole ----------------------------------------------------------------------------
 
 LEDGER_WIDTH, BAR = 480.0, 34.0
-"""Of the figure, and the bar's height."""
-
+"""Width of the figure and height of the bar in pixels."""
 
 PATTERNS = ("", "p1", "p2", "p3", "p4", "p5")
-"""Of the parts, one after the other: the first is plain."""
+"""Patterns of the parts, in their order; the first part is plain."""
 
 
 LETTERS = 60
 
 
 @dataclass(frozen=True)
-class _Part:
-    """One part: from where to where it reaches, as shares of the whole; which of the looks it has."""
+class _Segment:
+    """A segment of the bar: start and end as fractions of the whole, and the index of its style."""
 
     name: str
     share: float
@@ -350,23 +352,24 @@ def ledger(
     alt: str = "",
     whole: str = "the output's variance",
 ) -> Drawing:
-    """Draw of what a whole consists as one bar, with a pattern and a number for each part.
+    """Draw the parts of a whole as one stacked bar, with a pattern and a number per part.
 
     Parameters
     ----------
     shares : mapping of str to float
-        Shares of the whole, in the order in which they are drawn. A part below zero takes no room: it is told in
-        words, and the others reach beyond the whole. NaN is not known.
+        Fractions of the whole, in drawing order. A negative part is stated in a note instead of being drawn, and the
+        others extend beyond 100 %. NaN for an unknown fraction.
     ident : str
         Unique on the page.
     title, alt : str
-        By default what the whole is, and the parts in words.
+        By default the whole and its parts.
     whole : str
+        Name of the whole.
 
     Returns
     -------
     Drawing
-        Each part says its share.
+        The tooltip of each part states its fraction.
 
     Examples
     --------
@@ -405,20 +408,20 @@ def ledger(
     )
 
 
-def _stacked(shares: Mapping[str, float]) -> list[_Part]:
-    """Return the parts, those above zero one after the other."""
-    parts: list[_Part] = []
+def _stacked(shares: Mapping[str, float]) -> list[_Segment]:
+    """Return the parts, stacked in their order; parts that are not positive have length zero."""
+    parts: list[_Segment] = []
     at = 0.0
     for k, (name, share) in enumerate(shares.items()):
         step = share if math.isfinite(share) and share > 0 else 0.0
         look = k % len(PATTERNS)
-        parts.append(_Part(shortened(name, LETTERS), share, at, at + step, look))
+        parts.append(_Segment(shortened(name, LETTERS), share, at, at + step, look))
         at += step
     return parts
 
 
-def _bar(part: _Part, a: float, b: float, top: float, defs: Defs) -> Markup:
-    """Return one part of the bar, with its number where there is room."""
+def _bar(part: _Segment, a: float, b: float, top: float, defs: Defs) -> Markup:
+    """Return one part of the bar, with its number if there is space."""
     text = _percent(part.share)
     box = {"x": a, "y": top, "width": b - a, "height": BAR}
     inner = [tag("rect", class_=f"entry e{part.look}", **box)]
@@ -431,8 +434,8 @@ def _bar(part: _Part, a: float, b: float, top: float, defs: Defs) -> Markup:
     return tag("g", *inner)
 
 
-def _key(part: _Part, defs: Defs) -> Markup:
-    """Return how a part looks; one that takes no room has no look."""
+def _key(part: _Segment, defs: Defs) -> Markup:
+    """Return the legend key of a part; empty for a part of length zero."""
     if part.end <= part.start:
         return Markup()
     box = {"x": 1.0, "y": -6.0, "width": 24.0, "height": 12.0}
@@ -443,14 +446,14 @@ def _key(part: _Part, defs: Defs) -> Markup:
 
 
 def _axis(zero: float, one: float, end: float, y: float, whole: str) -> Markup:
-    """Return where nothing is, and where the whole."""
+    """Return the axis with ticks at 0 and at 100 %."""
     d = f"M{px(zero)} {px(y)}H{px(end)}M{px(zero)} {px(y)}v{px(TICK)}M{px(one)} {px(y)}v{px(TICK)}"
     if one < end - 0.5:
         d += f"M{px(one)} {px(y)}v{px(-BAR - 5)}"
     foot = y + TICK + GAP + 0.8 * SMALL
     texts = tag("text", "0", x=zero, y=foot)
     last = f"100 % of {shortened(whole, 40)}"
-    # Flush with the whole's end, where it has room.
+    # Right-aligned at 100 %, if there is space.
     start = max(one, width_of(last) + 24)
     return tag(
         "g",
@@ -461,58 +464,55 @@ def _axis(zero: float, one: float, end: float, y: float, whole: str) -> Markup:
 
 
 def _ledger_notes(shares: Mapping[str, float], end: float, whole: str) -> list[str]:
-    """Say what a bar cannot show."""
+    """Return notes on negative, overlapping and unknown parts."""
     notes = [
-        f"{shortened(name, LETTERS)} is {_percent(share)}: the parts before it hold more than {whole}, "
-        "for they overlap or are estimates"
+        f"{shortened(name, LETTERS)} is {_percent(share)}: the parts before it add up to more than {whole}, "
+        "because they overlap or are estimates"
         for name, share in shares.items()
         if share < 0
     ]
     if end > 1.005 and not notes:
         notes.append(
-            f"together the parts are {_percent(end)} of {whole}: they overlap or are estimates"
+            f"the parts add up to {_percent(end)} of {whole}, because they overlap or are estimates"
         )
     unknown = [shortened(n, LETTERS) for n, s in shares.items() if not math.isfinite(s)]
     if unknown:
-        notes.append(f"not known: {', '.join(unknown)}")
+        notes.append(f"unknown: {', '.join(unknown)}")
     return notes
 
 
 def _percent(share: float) -> str:
-    """Return a share in percent; what is little is not called nothing."""
+    """Return a fraction in percent; small positive fractions are not rounded to 0 %."""
     if not math.isfinite(share):
-        return "not known"
+        return "unknown"
     if 0 < abs(share) < 0.005:
         return "less than 1 %" if share > 0 else "almost 0 %"
     return f"{100 * share:.0f} %".replace("-", "\N{MINUS SIGN}")
 
 
-# ------------------------------------------------------------------------------------------
-# Predicted probabilities beside the shares that were observed.
-
+# --- calibration ---------------------------------------------------------------------------------
 
 CALIBRATION_WIDTH, CALIBRATION_HEIGHT, LOW = 480.0, 330.0, 60.0
-"""Of the figure, of the panel, and of the bars below it."""
-
+"""Width of the figure, and heights of the panel and of the counts below it, in pixels."""
 
 WHOLE = 0.5
-"""Probabilities that take more than this share of the axis are shown on all of it."""
+"""If probabilities span more than this, the axes go from 0 to 1."""
 
 
 @dataclass(frozen=True, eq=False)
 class Reliability:
-    """Bins of the predicted probability of a class, and how often the class was observed in each.
+    """Bins of the predicted probability of a class, and the observed frequency of the class in each.
 
     Parameters
     ----------
     left, right : ndarray of float, shape (K,)
-        The smallest and the largest probability predicted in the bin.
+        Smallest and largest predicted probability in the bin.
     predicted, observed : ndarray of float, shape (K,)
-        The mean probability predicted, and the share of rows of the class.
+        Mean predicted probability, and fraction of rows of the class.
     lower, upper : ndarray of float, shape (K,)
-        Ends of the observed shares' 95 % intervals (Wilson).
+        95 % intervals of the observed frequencies (Wilson).
     count : ndarray of int, shape (K,)
-        Rows.
+        Number of rows.
     """
 
     left: Floats
@@ -532,7 +532,7 @@ def calibration(
     alt: str = "",
     event: str = "the class",
 ) -> Drawing:
-    """Draw predicted probabilities beside the shares that were observed, and how many rows there are of each.
+    """Draw a reliability diagram: observed frequency against predicted probability, and the number of rows per bin.
 
     Parameters
     ----------
@@ -542,12 +542,12 @@ def calibration(
         Unique on the page.
     title, alt : str
     event : str
-        What is predicted, in words.
+        Name of the predicted event.
 
     Returns
     -------
     Drawing
-        Each bin says its probabilities, its observed share with its interval, and its number of rows.
+        The tooltip of each bin states its probabilities, its observed frequency with interval, and its number of rows.
 
     Examples
     --------
@@ -558,10 +558,10 @@ def calibration(
     ...     *ends, *shares, np.array([0.1, 0.4]), np.array([0.5, 0.8]), np.array([20, 10])
     ... )
     >>> print(calibration(two, ident="c").alt)  # doctest: +ELLIPSIS
-    Observed shares of the class beside predicted probabilities, 2 bins: predicted 0.200 observed 0.250; ...0.600.
+    Observed frequency of the class against predicted probability, 2 bins: predicted 0.200 observed 0.250; ...0.600.
     """
     there = np.isfinite(bins.predicted) & np.isfinite(bins.observed) & (bins.count > 0)
-    drawn = _Drawn(bins, there, _range(bins, there))
+    drawn = _ReliabilityDiagram(bins, there, _range(bins, there))
     n = int(bins.count[there].sum())
     notes = (counted(n, "row"), counted(int(there.sum()), "bin")) if n else ("no rows",)
     head, y = headed(title, notes, CALIBRATION_WIDTH)
@@ -585,7 +585,7 @@ def calibration(
 
 
 def _range(bins: Reliability, there: Bools) -> tuple[float, float]:
-    """Return the ends of both axes: all probabilities, or, of rare or almost certain events, theirs."""
+    """Return the ends of both axes: 0 and 1, or a smaller range for rare or almost certain events."""
     ends = [bins.left, bins.right, bins.predicted, bins.observed, bins.lower, bins.upper]
     known = np.concatenate([e[there & np.isfinite(e)] for e in ends])
     if len(known) == 0:
@@ -593,23 +593,23 @@ def _range(bins: Reliability, there: Bools) -> tuple[float, float]:
     low, high = float(known.min()), float(known.max())
     if high - low > WHOLE or high <= low:
         return 0.0, 1.0
-    # From a corner of the unit square that is near, for zero and one mean something.
+    # A nearby 0 or 1 is included, because these values have a meaning.
     low, high = (0.0 if low < high - low else low), (1.0 if 1 - high < high - low else high)
     return low, high
 
 
 @dataclass(frozen=True, eq=False)
-class _Drawn:
-    """What is drawn of the bins that have rows."""
+class _ReliabilityDiagram:
+    """The parts of the diagram, for bins with rows."""
 
     bins: Reliability
     there: Bools
     ends: tuple[float, float]
 
     def frames(self, top: float, event: str) -> tuple[Frame, Frame]:
-        """Return the rectangle of the shares, and that of the counts below it."""
+        """Return the frames of the frequencies and of the counts below them."""
         across = Axis("predicted probability", None, *self.ends, 0.02)
-        up = Axis(f"observed share of {event}", None, *self.ends, 0.02)
+        up = Axis(f"observed frequency of {event}", None, *self.ends, 0.02)
         most = float(self.bins.count[self.there].max(initial=1))
         rows = Axis("rows", None, 0.0, 1.08 * most, 0.0)
         left = max(beside(up, CALIBRATION_HEIGHT), beside(rows, LOW, dense=True))
@@ -620,7 +620,7 @@ class _Drawn:
         return upper, Frame(across, rows, left, second, wide, LOW, dense=True)
 
     def marks(self, frame: Frame, defs: Defs) -> tuple[list[Markup], Keys]:
-        """Return the shares with their intervals, and what explains them."""
+        """Return the observed frequencies with their intervals, and the legend."""
         x, y, lower, upper = (
             values[self.there]
             for values in (
@@ -649,17 +649,17 @@ class _Drawn:
             tag("path", class_="mark numeric", d=points),
         ]
         keys: Keys = {
-            "observed share": tag("path", class_="mark numeric", d=f"M13 0{SHAPES['circle']}"),
+            "observed frequency": tag("path", class_="mark numeric", d=f"M13 0{SHAPES['circle']}"),
             "95 % interval": tag("path", class_="whisker", d="M13-7V7M9-7h8M9 7h8"),
-            "as predicted": tag("path", class_="ideal", d="M1 5L25-5"),
+            "perfect calibration": tag("path", class_="ideal", d="M1 5L25-5"),
         }
         return [tag("g", *parts, clip_path=defs.clip(frame))], keys
 
     def counts(self, frame: Frame) -> Markup:
-        """Return the rows of each bin as bars."""
+        """Return the number of rows of each bin as bars."""
         left, right = (frame.x(e[self.there]) for e in (self.bins.left, self.bins.right))
         high = frame.y(self.bins.count[self.there].astype(float))
-        # A bin of one value is seen, too.
+        # A bin with a single value is at least two pixels wide.
         wide = np.maximum(right - left, 2.0)
         middle = (left + right) / 2
         d = "".join(
@@ -669,18 +669,18 @@ class _Drawn:
         return tag("path", class_="margin", d=d) if d else Markup()
 
     def hits(self, upper: Frame, lower: Frame) -> list[Markup]:
-        """Return the column of each bin, which says what it holds."""
+        """Return the transparent rectangles with the tooltips of the bins."""
         k = np.flatnonzero(self.there)
         k = k[np.argsort(self.bins.predicted[k], kind="stable")]
         x = upper.x(self.bins.predicted[k])
         cuts = [upper.left, *((x[:-1] + x[1:]) / 2).tolist(), upper.right]
         box = {"y": upper.top, "height": lower.bottom - upper.top}
         return [
-            tag("rect", class_="hit", x=a, width=b - a, data_tip=self._tip(i), **box)
+            tag("rect", class_="hit", x=a, width=b - a, data_tip=self._tooltip(i), **box)
             for i, (a, b) in zip(k.tolist(), itertools.pairwise(cuts), strict=False)
         ]
 
-    def _tip(self, k: int) -> str:
+    def _tooltip(self, k: int) -> str:
         b = self.bins
         ends = [number(float(e[k])) for e in (b.left, b.right)]
         interval = [number(float(e[k])) for e in (b.lower, b.upper)]
@@ -693,10 +693,10 @@ class _Drawn:
         )
 
     def said(self, event: str) -> str:
-        """Say what is to be seen."""
+        """Return the alternative text."""
         k = np.flatnonzero(self.there)
         first = (
-            f"Observed shares of {event} beside predicted probabilities, {counted(len(k), 'bin')}"
+            f"Observed frequency of {event} against predicted probability, {counted(len(k), 'bin')}"
         )
         if len(k) == 0:
             return f"{first}."

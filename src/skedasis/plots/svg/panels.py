@@ -1,4 +1,9 @@
-"""Panels of SVG figures: order of their parts, stacks of panels, headings and colour scales."""
+"""Panels of SVG figures: order of their marks, stacks of panels, headings and colour scales.
+
+`inside` draws the marks of one `Panel` from back to front and returns its legend. `Stack` arranges panels vertically on
+the same horizontal axis. `headed`, `foot` and `scale_bar` are headings, axes and colour scales outside of frames, for
+surfaces, importances and diagnoses.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +16,16 @@ import numpy as np
 from markupsafe import Markup
 
 from skedasis.plots import descriptions
-from skedasis.plots.scales import LEADING, SIZE, SMALL, Axis, fitting, flowed_in, lines_of
-from skedasis.plots.spec import Panel, Picture, View
+from skedasis.plots.scales import (
+    LEADING,
+    SIZE,
+    SMALL,
+    Axis,
+    fitting,
+    join_notes_in_pixels,
+    lines_of,
+)
+from skedasis.plots.spec import FigureSpec, Panel, View
 from skedasis.plots.svg import marks
 from skedasis.plots.svg.elements import joined, px, tag
 from skedasis.plots.svg.frame import (
@@ -30,25 +43,23 @@ from skedasis.plots.svg.frame import (
 from skedasis.plots.svg.marks import Defs, bounds
 from skedasis.results.effect import Effect
 
-# ------------------------------------------------------------------------------------------
-# What stands around the frames of surfaces, importances and diagnoses: heads, and scales of colours.
-
+# --- headings and colour scales ------------------------------------------------------------------
 
 BAR = 12.0
-"""Height of a scale of colours."""
+"""Height of a colour scale in pixels."""
 
 
 def headed(
     title: str, notes: Sequence[str], width: float, top: float = 0.0, left: float = 2.0
 ) -> tuple[Markup, float]:
-    """Return a title with remarks below it, and where they end."""
+    """Return a title with notes below it, and the y coordinate of their lower end."""
     parts: list[Markup] = []
     y = top
     if title:
         y += 16.0
         line = fitting(title, width - left, SIZE + 1)
         parts.append(heading([line], left, y, SIZE + 1, "title"))
-    lines = flowed_in(tuple(notes), width - left) if notes else []
+    lines = join_notes_in_pixels(tuple(notes), width - left) if notes else []
     if lines:
         y += len(lines) * LEADING * SMALL
         parts.append(heading(lines, left, y, SMALL, "notes"))
@@ -58,7 +69,7 @@ def headed(
 def foot(
     axis: Axis, left: float, width: float, top: float, *, line: bool = True
 ) -> tuple[Markup, float]:
-    """Return a horizontal axis of numbers with its ticks and its label, and where it ends.
+    """Return a horizontal axis of numbers with ticks and label, and the y coordinate of its lower end.
 
     Parameters
     ----------
@@ -66,7 +77,7 @@ def foot(
     left, width, top : float
         In pixels.
     line : bool
-        Whether there is a line from end to end.
+        Whether to draw the axis line.
     """
     ticks = level_ticks(axis, width)
     at = [_at(v, axis, left, width) for v in ticks.at]
@@ -90,23 +101,23 @@ def foot(
 
 def _at(value: float, axis: Axis, left: float, width: float) -> float:
     low, high = axis.limits
-    # Halves first: the difference of two huge numbers of either sign would overflow.
+    # Halved first: the difference of two huge numbers of opposite sign would overflow.
     return left + width * (value / 2 - low / 2) / (high / 2 - low / 2)
 
 
 def scale_bar(
     axis: Axis, scale: str, levels: Sequence[float], left: float, width: float, top: float
 ) -> tuple[Markup, float]:
-    """Return a scale of colours with its ticks, its label and the contours, and where it ends.
+    """Return a colour scale with ticks, label and contours, and the y coordinate of its lower end.
 
     Parameters
     ----------
     axis : Axis
-        Of the colours.
+        Range of the colours.
     scale : str
-        First letter of their classes.
+        First letter of the CSS classes of the colours.
     levels : sequence of float
-        Of contours.
+        Values of the contours.
     left, width, top : float
         In pixels.
     """
@@ -124,21 +135,19 @@ def scale_bar(
 
 
 def contour_class(level: float) -> str:
-    """Return the classes of a contour: one below zero is dashed, that at zero thicker."""
+    """Return the CSS classes of a contour: dashed below zero, thicker at zero."""
     return "contour" + (" less" if level < 0 else " at-zero" if level == 0 else "")
 
 
-# ------------------------------------------------------------------------------------------
-# Panels one above the other on the same horizontal axis, in the making.
-
+# --- stacks of panels ----------------------------------------------------------------------------
 
 EDGE, RIGHT = 2.0, 14.0
-"""Pixels on the left and on the right of all."""
+"""Left and right margin of a figure in pixels."""
 
 
 @dataclass
 class Stack:
-    """Panels one above the other.
+    """Vertically stacked panels on the same horizontal axis, to which panels are added.
 
     Parameters
     ----------
@@ -146,11 +155,11 @@ class Stack:
     left, width : float
         Of the frames, in pixels.
     start : float
-        Where the next panel begins.
+        y coordinate at which the next panel begins.
     origin : float
-        The left end of all.
+        Left end of the stack.
     small : bool
-        Whether it is one of many.
+        Whether it is one of many small figures.
     """
 
     defs: Defs
@@ -166,7 +175,7 @@ class Stack:
     def add(
         self, panel: Panel, height: float, *, last: bool, titled: bool, above: float = 0.0
     ) -> None:
-        """Draw a panel below those that are there.
+        """Draw a panel below the existing ones.
 
         Parameters
         ----------
@@ -174,15 +183,15 @@ class Stack:
         height : float
             Of its frame, in pixels.
         last : bool
-            Whether the horizontal axis has its texts here.
+            Whether to write the labels of the horizontal axis.
         titled : bool
-            Whether the panel's title is written.
+            Whether to write the title of the panel.
         above : float
-            At least so many pixels lie above the frame: those of neighbours stand level then.
+            Smallest space above the frame in pixels, so that frames of neighbouring stacks are aligned.
         """
         title, notes = (panel.title if titled else ""), panel.notes
         room = self.left + self.width - self.origin - EDGE
-        # On whole pixels lines are crisp, and what is told of pixels is what is drawn.
+        # Lines at whole pixels are crisp, and the pixels in `data-x` and `data-y` are exact.
         top = math.ceil(self.start + max(above, head_of(panel, room, title=title, notes=notes)))
         lift = WORDS if panel.words else 0.0
         edge, dense = self.origin + EDGE, self.small
@@ -211,18 +220,20 @@ def stacked(
     *,
     small: bool = False,
 ) -> Stack:
-    """Return a stack with room for what stands beside the panels."""
+    """Return an empty stack with space for the tick labels of the given panels."""
     room = EDGE + max(beside(panel.y, height, dense=small) for panel, height in panels)
     across = panels[0][0].x
-    for _ in range(3):  # the more room names take on the left, the nearer they come to each other
+    for _ in range(
+        3
+    ):  # more space on the left for names makes the frame narrower, which changes their overhang
         room = max(room, EDGE + overhang(across, width - room - RIGHT))
     room = math.ceil(room)
     left = origin[0] + room
     return Stack(defs, left, width - room - RIGHT, origin[1], origin[0], small)
 
 
-def hits(effect: Effect, shown: Picture, view: View, frames: Sequence[Frame]) -> Markup:
-    """Return what is touched, over the panels that it speaks of."""
+def hits(effect: Effect, shown: FigureSpec, view: View, frames: Sequence[Frame]) -> Markup:
+    """Return the tooltips of an effect, over the panels they refer to."""
     main, lower, both = descriptions.of_effect(effect, shown, view)
     count = len(frames) - (shown.groups is not None)
     foot = frames[count - 1].bottom if both else frames[0].bottom
@@ -237,7 +248,7 @@ def hits(effect: Effect, shown: Picture, view: View, frames: Sequence[Frame]) ->
 
 
 def _merged(above: Keys, under: Keys) -> Keys:
-    """Join two legends; what the lower one says of a group, with its rows, takes the place of its name alone."""
+    """Join two legends; "group (n rows)" of the lower panel replaces "group" of the upper one."""
     keys: Keys = {}
     for said, drawn in above.items():
         more = next((k for k in under if k.startswith(f"{said} (")), said)
@@ -245,25 +256,23 @@ def _merged(above: Keys, under: Keys) -> Keys:
     return keys | under
 
 
-# ------------------------------------------------------------------------------------------
-# One pair of axes and all that stands in it: the order of its parts is that of the other figures.
-
+# --- one panel -----------------------------------------------------------------------------------
 
 WORDS = 1.2 * SMALL
-"""Pixels that words above a panel take."""
+"""Height of the annotations above a panel, in pixels."""
 
 
 def inside(frame: Frame, panel: Panel, defs: Defs, *, small: bool = False) -> tuple[Markup, Keys]:
-    """Draw all that stands in a panel, and say what explains it.
+    """Return the marks of a panel from back to front, and its legend.
 
     Parameters
     ----------
     frame : Frame
     panel : Panel
     defs : Defs
-        Collects patterns and clips.
+        Collects patterns and clip paths.
     small : bool
-        Whether it is one of many.
+        Whether it is one of many small figures.
 
     Returns
     -------
@@ -274,7 +283,7 @@ def inside(frame: Frame, panel: Panel, defs: Defs, *, small: bool = False) -> tu
     low: list[Markup] = []
     middle: list[Markup] = []
     high: list[Markup] = []
-    # The legend begins with the average, whatever lies under it.
+    # The legend begins with the average, although other marks are drawn below it.
     coloured = panel.bundle is not None and panel.bundle.tint is not None
     for line in panel.lines:
         drawn, more = marks.line(frame, line, "ink" if coloured else "average", small=small)
@@ -309,7 +318,7 @@ def _curves(frame: Frame, panel: Panel) -> tuple[Markup, Markup, Keys]:
 
 
 def _spread(frame: Frame, panel: Panel, *, small: bool) -> tuple[Markup, Keys]:
-    """Return violins, whiskers and means, and bars of counts."""
+    """Return violins, whiskers and means of bins, and bars of counts."""
     parts: list[Markup] = []
     keys: Keys = {}
     if panel.steps is not None:
@@ -324,7 +333,7 @@ def _spread(frame: Frame, panel: Panel, *, small: bool) -> tuple[Markup, Keys]:
 
 
 def _aside(frame: Frame, panel: Panel, *, small: bool) -> tuple[Markup, Keys]:
-    """Return what lies at the edges, or beside the axis."""
+    """Return the rug and the point of missing values."""
     parts: list[Markup] = []
     keys: Keys = {}
     if panel.rug is not None:
@@ -339,7 +348,7 @@ def _aside(frame: Frame, panel: Panel, *, small: bool) -> tuple[Markup, Keys]:
 
 
 def words(frame: Frame, panel: Panel) -> Markup:
-    """Return the short texts above a panel."""
+    """Return the annotations above a panel."""
     if not panel.words:
         return Markup("")
     y = frame.top - 4
@@ -349,15 +358,15 @@ def words(frame: Frame, panel: Panel) -> Markup:
 
 
 def head_of(panel: Panel, width: float, *, title: str, notes: Sequence[str]) -> float:
-    """Return how many pixels title, notes, the vertical axis' label and words take above a panel."""
+    """Return the height in pixels of title, notes, label of the vertical axis and annotations above a panel."""
     high = LEADING * (SIZE + 1) + 2 if title else 0.0
-    high += LEADING * SMALL * len(flowed_in(tuple(notes), width))
+    high += LEADING * SMALL * len(join_notes_in_pixels(tuple(notes), width))
     high += above(panel.y, width)
     return high + (WORDS if panel.words else 0.0)
 
 
 def head(frame: Frame, start: float, *, title: str, notes: Sequence[str]) -> Markup:
-    """Return title and notes, flush left, from `start` downwards."""
+    """Return title and notes, left-aligned, from `start` downwards."""
     room = frame.right - frame.edge
     parts: list[Markup] = []
     y = start
@@ -366,7 +375,7 @@ def head(frame: Frame, start: float, *, title: str, notes: Sequence[str]) -> Mar
         line = fitting(title, room, SIZE + 2)
         parts.append(heading([line], frame.edge, y - 4, SIZE + 1, "title"))
         y += 2
-    lines = flowed_in(tuple(notes), room)
+    lines = join_notes_in_pixels(tuple(notes), room)
     if lines:
         last = y + LEADING * SMALL * len(lines) - 4
         parts.append(heading(lines, frame.edge, last, SMALL, "notes"))

@@ -1,4 +1,4 @@
-"""Figures of surfaces as SVG."""
+"""Figures of surfaces as SVG: heat map, contours, cells without rows, marginal histograms and tooltips."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from skedasis._types import Floats
 from skedasis.plots.figures.surface import (
     Cell,
     Crossing,
-    Heat,
-    Sight,
+    HeatmapSpec,
+    SurfacePlotOptions,
     bars_of,
     cells,
     heat,
@@ -32,19 +32,24 @@ WIDTH = 480.0
 
 
 MARGIN = 28.0
-"""Pixels of the histograms beside the map."""
+"""Height of the marginal histograms in pixels."""
 
 
 LINE, MARKED = 26.0, 36.0
-"""Height of a level's or value's band, and of one on which contours and their numbers are marked."""
+"""Height of the band of a level or value in pixels, without and with numbers in it."""
 
 
-SEEN = Sight(points=False, density=True)
-"""By default no row is shown, but how many there are where."""
+SEEN = SurfacePlotOptions(points=False, density=True)
+"""Default options: no single rows, but marginal histograms."""
 
 
 def surface(
-    surface: Surface, *, ident: str, title: str = "", alt: str = "", sight: Sight | None = None
+    surface: Surface,
+    *,
+    ident: str,
+    title: str = "",
+    alt: str = "",
+    sight: SurfacePlotOptions | None = None,
 ) -> Drawing:
     """Draw a surface as a heat map with contours.
 
@@ -54,24 +59,24 @@ def surface(
     ident : str
         Unique on the page.
     title, alt : str
-        By default the features' names, and what is to be seen in words.
-    sight : Sight, optional
-        What is to be seen; by default the surface, its contours and how the features are distributed, and no rows.
+        By default the names of the features and a description of the figure.
+    sight : SurfacePlotOptions, optional
+        Options; by default the surface with contours and marginal histograms, without single rows.
 
     Returns
     -------
     Drawing
-        Each cell, or pair of levels, says its value and its number of rows.
+        The tooltip of each cell, or pair of levels, states its value and its number of rows.
 
     Raises
     ------
     DataError, UnsupportedError
-        As `plots.surface.draw_surface` does.
+        As `skedasis.plots.mpl.surface.draw_surface`.
 
     Notes
     -----
-    A joint effect has two colours that meet at zero; contours below zero are dashed, and + and - stand at the highest
-    and lowest places, so that the sign is read without colours. No model row.
+    The colour scale of an interaction effect diverges from zero. Contours below zero are dashed, and a plus and a minus
+    sign mark the maximum and the minimum, so that the sign is visible without colours. Costs no model rows.
 
     Examples
     --------
@@ -103,16 +108,16 @@ def surface(
         (WIDTH, y + high + 2),
         ident=ident,
         title=title or " \N{MULTIPLICATION SIGN} ".join(shortened(n, 60) for n in surface.features),
-        alt=alt or _said(shown),
+        alt=alt or _alt_text(shown),
     )
 
 
-def _scale(shown: Heat) -> str:
-    """Return the first letter of the colours' classes."""
+def _scale(shown: HeatmapSpec) -> str:
+    """Return the first letter of the CSS classes of the colours."""
     return "t" if shown.diverging else "s"
 
 
-def _frame(shown: Heat, top: float) -> Frame:
+def _frame(shown: HeatmapSpec, top: float) -> Frame:
     """Return the rectangle of the map."""
     x, y = shown.x.axis, shown.y.axis
     rows, margin = len(shown.y.at), 0.0 if shown.margins is None else MARGIN
@@ -126,21 +131,21 @@ def _frame(shown: Heat, top: float) -> Frame:
     return Frame(x, y, left, top, WIDTH - left - right, high, lift=margin)
 
 
-def _map(shown: Heat, frame: Frame, defs: Defs) -> tuple[list[Markup], Keys]:
-    """Return what stands in the map from below to above, and what explains it."""
+def _map(shown: HeatmapSpec, frame: Frame, defs: Defs) -> tuple[list[Markup], Keys]:
+    """Return the content of the map from back to front, and its legend."""
     x, y = frame.x(shown.x.edges), frame.y(shown.y.edges)
     steps = heat_shades(shown.value, shown.scale.limits)
     parts = [patches(x, y, steps, _scale(shown)), _between(shown, frame)]
     entries: Keys = {}
     for where, kind, said in (
         (shown.holes, "few", "no rows"),
-        (shown.unsure, "unclear", "interval holds zero"),
+        (shown.unsure, "unclear", "interval contains zero"),
     ):
         if len(where):
             look = {"class_": "hatched", "fill": defs.pattern(kind)}
             box = {"x": 1.0, "y": -6.0, "width": 24.0, "height": 12.0}
             d, key = _rectangles(frame, where), tag("rect", **box, **look)
-            if kind == "few":  # cells without rows have no colour, but a ground of their own
+            if kind == "few":  # cells without rows have a separate background
                 parts.append(tag("path", d=d, class_="rowless"))
                 key = tag("rect", **box, class_="rowless") + key
             parts.append(tag("path", d=d, **look))
@@ -157,22 +162,22 @@ def _map(shown: Heat, frame: Frame, defs: Defs) -> tuple[list[Markup], Keys]:
         parts.append(tag("path", class_="rows", d="".join(f"M{px(a)} {px(b)}h0" for a, b in at)))
         entries[shown.dots_label] = tag("path", class_="rows", d="M13 0h0")
     for tile in shown.tiles:
-        parts.append(_written(tile.text.split("\n"), frame, (tile.x, tile.y)))
+        parts.append(_tile_text(tile.text.split("\n"), frame, (tile.x, tile.y)))
     if places:
         parts += [
             tag("text", text, class_="sign middle haloed", x=x, y=y + 5) for text, x, y in places
         ]
         mark = tag("text", "+\N{MINUS SIGN}", class_="sign middle", x=13.0, y=5.0)
-        entries["highest and lowest"] = mark
+        entries["maximum and minimum"] = mark
     if shown.margins is not None:
-        entries["rows along the axes"] = tag(
+        entries["rows along each axis"] = tag(
             "path", class_="margin", d="M4 6V0h6V6zM10 6V-6h6V6zM16 6V-2h6V6z"
         )
     return parts, entries
 
 
-def _between(shown: Heat, frame: Frame) -> Markup:
-    """Part the bands of levels or of two values: there is nothing between them."""
+def _between(shown: HeatmapSpec, frame: Frame) -> Markup:
+    """Return lines between the bands of levels or single values."""
     d = ""
     if shown.y.discrete:
         at = frame.y(shown.y.edges[1:-1]).tolist()
@@ -191,8 +196,10 @@ def _rectangles(frame: Frame, places: Floats) -> str:
     return "".join(f"M{px(a)} {px(d)}H{px(b)}V{px(c)}H{px(a)}z" for a, b, c, d in ends)
 
 
-def _contours(shown: Heat, frame: Frame, signs: Sequence[tuple[str, float, float]]) -> list[Markup]:
-    """Return contours, dashed below zero, with their values apart from the signs."""
+def _contours(
+    shown: HeatmapSpec, frame: Frame, signs: Sequence[tuple[str, float, float]]
+) -> list[Markup]:
+    """Return contours, dashed below zero, with numbers that avoid the plus and minus signs."""
     x, y = frame.x(shown.x.centres), frame.y(shown.y.centres)
     texts = shown.scale.scale.texts(shown.levels) if shown.levels else []
     room = (frame.left, frame.top, frame.right, frame.bottom)
@@ -215,8 +222,8 @@ def _contours(shown: Heat, frame: Frame, signs: Sequence[tuple[str, float, float
     return [*lines, tag("g", *numbers, class_="ticks")] if lines else []
 
 
-def _crossings(shown: Heat, frame: Frame) -> list[Markup]:
-    """Return marks where bands take round values: what a contour is where nothing lies between."""
+def _crossings(shown: HeatmapSpec, frame: Frame) -> list[Markup]:
+    """Return lines across bands where they take round values: the contours of bands."""
     if not shown.crossings:
         return []
     levels = sorted({c.level for c in shown.crossings})
@@ -228,7 +235,7 @@ def _crossings(shown: Heat, frame: Frame) -> list[Markup]:
         ends = [(float(frame.x(c.x)), float(frame.y(c.band))) for c in mine]
         d = "".join(f"M{px(a)} {px(b - half)}v{px(2 * half)}" for a, b in ends)
         parts.append(tag("path", class_=contour_class(level), d=d))
-    written = _apart(shown, frame, texts)
+    written = _non_touching(shown, frame, texts)
     numbers = [
         tag(
             "text",
@@ -242,8 +249,8 @@ def _crossings(shown: Heat, frame: Frame) -> list[Markup]:
     return [*parts, tag("g", *numbers, class_="ticks")]
 
 
-def _apart(shown: Heat, frame: Frame, texts: Mapping[float, str]) -> list[Crossing]:
-    """Return the crossings whose numbers touch none that is written before them."""
+def _non_touching(shown: HeatmapSpec, frame: Frame, texts: Mapping[float, str]) -> list[Crossing]:
+    """Return the crossings whose numbers do not touch the previous one in the same band."""
     last: dict[int, float] = {}
     written: list[Crossing] = []
     for c in shown.crossings:
@@ -254,19 +261,19 @@ def _apart(shown: Heat, frame: Frame, texts: Mapping[float, str]) -> list[Crossi
     return written
 
 
-def _key(shown: Heat) -> Keys:
+def _key(shown: HeatmapSpec) -> Keys:
     levels = shown.levels or [c.level for c in shown.crossings]
     entries: Keys = {}
     if any(v >= 0 for v in levels):
-        said = "contour, zero or more" if shown.diverging else "contour"
+        said = "contour (≥ 0)" if shown.diverging else "contour"
         entries[said] = line_key("contour")
     if any(v < 0 for v in levels):
-        entries["contour, less than zero"] = line_key("contour", "less")
+        entries["contour (< 0)"] = line_key("contour", "less")
     return entries
 
 
-def _extremes(shown: Heat, frame: Frame) -> list[tuple[str, float, float]]:
-    """Return a plus and a minus, and where a joint effect is highest and lowest, unless numbers stand all over."""
+def _extremes(shown: HeatmapSpec, frame: Frame) -> list[tuple[str, float, float]]:
+    """Return plus and minus signs at the maximum and minimum of an interaction effect; none if tiles have numbers."""
     known = np.isfinite(shown.value)
     if not shown.diverging or shown.tiles or shown.crossings or not known.any():
         return []
@@ -282,8 +289,8 @@ def _extremes(shown: Heat, frame: Frame) -> list[tuple[str, float, float]]:
     return found
 
 
-def _written(lines: list[str], frame: Frame, at: tuple[float, float]) -> Markup:
-    """Return words in the middle of a patch."""
+def _tile_text(lines: list[str], frame: Frame, at: tuple[float, float]) -> Markup:
+    """Return the text in the centre of a patch."""
     x, y = float(frame.x(at[0])), float(frame.y(at[1]))
     first = y + 0.35 * SMALL - (len(lines) - 1) * 0.6 * SMALL
     texts = [
@@ -293,8 +300,8 @@ def _written(lines: list[str], frame: Frame, at: tuple[float, float]) -> Markup:
     return tag("g", *texts, class_="ticks middle haloed")
 
 
-def _margins(shown: Heat, frame: Frame) -> Markup:
-    """Return how many rows lie where, above the map and on its right."""
+def _margins(shown: HeatmapSpec, frame: Frame) -> Markup:
+    """Return the marginal histograms above the map and on its right."""
     if shown.margins is None:
         return Markup()
     across, up = shown.margins
@@ -317,7 +324,7 @@ def _margins(shown: Heat, frame: Frame) -> Markup:
 
 
 def _hit(frame: Frame, cell: Cell) -> Markup:
-    """Return the place that says what a cell holds."""
+    """Return the transparent rectangle with the tooltip of a cell."""
     (a, b), (c, d) = (
         frame.x(np.array([cell.left, cell.right])),
         frame.y(np.array([cell.upper, cell.lower])),
@@ -326,24 +333,24 @@ def _hit(frame: Frame, cell: Cell) -> Markup:
     return tag("rect", class_="hit", data_tip=cell.tip, **look)
 
 
-def _said(shown: Heat) -> str:
-    """Say what is to be seen."""
+def _alt_text(shown: HeatmapSpec) -> str:
+    """Return the alternative text."""
     scale, axes = shown.scale, (shown.x.axis, shown.y.axis)
     across, up = (shortened(axis.name, 60) for axis in axes)
-    first = f"Heat map of the {scale.label}, {across} across and {up} upwards."
+    first = f"Heat map of the {scale.label}: {across} on the horizontal axis, {up} on the vertical axis."
     if not np.isfinite(shown.value).any():
-        return f"{first} It has no value."
+        return f"{first} It has no values."
     parts = [first]
-    for what, find in (("Highest", np.nanargmax), ("Lowest", np.nanargmin)):
+    for what, find in (("Maximum", np.nanargmax), ("Minimum", np.nanargmin)):
         i, j = np.unravel_index(int(find(shown.value)), shown.value.shape)
         value = float(shown.value[i, j])
         at = _place(axes[0], float(shown.x.centres[j])), _place(axes[1], float(shown.y.centres[i]))
-        parts.append(f"{what}, {number(value)}, at {across} {at[0]} and {up} {at[1]}.")
+        parts.append(f"{what} {number(value)} at {across} = {at[0]}, {up} = {at[1]}.")
     return f"{' '.join(parts)} {'; '.join(shown.notes)}."
 
 
 def _place(axis: Axis, value: float) -> str:
-    """Write a place on an axis, in as many digits as its ends need."""
+    """Return a position on an axis as text, with as many digits as the range of the axis needs."""
     if axis.labels:
         return axis.labels[int(np.argmin(np.abs(np.array(axis.ticks) - value)))]
     span = axis.limits[1] - axis.limits[0]
