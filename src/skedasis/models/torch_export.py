@@ -56,14 +56,47 @@ _SIZES: tuple[type[ast.AST], ...] = (
 """Syntax of a size: numbers, symbols, calls of named functions, operators; no attributes and no subscripts."""
 
 
-_FUNCTIONS = frozenset(
-    (
-        "Symbol Integer Float Rational Max Min Mod PythonMod FloorDiv CleanDiv CeilDiv Eq Ne "
-        "Lt Le Gt Ge Add Mul Pow PowByNatural FloatPow FloatTrueDiv IntTrueDiv ToFloat "
-        "TruncToInt TruncToFloat FloorToInt CeilToInt RoundToInt And Or Not Where "
-        "ModularIndexing true false True False"
-    ).split()
-)
+_FUNCTIONS = {
+    "Symbol",
+    "Integer",
+    "Float",
+    "Rational",
+    "Max",
+    "Min",
+    "Mod",
+    "PythonMod",
+    "FloorDiv",
+    "CleanDiv",
+    "CeilDiv",
+    "Eq",
+    "Ne",
+    "Lt",
+    "Le",
+    "Gt",
+    "Ge",
+    "Add",
+    "Mul",
+    "Pow",
+    "PowByNatural",
+    "FloatPow",
+    "FloatTrueDiv",
+    "IntTrueDiv",
+    "ToFloat",
+    "TruncToInt",
+    "TruncToFloat",
+    "FloorToInt",
+    "CeilToInt",
+    "RoundToInt",
+    "And",
+    "Or",
+    "Not",
+    "Where",
+    "ModularIndexing",
+    "true",
+    "false",
+    "True",
+    "False",
+}
 """Functions and constants that a size may name."""
 
 
