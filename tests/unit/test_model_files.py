@@ -104,7 +104,11 @@ def test_xgboosts_files_that_are_cut_off_are_refused(tmp_path, suffix):
         ("model.txt", b"age,price\n1,2\n", ("not in LightGBM format",)),
         ("model.json", b'{"a": 1}', ("not in XGBoost format",)),
         ("model.pkl", b"", ("an empty file", "Save the model again")),
-        ("model.pkl", b"\x80\x04.", ("a pickle, which can run any code when it is loaded", "--trust-pickle")),
+        (
+            "model.pkl",
+            b"\x80\x04.",
+            ("a pickle, which can run any code when it is loaded", "--trust-pickle"),
+        ),
         ("model.cbm", b"CBM1", ("a file with suffix .cbm", "pass the fitted model itself")),
         ("model", b"", ("without a suffix",)),
         ("gone.txt", None, ("no file", "Check the path")),

@@ -166,11 +166,11 @@ def look(bound: Bound, column: Summary, values: Floats | None = None) -> Traits:
     filled = np.where(there, x, column.snap(middle))
     donors = np.roll(np.sort(filled), len(x) // 2)
     ends = np.full(len(x), column.low), np.full(len(x), column.high)
-    answers = bound.sweep(j, np.stack([ends[0], donors, ends[1]]).T)
-    change = np.ptp(answers, axis=1)
+    responses = bound.sweep(j, np.stack([ends[0], donors, ends[1]]).T)
+    change = np.ptp(responses, axis=1)
     eps = round_off(bound, column)
     # Forests that sum their trees in varying order return a varying last digit: that is no slope.
-    noise = 16 * eps * np.abs(answers).max(axis=1) / (np.cbrt(eps) * column.sd)
+    noise = 16 * eps * np.abs(responses).max(axis=1) / (np.cbrt(eps) * column.sd)
     slope, sloped = _persistent_slopes(bound, column, noise, values)
     # Slopes below the noise may be real, and may add up to a change over the whole range.
     by_noise = 10 * (column.high - column.low) * np.abs(slope[~sloped & (np.abs(slope) <= noise)])

@@ -51,9 +51,9 @@ from skedasis.models.introspection import (
     LOGISTIC,
     MULTI_TASK,
     PERCEPTRON,
-    named,
-    settled,
+    is_sklearn_class,
     title,
+    unwrap_search,
 )
 
 Kind = Literal["prediction", "probability", "logit"]
@@ -347,7 +347,7 @@ class Target:
 
 def _head_of(model: Any, target: Target) -> Head | None:
     """Return the head of a model or pipeline; None if it, or one of its steps, is not known."""
-    model = settled(model)
+    model = unwrap_search(model)
     if getattr(model, "steps", None):
         return _pipeline_head(model, target)
     if not type(model).__module__.startswith("sklearn."):
@@ -505,7 +505,7 @@ def _step_of(model: Any, size: int) -> Step | None:
 
 def _transformers(model: Any) -> list[Any]:
     """Return the transformers of a pipeline and of pipelines inside it, without those that pass columns through."""
-    model = settled(model)
+    model = unwrap_search(model)
     if model is None or (isinstance(model, str) and model == "passthrough"):
         return []
     inner = getattr(model, "steps", None)
@@ -514,7 +514,7 @@ def _transformers(model: Any) -> list[Any]:
 
 def _chain(models: Sequence[Any], size: int) -> Step | None:
     """Return consecutive transformers as one step; None if one of them is not known."""
-    if any(named(model, _PIECEWISE_CONSTANT) for model in models):
+    if any(is_sklearn_class(model, _PIECEWISE_CONSTANT) for model in models):
         # The chain is then constant between jumps, whatever precedes or follows.
         return PiecewiseConstant(models[-1], size)
     steps: list[Step] = []
@@ -531,7 +531,7 @@ def _chain(models: Sequence[Any], size: int) -> Step | None:
 
 def _single_step(model: Any, size: int) -> Step | None:
     """Return the step of a transformer that is not a pipeline."""
-    if named(model, {"FeatureUnion"}):
+    if is_sklearn_class(model, {"FeatureUnion"}):
         return _union(model, size)
     selects = type(model).__module__.startswith("sklearn.feature_selection.")
     make = selection if selects else _STEPS.get(type(model).__name__)

@@ -99,12 +99,12 @@ class Adapted(ABC):
         self._take_probe(rows)
         out: NDArray[Any] | None = None
         for part in self._parts(len(rows)):
-            answer = self._output_for(rows[part])
+            response = self._output_for(rows[part])
             if out is None:
-                out = np.empty((len(rows), *answer.shape[1:]), answer.dtype)
-            if answer.shape[1:] != out.shape[1:]:
-                raise self._wrong_shape(answer.shape, len(answer))
-            out[part] = answer
+                out = np.empty((len(rows), *response.shape[1:]), response.dtype)
+            if response.shape[1:] != out.shape[1:]:
+                raise self._wrong_shape(response.shape, len(response))
+            out[part] = response
         return np.empty(0) if out is None else out
 
     def prepare(self, source: Source, what: str) -> Source:
@@ -149,10 +149,10 @@ class Adapted(ABC):
     def _output_for(self, rows: NDArray[Any]) -> NDArray[Any]:
         """Return the model's output for a part of the rows; raise if it does not have one entry per row."""
         own = self._as_input(rows)
-        answer = self._call_model(own)
-        if answer.ndim == 0 or len(answer) != len(own):
-            raise self._wrong_shape(answer.shape, len(own))
-        return answer[: len(rows)]
+        response = self._call_model(own)
+        if response.ndim == 0 or len(response) != len(own):
+            raise self._wrong_shape(response.shape, len(own))
+        return response[: len(rows)]
 
     def _wrong_shape(self, shape: tuple[int, ...], n: int) -> ModelOutputError:
         return ModelOutputError(

@@ -174,10 +174,10 @@ class Differentiable(Adapted):
             changed = [j for bit, j in enumerate(columns) if mask >> bit & 1]
             for j in changed:
                 rows[:, j] = np.roll(np.sort(probe[:, j]), len(probe) // 2)
-            answer = self._output_for(rows)
-            answer = answer if answer.ndim == 1 else answer[:, output or 0]
-            total = total + (-1.0) ** (len(columns) - len(changed)) * answer.astype(float)
-            largest = max(largest, float(np.abs(answer[np.isfinite(answer)]).max(initial=0.0)))
+            response = self._output_for(rows)
+            response = response if response.ndim == 1 else response[:, output or 0]
+            total = total + (-1.0) ** (len(columns) - len(changed)) * response.astype(float)
+            largest = max(largest, float(np.abs(response[np.isfinite(response)]).max(initial=0.0)))
         difference = np.abs(total[np.isfinite(total)])
         return bool((difference > np.sqrt(self.eps) * largest).any())
 

@@ -54,20 +54,20 @@ def as_array(raw: Any, what: str) -> NDArray[Any]:
 
 def as_numbers(raw: Any, what: str) -> Floats:
     """Return a model's response as an array of float64; raise `ModelOutputError` if it is not numeric."""
-    answer = as_array(raw, what)
+    response = as_array(raw, what)
     try:
         # Text such as "1" would convert to a number, but it is a label.
-        objects = list(answer.flat) if answer.dtype.kind == "O" else []
-        if answer.dtype.kind not in "fiubO" or any(isinstance(v, (str, bytes)) for v in objects):
+        objects = list(response.flat) if response.dtype.kind == "O" else []
+        if response.dtype.kind not in "fiubO" or any(isinstance(v, (str, bytes)) for v in objects):
             raise TypeError
         if objects:
-            return to_float(objects).reshape(answer.shape)
-        return answer.astype(float, copy=False)
+            return to_float(objects).reshape(response.shape)
+        return response.astype(float, copy=False)
     except (TypeError, ValueError) as error:
         raise ModelOutputError(
             explained(
                 what,
-                f"output of type {answer.dtype}",
+                f"output of type {response.dtype}",
                 "numbers",
                 "Wrap the model in a function that returns numbers, or, for a classifier, use "
                 "sd.probability(model, class_=...)",
@@ -87,24 +87,24 @@ def checked(raw: Any, n: int, what: str, where: str) -> Floats:
     what, where : str
         The model, and the rows it was called on, for the message.
     """
-    answer = as_numbers(raw, what)
-    if answer.shape == (n, 1):
-        answer = answer[:, 0]
-    if answer.shape != (n,):
-        multi_output = answer.ndim == 2 and len(answer) == n
+    response = as_numbers(raw, what)
+    if response.shape == (n, 1):
+        response = response[:, 0]
+    if response.shape != (n,):
+        multi_output = response.ndim == 2 and len(response) == n
         fix = (
             "Choose one output: sd.prediction(model, output=0), or all of them: output='all'; for a classifier: "
             "sd.probability(model, class_=...)"
             if multi_output
             else "Return one number for each row, in the rows' order"
         )
-        got = f"output of shape {answer.shape} ({where})"
+        got = f"output of shape {response.shape} ({where})"
         raise ModelOutputError(explained(what, got, f"({n},)", fix))
     # A finite sum proves that every term is finite: one cheap pass in the usual case. (A sum may also overflow.)
     with np.errstate(over="ignore", invalid="ignore"):
-        total = answer.sum()
-    if not np.isfinite(total) and not np.isfinite(answer).all():
-        bad = int((~np.isfinite(answer)).sum())
+        total = response.sum()
+    if not np.isfinite(total) and not np.isfinite(response).all():
+        bad = int((~np.isfinite(response)).sum())
         raise ModelOutputError(
             explained(
                 what,
@@ -113,10 +113,10 @@ def checked(raw: Any, n: int, what: str, where: str) -> Floats:
                 "If X has missing values that the model cannot handle, impute them or drop those rows",
             )
         )
-    return answer
+    return response
 
 
-def unit_round_off(dtype: Any, answer: Floats) -> float:
+def unit_round_off(dtype: Any, response: Floats) -> float:
     """Return the unit round-off of a model's internal arithmetic.
 
     Models that compute in float32 may return float64. If all of some sixty numbers are representable in float32, and
@@ -125,9 +125,9 @@ def unit_round_off(dtype: Any, answer: Floats) -> float:
     if isinstance(dtype, np.dtype) and dtype.kind == "f" and dtype.itemsize < 8:
         return float(np.finfo(dtype).eps)
     with np.errstate(over="ignore"):
-        single = answer.astype(np.float32).astype(float)
-    mantissa = np.frexp(answer)[0] * 2**14
-    if np.array_equal(single, answer) and not np.array_equal(mantissa, np.rint(mantissa)):
+        single = response.astype(np.float32).astype(float)
+    mantissa = np.frexp(response)[0] * 2**14
+    if np.array_equal(single, response) and not np.array_equal(mantissa, np.rint(mantissa)):
         return float(np.finfo(np.float32).eps)
     return float(np.finfo(float).eps)
 
@@ -210,24 +210,24 @@ class Pace:
         Stopped
             After `stop` was called.
         """
-        answers: list[Any] = []
+        responses: list[Any] = []
         for start, stop in self._parts(n):
             if self._stopped:
                 raise Stopped
             whole = stop - start == n
             part = rows if whole else _cut(rows, start, stop)
             started = time.perf_counter()
-            answer = model(part)
-            self._record(stop - start, time.perf_counter() - started, answer)
+            response = model(part)
+            self._record(stop - start, time.perf_counter() - started, response)
             self.pulse()
             if whole:
-                return answer, 1
+                return response, 1
             # A copy: a model may return its input, or the same array each time.
-            answers.append(copy(answer))
-            if not _can_join(answer, stop - start, answers[0]):
+            responses.append(copy(response))
+            if not _can_join(response, stop - start, responses[0]):
                 # The response to all rows at once gives `checked` the error to report.
-                return model(rows), len(answers) + 1
-        return _joined(answers), len(answers)
+                return model(rows), len(responses) + 1
+        return _joined(responses), len(responses)
 
     def _parts(self, n: int) -> Any:
         """Yield start and stop of each part: none is small, and each size follows from the times measured so far."""
@@ -265,12 +265,12 @@ class Pace:
         known = [s for s in self._rates if s <= _nearest_size(size)]
         return self._rates[max(known) if known else min(self._rates)]
 
-    def _record(self, n: int, seconds: float, answer: Any) -> None:
+    def _record(self, n: int, seconds: float, response: Any) -> None:
         if n == 0:
             return
         size = _nearest_size(n)
         with self._lock:
-            self._can_join = _can_join(answer, n)
+            self._can_join = _can_join(response, n)
             # The shortest time: longer ones include the load of other processes, or the start-up of a first call.
             self._rates[size] = min(self._rates.get(size, np.inf), seconds / n)
             self._n_parts += 1
@@ -298,20 +298,20 @@ def _cut(rows: Any, start: int, stop: int) -> Any:
     return nw.from_native(rows, eager_only=True)[start:stop].clone().to_native()
 
 
-def _can_join(answer: Any, n: int, other: Any = None) -> bool:
+def _can_join(response: Any, n: int, other: Any = None) -> bool:
     """Return whether a response for n rows can be concatenated: an array or a list, and of the other one's kind."""
-    if other is not None and type(answer) is not type(other):
+    if other is not None and type(response) is not type(other):
         return False
-    if isinstance(answer, np.ndarray):
-        same_shape = other is None or answer.shape[1:] == other.shape[1:]
-        return answer.ndim > 0 and len(answer) == n and same_shape
-    return type(answer) is list and len(answer) == n
+    if isinstance(response, np.ndarray):
+        same_shape = other is None or response.shape[1:] == other.shape[1:]
+        return response.ndim > 0 and len(response) == n and same_shape
+    return type(response) is list and len(response) == n
 
 
-def _joined(answers: Sequence[Any]) -> Any:
-    if type(answers[0]) is list:
-        return [number for answer in answers for number in answer]
-    return np.concatenate(answers)
+def _joined(responses: Sequence[Any]) -> Any:
+    if type(responses[0]) is list:
+        return [number for response in responses for number in response]
+    return np.concatenate(responses)
 
 
 # --- limits on the model's own threads ------------------------------------------------------------

@@ -297,8 +297,10 @@ class XGBooster:
                     "Pass the columns that the model was trained on",
                 )
             )
-        answer = self.grown.inplace_predict(np.asarray(rows, dtype=float), validate_features=False)
-        return np.asarray(answer)
+        response = self.grown.inplace_predict(
+            np.asarray(rows, dtype=float), validate_features=False
+        )
+        return np.asarray(response)
 
 
 def is_booster(model: Any) -> bool:

@@ -243,12 +243,12 @@ LOGISTIC = {"LogisticRegression", "LogisticRegressionCV"}
 PERCEPTRON = {"MLPClassifier", "MLPRegressor"}
 
 
-def named(model: Any, names: set[str], package: str = "sklearn.") -> bool:
-    """Return whether the model's class is one of these of a package; classes derived in other packages do not count."""
-    return type(model).__name__ in names and type(model).__module__.startswith(package)
+def is_sklearn_class(model: Any, names: set[str]) -> bool:
+    """Return whether the model's class is one of these of scikit-learn; classes derived elsewhere do not count."""
+    return type(model).__name__ in names and type(model).__module__.startswith("sklearn.")
 
 
-def settled(model: Any) -> Any:
+def unwrap_search(model: Any) -> Any:
     """Return the best estimator of a parameter search, and other models unchanged."""
     is_search = type(model).__module__.startswith("sklearn.model_selection.")
     return getattr(model, "best_estimator_", model) if is_search else model
@@ -256,12 +256,12 @@ def settled(model: Any) -> Any:
 
 def decides_by_logit(model: Any) -> bool:
     """Return whether a two-class model's `decision_function` is the log odds of its second class."""
-    model = settled(model)
+    model = unwrap_search(model)
     steps = getattr(model, "steps", None)
     last = steps[-1][1] if steps else model
     if len(getattr(last, "classes_", ())) != 2:
         return False
-    if named(last, {"GradientBoostingClassifier", "HistGradientBoostingClassifier"}):
+    if is_sklearn_class(last, {"GradientBoostingClassifier", "HistGradientBoostingClassifier"}):
         return last.loss == "log_loss"
     multi_class_set = getattr(last, "multi_class", "auto") not in ("auto", "deprecated")
-    return named(last, LOGISTIC) and not multi_class_set
+    return is_sklearn_class(last, LOGISTIC) and not multi_class_set

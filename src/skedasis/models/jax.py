@@ -69,17 +69,17 @@ class JaxModel(Differentiable):
         return self.model(x)
 
     def _call_model(self, part: NDArray[Any]) -> NDArray[Any]:
-        answer = self._apply(self._state(), self._filled(part))
-        if not hasattr(answer, "shape") or not hasattr(answer, "dtype"):
+        response = self._apply(self._state(), self._filled(part))
+        if not hasattr(response, "shape") or not hasattr(response, "dtype"):
             raise ModelOutputError(
                 explained(
                     self.__name__,
-                    f"output of type {type(answer).__name__}",
+                    f"output of type {type(response).__name__}",
                     "one array, (n,) or (n, outputs)",
                     "Wrap it: jax.jit(lambda X: f(X)[...])",
                 )
             )
-        return _array(answer, len(part))
+        return _array(response, len(part))
 
     def _gradients(
         self, part: NDArray[Any], columns: Sequence[int | None], row: int | None = None
@@ -110,12 +110,12 @@ class JaxModel(Differentiable):
 
     def _trace_gradients(self, state: Any, x: Any, weight: Any, outputs: Any) -> Any:
         jax = _jax()
-        answer, backward = jax.vjp(lambda x: self._apply(state, x).reshape(len(x), -1), x)
-        count = answer.shape[1]
+        response, backward = jax.vjp(lambda x: self._apply(state, x).reshape(len(x), -1), x)
+        count = response.shape[1]
 
         def gradient(output: Any) -> Any:
             chosen = jax.numpy.arange(count) == output % count
-            return backward((weight[:, None] * chosen).astype(answer.dtype))[0]
+            return backward((weight[:, None] * chosen).astype(response.dtype))[0]
 
         return jax.lax.map(gradient, outputs)
 
@@ -123,8 +123,8 @@ class JaxModel(Differentiable):
         jax = _jax()
 
         def total(x: Any) -> Any:
-            answer = self._apply(state, x).reshape(len(x), -1)
-            return answer[:, output % answer.shape[1]].sum()
+            response = self._apply(state, x).reshape(len(x), -1)
+            return response[:, output % response.shape[1]].sum()
 
         def slope(x: Any) -> Any:
             return jax.grad(total)(x)[:, j].sum()
@@ -136,10 +136,10 @@ def _jax() -> Any:
     return importlib.import_module("jax")
 
 
-def _array(answer: Any, n: int) -> NDArray[Any]:
+def _array(response: Any, n: int) -> NDArray[Any]:
     """Return the first n rows as a NumPy array; bfloat16, which NumPy does not have, becomes float32."""
-    small = answer.dtype.itemsize < 4 and _jax().numpy.issubdtype(
-        answer.dtype, _jax().numpy.floating
+    small = response.dtype.itemsize < 4 and _jax().numpy.issubdtype(
+        response.dtype, _jax().numpy.floating
     )
-    whole = np.asarray(answer.astype(np.float32) if small else answer)
+    whole = np.asarray(response.astype(np.float32) if small else response)
     return whole if whole.ndim == 0 else whole[:n]

@@ -173,11 +173,11 @@ class OnnxModel(Adapted):
         return super()._as_input(rows)
 
     def _call_model(self, part: NDArray[Any]) -> NDArray[Any]:
-        tables = [self._table(answer) for answer in self._run(part)]
+        tables = [self._table(response) for response in self._run(part)]
         return tables[0] if len(tables) == 1 else np.hstack(tables)
 
-    def _table(self, answer: Any) -> NDArray[Any]:
-        array = np.asarray(answer)
+    def _table(self, response: Any) -> NDArray[Any]:
+        array = np.asarray(response)
         return array[:, None] if array.ndim == 1 and len(self.names) > 1 else array
 
     def _run(self, part: NDArray[Any]) -> list[Any]:
@@ -188,7 +188,7 @@ class OnnxModel(Adapted):
             padding = np.repeat(part[-1:], fixed - len(parts[-1]), axis=0)
             parts[-1] = np.concatenate([parts[-1], padding])
             runs = [self._run(p) for p in parts]
-            return [np.concatenate(answers)[:n] for answers in zip(*runs, strict=True)]
+            return [np.concatenate(responses)[:n] for responses in zip(*runs, strict=True)]
         return self.session.run(self.names, self._feeds(part))
 
     def _feeds(self, part: NDArray[Any]) -> Mapping[str, NDArray[Any]]:
@@ -221,19 +221,19 @@ class OnnxClassifier(OnnxModel):
         zeros = np.zeros((2, width if isinstance(width, int) else 1), dtype=self.dtype)
         if len(inputs) > 1:
             zeros = np.array([["" if t else 0.0 for t in text]] * 2, dtype=object)
-        (answer,) = self._run(zeros)
-        if isinstance(answer[0], Mapping):
-            return np.array(list(answer[0]))
-        return np.arange(max(np.shape(answer)[1], 2))
+        (response,) = self._run(zeros)
+        if isinstance(response[0], Mapping):
+            return np.array(list(response[0]))
+        return np.arange(max(np.shape(response)[1], 2))
 
     def predict_proba(self, X: Any) -> NDArray[Any]:
         """Return the probabilities, (n, classes)."""
         return self(X)
 
-    def _table(self, answer: Any) -> NDArray[Any]:
-        if len(answer) and isinstance(answer[0], Mapping):
-            return np.array([list(row.values()) for row in answer], dtype=np.float32)
-        p = np.asarray(answer)
+    def _table(self, response: Any) -> NDArray[Any]:
+        if len(response) and isinstance(response[0], Mapping):
+            return np.array([list(row.values()) for row in response], dtype=np.float32)
+        p = np.asarray(response)
         return np.hstack([1 - p, p]) if p.ndim == 2 and p.shape[1] == 1 else p
 
 

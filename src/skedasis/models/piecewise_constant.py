@@ -11,6 +11,8 @@ import json
 from functools import partial
 from typing import Any
 
+from skedasis.models.introspection import is_sklearn_class
+
 ANSWERS = {"predict", "predict_proba", "predict_log_proba", "decision_function", "score_samples"}
 """Methods that return a model's response to rows."""
 
@@ -137,7 +139,9 @@ def _is_pipeline(model: Any) -> bool:
     if not steps:
         return False
     before, last = steps[:-1], steps[-1][1]
-    return is_piecewise_constant(last) or any(_named(step, _DISCRETIZERS) for _, step in before)
+    return is_piecewise_constant(last) or any(
+        is_sklearn_class(step, _DISCRETIZERS) for _, step in before
+    )
 
 
 def _is_meta(model: Any) -> bool:
@@ -145,7 +149,7 @@ def _is_meta(model: Any) -> bool:
     # Transformed targets and parameter searches of any library; and NGBoost, where the parameters of the distribution
     # are sums of base learners.
     attributes = ["regressor_", "best_estimator_", "Base" if hasattr(model, "pred_dist") else ""]
-    if _named(model, set(_META)):
+    if is_sklearn_class(model, set(_META)):
         attributes.append(_META[type(model).__name__])
     inner = [getattr(model, name, None) for name in attributes if name]
     return any(is_piecewise_constant(m) for m in inner if m is not None)
@@ -156,12 +160,12 @@ def _is_known(model: Any) -> bool:
     kind = _kind(model)
     if kind is not None:
         return not _is_smooth(model, kind)
-    if _named(model, _ENSEMBLES):
+    if is_sklearn_class(model, _ENSEMBLES):
         return _are_all(getattr(model, "estimators_", ()))
-    if _named(model, _STACKING):
+    if is_sklearn_class(model, _STACKING):
         last = is_piecewise_constant(getattr(model, "final_estimator_", None))
         return last or (not model.passthrough and _are_all(getattr(model, "estimators_", ())))
-    if _named(model, {"CalibratedClassifierCV"}):
+    if is_sklearn_class(model, {"CalibratedClassifierCV"}):
         return _are_all([c.estimator for c in getattr(model, "calibrated_classifiers_", ())])
     return False
 
@@ -177,14 +181,11 @@ def _kind(model: Any) -> tuple[str, str] | None:
     return None
 
 
-def _named(model: Any, names: set[str]) -> bool:
-    """Return whether a model's class is one of these of scikit-learn."""
-    return type(model).__name__ in names and type(model).__module__.startswith("sklearn.")
-
-
 def _are_all(parts: Any) -> bool:
     """Return whether all parts are piecewise constant or constant; False without parts."""
-    return len(parts) > 0 and all(_named(p, _CONSTANT) or is_piecewise_constant(p) for p in parts)
+    return len(parts) > 0 and all(
+        is_sklearn_class(p, _CONSTANT) or is_piecewise_constant(p) for p in parts
+    )
 
 
 def _is_smooth(model: Any, kind: tuple[str, str]) -> bool:

@@ -86,17 +86,17 @@ class TorchModel(Differentiable):
 
     def _forward(self, module: Any, x: Any) -> Any:
         """Call the module and return its output; raise if that is not one tensor."""
-        answer = module(x)
-        if not isinstance(answer, _torch().Tensor):
+        response = module(x)
+        if not isinstance(response, _torch().Tensor):
             raise ModelOutputError(
                 explained(
                     self.__name__,
-                    f"output of type {type(answer).__name__}",
+                    f"output of type {type(response).__name__}",
                     "one tensor, (n,) or (n, outputs)",
                     "Wrap it in a module whose forward returns the tensor to explain",
                 )
             )
-        return answer
+        return response
 
     def _call_model(self, part: NDArray[Any]) -> NDArray[Any]:
         def compute(part: NDArray[Any]) -> NDArray[Any]:
@@ -116,14 +116,14 @@ class TorchModel(Differentiable):
                 module = self._in_eval_mode()
                 # A module may write to its input, but not to a leaf of the graph; compiled modules do not write.
                 x_input = x.clone() if _original(module) is module else x
-                answer = self._forward(module, x_input)
+                response = self._forward(module, x_input)
                 gradients: list[Any] = []
                 for k, column in enumerate(columns):
-                    weight = _weight(answer, column, row)
+                    weight = _weight(response, column, row)
                     more = k + 1 < len(columns)
                     gradients.append(
                         torch.autograd.grad(
-                            answer, x, weight, retain_graph=more, materialize_grads=True
+                            response, x, weight, retain_graph=more, materialize_grads=True
                         )
                     )
             return np.stack([_array(slopes) for (slopes,) in gradients], axis=1)
@@ -140,10 +140,10 @@ class TorchModel(Differentiable):
             with _recording():
                 x = self._tensor(part).requires_grad_(True)
                 # Compiled modules support one backward pass only, so the original is called.
-                answer = self._forward(_original(self._in_eval_mode()), x.clone())
-                weight = _weight(answer, column, None)
+                response = self._forward(_original(self._in_eval_mode()), x.clone())
+                weight = _weight(response, column, None)
                 (slopes,) = torch.autograd.grad(
-                    answer, x, weight, create_graph=True, materialize_grads=True
+                    response, x, weight, create_graph=True, materialize_grads=True
                 )
                 slope = slopes[:, j]
                 if not slope.requires_grad:  # linear
@@ -227,12 +227,12 @@ def _tensors(module: Any) -> Iterator[Any]:
     return itertools.chain(module.parameters(), module.buffers())
 
 
-def _weight(answer: Any, column: int | None, row: int | None) -> Any:
+def _weight(response: Any, column: int | None, row: int | None) -> Any:
     """Return the weights of outputs in the sum that is differentiated: 1 for the chosen output and row, else 0."""
     torch = _torch()
     if column is None and row is None:
-        return torch.ones_like(answer)
-    weight = torch.zeros_like(answer)
+        return torch.ones_like(response)
+    weight = torch.zeros_like(response)
     rows = slice(None) if row is None else slice(row, row + 1)
     if column is None:
         weight[rows] = 1
