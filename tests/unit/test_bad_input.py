@@ -575,7 +575,7 @@ def test_outputs_of_one_number_a_row_are_taken(method, shaped):
         (lambda out: np.where(out > 0, np.inf, -np.inf), ("NaN or infinity", "80 of 80 rows")),
         (lambda out: [None, *out[1:]], ("NaN or infinity", "1 of 80 rows")),
         (lambda out: np.ma.masked_array(out, out > 0), ("NaN or infinity",)),
-        (lambda out: [[1.0], [1.0, 2.0]], ("a list", "differ in length")),
+        (lambda out: [[1.0], [1.0, 2.0]], ("a list", "different lengths")),
         (lambda out: {"y": out}, ("type object", "numbers")),
     ],
 )
@@ -684,7 +684,7 @@ def test_slopes_that_are_no_numbers_are_refused(method):
     q = sd.prediction(bent, slope=lambda X: np.full(X.shape, "a"))
     with refused(sd.ModelOutputError, "slope", "type <U1", "numbers"):
         sd.explain(q, table(), 0, method=method)
-    with refused(sd.UnsupportedError, "slope", "a ndarray", "jac(X) -> (n, d)", "not its result"):
+    with refused(sd.UnsupportedError, "slope", "an ndarray", "jac(X) -> (n, d)", "not its result"):
         sd.prediction(bent, slope=bent_slope(table()))
 
 

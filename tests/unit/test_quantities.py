@@ -364,7 +364,7 @@ def test_a_callables_probabilities_are_taken_by_column():
         sd.probability(proba, class_=2).at(X)
     with refused(sd.ModelOutputError, "shape (60,)", "column 1", "Leave class_ out"):
         sd.probability(lambda X: proba(X)[:, 1], class_=1).at(X)
-    with refused(sd.UnsupportedError, "class_='yes'", "index of a column"):
+    with refused(sd.UnsupportedError, "class_='yes'", "index of an output column"):
         sd.probability(proba, class_="yes")
 
 

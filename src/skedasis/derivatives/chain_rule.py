@@ -245,9 +245,10 @@ class Chain(Step):
 
     def backward_from(self, inputs: Sequence[Any], G: Floats) -> Floats:
         """Return the gradient by the chain's inputs, given the inputs of each step."""
+        gradient = G
         for step, Z in zip(reversed(self.steps), inputs[-2::-1], strict=True):
-            G = step.backward(Z, G)
-        return G
+            gradient = step.backward(Z, gradient)
+        return gradient
 
     def backward(self, Z: Any, G: Floats) -> Floats:
         """Apply the chain rule."""

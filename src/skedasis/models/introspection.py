@@ -183,7 +183,7 @@ def class_column(model: Any, class_: Any, function: str) -> tuple[int | None, An
                     what,
                     f"class_={class_!r}",
                     "the index of an output column, because the model is a callable",
-                    "Pass class_=0, 1, …",
+                    "Pass an index, such as class_=0",
                 )
             )
         return (None, 1) if class_ is None else (int(class_), int(class_))
