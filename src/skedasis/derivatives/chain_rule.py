@@ -224,20 +224,20 @@ class Chain(Step):
 
     def values(self, Z: Any) -> Any:
         """Return the outputs of the last step."""
-        return self.inputs_of_steps(Z, whole=True)[-1]
+        return self.inputs_of_steps(Z, with_outputs=True)[-1]
 
-    def inputs_of_steps(self, Z: Any, whole: bool) -> list[Any]:
+    def inputs_of_steps(self, Z: Any, with_outputs: bool) -> list[Any]:
         """Return the inputs of each step and, last, the outputs of the chain; None for those that are not needed.
 
         Parameters
         ----------
         Z : object
             The inputs of the first step.
-        whole : bool
+        with_outputs : bool
             Whether the outputs of the chain are needed. If not, the inputs of the last step that is not flat suffice.
         """
         not_flat = [k for k, step in enumerate(self.steps) if not step.flat]
-        needed = len(self.steps) if whole else max(not_flat, default=0)
+        needed = len(self.steps) if with_outputs else max(not_flat, default=0)
         rows = [Z]
         for step in self.steps[:needed]:
             rows.append(step.values(rows[-1]))
@@ -252,7 +252,7 @@ class Chain(Step):
 
     def backward(self, Z: Any, G: Floats) -> Floats:
         """Apply the chain rule."""
-        return self.backward_from(self.inputs_of_steps(Z, whole=False), G)
+        return self.backward_from(self.inputs_of_steps(Z, with_outputs=False), G)
 
     def jump_inputs(self, jump_outputs: Bools | None) -> Bools | None:
         """Trace jumps back to the inputs of the first step."""
@@ -285,7 +285,7 @@ class ChainedHead(Head):
 
     def gradient(self, Z: Any) -> Floats:
         """Apply the chain rule."""
-        inputs = self.chain.inputs_of_steps(Z, whole=not self.head.flat)
+        inputs = self.chain.inputs_of_steps(Z, with_outputs=not self.head.flat)
         return self.chain.backward_from(inputs, self.head.gradient(inputs[-1]))
 
     def jump_inputs(self) -> Bools | None:
@@ -356,7 +356,7 @@ class Branch:
     step : Step
     weight : float
         Factor of its outputs.
-    whole : bool
+    all_columns : bool
         Whether it takes all columns, in their order.
     """
 
@@ -364,11 +364,11 @@ class Branch:
     outputs: slice
     step: Step
     weight: float = 1.0
-    whole: bool = False
+    all_columns: bool = False
 
     def backward(self, Z: Any, G: Floats) -> Floats:
         """Return the gradient by the branch's columns, (n, k) or (1, k)."""
-        own = Z if self.step.flat or self.whole else columns(Z, self.positions)
+        own = Z if self.step.flat or self.all_columns else columns(Z, self.positions)
         return self.step.backward(own, G[:, self.outputs] * self.weight)
 
     def jump_inputs(self, jump_outputs: Bools | None) -> Bools | None:

@@ -155,7 +155,7 @@ def look(bound: Bound, column: Summary, values: Floats | None = None) -> Traits:
     -----
     The cost is up to 7 model rows for each row of the (small) batch; they are counted as rows of the check.
     """
-    kind = "differences between whole numbers" if column.integer else "central differences"
+    kind = "differences between integers" if column.integer else "central differences"
     differences_traits = Traits("differences", kind)
     j = column.feature.position
     x = bound.column(j)

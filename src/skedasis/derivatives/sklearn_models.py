@@ -565,7 +565,9 @@ def _union(model: Any, size: int) -> Step | None:
         if step is None:
             return None
         part = slice(start, start + step.outputs)
-        branches.append(Branch(np.arange(size), part, step, weights.get(name, 1.0), whole=True))
+        branches.append(
+            Branch(np.arange(size), part, step, weights.get(name, 1.0), all_columns=True)
+        )
         start = part.stop
     return Parallel(model, branches, size)
 
