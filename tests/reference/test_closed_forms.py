@@ -329,7 +329,7 @@ def test_a_vote_with_an_unknown_member_is_left_to_differences():
 def test_chunks_change_nothing(model, monkeypatch):
     model = fit(model, COUNTS)
     whole = slopes(model)
-    monkeypatch.setattr(chain_rule, "ROOM", 5000)
+    monkeypatch.setattr(chain_rule, "CHUNK_BYTES", 5000)
     np.testing.assert_allclose(slopes(model), whole, rtol=1e-12, atol=1e-14)
     assert slopes(model, ROWS[:0]).shape == (0, 3)
 

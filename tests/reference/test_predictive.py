@@ -317,7 +317,7 @@ def test_entropy_of_any_mixture_is_that_of_quadrature_within_its_stated_error(ca
         return -np.exp(log) * log * 2 * abs(t) if np.isfinite(log) else 0.0
 
     scores = (-8.2, -6, -4, -2, -1, -0.3, 0, 0.3, 1, 2, 4, 6, 8.2)
-    cuts = np.unique([*(p.at_score(z)[0] for p in parts for z in scores), 0.0])
+    cuts = np.unique([*(p.quantile_at_score(z)[0] for p in parts for z in scores), 0.0])
     cuts = np.sign(cuts) * np.sqrt(np.abs(cuts))
     expected = sum(
         quad(integrand, a, b, epsabs=1e-12, epsrel=1e-10, limit=300)[0] for a, b in pairwise(cuts)
@@ -333,10 +333,10 @@ def test_entropy_of_any_mixture_is_that_of_quadrature_within_its_stated_error(ca
 @pytest.mark.parametrize("p", [1e-6, 0.2, 0.5, 0.97])
 def test_quantiles_of_any_mixture(case, p):
     m = mixture_of([(d, 0.5) for d in MIXED[case]], "m")
-    below, above = m.tails(m.quantile(p))
+    below, above = m.tail_probabilities(m.quantile(p))
     np.testing.assert_allclose(below, p, rtol=1e-9)
     np.testing.assert_allclose(below + above, 1, rtol=1e-12)
-    np.testing.assert_allclose(m.tails(m.upper(p))[1], p, rtol=1e-9)
+    np.testing.assert_allclose(m.tail_probabilities(m.upper_quantile(p))[1], p, rtol=1e-9)
 
 
 def test_mixtures_of_counts_are_summed():

@@ -518,7 +518,7 @@ def test_other_columns_than_in_fit_are_refused(method):
         sd.explain(model, X[["c", "a", "b"]], "a", method=method)
     with refused(sd.DataError, "X without ['b']", "3 columns of fit"):
         sd.explain(model, X[["a", "c"]], "a", method=method)
-    with refused(sd.DataError, "X with ['d'] besides"):
+    with refused(sd.DataError, "X with additional columns ['d']"):
         sd.explain(model, X.assign(d=0.0), "a", method=method)
     with refused(sd.DataError, "without ['a']"):
         sd.explain(model, X.rename(columns={"a": "A"}), "b", method=method)
@@ -530,9 +530,9 @@ def test_another_number_of_columns_than_in_fit_is_refused(method, d):
     X = table()
     model = LinearRegression().fit(X, X[:, 0])
     other = table(d=d)
-    with refused(sd.DataError, f"X with {d} columns", "3, as in fit"):
+    with refused(sd.DataError, f"X with {d} columns", "3 columns, as in fit"):
         sd.explain(model, other, 0, method=method)
-    with refused(sd.DataError, f"X with {d} columns", "3, as in fit"):
+    with refused(sd.DataError, f"X with {d} columns", "3 columns, as in fit"):
         sd.explain(model, pd.DataFrame(other).add_prefix("c"), 0, method=method)
 
 
@@ -575,7 +575,7 @@ def test_outputs_of_one_number_a_row_are_taken(method, shaped):
         (lambda out: np.where(out > 0, np.inf, -np.inf), ("NaN or infinity", "80 of 80 rows")),
         (lambda out: [None, *out[1:]], ("NaN or infinity", "1 of 80 rows")),
         (lambda out: np.ma.masked_array(out, out > 0), ("NaN or infinity",)),
-        (lambda out: [[1.0], [1.0, 2.0]], ("a list", "differ in length")),
+        (lambda out: [[1.0], [1.0, 2.0]], ("a list", "different lengths")),
         (lambda out: {"y": out}, ("type object", "numbers")),
     ],
 )
@@ -622,7 +622,7 @@ def test_a_classifier_of_three_classes_must_be_told_which(method):
     with pytest.raises(sd.ModelOutputError) as caught:
         sd.explain(clf, X, 0, method=method)
     message = str(caught.value)
-    assert "probability(LogisticRegression): got 3 classes and none named" in message
+    assert "probability(LogisticRegression): got 3 classes and no class_" in message
     assert "class_=" in message
     assert "available: ['maybe', 'no', 'yes']" in message
     e = sd.explain(sd.probability(clf, class_="no"), X, 0, method=method)
@@ -684,7 +684,7 @@ def test_slopes_that_are_no_numbers_are_refused(method):
     q = sd.prediction(bent, slope=lambda X: np.full(X.shape, "a"))
     with refused(sd.ModelOutputError, "slope", "type <U1", "numbers"):
         sd.explain(q, table(), 0, method=method)
-    with refused(sd.UnsupportedError, "slope", "a ndarray", "jac(X) -> (n, d)", "not its result"):
+    with refused(sd.UnsupportedError, "slope", "an ndarray", "jac(X) -> (n, d)", "not its result"):
         sd.prediction(bent, slope=bent_slope(table()))
 
 

@@ -112,7 +112,7 @@ def test_models_get_the_columns_that_they_know(folder):
         ({"model": "kitchn:linear"}, "no module 'kitchn'"),
         ({"model": "needy:linear"}, "needs 'no_such_library_at_all'"),
         ({"model": "kitchen:lineal"}, "no 'lineal' in kitchen"),
-        ({"model": "kitchen:classes"}, "3 classes and none named"),
+        ({"model": "kitchen:classes"}, "3 classes and no class_"),
         ({"model": "kitchen:answer"}, "expected a callable"),
         ({"model": "kitchen:classes", "extra": ["--class", "7"]}, "class_='7'"),
         ({"extra": ["--method", "magic"]}, "expected one of 'ale'"),

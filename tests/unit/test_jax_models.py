@@ -177,7 +177,7 @@ def test_slopes_that_are_not_finite_are_refused():
     ],
 )
 def test_a_function_whose_rows_see_each_other_is_refused(f):
-    with refused(sd.ModelOutputError, "with the rows beside it"):
+    with refused(sd.ModelOutputError, "with the other rows of the call"):
         sd.explain(jax.jit(f), X)
 
 

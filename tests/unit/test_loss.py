@@ -692,7 +692,9 @@ def test_a_model_s_own_error_is_told_under_the_loss_s_name():
     with pytest.raises(ZeroDivisionError) as caught:
         sd.loss(broken).at(X, Y)
     assert "called squared error(broken)" in "".join(caught.value.__notes__)
-    with refused(sd.DataError, "squared error(LinearRegression)", "2 columns", "3, as in fit"):
+    with refused(
+        sd.DataError, "squared error(LinearRegression)", "2 columns", "3 columns, as in fit"
+    ):
         sd.loss(LINEAR).at(X[:, :2], Y)
 
 

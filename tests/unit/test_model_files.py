@@ -55,7 +55,7 @@ def test_a_bare_booster_takes_frames(tmp_path):
     frame = pandas.DataFrame(X, columns=["a", "b", "c"])
     booster = model.get_booster()
     assert np.allclose(sd.prediction(booster).at(frame), model.predict(X), rtol=1e-6)
-    with refused(sd.DataError, "X with 2 columns", "3, as in training"):
+    with refused(sd.DataError, "X with 2 columns", "3 columns, as in training"):
         sd.prediction(booster).at(X[:, :2])
 
 
@@ -66,7 +66,7 @@ def test_a_file_that_is_cut_off_is_refused(tmp_path, part):
     text = file.read_bytes()
     trees = text[: text.index(b"\nend of trees")]
     file.write_bytes(trees[: int(part * len(trees))])
-    with refused(sd.DataError, "cut off", "LightGBM saves it"):
+    with refused(sd.DataError, "cut off", "as saved by LightGBM"):
         sd.prediction(file)
 
 
@@ -94,18 +94,22 @@ def test_xgboosts_files_may_name_paths(tmp_path, suffix):
 def test_xgboosts_files_that_are_cut_off_are_refused(tmp_path, suffix):
     file, _ = xgboost_file(tmp_path, suffix)
     file.write_bytes(file.read_bytes()[:500])
-    with refused(sd.DataError, "cut off", "XGBoost saves it"):
+    with refused(sd.DataError, "cut off", "as saved by XGBoost"):
         sd.prediction(file)
 
 
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
-        ("model.txt", b"age,price\n1,2\n", ("none of LightGBM",)),
-        ("model.json", b'{"a": 1}', ("none of XGBoost",)),
-        ("model.pkl", b"", ("an empty file", "Save it anew")),
-        ("model.pkl", b"\x80\x04.", ("a pickle, and to load it is to run", "--trust-pickle")),
-        ("model.cbm", b"CBM1", ("a file .cbm", "Pass the fitted model itself")),
+        ("model.txt", b"age,price\n1,2\n", ("not in LightGBM format",)),
+        ("model.json", b'{"a": 1}', ("not in XGBoost format",)),
+        ("model.pkl", b"", ("an empty file", "Save the model again")),
+        (
+            "model.pkl",
+            b"\x80\x04.",
+            ("a pickle, which can run any code when it is loaded", "--trust-pickle"),
+        ),
+        ("model.cbm", b"CBM1", ("a file with suffix .cbm", "pass the fitted model itself")),
         ("model", b"", ("without a suffix",)),
         ("gone.txt", None, ("no file", "Check the path")),
     ],

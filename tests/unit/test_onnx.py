@@ -106,7 +106,7 @@ def test_classifiers_of_scikit_learn(converted, zipmap):
     np.testing.assert_allclose(q.at(X), clf.predict_proba(X)[:, 2], atol=1e-5)
     every = sd.probability(session(model), "all").at(X)
     assert list(every) == (["maybe", "no", "yes"] if zipmap else [0, 1, 2])
-    with refused(sd.ModelOutputError, "3 classes and none named"):
+    with refused(sd.ModelOutputError, "3 classes and no class_"):
         sd.explain(session(model), X)
     with refused(sd.UnsupportedError, "a classifier", "sd.probability"):
         sd.prediction(session(model))
@@ -174,7 +174,7 @@ def test_a_model_whose_rows_see_each_other_is_refused():
         H.make_node("ReduceMean", ["x"], ["m"], axes=[0], keepdims=1),
         H.make_node("Sub", ["x", "m"], ["y"]),
     ]
-    with refused(sd.ModelOutputError, "with the rows beside it"):
+    with refused(sd.ModelOutputError, "with the other rows of the call"):
         sd.explain(sd.prediction(session(graph(nodes, [y])), output=0), X)
 
 

@@ -58,7 +58,7 @@ def test_scores_of_two_labels_count_the_larger_one():
     np.testing.assert_allclose(
         important(score, np.where(TWO == "yes", 1, -1), "roc_auc").values, first.values
     )
-    with refused(sd.DataError, "PFI(metric='roc_auc'): y", "no numbers"):
+    with refused(sd.DataError, "PFI(metric='roc_auc'): y", "not numbers"):
         important(score, TWO, "roc_auc")
     with refused(sd.DataError, "3 different labels", "two", "y == 'yes'"):
         important(score, np.arange(N) % 3, "roc_auc")
@@ -87,7 +87,7 @@ def test_rows_of_one_class_are_refused(metric):
     "metric", ["r2", "max_error", "median_absolute_error", "explained_variance"]
 )
 def test_metrics_of_numbers_need_numbers(metric):
-    with refused(sd.DataError, f"PFI(metric='{metric}'): y", "no numbers", "'no'"):
+    with refused(sd.DataError, f"PFI(metric='{metric}'): y", "not numbers", "'no'"):
         important(LINE, np.sort(TWO), metric)
 
 

@@ -342,10 +342,10 @@ def test_noise_is_a_positive_number(noise):
 
 
 def test_noise_has_a_place_only_beside_a_mean():
-    with refused(sd.DataError, "noise", "Leave it out"):
+    with refused(sd.DataError, "noise", "Omit noise="):
         sd.ensemble(RandomForestClassifier(3).fit(X, THREE), noise=1.0)
     for f in (probabilities, mean_and_std):
-        with refused(sd.DataError, "noise", "Leave it out"):
+        with refused(sd.DataError, "noise", "Omit noise="):
             sd.entropy(sd.ensemble(f, samples=3, noise=1.0)).at(X)
 
 
@@ -359,7 +359,7 @@ def test_weights_are_one_number_a_member(weights):
 
 def test_weights_of_all_samples_at_once_are_counted_when_they_come():
     e = sd.ensemble(lambda X: np.array([probabilities(X, s) for s in range(3)]), weights=[1, 2])
-    with refused(sd.DataError, "2 weights", "3, one a member"):
+    with refused(sd.DataError, "2 weights", "3 weights, one per member"):
         sd.entropy(e).at(X)
 
 
@@ -378,12 +378,12 @@ def test_weights_of_all_samples_at_once_are_counted_when_they_come():
     ids=lambda m: str(m)[:20],
 )
 def test_what_is_no_mixture_is_refused(model):
-    with refused(sd.UnsupportedError, "no mixture", "sd.ensemble([model, model2"):
+    with refused(sd.UnsupportedError, "not a mixture", "sd.ensemble([model, model2"):
         sd.ensemble(model)
 
 
 def test_an_ensemble_is_no_member_list_of_itself():
-    with refused(sd.UnsupportedError, "no mixture"):
+    with refused(sd.UnsupportedError, "not a mixture"):
         sd.ensemble(sd.ensemble(mean_and_std, samples=2))
 
 

@@ -312,7 +312,7 @@ def test_slopes_of_a_model_fitted_on_a_frame_are_those_of_its_array():
 def test_slopes_do_not_depend_on_how_rows_are_cut_into_chunks(monkeypatch):
     model = fit(MLPClassifier(hidden_layer_sizes=(5,), max_iter=5, random_state=0), THREE)
     whole, _ = slopes(sd.probability(model, class_="low"))
-    monkeypatch.setattr(chain_rule, "ROOM", 1000)
+    monkeypatch.setattr(chain_rule, "CHUNK_BYTES", 1000)
     np.testing.assert_allclose(slopes(sd.probability(model, class_="low"))[0], whole, rtol=1e-12)
 
 
@@ -364,7 +364,7 @@ def test_a_callables_probabilities_are_taken_by_column():
         sd.probability(proba, class_=2).at(X)
     with refused(sd.ModelOutputError, "shape (60,)", "column 1", "Leave class_ out"):
         sd.probability(lambda X: proba(X)[:, 1], class_=1).at(X)
-    with refused(sd.UnsupportedError, "class_='yes'", "index of a column"):
+    with refused(sd.UnsupportedError, "class_='yes'", "index of an output column"):
         sd.probability(proba, class_="yes")
 
 

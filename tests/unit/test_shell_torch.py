@@ -273,7 +273,7 @@ def test_programs_with_a_part_missing(file, drop):
 
 def test_whole_modules_only_with_the_flag(torch, module, file):
     torch.save(module, "model.pt")
-    with refused(sd.DataError, "a pickle, and to load it is to run"):
+    with refused(sd.DataError, "a pickle, which can run any code when it is loaded"):
         opened("model.pt")
     np.testing.assert_array_equal(
         values(torch, opened("model.pt", pickle=True)), values(torch, module)

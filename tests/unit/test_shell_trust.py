@@ -154,7 +154,7 @@ def test_a_hostile_table_in_a_skops_file(folder):
 @pytest.mark.parametrize("compress", [0, 3, ("gzip", 3), ("bz2", 3), ("xz", 3)])
 def test_joblib_and_pickle_are_read_if_they_are_trusted(folder, compress):
     joblib.dump(LINEAR, "m.joblib", compress=compress)
-    assert "a pickle, and to load it is to run" in refusal("m.joblib")
+    assert "a pickle, which can run any code when it is loaded" in refusal("m.joblib")
     found = opened("m.joblib", pickle=True)
     np.testing.assert_array_equal(found.predict(X), LINEAR.predict(X))
     Path("m.pkl").write_bytes(pickle.dumps(LINEAR))
@@ -195,7 +195,7 @@ def test_a_pickle_of_what_is_not_here(folder):
 
 def test_names_in_a_pickle_that_are_gone(folder):
     Path("m.pkl").write_bytes(b"\x80\x04\x8c\x05numpy\x94\x8c\x07no_such\x94\x93\x94.")
-    assert "what is not here" in refusal("m.pkl", "--trust-pickle")
+    assert "objects whose modules are missing" in refusal("m.pkl", "--trust-pickle")
 
 
 @pytest.mark.parametrize("suffix", [".pkl", ".joblib"])
@@ -256,7 +256,7 @@ def test_cut_off_skops(folder, part):
 def test_other_archives_are_no_skops(folder, schema):
     with zipfile.ZipFile("m.skops", "w") as archive:
         archive.writestr("a.txt" if schema is None else "schema.json", schema or b"")
-    assert "none of skops" in refusal("m.skops")
+    assert "not in skops format" in refusal("m.skops")
 
 
 def test_an_old_skops_is_not_trusted_itself(folder, monkeypatch):
@@ -318,13 +318,13 @@ def test_files_that_cannot_be_read(folder, suffix, monkeypatch):
 @pytest.mark.parametrize("suffix", [".pkl", ".joblib", ".skops", ".json", ".ubj", ".txt"])
 def test_files_of_something_else(folder, suffix):
     Path(f"m{suffix}").write_text("a,b\n1,2\n")
-    assert "none of" in refusal(f"m{suffix}", "--trust-pickle")
+    assert "format" in refusal(f"m{suffix}", "--trust-pickle")
 
 
 def test_json_that_is_no_object(folder):
     for text in ("[1]", "3", '"learner"', "[" * 100_000, "\udc80"):
         Path("m.json").write_bytes(text.encode("utf-8", "surrogatepass"))
-        assert "none of XGBoost" in refusal("m.json")
+        assert "not in XGBoost format" in refusal("m.json")
 
 
 def test_rows_before_the_model(folder):

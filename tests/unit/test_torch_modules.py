@@ -493,12 +493,12 @@ def test_slopes_that_are_not_finite_are_refused():
     ],
 )
 def test_a_module_whose_rows_see_each_other_is_refused(function):
-    with refused(sd.ModelOutputError, "with the rows beside it"):
+    with refused(sd.ModelOutputError, "with the other rows of the call"):
         sd.explain(double(function), X)
 
 
 def test_rows_that_see_each_other_less_than_rounding_shows_are_seen_by_slopes():
-    with refused(sd.ModelOutputError, "whose slopes change", "with the rows beside it"):
+    with refused(sd.ModelOutputError, "whose slopes change", "with the other rows of the call"):
         sd.explain(Of(lambda x: x[:, 0] + 1e-5 * x[:, 1].sum()), X)
 
 
@@ -506,7 +506,7 @@ def test_batch_normalisation_without_statistics_is_refused():
     net = nn.Sequential(
         nn.Linear(3, 8), nn.BatchNorm1d(8, track_running_stats=False), nn.Linear(8, 1)
     )
-    with refused(sd.ModelOutputError, "rows beside it", "batch normalisation"):
+    with refused(sd.ModelOutputError, "other rows of the call", "batch normalisation"):
         sd.explain(net, X)
 
 

@@ -229,5 +229,5 @@ def test_an_unfitted_model_and_one_of_other_columns() -> None:
     model = sklearn.GradientBoostingRegressor()
     with pytest.raises(Exception, match="not fitted"):
         sd.explain(model, X, 0)
-    with refused(sd.DataError, "5, as in fit"):
+    with refused(sd.DataError, "5 columns, as in fit"):
         sd.explain(grown("boosting")[0], X[:, :3], 0)

@@ -174,7 +174,7 @@ def test_the_classes_of_a_function_are_counted():
         sd.nll(probabilities).at(X, THREE)
     with refused(sd.DataError, "0.5"):
         sd.nll(probabilities).at(X, y + 0.5)
-    with refused(sd.DataError, "no numbers", "'no'"):
+    with refused(sd.DataError, "not numbers", "'no'"):
         sd.nll(probabilities).at(X, TWO)
 
 
@@ -220,7 +220,7 @@ def test_classifiers_that_cannot_serve():
         sd.entropy(several.predict_proba).at(X)
     multilabel = MLPClassifier((3,), max_iter=1000, tol=1e-2, random_state=0)
     multilabel.fit(X, np.stack([TWO == "yes", THREE > 0], axis=1).astype(int))
-    with refused(sd.ModelOutputError, "sum to"):
+    with refused(sd.ModelOutputError, "sum differs from 1"):
         sd.entropy(multilabel).at(X)
 
 
@@ -258,7 +258,7 @@ def test_a_gaussian_process_is_asked_in_parts(monkeypatch):
         "predict",
         lambda self, X, return_std=False: sizes.append(len(X)) or predict(self, X, return_std),
     )
-    monkeypatch.setattr("skedasis.distributions.sklearn._ROOM", 24 * len(X) * 50)
+    monkeypatch.setattr("skedasis.distributions.sklearn._CALL_BYTES", 24 * len(X) * 50)
     np.testing.assert_allclose(sd.entropy(model).at(X), expected, rtol=1e-12)
     assert sizes == [50, 50, 20]
 
@@ -269,7 +269,7 @@ def test_parts_of_frames_are_frames(frame, monkeypatch):
     data = frame({n: X[:, k] for k, n in enumerate(names)})
     model = GaussianProcessRegressor(RBF() + WhiteKernel(1e-2), optimizer=None).fit(data, NUMBER)
     expected = sd.entropy(model).at(data)
-    monkeypatch.setattr("skedasis.distributions.sklearn._ROOM", 24 * len(X) * 50)
+    monkeypatch.setattr("skedasis.distributions.sklearn._CALL_BYTES", 24 * len(X) * 50)
     np.testing.assert_allclose(sd.entropy(model).at(data), expected, rtol=1e-12)
     np.testing.assert_allclose(sd.entropy(model).at(X), expected, rtol=1e-12)
 
@@ -291,15 +291,15 @@ def test_certainty_is_refused_with_what_helps():
 def test_labels_of_regressors_are_finite_numbers():
     model = BayesianRidge().fit(X, NUMBER)
     for y, word in (
-        (TWO, "no numbers"),
+        (TWO, "not numbers"),
         (np.full(len(X), np.inf), "infinite"),
-        (NUMBER.astype(str), "no numbers"),
+        (NUMBER.astype(str), "not numbers"),
     ):
         with refused(sd.DataError, word):
             sd.nll(model).at(X, y)
     with refused(sd.DataError, "missing labels"):
         sd.nll(model).at(X, np.where(X[:, 0] > 0, np.nan, 1.0))
-    with refused(sd.DataError, "no numbers"):
+    with refused(sd.DataError, "not numbers"):
         sd.nll(model).at(X, pd.Series(pd.date_range("2020", periods=len(X))))
     with refused(sd.DataError, "length 119"):
         sd.nll(model).at(X, NUMBER[1:])
@@ -329,7 +329,10 @@ def test_labels_of_regressors_are_finite_numbers():
         (lambda X: X[:, 0], ("shape (120,)", "sd.ensemble")),
         (lambda X: -probabilities(X) + [0, 2], ("negative probabilities",)),
         (lambda X: probabilities(X) * np.nan, ("NaN", "120 of 120 rows")),
-        (lambda X: np.where(X[:, :2] > 9, 0.5, [0.5, 0.6]), ("sum to 0.1 off 1", "softmax")),
+        (
+            lambda X: np.where(X[:, :2] > 9, 0.5, [0.5, 0.6]),
+            ("differs from 1 by up to 0.1", "softmax"),
+        ),
         (lambda X: probabilities(X)[1:], ("shape (119, 2)",)),
         (lambda X: probabilities(X).T, ("shape (2, 120)",)),
         (lambda X: np.full((len(X), 2), "a"), ("numbers",)),
@@ -367,7 +370,9 @@ def test_models_without_uncertainty_are_told_which_have_it(model):
 def test_a_forest_of_numbers_is_told_of_its_trees():
     forest = RandomForestRegressor(3).fit(X, NUMBER)
     for model in (forest, make_pipeline(StandardScaler(), forest)):
-        with refused(sd.UnsupportedError, "says nothing", "sd.ensemble(model, noise=...)"):
+        with refused(
+            sd.UnsupportedError, "no predictive distribution", "sd.ensemble(model, noise=...)"
+        ):
             sd.entropy(model)
     with refused(sd.UnsupportedError, "a LinearRegression", "sd.ensemble([model, model2"):
         sd.entropy(LinearRegression().fit(X, NUMBER))
@@ -418,16 +423,16 @@ def test_labels_of_another_column_are_told_as_that():
     y[:60] = "maybe"  # half of them: still rows to leave out
     with refused(sd.DataError, "60 of 120 rows", "Leave these rows out"):
         sd.nll(logistic()).at(X, y)
-    with refused(sd.DataError, "no numbers", "the places of their columns, 0, 1, …"):
+    with refused(sd.DataError, "not numbers", "class codes 0, 1, …"):
         sd.nll(probabilities).at(X, TWO)
-    with refused(sd.DataError, "no numbers", "Pass y as numbers") as info:
+    with refused(sd.DataError, "not numbers", "Pass y as numbers") as info:
         sd.nll(BayesianRidge().fit(X, NUMBER)).at(X, TWO)
     assert "columns" not in str(info.value)
 
 
 @pytest.mark.parametrize("model", [3, "text", None, [1, 2]], ids=str)
 def test_what_is_no_model_is_refused(model):
-    with refused(sd.UnsupportedError, "says nothing"):
+    with refused(sd.UnsupportedError, "no predictive distribution"):
         sd.entropy(model)
 
 

@@ -1,1 +1,1 @@
-"""Derivatives of models: finite differences, and closed forms of scikit-learn's models."""
+"""Derivatives of models: finite differences, and closed forms for scikit-learn's models."""

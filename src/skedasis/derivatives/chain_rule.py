@@ -1,10 +1,15 @@
 """Derivatives of pipelines by the chain rule: transformer steps, parallel branches, and a final head.
 
-Gradients travel backwards, from the end to the model's own inputs. They are arrays of one row for each row of X, or of
-a single row where all rows have the same: so a linear model costs nothing, however long its pipeline is.
+A pipeline is a chain of `Step`, each a transformer, and a `Head`, the final model. The head gives the gradient of its
+output by its inputs; each step turns the gradient by its outputs into the gradient by its inputs (`Step.backward`),
+from the last step to the first. Gradients have one row for each row of X, or a single row if all rows have the same
+gradient: a linear model needs no computation per row, however long its pipeline is.
 
-What jumps (an encoder) has a derivative of zero between its jumps, which says nothing of them. Steps therefore tell
-apart (`taint`) the inputs whose slopes are all there is to know from those that reach the end through a jump.
+A step that jumps, such as an encoder, has a derivative of zero between its jumps, which ignores the jumps. Therefore
+steps also report the inputs that act through a jump (`jump_inputs`): a slope describes the model completely only for
+the other inputs.
+
+`skedasis.derivatives.sklearn_models` builds the chains; `Derivative` evaluates one on rows of X.
 """
 
 from __future__ import annotations
@@ -20,20 +25,19 @@ import numpy as np
 from skedasis._types import Bools, Floats, Ints
 from skedasis.data.features import Feature
 
-# ------------------------------------------------------------------------------------------
-# Rows on their way through a model: arrays, sparse matrices or data frames, as scikit-learn passes them on.
+# --- containers of rows between steps: arrays, sparse matrices or data frames ---------------------
 
 
 def doubles(X: Any) -> Any:
     """Return rows in their own container, with numbers in double precision.
 
-    scikit-learn's steps compute in the precision of what they are given: in single precision, inputs of a later step
-    would be known to seven digits only. What is no number stays as it is.
+    scikit-learn's steps compute in the precision of their input: in single precision, the inputs of later steps would
+    have seven digits only. Other values stay unchanged.
     """
     if isinstance(X, np.ndarray):
         try:
             return X.astype(float, copy=False)
-        except (TypeError, ValueError):  # some columns are text: their encoders know what to do
+        except (TypeError, ValueError):  # some columns are text, which the model encodes itself
             return X
     import narwhals.stable.v2 as nw
 
@@ -43,7 +47,7 @@ def doubles(X: Any) -> Any:
 
 
 def numbers(Z: Any) -> Floats:
-    """Return rows of any container as an array of floats, (n, d)."""
+    """Return rows from any container as an array of floats, (n, d)."""
     if hasattr(Z, "toarray"):
         return np.asarray(Z.toarray(), dtype=float)
     if isinstance(Z, np.ndarray):
@@ -53,7 +57,7 @@ def numbers(Z: Any) -> Floats:
     return np.asarray(FrameTable(Z).to_array(), dtype=float)
 
 
-def some(X: Any, start: int, stop: int) -> Any:
+def slice_rows(X: Any, start: int, stop: int) -> Any:
     """Return the rows from `start` to `stop`, in their container."""
     if isinstance(X, np.ndarray):
         return X[start:stop]
@@ -62,28 +66,26 @@ def some(X: Any, start: int, stop: int) -> Any:
     return nw.from_native(X, eager_only=True)[start:stop].to_native()
 
 
-def columns(X: Any, places: Ints) -> Any:
-    """Return the columns at some places, in their container."""
+def columns(X: Any, positions: Ints) -> Any:
+    """Return the columns at these positions, in their container."""
     if isinstance(X, np.ndarray) or hasattr(X, "toarray"):
-        return X[:, places]
+        return X[:, positions]
     import narwhals.stable.v2 as nw
 
-    return nw.from_native(X, eager_only=True)[:, places.tolist()].to_native()
+    return nw.from_native(X, eager_only=True)[:, positions.tolist()].to_native()
 
 
-# ------------------------------------------------------------------------------------------
-# Derivatives by the chain rule: steps that change rows, an end that makes one number of a row, and what joins them.
+# --- steps and heads ------------------------------------------------------------------------------
 
-
-ROOM = 8_000_000
-"""Bytes that a chunk's numbers may take: with them the caches still help, and memory does not grow with X."""
+CHUNK_BYTES = 8_000_000
+"""Bytes that the working memory of a chunk of rows may take: it fits the caches and does not grow with X."""
 
 
 class Step(ABC):
-    """A transformer: rows of d inputs become rows of m outputs."""
+    """A transformer: rows with d inputs become rows with m outputs."""
 
     flat: bool = False
-    """Whether its derivatives are the same for all rows, so that the rows need not be known."""
+    """Whether the derivatives are the same for all rows, so that the rows need not be known."""
 
     model: Any
 
@@ -92,26 +94,27 @@ class Step(ABC):
         return self.model.transform(Z)
 
     @abstractmethod
-    def pull(self, Z: Any, G: Floats) -> Floats:
-        """Return the gradient by the inputs from that by the outputs.
+    def backward(self, Z: Any, G: Floats) -> Floats:
+        """Return the gradient by the inputs, given the gradient by the outputs.
 
         Parameters
         ----------
         Z : array, sparse matrix or data frame of n rows
-            The inputs. Not looked at where the step is `flat`.
+            The inputs; ignored if the step is `flat`.
         G : ndarray of float, shape (n, m) or (1, m)
+            The gradient by the outputs.
 
         Returns
         -------
         ndarray of float, shape (n, d) or (1, d)
         """
 
-    def taint(self, bad: Bools | None) -> Bools | None:
-        """Return which inputs act through a jump, (d,), from which outputs do, (m,). None means: none of them.
+    def jump_inputs(self, jump_outputs: Bools | None) -> Bools | None:
+        """Return which inputs act through a jump, (d,), given which outputs do, (m,). None stands for none of them.
 
-        That is the same column, unless the step mixes columns.
+        By default, an input acts through a jump if the output of the same column does.
         """
-        return bad
+        return jump_outputs
 
     @property
     def outputs(self) -> int:
@@ -119,34 +122,34 @@ class Step(ABC):
         return int(self.model.n_features_in_)
 
     @property
-    def width(self) -> int:
-        """Return how many numbers it needs for a row while it works."""
+    def row_memory(self) -> int:
+        """Return the working memory per row, in numbers."""
         return 4 * int(self.model.n_features_in_)
 
 
-class End(ABC):
-    """A model, or the part of it behind its transformers: a row of d inputs becomes one number."""
+class Head(ABC):
+    """A model without its transformers: a row with d inputs becomes one number."""
 
     flat: bool = False
-    """Whether its gradient is the same for all rows."""
+    """Whether the gradient is the same for all rows."""
 
     @abstractmethod
     def gradient(self, Z: Any) -> Floats:
-        """Return the number's derivative by each input, (n, d) or, where the end is `flat`, (1, d)."""
+        """Return the derivative of the output by each input, (n, d), or (1, d) if the head is `flat`."""
 
-    def taint(self) -> Bools | None:
-        """Return which inputs act through a jump, (d,). None means: none of them."""
+    def jump_inputs(self) -> Bools | None:
+        """Return which inputs act through a jump, (d,). None stands for none of them."""
         return None
 
     @property
     @abstractmethod
-    def width(self) -> int:
-        """Return how many numbers it needs for a row while it works."""
+    def row_memory(self) -> int:
+        """Return the working memory per row, in numbers."""
 
 
 @dataclass(frozen=True, eq=False)
-class Same(Step):
-    """No change: columns that are passed through."""
+class Identity(Step):
+    """Columns that are passed through unchanged."""
 
     size: int
 
@@ -157,8 +160,8 @@ class Same(Step):
         """Return the inputs."""
         return Z
 
-    def pull(self, Z: Any, G: Floats) -> Floats:
-        """Return the gradient as it is."""
+    def backward(self, Z: Any, G: Floats) -> Floats:
+        """Return the gradient unchanged."""
         return G
 
     @property
@@ -167,19 +170,19 @@ class Same(Step):
         return self.size
 
     @property
-    def width(self) -> int:
+    def row_memory(self) -> int:
         """Return the number of inputs."""
         return self.size
 
 
 @dataclass(frozen=True, eq=False)
-class Blind(Step):
-    """An encoder or its like: constant between jumps, so that its slopes are zero and say nothing.
+class PiecewiseConstant(Step):
+    """An encoder or another transformer that is constant between jumps: its slopes are zero and ignore the jumps.
 
     Parameters
     ----------
     model : object
-        The last of its transformers, where it is several.
+        The transformer, or the last of several.
     size : int
         The number of inputs.
     """
@@ -189,194 +192,193 @@ class Blind(Step):
 
     flat = True
 
-    def pull(self, Z: Any, G: Floats) -> Floats:
+    def backward(self, Z: Any, G: Floats) -> Floats:
         """Return zeros."""
         return np.zeros((1, self.size))
 
-    def taint(self, bad: Bools | None) -> Bools | None:
+    def jump_inputs(self, jump_outputs: Bools | None) -> Bools | None:
         """Return that all inputs act through jumps."""
         return np.ones(self.size, dtype=bool)
 
     @property
     def outputs(self) -> int:
-        """Return the number of outputs' names."""
+        """Return the number of output names."""
         return len(self.model.get_feature_names_out())
 
     @property
-    def width(self) -> int:
-        """Return twice the inputs."""
+    def row_memory(self) -> int:
+        """Return twice the number of inputs."""
         return 2 * self.size
 
 
 @dataclass(frozen=True, eq=False)
-class Path(Step):
-    """Steps one after the other."""
+class Chain(Step):
+    """Several steps in sequence."""
 
     steps: Sequence[Step]
 
     @property
     def flat(self) -> bool:  # type: ignore[override]
-        """Return whether all steps are."""
+        """Return whether all steps are flat."""
         return all(step.flat for step in self.steps)
 
     def values(self, Z: Any) -> Any:
         """Return the outputs of the last step."""
-        return self.inputs(Z, whole=True)[-1]
+        return self.inputs_of_steps(Z, with_outputs=True)[-1]
 
-    def inputs(self, Z: Any, whole: bool) -> list[Any]:
-        """Return the inputs of each step, and last the outputs of all; None behind the last that is needed.
+    def inputs_of_steps(self, Z: Any, with_outputs: bool) -> list[Any]:
+        """Return the inputs of each step and, last, the outputs of the chain; None for those that are not needed.
 
         Parameters
         ----------
         Z : object
             The inputs of the first step.
-        whole : bool
-            Whether the outputs are needed, too.
+        with_outputs : bool
+            Whether the outputs of the chain are needed. If not, the inputs of the last step that is not flat suffice.
         """
-        bends = [k for k, step in enumerate(self.steps) if not step.flat]
-        needed = len(self.steps) if whole else max(bends, default=0)
-        found = [Z]
+        not_flat = [k for k, step in enumerate(self.steps) if not step.flat]
+        needed = len(self.steps) if with_outputs else max(not_flat, default=0)
+        rows = [Z]
         for step in self.steps[:needed]:
-            found.append(step.values(found[-1]))
-        return found + [None] * (len(self.steps) - needed)
+            rows.append(step.values(rows[-1]))
+        return rows + [None] * (len(self.steps) - needed)
 
-    def back(self, inputs: Sequence[Any], G: Floats) -> Floats:
-        """Return the gradient by the inputs, the steps' inputs being known."""
-        back = G
+    def backward_from(self, inputs: Sequence[Any], G: Floats) -> Floats:
+        """Return the gradient by the chain's inputs, given the inputs of each step."""
+        gradient = G
         for step, Z in zip(reversed(self.steps), inputs[-2::-1], strict=True):
-            back = step.pull(Z, back)
-        return back
+            gradient = step.backward(Z, gradient)
+        return gradient
 
-    def pull(self, Z: Any, G: Floats) -> Floats:
+    def backward(self, Z: Any, G: Floats) -> Floats:
         """Apply the chain rule."""
-        return self.back(self.inputs(Z, whole=False), G)
+        return self.backward_from(self.inputs_of_steps(Z, with_outputs=False), G)
 
-    def taint(self, bad: Bools | None) -> Bools | None:
-        """Follow jumps back to the first step's inputs."""
+    def jump_inputs(self, jump_outputs: Bools | None) -> Bools | None:
+        """Trace jumps back to the inputs of the first step."""
         for step in reversed(self.steps):
-            bad = step.taint(bad)
-        return bad
+            jump_outputs = step.jump_inputs(jump_outputs)
+        return jump_outputs
 
     @property
     def outputs(self) -> int:
-        """Return the number of the last step's outputs."""
+        """Return the number of outputs of the last step."""
         return self.steps[-1].outputs
 
     @property
-    def width(self) -> int:
-        """Return the sum of the steps' widths."""
-        return sum(step.width for step in self.steps)
+    def row_memory(self) -> int:
+        """Return the sum over the steps."""
+        return sum(step.row_memory for step in self.steps)
 
 
 @dataclass(frozen=True, eq=False)
-class After(End):
-    """An end behind a path of steps."""
+class ChainedHead(Head):
+    """A head behind a chain of steps."""
 
-    path: Path
-    end: End
+    chain: Chain
+    head: Head
 
     @property
     def flat(self) -> bool:  # type: ignore[override]
-        """Return whether the path and the end are."""
-        return self.path.flat and self.end.flat
+        """Return whether the chain and the head are flat."""
+        return self.chain.flat and self.head.flat
 
     def gradient(self, Z: Any) -> Floats:
         """Apply the chain rule."""
-        inputs = self.path.inputs(Z, whole=not self.end.flat)
-        return self.path.back(inputs, self.end.gradient(inputs[-1]))
+        inputs = self.chain.inputs_of_steps(Z, with_outputs=not self.head.flat)
+        return self.chain.backward_from(inputs, self.head.gradient(inputs[-1]))
 
-    def taint(self) -> Bools | None:
-        """Follow jumps back to the path's inputs."""
-        return self.path.taint(self.end.taint())
+    def jump_inputs(self) -> Bools | None:
+        """Trace jumps back to the inputs of the chain."""
+        return self.chain.jump_inputs(self.head.jump_inputs())
 
     @property
-    def width(self) -> int:
-        """Return the sum of both widths."""
-        return self.path.width + self.end.width
+    def row_memory(self) -> int:
+        """Return the sum of chain and head."""
+        return self.chain.row_memory + self.head.row_memory
 
 
 @dataclass(frozen=True, eq=False)
 class Derivative:
-    """A model's partial derivatives, ``X (n, d) -> (n, d)``.
+    """The partial derivatives of a model, ``X (n, d) -> (n, d)``.
 
-    Where a model bends sharply, in the kinks of what is piecewise linear, it has one of the slopes beside the kink or
-    their mean. By a column of text it is zero.
+    At a kink of a piecewise linear model, the derivative is one of the slopes on both sides or their mean. The
+    derivative by a column of text is zero.
 
     Parameters
     ----------
     what : str
         The model's title, for the provenance.
-    end : End
+    head : Head
         The whole model.
     """
 
     what: str
-    end: End
+    head: Head
 
     @cached_property
-    def _tainted(self) -> Bools | None:
-        return self.end.taint()
+    def _jump_columns(self) -> Bools | None:
+        return self.head.jump_inputs()
 
     def knows(self, feature: Feature) -> bool:
-        """Return whether the slope by a feature is all there is to know of it: it does not act through jumps."""
-        return self._tainted is None or not self._tainted[feature.position]
+        """Return whether the slope by a feature describes its effect completely: it does not act through jumps."""
+        return self._jump_columns is None or not self._jump_columns[feature.position]
 
     def __call__(self, X: Any) -> Floats:
-        """Return the derivatives at rows in the container that the model takes, a chunk of rows at a time."""
+        """Return the derivatives at rows in any container that the model takes, computed in chunks."""
         n = len(X)
-        if self.end.flat:
-            gradient = self.end.gradient(None)
+        if self.head.flat:
+            gradient = self.head.gradient(None)
             return np.broadcast_to(gradient, (n, gradient.shape[1]))
-        size = max(ROOM // (8 * self.end.width), 1)
+        size = max(CHUNK_BYTES // (8 * self.head.row_memory), 1)
         out: Floats | None = None
         for start in range(0, n, size):
             stop = min(start + size, n)
-            part = self.end.gradient(doubles(some(X, start, stop)))
+            part = self.head.gradient(doubles(slice_rows(X, start, stop)))
             out = np.empty((n, part.shape[1])) if out is None else out
             out[start:stop] = part
         return np.empty(X.shape) if out is None else out
 
 
-# ------------------------------------------------------------------------------------------
-# Steps side by side: transformers of some of the columns each, or of all of them, whose outputs are joined.
+# --- parallel branches: transformers whose outputs are concatenated -------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class Branch:
-    """One of several transformers.
+    """One of several parallel transformers.
 
     Parameters
     ----------
-    places : ndarray of int
-        The inputs' columns that it takes.
+    positions : ndarray of int
+        Positions of its columns in the input.
     outputs : slice
-        The columns of the joint outputs that are its own.
+        Its columns in the concatenated output.
     step : Step
     weight : float
-        What its outputs are multiplied with.
-    whole : bool
+        Factor of its outputs.
+    all_columns : bool
         Whether it takes all columns, in their order.
     """
 
-    places: Ints
+    positions: Ints
     outputs: slice
     step: Step
     weight: float = 1.0
-    whole: bool = False
+    all_columns: bool = False
 
-    def pull(self, Z: Any, G: Floats) -> Floats:
-        """Return the gradient by its own columns, (n, k) or (1, k)."""
-        own = Z if self.step.flat or self.whole else columns(Z, self.places)
-        return self.step.pull(own, G[:, self.outputs] * self.weight)
+    def backward(self, Z: Any, G: Floats) -> Floats:
+        """Return the gradient by the branch's columns, (n, k) or (1, k)."""
+        own = Z if self.step.flat or self.all_columns else columns(Z, self.positions)
+        return self.step.backward(own, G[:, self.outputs] * self.weight)
 
-    def taint(self, bad: Bools | None) -> Bools | None:
-        """Return which of its own columns act through a jump."""
-        return self.step.taint(None if bad is None else bad[self.outputs])
+    def jump_inputs(self, jump_outputs: Bools | None) -> Bools | None:
+        """Return which of the branch's columns act through a jump."""
+        return self.step.jump_inputs(None if jump_outputs is None else jump_outputs[self.outputs])
 
 
 @dataclass(frozen=True, eq=False)
-class Beside(Step):
-    """Branches whose outputs stand side by side. Columns that none of them takes have a slope of zero."""
+class Parallel(Step):
+    """Parallel branches with concatenated outputs. Columns that no branch takes have a slope of zero."""
 
     model: Any
     branches: Sequence[Branch]
@@ -384,33 +386,33 @@ class Beside(Step):
 
     @property
     def flat(self) -> bool:  # type: ignore[override]
-        """Return whether all branches are."""
+        """Return whether all branches are flat."""
         return all(b.step.flat for b in self.branches)
 
-    def pull(self, Z: Any, G: Floats) -> Floats:
-        """Add up what all branches give back."""
-        parts = [b.pull(Z, G) for b in self.branches]
-        back = np.zeros((max((len(p) for p in parts), default=1), self.size))
+    def backward(self, Z: Any, G: Floats) -> Floats:
+        """Return the sum of the gradients of all branches."""
+        parts = [b.backward(Z, G) for b in self.branches]
+        gradient = np.zeros((max((len(p) for p in parts), default=1), self.size))
         for branch, part in zip(self.branches, parts, strict=True):
-            for k, j in enumerate(branch.places):  # a column may stand among them twice
-                back[:, j] += part[:, k]
-        return back
+            for k, j in enumerate(branch.positions):  # a branch may take a column twice
+                gradient[:, j] += part[:, k]
+        return gradient
 
-    def taint(self, bad: Bools | None) -> Bools | None:
-        """Return what acts through a jump in one of the branches."""
-        back = np.zeros(self.size, dtype=bool)
+    def jump_inputs(self, jump_outputs: Bools | None) -> Bools | None:
+        """Return which inputs act through a jump in at least one branch."""
+        inputs = np.zeros(self.size, dtype=bool)
         for branch in self.branches:
-            own = branch.taint(bad)
+            own = branch.jump_inputs(jump_outputs)
             if own is not None:
-                back[branch.places[own]] = True
-        return back if back.any() else None
+                inputs[branch.positions[own]] = True
+        return inputs if inputs.any() else None
 
     @property
     def outputs(self) -> int:
-        """Return the number of joint outputs."""
+        """Return the number of concatenated outputs."""
         return max((b.outputs.stop for b in self.branches), default=0)
 
     @property
-    def width(self) -> int:
-        """Return the sum of the branches' widths, and the joint inputs and outputs."""
-        return 2 * (self.outputs + self.size) + sum(b.step.width for b in self.branches)
+    def row_memory(self) -> int:
+        """Return the sum over the branches, and the concatenated inputs and outputs."""
+        return 2 * (self.outputs + self.size) + sum(b.step.row_memory for b in self.branches)

@@ -1,8 +1,11 @@
 """Kernel functions (RBF, Matérn, …) and gradients of kernel expansions.
 
-A kernel is looked at from a chunk of rows: ``kernel.at(X)`` gives a `View`, with the values k(x, c) at all centres c,
-(n, m), and `pull`, which turns weights A, (n, m) or (1, m), into the gradients ``sum_m A_m dk(x, c_m)/dx``, (n, d).
-Sums, products and powers of kernels are then the rules for derivatives of sums, products and powers.
+``kernel.on_rows(X)`` returns a `KernelOnRows` for a chunk of rows: the values k(x, c) at all centres c, (n, m), and
+`gradient`, which turns weights A, (n, m) or (1, m), into the gradients ``sum_m A_m dk(x, c_m)/dx``, (n, d). Sums,
+products and powers of kernels follow the rules for derivatives of sums, products and powers.
+
+`by_name` and `of_process` build a kernel from scikit-learn's parameters, for support vector machines, kernel ridge,
+Gaussian processes and Nyström features.
 """
 
 from __future__ import annotations
@@ -23,32 +26,32 @@ Function = Callable[[Floats], Floats]
 
 
 @dataclass(frozen=True, eq=False)
-class View:
-    """A kernel from a chunk of rows: computed when it is asked for, as not all of it is needed everywhere.
+class KernelOnRows:
+    """A kernel between a chunk of rows and the centres. Values and gradients are computed on demand.
 
     Parameters
     ----------
     values : callable
-        ``() -> (n, m)``; one that does not depend on rows may answer (1, 1).
-    pull : callable, optional
-        ``A -> (n, d)``. None where the kernel's slopes are zero.
+        ``() -> (n, m)``, or (1, 1) if the kernel is constant.
+    gradient : callable, optional
+        ``A -> (n, d)``; None if the kernel's slopes are zero.
     """
 
     values: Callable[[], Floats]
-    pull: Function | None
+    gradient: Function | None
 
 
 class Kernel(ABC):
-    """A kernel with its centres, the rows of fit."""
+    """A kernel with its centres, which are rows of the training data."""
 
     @abstractmethod
-    def at(self, X: Floats) -> View:
-        """Return the kernel as it is seen from rows, (n, d)."""
+    def on_rows(self, X: Floats) -> KernelOnRows:
+        """Return the kernel between rows, (n, d), and the centres."""
 
 
 @dataclass(frozen=True, eq=False)
 class Radial(Kernel):
-    """A function of the distance r, measured in units of a scale.
+    """A function of the distance r, in units of a scale.
 
     Parameters
     ----------
@@ -65,26 +68,26 @@ class Radial(Kernel):
 
     @cached_property
     def _middle(self) -> Floats:
-        # Without it, an offset of the rows would cost the gradient its digits.
+        # Subtracted, because an offset of the rows would cancel digits of the gradient.
         return self.centres.mean(axis=0)
 
     @cached_property
     def _scaled(self) -> Floats:
         return (self.centres - self._middle) / self.scale
 
-    def at(self, X: Floats) -> View:
-        """Return the view; distances are computed once."""
+    def on_rows(self, X: Floats) -> KernelOnRows:
+        """Compute the distances once, for values and gradients."""
         from scipy.spatial.distance import cdist
 
         Z = (X - self._middle) / self.scale
         r = np.asarray(cdist(Z, self._scaled), dtype=float)
 
-        def pull(A: Floats) -> Floats:
+        def gradient(A: Floats) -> Floats:
             weights = self.weight(r)
             weights *= A
             return (weights @ self._scaled - weights.sum(axis=1, keepdims=True) * Z) / self.scale
 
-        return View(lambda: self.value(r), pull)
+        return KernelOnRows(lambda: self.value(r), gradient)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,21 +98,21 @@ class Inner(Kernel):
     value: Function
     slope: Function
 
-    def at(self, X: Floats) -> View:
-        """Return the view; inner products are computed once."""
+    def on_rows(self, X: Floats) -> KernelOnRows:
+        """Compute the inner products once, for values and gradients."""
         s = X @ self.centres.T
-        return View(lambda: self.value(s), lambda A: (A * self.slope(s)) @ self.centres)
+        return KernelOnRows(lambda: self.value(s), lambda A: (A * self.slope(s)) @ self.centres)
 
 
 @dataclass(frozen=True, eq=False)
 class Constant(Kernel):
-    """The same everywhere. White noise is one, too: between a row and one of fit there is none of it."""
+    """A constant. White noise counts as the constant 0: it is zero between a row and a training row."""
 
     constant: float
 
-    def at(self, X: Floats) -> View:
-        """Return a view without slopes."""
-        return View(lambda: np.full((1, 1), self.constant), None)
+    def on_rows(self, X: Floats) -> KernelOnRows:
+        """Return the constant, without slopes."""
+        return KernelOnRows(lambda: np.full((1, 1), self.constant), None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,10 +122,10 @@ class Sum(Kernel):
     first: Kernel
     second: Kernel
 
-    def at(self, X: Floats) -> View:
-        """Return the sum of both views."""
-        a, b = self.first.at(X), self.second.at(X)
-        return View(lambda: a.values() + b.values(), _added(a.pull, b.pull))
+    def on_rows(self, X: Floats) -> KernelOnRows:
+        """Return the sum: (a + b)' = a' + b'."""
+        a, b = self.first.on_rows(X), self.second.on_rows(X)
+        return KernelOnRows(lambda: a.values() + b.values(), _added(a.gradient, b.gradient))
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,10 +135,12 @@ class Product(Kernel):
     first: Kernel
     second: Kernel
 
-    def at(self, X: Floats) -> View:
-        """Return the product of both views: (ab)' = a'b + ab'."""
-        a, b = self.first.at(X), self.second.at(X)
-        return View(lambda: a.values() * b.values(), _added(_times(a.pull, b), _times(b.pull, a)))
+    def on_rows(self, X: Floats) -> KernelOnRows:
+        """Return the product: (ab)' = a'b + ab'."""
+        a, b = self.first.on_rows(X), self.second.on_rows(X)
+        return KernelOnRows(
+            lambda: a.values() * b.values(), _added(_times(a.gradient, b), _times(b.gradient, a))
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,15 +150,17 @@ class Power(Kernel):
     base: Kernel
     exponent: float
 
-    def at(self, X: Floats) -> View:
-        """Return the power of the view: (a^p)' = p a^(p - 1) a'."""
-        a, p = self.base.at(X), self.exponent
-        pull = a.pull
+    def on_rows(self, X: Floats) -> KernelOnRows:
+        """Return the power: (a^p)' = p a^(p - 1) a'."""
+        a, p = self.base.on_rows(X), self.exponent
+        gradient = a.gradient
 
-        def back(A: Floats) -> Floats:
-            return pull(A * (p * a.values() ** (p - 1.0)))  # type: ignore[misc]
+        def gradient_of_power(A: Floats) -> Floats:
+            return gradient(A * (p * a.values() ** (p - 1.0)))  # type: ignore[misc]
 
-        return View(lambda: a.values() ** p, None if pull is None else back)
+        return KernelOnRows(
+            lambda: a.values() ** p, None if gradient is None else gradient_of_power
+        )
 
 
 def _added(first: Function | None, second: Function | None) -> Function | None:
@@ -162,11 +169,13 @@ def _added(first: Function | None, second: Function | None) -> Function | None:
     return lambda A: first(A) + second(A)
 
 
-def _times(pull: Function | None, other: View) -> Function | None:
-    return None if pull is None else lambda A: pull(A * other.values())
+def _times(gradient: Function | None, other: KernelOnRows) -> Function | None:
+    return None if gradient is None else lambda A: gradient(A * other.values())
 
 
-# --------------------------------------------------------------------------- families of kernels
+# --- families of kernels --------------------------------------------------------------------------
+
+
 def gaussian(centres: Floats, scale: Any) -> Radial:
     """Return exp(-r² / 2)."""
 
@@ -177,32 +186,32 @@ def gaussian(centres: Floats, scale: Any) -> Radial:
 
 
 def matern(centres: Floats, scale: Any, nu: float) -> Radial | None:
-    """Return the Matérn kernel; None for nu below 1/2, where it has no slope at its centres from any side.
+    """Return the Matérn kernel; None for nu below 1/2, because its slope at the centres is infinite.
 
-    With nu = 1/2 it has a kink at each centre: there its own slope counts as zero, the mean of all sides.
+    With nu = 1/2 it has a kink at each centre, where the slope counts as zero, the mean over all directions.
     """
     if nu == np.inf:
         return gaussian(centres, scale)
     if nu < 0.5:
         return None
-    known = {0.5: _exponential, 1.5: _once, 2.5: _twice}.get(nu)
-    value, weight = known() if known else _bessel(nu)
+    closed_form = {0.5: _matern_1_2, 1.5: _matern_3_2, 2.5: _matern_5_2}.get(nu)
+    value, weight = closed_form() if closed_form else _matern_nu(nu)
     return Radial(centres, scale, value, weight)
 
 
-def _exponential() -> tuple[Function, Function]:
+def _matern_1_2() -> tuple[Function, Function]:
     def weight(r: Floats) -> Floats:
         return np.divide(np.exp(-r), r, out=np.zeros_like(r), where=r > 0)
 
     return (lambda r: np.exp(-r)), weight
 
 
-def _once() -> tuple[Function, Function]:
+def _matern_3_2() -> tuple[Function, Function]:
     c = sqrt(3.0)
     return (lambda r: (1.0 + c * r) * np.exp(-c * r)), (lambda r: 3.0 * np.exp(-c * r))
 
 
-def _twice() -> tuple[Function, Function]:
+def _matern_5_2() -> tuple[Function, Function]:
     c = sqrt(5.0)
 
     def value(r: Floats) -> Floats:
@@ -211,27 +220,28 @@ def _twice() -> tuple[Function, Function]:
     return value, lambda r: 5.0 / 3.0 * (1.0 + c * r) * np.exp(-c * r)
 
 
-def _bessel(nu: float) -> tuple[Function, Function]:
-    """Return the general case: with t = sqrt(2 nu) r, d(t^nu K_nu)/dt = -t^nu K_(nu - 1)."""
+def _matern_nu(nu: float) -> tuple[Function, Function]:
+    """Return value and weight for any nu: with t = sqrt(2 nu) r, d(t^nu K_nu)/dt = -t^nu K_(nu - 1)."""
     from scipy.special import kv
 
     factor = 2.0 ** (1.0 - nu) / gamma_function(nu)
 
     def value(r: Floats) -> Floats:
         t = sqrt(2.0 * nu) * r
-        found = factor * _bounded(t) ** nu * kv(nu, _bounded(t))
-        return np.where(t > 0, found, 1.0)
+        k = factor * _positive(t) ** nu * kv(nu, _positive(t))
+        return np.where(t > 0, k, 1.0)
 
     def weight(r: Floats) -> Floats:
         t = sqrt(2.0 * nu) * r
-        found = 2.0 * nu * factor * _bounded(t) ** (nu - 1.0) * kv(nu - 1.0, _bounded(t))
-        # At its centre a kernel's own slope is zero, whatever it is multiplied with.
-        return np.where(t > 0, found, 0.0)
+        w = 2.0 * nu * factor * _positive(t) ** (nu - 1.0) * kv(nu - 1.0, _positive(t))
+        # At its centre the gradient is weight times zero, so the weight only has to be finite.
+        return np.where(t > 0, w, 0.0)
 
     return value, weight
 
 
-def _bounded(t: Floats) -> Floats:
+def _positive(t: Floats) -> Floats:
+    """Replace zeros by 1, at which the Bessel function is finite."""
     return np.where(t > 0, t, 1.0)
 
 
@@ -246,7 +256,7 @@ def rational_quadratic(centres: Floats, scale: Any, alpha: float) -> Radial:
 
 
 def periodic(centres: Floats, scale: float, period: float) -> Radial:
-    """Return exp(-2 sin²(pi r / period) / scale²), r in the units of the rows."""
+    """Return exp(-2 sin²(pi r / period) / scale²), with r in the units of the rows."""
 
     def value(r: Floats) -> Floats:
         return np.exp(-2.0 * (np.sin(pi / period * r) / scale) ** 2)
@@ -282,14 +292,16 @@ def sigmoid(centres: Floats, gamma: float, offset: float) -> Inner:
     )
 
 
-# ------------------------------------------------------------------------- kernels by their names
+# --- kernels from scikit-learn's parameters -------------------------------------------------------
+
+
 def by_name(
     name: Any, centres: Any, gamma: float | None, degree: float | None, offset: float | None
 ) -> Kernel | None:
-    """Return a kernel that scikit-learn knows by its name; None for others, and for sparse rows of fit.
+    """Return a kernel of scikit-learn by its name; None for unknown names and for sparse training rows.
 
-    Without a gamma it is one over the number of columns, without a degree 3, without an offset 1, as
-    `sklearn.metrics.pairwise` has it.
+    The defaults are those of `sklearn.metrics.pairwise`: gamma is one over the number of columns, the degree is 3, the
+    offset is 1.
     """
     if not isinstance(centres, np.ndarray) or not isinstance(name, str):
         return None
@@ -306,7 +318,7 @@ def by_name(
 
 
 def of_process(kernel: Any, centres: Any) -> Kernel | None:
-    """Return a kernel of scikit-learn's Gaussian processes; None where a part of it is not known."""
+    """Return a kernel of scikit-learn's Gaussian processes; None if a part of it has no known derivative."""
     if not type(kernel).__module__.startswith("sklearn.gaussian_process"):
         return None
     if not isinstance(centres, np.ndarray):  # a kernel of texts or graphs

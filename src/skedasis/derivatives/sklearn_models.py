@@ -1,10 +1,12 @@
 """Derivatives of scikit-learn's models: linear, perceptrons, support vector machines, Gaussian processes, voting.
 
-Models are recognised by the path of their class: scikit-learn itself is never imported here. What is not recognised,
-in whole or in one of its parts, has no closed form, and its slopes are differences.
+`prediction_derivative`, `probability_derivative` and `logit_derivative` return the derivative of a fitted model or
+pipeline in closed form, or None if the model or one of its parts is not recognised; its slopes are then central
+differences. `skedasis.quantities.outputs` and `skedasis.quantities.uncertainty` call them.
 
-To see how a model's derivative is made, read `chain` (steps, ends, and the chain rule that joins them) and then
-`build`, the tables from a class to its step or its end. They are imported when the first such model is met.
+Models are recognised by the path of their class; scikit-learn is not imported here. `_REGRESSORS` and `_CLASSIFIERS`
+are tables from a class to the function that builds its head, `_STEPS` from a transformer to the function that builds
+its step; `skedasis.derivatives.chain_rule` describes heads and steps.
 """
 
 from __future__ import annotations
@@ -17,14 +19,14 @@ import numpy as np
 
 from skedasis._types import Bools, Floats
 from skedasis.derivatives.chain_rule import (
-    After,
-    Beside,
-    Blind,
     Branch,
+    Chain,
+    ChainedHead,
     Derivative,
-    End,
-    Path,
-    Same,
+    Head,
+    Identity,
+    Parallel,
+    PiecewiseConstant,
     Step,
     numbers,
 )
@@ -32,8 +34,7 @@ from skedasis.derivatives.kernel_functions import Kernel, by_name, of_process
 from skedasis.derivatives.sklearn_transformers import (
     Norm,
     Polynomials,
-    Waves,
-    choice,
+    RandomFourierFeatures,
     function,
     imputer,
     inverse_slope,
@@ -42,6 +43,7 @@ from skedasis.derivatives.sklearn_transformers import (
     projection,
     quantiles,
     scaler,
+    selection,
     splines,
 )
 from skedasis.models.introspection import (
@@ -49,32 +51,70 @@ from skedasis.models.introspection import (
     LOGISTIC,
     MULTI_TASK,
     PERCEPTRON,
-    named,
-    settled,
+    is_sklearn_class,
     title,
+    unwrap_search,
 )
 
-# ------------------------------------------------------------------------------------------
-# Layers of perceptrons, and the scores, probabilities and log odds at their end.
-
-
 Kind = Literal["prediction", "probability", "logit"]
+"""The outputs of models that are differentiated."""
+
+
+# --- public functions -----------------------------------------------------------------------------
+
+
+def prediction_derivative(model: Any, output: int | None = None) -> Derivative | None:
+    """Return the derivative of `predict`, or of one of its outputs; None if it has no known closed form.
+
+    Linear and generalised linear models, multi-layer perceptrons, Gaussian processes, support vector regression, kernel
+    ridge and means of these have one, behind transformers and with a transformed target, too.
+    """
+    return _derivative(model, "prediction", output)
+
+
+def probability_derivative(model: Any, column: int | None) -> Derivative | None:
+    """Return the derivative of the probability of a class, for logistic regressions and perceptrons, else None."""
+    return _derivative(model, "probability", column)
+
+
+def logit_derivative(model: Any, column: int | None) -> Derivative | None:
+    """Return the derivative of the log odds of a class, for logistic regressions and perceptrons, else None."""
+    return _derivative(model, "logit", column)
+
+
+def _derivative(model: Any, kind: Kind, column: int | None) -> Derivative | None:
+    """Return the derivative; None if it is not known, or meaningless because all columns are encoded."""
+    # Pipelines of other libraries, such as imbalanced-learn, may hold models of scikit-learn.
+    if not (type(model).__module__.startswith("sklearn.") or hasattr(model, "steps")):
+        return None
+    try:
+        head = _head_of(model, Target(kind, column))
+        jumps = None if head is None else head.jump_inputs()
+    except AttributeError:
+        # The model is not fitted, which its own call reports, or scikit-learn's release has other attributes.
+        return None
+    if head is None or (jumps is not None and jumps.all()):
+        return None
+    return Derivative(title(model), head)
+
+
+# --- heads: perceptrons and logistic regressions --------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
-class Layers(End):
-    """Back-propagation through dense layers.
+class Layers(Head):
+    """Dense layers, differentiated by back-propagation.
 
     Parameters
     ----------
     weights, biases : list of ndarray
-        Of each layer.
+        Parameters of each layer.
     activation : str
-        Between layers.
+        The activation between layers.
     column : int
-        The output, or the class.
+        The output or the class.
     kind : {"prediction", "probability", "logit"}
-        What is made of the last layer's scores.
+        The function of the last layer's scores.
     """
 
     weights: list[Floats]
@@ -84,8 +124,8 @@ class Layers(End):
     kind: Kind
 
     @property
-    def width(self) -> int:
-        """Return all layers' units, forwards and backwards."""
+    def row_memory(self) -> int:
+        """Return the units of all layers, forwards and backwards."""
         return 2 * (len(self.weights[0]) + sum(w.shape[1] for w in self.weights))
 
     def gradient(self, Z: Any) -> Floats:
@@ -100,21 +140,21 @@ class Layers(End):
         return gradient
 
     def _by_scores(self, score: Floats) -> Floats:
-        """Return the quantity's derivative by each output score."""
-        one = np.zeros_like(score)
+        """Return the derivative of the output by each score."""
+        one_hot = np.zeros_like(score)
         if self.kind == "prediction":
-            one[:, self.column] = 1.0
-            return one
-        if score.shape[1] == 1:  # two classes, one score: the log odds of the second
+            one_hot[:, self.column] = 1.0
+            return one_hot
+        if score.shape[1] == 1:  # two classes, one score: the log odds of the second class
             sign = 1.0 if self.column == 1 else -1.0
-            e = np.exp(-np.abs(score))  # p (1 - p), in all digits where p rounds to 1
+            e = np.exp(-np.abs(score))  # gives p (1 - p) in all digits, also where p rounds to 1
             return np.full_like(score, sign) if self.kind == "logit" else sign * e / (1.0 + e) ** 2
-        one[:, self.column] = 1.0
+        one_hot[:, self.column] = 1.0
         if self.kind == "probability":
             p = _softmax(score)
-            return p[:, [self.column]] * (one - p)
-        # d log(p / (1 - p)) = dp / (p (1 - p)): the others share what is left of the class, however little that is.
-        return one - _softmax(np.where(one > 0, -np.inf, score))
+            return p[:, [self.column]] * (one_hot - p)
+        # d log(p / (1 - p)) = dp / (p (1 - p)). The softmax over the other classes has all digits for any 1 - p.
+        return one_hot - _softmax(np.where(one_hot > 0, -np.inf, score))
 
 
 def _softmax(score: Floats) -> Floats:
@@ -141,16 +181,15 @@ _SLOPE: dict[str, Callable[[Floats], Floats]] = {
     "tanh": lambda a: 1.0 - a * a,
     "relu": lambda a: (a > 0).astype(float),
 }
-"""Derivatives of activations, as functions of their values."""
+"""Derivatives of activations, as functions of the activations' values."""
 
 
-# ------------------------------------------------------------------------------------------
-# Ends of pipelines: models, from the rows they are given to one number, and to its gradient.
+# --- heads: linear models, kernel expansions, means, transformed targets --------------------------
 
 
 @dataclass(frozen=True, eq=False)
-class Linear(End):
-    """``Z @ coefficients + intercept``: the same slopes for every row."""
+class Linear(Head):
+    """``Z @ coefficients + intercept``, with the same slopes for all rows."""
 
     coefficients: Floats
 
@@ -161,13 +200,13 @@ class Linear(End):
         return self.coefficients[None, :]
 
     @property
-    def width(self) -> int:
+    def row_memory(self) -> int:
         """Return the number of columns."""
         return len(self.coefficients)
 
 
 @dataclass(frozen=True, eq=False)
-class Exponential(End):
+class Exponential(Head):
     """``exp(Z @ coefficients + intercept)``: a generalised linear model whose link is the logarithm."""
 
     coefficients: Floats
@@ -177,25 +216,25 @@ class Exponential(End):
         """Return the prediction times the coefficients."""
         with np.errstate(
             over="ignore"
-        ):  # infinite, as the prediction is: that has words of its own
+        ):  # infinite if the prediction is, which the evaluator reports
             predicted = np.exp(numbers(Z) @ self.coefficients + self.intercept)
         return predicted[:, None] * self.coefficients
 
     @property
-    def width(self) -> int:
-        """Return two arrays of the rows' size."""
+    def row_memory(self) -> int:
+        """Return twice the number of columns."""
         return 2 * len(self.coefficients) + 2
 
 
 @dataclass(frozen=True, eq=False)
-class Machine(End):
-    """A weighted sum of kernels at rows of fit: Gaussian processes, support vectors, kernel ridge.
+class KernelExpansion(Head):
+    """A weighted sum of kernels at training rows: Gaussian processes, support vector machines, kernel ridge.
 
     Parameters
     ----------
     kernel : Kernel
     weights : ndarray of float, shape (m,)
-        Of the rows of fit.
+        Weights of the training rows.
     """
 
     kernel: Kernel
@@ -204,153 +243,138 @@ class Machine(End):
     def gradient(self, Z: Any) -> Floats:
         """Return the weighted sum of the kernels' gradients."""
         z = numbers(Z)
-        pull = self.kernel.at(z).pull
-        return np.zeros(z.shape) if pull is None else pull(self.weights[None, :])
+        gradient = self.kernel.on_rows(z).gradient
+        return np.zeros(z.shape) if gradient is None else gradient(self.weights[None, :])
 
     @property
-    def width(self) -> int:
-        """Return some arrays of the kernel's size; beside them the rows count for little."""
+    def row_memory(self) -> int:
+        """Return several times the number of centres, compared with which the columns count little."""
         return 6 * len(self.weights)
 
 
 @dataclass(frozen=True, eq=False)
-class Mean(End):
-    """The weighted mean of models.
+class MeanHead(Head):
+    """The weighted mean of several heads.
 
     Parameters
     ----------
-    ends : sequence of End
+    heads : sequence of Head
     weights : ndarray of float
-        They sum to 1.
+        Weights with sum 1.
     """
 
-    ends: Sequence[End]
+    heads: Sequence[Head]
     weights: Floats
 
     @property
     def flat(self) -> bool:  # type: ignore[override]
-        """Return whether all of them are."""
-        return all(end.flat for end in self.ends)
+        """Return whether all heads are flat."""
+        return all(head.flat for head in self.heads)
 
     def gradient(self, Z: Any) -> Floats:
-        """Return the weighted mean of their gradients."""
+        """Return the weighted mean of the gradients."""
         total: Any = 0.0
-        for end, weight in zip(self.ends, self.weights, strict=True):
-            total = total + weight * end.gradient(Z)
+        for head, weight in zip(self.heads, self.weights, strict=True):
+            total = total + weight * head.gradient(Z)
         return total
 
-    def taint(self) -> Bools | None:
-        """Return what acts through a jump in any of them."""
-        found = [bad for bad in (end.taint() for end in self.ends) if bad is not None]
-        return np.logical_or.reduce(found) if found else None
+    def jump_inputs(self) -> Bools | None:
+        """Return which inputs act through a jump in at least one head."""
+        jumps = [j for j in (head.jump_inputs() for head in self.heads) if j is not None]
+        return np.logical_or.reduce(jumps) if jumps else None
 
     @property
-    def width(self) -> int:
-        """Return the largest of their widths: they work one after the other."""
-        return max(end.width for end in self.ends)
+    def row_memory(self) -> int:
+        """Return the largest number of the heads, which are evaluated one after the other."""
+        return max(head.row_memory for head in self.heads)
 
 
 @dataclass(frozen=True, eq=False)
-class Outer(End):
-    """A function of a model's prediction: the inverse of what its target was transformed by.
+class TransformedTarget(Head):
+    """A function of a model's prediction: the inverse of the transformation of the target.
 
     Parameters
     ----------
     model : object
-        What predicts the transformed target.
-    end : End
-        The same.
+        The model of the transformed target.
+    head : Head
+        The head of this model.
     slope : callable
-        The function's derivative, ``z (n, o) -> (n, o)``.
+        The derivative of the function, ``z (n, o) -> (n, o)``.
     column : int
-        Which of the targets is explained.
+        The explained target.
     """
 
     model: Any
-    end: End
+    head: Head
     slope: Callable[[Floats], Floats]
     column: int
 
     def gradient(self, Z: Any) -> Floats:
-        """Multiply by the function's derivative."""
+        """Return the model's gradient times the derivative of the function."""
         predicted = np.asarray(self.model.predict(Z), dtype=float)
         z = predicted.reshape(len(predicted), -1)
         with np.errstate(all="ignore"):
-            return self.slope(z)[:, [self.column]] * self.end.gradient(Z)
+            return self.slope(z)[:, [self.column]] * self.head.gradient(Z)
 
-    def taint(self) -> Bools | None:
-        """Return what acts through a jump in the model."""
-        return self.end.taint()
+    def jump_inputs(self) -> Bools | None:
+        """Return which inputs act through a jump in the model."""
+        return self.head.jump_inputs()
 
     @property
-    def width(self) -> int:
-        """Return the model's width."""
-        return self.end.width
+    def row_memory(self) -> int:
+        """Return the model's working memory per row."""
+        return self.head.row_memory
 
 
-# ------------------------------------------------------------------------------------------
-# From fitted models to their derivatives: tables from a class to what builds its step or its end.
+# --- from fitted models to heads ------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Asked:
-    """Of what a derivative is wanted.
+class Target:
+    """The output of a model that is differentiated.
 
     Parameters
     ----------
     kind : {"prediction", "probability", "logit"}
     column : int, optional
-        The output, or the class; None means the only output.
+        The output or the class; None stands for the only output.
     """
 
     kind: Kind
     column: int | None
 
 
-def derivative(model: Any, kind: Kind, column: int | None) -> Derivative | None:
-    """Return a model's derivative; None where it is not known, or says nothing because all columns are encoded."""
-    try:
-        end = end_of(model, Asked(kind, column))
-        bad = None if end is None else end.taint()
-    except AttributeError:
-        # Not fitted, as its own call will say, or of a release that keeps its numbers elsewhere.
-        return None
-    if end is None or (bad is not None and bad.all()):
-        return None
-    return Derivative(title(model), end)
-
-
-# ------------------------------------------------------------------------------------------- ends
-def end_of(model: Any, asked: Asked) -> End | None:
-    """Return a model as an end; None where it, or a step before it, is not known."""
-    model = settled(model)
+def _head_of(model: Any, target: Target) -> Head | None:
+    """Return the head of a model or pipeline; None if it, or one of its steps, is not known."""
+    model = unwrap_search(model)
     if getattr(model, "steps", None):
-        return _behind(model, asked)
+        return _pipeline_head(model, target)
     if not type(model).__module__.startswith("sklearn."):
         return None
-    make = (_REGRESSORS if asked.kind == "prediction" else _CLASSIFIERS).get(type(model).__name__)
-    return None if make is None else make(model, asked)
+    make = (_REGRESSORS if target.kind == "prediction" else _CLASSIFIERS).get(type(model).__name__)
+    return None if make is None else make(model, target)
 
 
-def _behind(pipeline: Any, asked: Asked) -> End | None:
-    """Return a pipeline's last step behind all others."""
-    end = end_of(pipeline.steps[-1][1], asked)
-    before = [step for _, part in pipeline.steps[:-1] for step in _flat(part)]
-    if end is None or not before:
-        return end
-    step = _joined(before, int(before[0].n_features_in_))
-    if step is None or isinstance(step, Blind):
+def _pipeline_head(pipeline: Any, target: Target) -> Head | None:
+    """Return the head of a pipeline: its last step behind all others."""
+    head = _head_of(pipeline.steps[-1][1], target)
+    before = [step for _, part in pipeline.steps[:-1] for step in _transformers(part)]
+    if head is None or not before:
+        return head
+    step = _chain(before, int(before[0].n_features_in_))
+    if step is None or isinstance(step, PiecewiseConstant):
         return None
-    return After(step if isinstance(step, Path) else Path([step]), end)
+    return ChainedHead(step if isinstance(step, Chain) else Chain([step]), head)
 
 
-def _linear(model: Any, asked: Asked) -> End | None:
-    coefficients = _of_output(np.asarray(model.coef_, dtype=float).T, asked.column)
+def _linear(model: Any, target: Target) -> Head | None:
+    coefficients = _of_output(np.asarray(model.coef_, dtype=float).T, target.column)
     return None if coefficients is None else Linear(coefficients)
 
 
 def _of_output(weights: Floats, output: int | None) -> Floats | None:
-    """Return one output's column of weights, (m,) or (m, outputs); None where there is no such one."""
+    """Return the column of an output from weights, (m,) or (m, outputs); None if there is no such output."""
     if weights.ndim == 1:
         return weights
     count = weights.shape[1]
@@ -359,95 +383,100 @@ def _of_output(weights: Floats, output: int | None) -> Floats | None:
     return weights[:, output] if -count <= output < count else None
 
 
-def _generalised(model: Any, _: Asked) -> End | None:
-    straight = getattr(model, "link", "log") == "identity"
-    straight = straight or (getattr(model, "link", "log") == "auto" and model.power <= 0)
+def _generalised(model: Any, _: Target) -> Head | None:
+    identity = getattr(model, "link", "log") == "identity"
+    identity = identity or (getattr(model, "link", "log") == "auto" and model.power <= 0)
     coefficients = np.asarray(model.coef_, dtype=float)
-    return Linear(coefficients) if straight else Exponential(coefficients, float(model.intercept_))
+    return Linear(coefficients) if identity else Exponential(coefficients, float(model.intercept_))
 
 
-def _perceptron(model: Any, asked: Asked) -> End | None:
-    count, column, last = model.n_outputs_, asked.column, model.out_activation_
-    if asked.kind == "prediction":
+def _perceptron(model: Any, target: Target) -> Head | None:
+    count, column, last = model.n_outputs_, target.column, model.out_activation_
+    if target.kind == "prediction":
         if last != "identity" or (column is None and count > 1):
             return None
         if column is not None and not -count <= column < count:
             return None
         column = column or 0
     elif last == "logistic" and count > 1:
-        return None  # several labels at once
+        return None  # multi-label
     if column is None:
         return None
     weights = [np.asarray(w, dtype=float) for w in model.coefs_]
     biases = [np.asarray(b, dtype=float) for b in model.intercepts_]
-    return Layers(weights, biases, model.activation, column, asked.kind)
+    return Layers(weights, biases, model.activation, column, target.kind)
 
 
-def _logistic_head(model: Any, asked: Asked) -> End | None:
-    # One-versus-rest probabilities are normalised afterwards: another derivative, left to differences.
-    # Releases before 1.8 could be told to; of two classes "multinomial" doubles the score there.
-    told = getattr(model, "multi_class", "auto") not in ("auto", "deprecated")
-    if asked.column is None or told:
+def _logistic_head(model: Any, target: Target) -> Head | None:
+    # One-versus-rest probabilities are normalised afterwards, which is left to finite differences. Releases of
+    # scikit-learn before 1.8 have the parameter `multi_class`: "ovr", or "multinomial", which doubles the score of two
+    # classes.
+    multi_class_set = getattr(model, "multi_class", "auto") not in ("auto", "deprecated")
+    if target.column is None or multi_class_set:
         return None
     if getattr(model, "solver", "") == "liblinear" and len(model.classes_) > 2:
         return None
     coefficients = np.asarray(model.coef_, dtype=float)
-    if asked.kind == "logit" and len(coefficients) == 1:
-        return Linear(coefficients[0] if asked.column == 1 else -coefficients[0])
+    if target.kind == "logit" and len(coefficients) == 1:
+        return Linear(coefficients[0] if target.column == 1 else -coefficients[0])
     biases = [np.asarray(model.intercept_, dtype=float)]
-    return Layers([coefficients.T], biases, "identity", asked.column, asked.kind)
+    return Layers([coefficients.T], biases, "identity", target.column, target.kind)
 
 
-def _process(model: Any, asked: Asked) -> End | None:
+def _process(model: Any, target: Target) -> Head | None:
     if not hasattr(model, "X_train_"):
         return None
-    unit = model._y_train_std  # noqa: SLF001 - nowhere else
+    unit = model._y_train_std  # noqa: SLF001 - not public
     weights = np.asarray(model.alpha_, dtype=float) * unit
-    return _machine(of_process(model.kernel_, model.X_train_), weights, asked)
+    return _machine(of_process(model.kernel_, model.X_train_), weights, target)
 
 
-def _vectors(model: Any, asked: Asked) -> End | None:
-    if model.support_vectors_.shape[0] == 0:  # all rows of fit lie within epsilon of one constant
+def _vectors(model: Any, target: Target) -> Head | None:
+    if model.support_vectors_.shape[0] == 0:  # all targets lie within epsilon of a constant
         return Linear(np.zeros(int(model.n_features_in_)))
-    gamma = model._gamma  # noqa: SLF001 - nowhere else
+    gamma = model._gamma  # noqa: SLF001 - not public
     kernel = by_name(model.kernel, model.support_vectors_, gamma, model.degree, model.coef0)
-    return None if kernel is None else _machine(kernel, np.asarray(model.dual_coef_[0]), asked)
+    return None if kernel is None else _machine(kernel, np.asarray(model.dual_coef_[0]), target)
 
 
-def _ridge(model: Any, asked: Asked) -> End | None:
+def _ridge(model: Any, target: Target) -> Head | None:
     kernel = by_name(model.kernel, model.X_fit_, model.gamma, model.degree, model.coef0)
-    return _machine(kernel, np.asarray(model.dual_coef_, dtype=float), asked)
+    return _machine(kernel, np.asarray(model.dual_coef_, dtype=float), target)
 
 
-def _machine(kernel: Kernel | None, weights: Floats, asked: Asked) -> End | None:
-    own = _of_output(weights, asked.column)
-    return None if kernel is None or own is None else Machine(kernel, own)
+def _machine(kernel: Kernel | None, weights: Floats, target: Target) -> Head | None:
+    own = _of_output(weights, target.column)
+    return None if kernel is None or own is None else KernelExpansion(kernel, own)
 
 
-def _voting(model: Any, asked: Asked) -> End | None:
-    ends = [end_of(member, asked) for member in model.estimators_]
-    known = [end for end in ends if end is not None]
-    if asked.column is not None or len(known) < len(ends):
+def _voting(model: Any, target: Target) -> Head | None:
+    heads = [_head_of(member, target) for member in model.estimators_]
+    known = [head for head in heads if head is not None]
+    if target.column is not None or len(known) < len(heads):
         return None
-    weights = np.ones(len(ends))
+    weights = np.ones(len(heads))
     if model.weights is not None:
         pairs = zip(model.estimators, model.weights, strict=True)
         weights = np.array([weight for (_, member), weight in pairs if member != "drop"], float)
-    return Mean(known, weights / weights.sum())
+    return MeanHead(known, weights / weights.sum())
 
 
-def _transformed(model: Any, asked: Asked) -> End | None:
-    end, back = end_of(model.regressor_, asked), model.transformer_
-    if end is None or not type(back).__module__.startswith("sklearn.preprocessing"):
+def _transformed(model: Any, target: Target) -> Head | None:
+    head, transformer = _head_of(model.regressor_, target), model.transformer_
+    if head is None or not type(transformer).__module__.startswith("sklearn.preprocessing"):
         return None
-    slope = inverse_slope(back)
-    return None if slope is None else Outer(model.regressor_, end, slope, asked.column or 0)
+    slope = inverse_slope(transformer)
+    return (
+        None
+        if slope is None
+        else TransformedTarget(model.regressor_, head, slope, target.column or 0)
+    )
 
 
-_End = Callable[[Any, Asked], End | None]
+_HeadBuilder = Callable[[Any, Target], Head | None]
 
 
-_REGRESSORS: dict[str, _End] = {
+_REGRESSORS: dict[str, _HeadBuilder] = {
     **dict.fromkeys(LINEAR | MULTI_TASK, _linear),
     **dict.fromkeys(("GammaRegressor", "PoissonRegressor", "TweedieRegressor"), _generalised),
     "GaussianProcessRegressor": _process,
@@ -460,84 +489,90 @@ _REGRESSORS: dict[str, _End] = {
 }
 
 
-_CLASSIFIERS: dict[str, _End] = {
+_CLASSIFIERS: dict[str, _HeadBuilder] = {
     **dict.fromkeys(LOGISTIC, _logistic_head),
     **dict.fromkeys(PERCEPTRON, _perceptron),
 }
 
 
-# ------------------------------------------------------------------------------------------ steps
-def step_of(model: Any, size: int) -> Step | None:
-    """Return a transformer of `size` columns as a step; None where it, or a part of it, is not known."""
-    return _joined(_flat(model), size)
+# --- from fitted transformers to steps ------------------------------------------------------------
 
 
-def _flat(model: Any) -> list[Any]:
-    """Return the transformers of a pipeline, of pipelines within it too, without those that do nothing."""
-    model = settled(model)
+def _step_of(model: Any, size: int) -> Step | None:
+    """Return the step of a transformer of `size` columns; None if it, or a part of it, is not known."""
+    return _chain(_transformers(model), size)
+
+
+def _transformers(model: Any) -> list[Any]:
+    """Return the transformers of a pipeline and of pipelines inside it, without those that pass columns through."""
+    model = unwrap_search(model)
     if model is None or (isinstance(model, str) and model == "passthrough"):
         return []
     inner = getattr(model, "steps", None)
-    return [step for _, part in inner for step in _flat(part)] if inner else [model]
+    return [step for _, part in inner for step in _transformers(part)] if inner else [model]
 
 
-def _joined(models: Sequence[Any], size: int) -> Step | None:
-    """Return transformers that follow each other as one step; None where one of them is not known."""
-    if any(named(model, _BLIND) for model in models):
-        # Constant between jumps is then the whole of it, whatever comes before and after.
-        return Blind(models[-1], size)
+def _chain(models: Sequence[Any], size: int) -> Step | None:
+    """Return consecutive transformers as one step; None if one of them is not known."""
+    if any(is_sklearn_class(model, _PIECEWISE_CONSTANT) for model in models):
+        # The chain is then constant between jumps, whatever precedes or follows.
+        return PiecewiseConstant(models[-1], size)
     steps: list[Step] = []
     for model in models:
-        step = _single(model, size)
+        step = _single_step(model, size)
         if step is None:
             return None
         steps.append(step)
         size = step.outputs
     if not steps:
-        return Same(size)
-    return steps[0] if len(steps) == 1 else Path(steps)
+        return Identity(size)
+    return steps[0] if len(steps) == 1 else Chain(steps)
 
 
-def _single(model: Any, size: int) -> Step | None:
-    """Return a transformer that is no pipeline."""
-    if named(model, {"FeatureUnion"}):
+def _single_step(model: Any, size: int) -> Step | None:
+    """Return the step of a transformer that is not a pipeline."""
+    if is_sklearn_class(model, {"FeatureUnion"}):
         return _union(model, size)
-    chooses = type(model).__module__.startswith("sklearn.feature_selection.")
-    make = choice if chooses else _STEPS.get(type(model).__name__)
+    selects = type(model).__module__.startswith("sklearn.feature_selection.")
+    make = selection if selects else _STEPS.get(type(model).__name__)
     return make(model) if make and type(model).__module__.startswith("sklearn.") else None
 
 
-def _columns(model: Any) -> Step | None:
-    """Return transformers of some of the columns each."""
+def _column_transformer(model: Any) -> Step | None:
+    """Return a `ColumnTransformer`: parallel transformers of some of the columns each."""
     weights, branches = model.transformer_weights or {}, list[Branch]()
-    inputs = model._transformer_to_input_indices  # noqa: SLF001 - nowhere else
+    inputs = model._transformer_to_input_indices  # noqa: SLF001 - not public
     for name, transformer, _ in model.transformers_:
-        places = np.asarray(inputs[name], dtype=int)
-        if len(places) == 0 or (isinstance(transformer, str) and transformer == "drop"):
+        positions = np.asarray(inputs[name], dtype=int)
+        if len(positions) == 0 or (isinstance(transformer, str) and transformer == "drop"):
             continue
-        step = step_of(transformer, len(places))
+        step = _step_of(transformer, len(positions))
         if step is None:
             return None
-        branches.append(Branch(places, model.output_indices_[name], step, weights.get(name, 1.0)))
-    return Beside(model, branches, int(model.n_features_in_))
+        branches.append(
+            Branch(positions, model.output_indices_[name], step, weights.get(name, 1.0))
+        )
+    return Parallel(model, branches, int(model.n_features_in_))
 
 
 def _union(model: Any, size: int) -> Step | None:
-    """Return transformers of all columns, whose outputs are joined."""
+    """Return a `FeatureUnion`: parallel transformers of all columns."""
     weights, branches, start = model.transformer_weights or {}, list[Branch](), 0
     for name, transformer in model.transformer_list:
         if isinstance(transformer, str) and transformer == "drop":
             continue
-        step = step_of(transformer, size)
+        step = _step_of(transformer, size)
         if step is None:
             return None
         part = slice(start, start + step.outputs)
-        branches.append(Branch(np.arange(size), part, step, weights.get(name, 1.0), whole=True))
+        branches.append(
+            Branch(np.arange(size), part, step, weights.get(name, 1.0), all_columns=True)
+        )
         start = part.stop
-    return Beside(model, branches, size)
+    return Parallel(model, branches, size)
 
 
-_BLIND = {
+_PIECEWISE_CONSTANT = {
     "Binarizer",
     "KBinsDiscretizer",
     "LabelBinarizer",
@@ -547,50 +582,20 @@ _BLIND = {
     "RandomTreesEmbedding",
     "TargetEncoder",
 }
-"""Transformers that are constant between jumps. What is not a number before them has no slopes at all."""
+"""Transformers that are constant between jumps. Some of them accept text, which has no slopes."""
 
 
 _STEPS: dict[str, Callable[[Any], Step | None]] = {
     **dict.fromkeys(("MaxAbsScaler", "MinMaxScaler", "RobustScaler", "StandardScaler"), scaler),
     **dict.fromkeys(("FastICA", "IncrementalPCA", "PCA", "TruncatedSVD"), projection),
-    "ColumnTransformer": _columns,
+    "ColumnTransformer": _column_transformer,
     "FunctionTransformer": function,
     "Normalizer": Norm,
     "Nystroem": nystroem,
     "PolynomialFeatures": Polynomials,
     "PowerTransformer": power,
     "QuantileTransformer": quantiles,
-    "RBFSampler": Waves,
+    "RBFSampler": RandomFourierFeatures,
     "SimpleImputer": imputer,
     "SplineTransformer": splines,
 }
-
-
-# ------------------------------------------------------------------------------------------
-# Derivatives of scikit-learn's models that are known in closed form.
-
-
-def prediction_derivative(model: Any, output: int | None = None) -> Derivative | None:
-    """Return the derivative of `predict`, or of one of its outputs; None where it is not known.
-
-    Known for linear and generalised linear models, multi-layer perceptrons, Gaussian processes, support vector
-    regression, kernel ridge and means of these; behind transformers or not, with a transformed target or not.
-    """
-    return _derivative(model, "prediction", output)
-
-
-def probability_derivative(model: Any, column: int | None) -> Derivative | None:
-    """Return the derivative of one class's probability: of logistic regressions and perceptrons, else None."""
-    return _derivative(model, "probability", column)
-
-
-def logit_derivative(model: Any, column: int | None) -> Derivative | None:
-    """Return the derivative of one class's log odds: of logistic regressions and perceptrons, else None."""
-    return _derivative(model, "logit", column)
-
-
-def _derivative(model: Any, kind: Kind, column: int | None) -> Derivative | None:
-    # Pipelines of other libraries hold models of scikit-learn, too.
-    if not (type(model).__module__.startswith("sklearn.") or hasattr(model, "steps")):
-        return None
-    return derivative(model, kind, column)

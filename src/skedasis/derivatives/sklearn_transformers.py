@@ -1,4 +1,9 @@
-"""Derivatives of scikit-learn's transformers: those that act on single columns, and those that mix columns."""
+"""Derivatives of scikit-learn's transformers: those that act on single columns, and those that mix columns.
+
+Each class is a `Step` of `skedasis.derivatives.chain_rule`. The functions below the classes build a step from a fitted
+transformer; they return None if the transformer's parameters have no known closed form. The table `_STEPS` in
+`skedasis.derivatives.sklearn_models` lists them.
+"""
 
 from __future__ import annotations
 
@@ -15,103 +20,101 @@ from skedasis.data.factorize import absent
 from skedasis.derivatives.chain_rule import Step, numbers
 from skedasis.derivatives.kernel_functions import Kernel, by_name
 
-# ------------------------------------------------------------------------------------------
-# Steps that change each column by itself: scalers, powers, quantiles, functions, imputers.
+# --- steps of single columns: scalers, powers, quantiles, functions, imputers ---------------------
 
-
-_NEAR = 1e-7
-"""scikit-learn's `BOUNDS_THRESHOLD`: so near its ends a quantile transformer with normal output stands still."""
+_BOUNDS_THRESHOLD = 1e-7
+"""scikit-learn's constant: this close to its ends, a quantile transformer with normal output is constant."""
 
 
 @dataclass(frozen=True, eq=False)
 class Scale(Step):
-    """``Z * scale + shift``: for all rows the same."""
+    """``Z * scale + shift``, with the same slopes for all rows."""
 
     model: Any
     scale: Any
 
     flat = True
 
-    def pull(self, Z: Any, G: Floats) -> Floats:
-        """Multiply by the scale."""
+    def backward(self, Z: Any, G: Floats) -> Floats:
+        """Return the gradient times the scale."""
         return G * self.scale
 
 
 @dataclass(frozen=True, eq=False)
-class Each(Step):
-    """A smooth function of each column, or one with kinks.
+class Elementwise(Step):
+    """A continuous function of each column, which may have kinks.
 
     Parameters
     ----------
     model : object
     slope : callable
-        ``Z (n, d) -> (n, d)``.
+        The derivative, ``Z (n, d) -> (n, d)``.
     jumps : ndarray of bool, shape (d,), optional
-        The columns in which it jumps.
+        The columns in which the function jumps.
     """
 
     model: Any
     slope: Callable[[Floats], Floats]
     jumps: Bools | None = None
 
-    def pull(self, Z: Any, G: Floats) -> Floats:
-        """Multiply by each value's slope."""
-        # An infinite slope is for those to refuse who know the quantity's name.
-        with np.errstate(all="ignore"):
+    def backward(self, Z: Any, G: Floats) -> Floats:
+        """Return the gradient times the slope at each value."""
+        with np.errstate(
+            all="ignore"
+        ):  # the evaluator reports infinite slopes, with the quantity's name
             return G * self.slope(numbers(Z))
 
-    def taint(self, bad: Bools | None) -> Bools | None:
-        """Add the columns in which it jumps."""
-        if bad is None or self.jumps is None:
-            return self.jumps if bad is None else bad
-        return bad | self.jumps
+    def jump_inputs(self, jump_outputs: Bools | None) -> Bools | None:
+        """Add the columns in which the function jumps."""
+        if jump_outputs is None or self.jumps is None:
+            return self.jumps if jump_outputs is None else jump_outputs
+        return jump_outputs | self.jumps
 
 
 @dataclass(frozen=True, eq=False)
 class Impute(Step):
-    """A constant in place of what is missing: the slope is 1 where a value is there, and 0 where not.
+    """A constant replaces missing values: the slope is 1 at a value, and 0 at a missing value.
 
     Parameters
     ----------
     model : SimpleImputer
     kept : ndarray of int
-        The columns that have an output; indicators of what is missing follow them, and have no slopes.
+        The columns that have an output. Indicators of missing values follow them, and have no slopes.
     text : bool
-        Whether the columns are no numbers: then there is nothing to derive.
+        Whether the columns are text, which has no slopes.
     """
 
     model: Any
     kept: Ints
     text: bool
 
-    def pull(self, Z: Any, G: Floats) -> Floats:
-        """Give gradients back to the columns that were kept."""
-        back = np.zeros((len(G), self.model.n_features_in_))
+    def backward(self, Z: Any, G: Floats) -> Floats:
+        """Return the gradient by the kept columns; 0 by the others and at missing values."""
+        gradient = np.zeros((len(G), self.model.n_features_in_))
         if self.text:
-            return back
-        back[:, self.kept] = G[:, : len(self.kept)]
-        z, code = numbers(Z), self.model.missing_values
-        missing = np.isnan(z) if absent(code) else z == code
-        return np.where(missing, 0.0, back) if missing.any() else back
+            return gradient
+        gradient[:, self.kept] = G[:, : len(self.kept)]
+        z, marker = numbers(Z), self.model.missing_values
+        missing = np.isnan(z) if absent(marker) else z == marker
+        return np.where(missing, 0.0, gradient) if missing.any() else gradient
 
     @property
     def outputs(self) -> int:
-        """Return the number of columns that were kept, and of indicators."""
+        """Return the number of kept columns and indicators."""
         indicators = self.model.indicator_.features_ if self.model.add_indicator else ()
         return len(self.kept) + len(indicators)
 
-    def taint(self, bad: Bools | None) -> Bools | None:
-        """Give jumps back to the columns that were kept."""
-        if bad is None:
+    def jump_inputs(self, jump_outputs: Bools | None) -> Bools | None:
+        """Return which of the kept columns act through a jump."""
+        if jump_outputs is None:
             return None
-        back = np.zeros(self.model.n_features_in_, dtype=bool)
-        back[self.kept] = bad[: len(self.kept)]
-        return back
+        inputs = np.zeros(self.model.n_features_in_, dtype=bool)
+        inputs[self.kept] = jump_outputs[: len(self.kept)]
+        return inputs
 
 
-# --------------------------------------------------------------------------------------- builders
 def scaler(step: Any) -> Step:
-    """Return a standard, largest-absolute, robust or (unclipped or clipped) min-max scaler."""
+    """Return the step of a standard, max-abs, robust or min-max scaler, clipped or not."""
     scale = getattr(step, "scale_", None)
     if type(step).__name__ == "MinMaxScaler":
         return _clipped(step) if getattr(step, "clip", False) else Scale(step, step.scale_)
@@ -119,21 +122,26 @@ def scaler(step: Any) -> Step:
 
 
 def _clipped(step: Any) -> Step:
-    """Return a scaler that ends at the values of fit: there its slope is that of the inside, where the rows are."""
+    """Return a min-max scaler that clips at the range of the training data, at whose ends it has the inner slope."""
     low, high = step.feature_range
 
     def slope(Z: Floats) -> Floats:
         inside = (step.data_min_ <= Z) & (step.data_max_ >= Z)
-        scaled = Z * step.scale_ + step.min_  # a constant column's range is wider than its values
+        scaled = (
+            Z * step.scale_ + step.min_
+        )  # the range of a constant column is wider than its values
         return (inside | ((low < scaled) & (scaled < high))) * step.scale_
 
-    return Each(step, slope)
+    return Elementwise(step, slope)
 
 
 def power(step: Any) -> Step:
-    """Return a power transformer: the derivative is x^(lambda - 1), of Yeo and Johnson's (1 + |x|)^(±(lambda - 1))."""
+    """Return a power transformer.
+
+    The derivative is x^(lambda - 1) for Box-Cox, and (1 + |x|)^(±(lambda - 1)) for Yeo-Johnson, with the sign of x.
+    """
     p = np.asarray(step.lambdas_, dtype=float) - 1.0
-    scaler = step._scaler if step.standardize else None  # noqa: SLF001 - nowhere else
+    scaler = step._scaler if step.standardize else None  # noqa: SLF001 - not public
     factor = 1.0 if scaler is None else 1.0 / scaler.scale_
 
     def slope(Z: Floats) -> Floats:
@@ -141,69 +149,71 @@ def power(step: Any) -> Step:
             return Z**p * factor
         return (1.0 + np.abs(Z)) ** np.where(Z >= 0, p, -p) * factor
 
-    return Each(step, slope)
+    return Elementwise(step, slope)
 
 
 def quantiles(step: Any) -> Step:
     """Return a quantile transformer: piecewise linear between its quantiles, or the normal quantile of that.
 
-    At a quantile (all rows of fit may be some) its slope is the mean of both sides, at the outermost that of the
-    inside. Where quantiles coincide it jumps.
+    At a quantile (every training row may be one) the slope is the mean of both sides, and at the outermost quantiles
+    the inner one. Where quantiles coincide, the transformer jumps.
     """
-    knots, levels = np.asarray(step.quantiles_, float).T, np.asarray(step.references_, float)
-    derive = _normal_slope if step.output_distribution == "normal" else _linear_slope
+    knots, ranks = np.asarray(step.quantiles_, float).T, np.asarray(step.references_, float)
+    column_slope = _normal_slope if step.output_distribution == "normal" else _linear_slope
 
     def slope(Z: Floats) -> Floats:
-        return np.stack([derive(z, k, levels) for z, k in zip(Z.T, knots, strict=True)], axis=1)
+        return np.stack(
+            [column_slope(z, k, ranks) for z, k in zip(Z.T, knots, strict=True)], axis=1
+        )
 
     jumps = np.asarray((np.diff(knots, axis=1) <= 0).any(axis=1))
-    return Each(step, slope, jumps if jumps.any() else None)
+    return Elementwise(step, slope, jumps if jumps.any() else None)
 
 
-def _linear_slope(z: Floats, knots: Floats, levels: Floats) -> Floats:
-    """Return the slope of a piecewise linear function: at a knot the mean of both sides."""
-    steep = np.diff(levels) / np.diff(knots)
-    last = len(steep) - 1
-    # Quantiles are rounded: the rows that they come from may lie a last digit beside them.
+def _linear_slope(z: Floats, knots: Floats, ranks: Floats) -> Floats:
+    """Return the slope of a piecewise linear function: at a knot the mean of both sides, outside the knots 0."""
+    slopes = np.diff(ranks) / np.diff(knots)
+    last = len(slopes) - 1
+    # Quantiles are rounded: they may differ by a last digit from the rows that they come from.
     above, below = z + 4 * np.spacing(np.abs(z)), z - 4 * np.spacing(np.abs(z))
     right = np.clip(np.searchsorted(knots, above, side="right") - 1, 0, last)
     left = np.clip(np.searchsorted(knots, below, side="left") - 1, 0, last)
     inside = (above >= knots[0]) & (below <= knots[-1])
-    return np.where(inside, 0.5 * (steep[left] + steep[right]), 0.0)
+    return np.where(inside, 0.5 * (slopes[left] + slopes[right]), 0.0)
 
 
-def _normal_slope(z: Floats, knots: Floats, levels: Floats) -> Floats:
-    """Return the slope of the normal quantile of it: 0 where that is cut off, for it would be infinite."""
+def _normal_slope(z: Floats, knots: Floats, ranks: Floats) -> Floats:
+    """Return the slope of the normal quantile of the piecewise linear function; 0 where scikit-learn clips it."""
     from scipy.special import ndtri
 
-    value = np.interp(z, knots, levels)
-    inside = (value > _NEAR) & (value < 1.0 - _NEAR)
-    inside &= (z - _NEAR >= knots[0]) & (z + _NEAR <= knots[-1])
-    steep = np.sqrt(2.0 * np.pi) * np.exp(0.5 * ndtri(np.where(inside, value, 0.5)) ** 2)
-    return np.where(inside, steep * _linear_slope(z, knots, levels), 0.0)
+    rank = np.interp(z, knots, ranks)
+    inside = (rank > _BOUNDS_THRESHOLD) & (rank < 1.0 - _BOUNDS_THRESHOLD)
+    inside &= (z - _BOUNDS_THRESHOLD >= knots[0]) & (z + _BOUNDS_THRESHOLD <= knots[-1])
+    outer = np.sqrt(2.0 * np.pi) * np.exp(0.5 * ndtri(np.where(inside, rank, 0.5)) ** 2)
+    return np.where(inside, outer * _linear_slope(z, knots, ranks), 0.0)
 
 
 def imputer(step: Any) -> Step | None:
-    """Return a simple imputer; None for one of numbers and texts at once."""
-    filled = np.asarray(step.statistics_)
-    texts = [isinstance(value, str) for value in filled.tolist()]
-    if any(texts):
-        return Impute(step, np.arange(len(texts)), text=True) if all(texts) else None
-    empty = np.isnan(filled.astype(float)) & (not step.keep_empty_features)
+    """Return a simple imputer; None if it fills both numeric and text columns."""
+    fill_values = np.asarray(step.statistics_)
+    is_text = [isinstance(value, str) for value in fill_values.tolist()]
+    if any(is_text):
+        return Impute(step, np.arange(len(is_text)), text=True) if all(is_text) else None
+    empty = np.isnan(fill_values.astype(float)) & (not step.keep_empty_features)
     return Impute(step, np.flatnonzero(~empty), text=False)
 
 
 def function(step: Any) -> Step | None:
-    """Return a transformer by a function whose derivative is known; None for any other."""
+    """Return a function transformer; None if the derivative of its function is not known."""
     if step.func is None:
         return Scale(step, 1.0)
-    slope = slope_of(step.func, step.kw_args)
-    return None if slope is None else Each(step, slope)
+    slope = _slope_of(step.func, step.kw_args)
+    return None if slope is None else Elementwise(step, slope)
 
 
-def slope_of(function: Any, options: Any = None) -> Callable[[Floats], Floats] | None:
-    """Return the derivative of a function of NumPy's, or of SciPy's logit and its inverse; None for others."""
-    special: Any = sys.modules.get("scipy.special")  # loaded, if the function is one of its own
+def _slope_of(function: Any, options: Any = None) -> Callable[[Floats], Floats] | None:
+    """Return the derivative of a NumPy function, or of SciPy's logit or expit; None for other functions."""
+    special: Any = sys.modules.get("scipy.special")  # it is loaded if the function comes from it
     if options:
         return None
     if special is not None and function is special.expit:
@@ -236,37 +246,38 @@ _SLOPES: dict[Any, Callable[[Floats], Floats]] = {
 
 
 def inverse_slope(step: Any) -> Callable[[Floats], Floats] | None:
-    """Return the derivative of a target transformer's inverse, ``z (n, o) -> (n, o)``; None where it is not known."""
+    """Return the derivative of a target transformer's inverse, ``z (n, o) -> (n, o)``; None if it is not known."""
     kind = type(step).__name__
     if kind == "FunctionTransformer":
         if step.inverse_func is None:
             return np.ones_like
-        return slope_of(step.inverse_func, step.inv_kw_args)
+        return _slope_of(step.inverse_func, step.inv_kw_args)
     if kind in ("MaxAbsScaler", "MinMaxScaler", "RobustScaler", "StandardScaler"):
-        scale = scaler(step).pull(None, np.ones((1, 1))) if kind != "MinMaxScaler" else step.scale_
+        scale = (
+            scaler(step).backward(None, np.ones((1, 1))) if kind != "MinMaxScaler" else step.scale_
+        )
         return lambda z: np.ones_like(z) / scale
     if kind != "PowerTransformer":
         return None
     forward = power(step)
-    return lambda z: 1.0 / forward.pull(step.inverse_transform(z), np.ones((1, z.shape[1])))
+    return lambda z: 1.0 / forward.backward(step.inverse_transform(z), np.ones((1, z.shape[1])))
 
 
-# ------------------------------------------------------------------------------------------
-# Steps that mix columns: projections, choices of columns, polynomials, splines, kernels, norms.
+# --- steps that mix columns: projections, selections, polynomials, splines, kernels, norms --------
 
 
-class Mixing(Step):
-    """A step whose outputs depend on all inputs: a jump behind it is one by all of them."""
+class ColumnMixing(Step):
+    """A step whose outputs depend on all inputs."""
 
-    def taint(self, bad: Bools | None) -> Bools | None:
-        """Spread what jumps over all inputs."""
-        if bad is None:
+    def jump_inputs(self, jump_outputs: Bools | None) -> Bools | None:
+        """Return all inputs if an output acts through a jump."""
+        if jump_outputs is None:
             return None
-        return np.full(int(self.model.n_features_in_), bool(bad.any()))
+        return np.full(int(self.model.n_features_in_), bool(jump_outputs.any()))
 
 
 @dataclass(frozen=True, eq=False)
-class Matrix(Mixing):
+class Matrix(ColumnMixing):
     """``Z @ matrix.T``, and a constant: a projection such as PCA.
 
     Parameters
@@ -280,43 +291,43 @@ class Matrix(Mixing):
 
     flat = True
 
-    def pull(self, Z: Any, G: Floats) -> Floats:
-        """Multiply by the matrix."""
+    def backward(self, Z: Any, G: Floats) -> Floats:
+        """Return the gradient times the matrix."""
         return G @ self.matrix
 
     @property
     def outputs(self) -> int:
-        """Return the number of the matrix's rows."""
+        """Return the number of rows of the matrix."""
         return len(self.matrix)
 
 
 @dataclass(frozen=True, eq=False)
-class Choice(Step):
-    """Some of the columns."""
+class ColumnSelection(Step):
+    """A selection of columns, by their positions."""
 
     model: Any
-    places: Ints
+    positions: Ints
 
     flat = True
 
-    def pull(self, Z: Any, G: Floats) -> Floats:
-        """Give gradients back to the columns that were chosen."""
-        back = np.zeros((len(G), int(self.model.n_features_in_)))
-        back[:, self.places] = G
-        return back
+    def backward(self, Z: Any, G: Floats) -> Floats:
+        """Return the gradient by the selected columns; 0 by the others."""
+        gradient = np.zeros((len(G), int(self.model.n_features_in_)))
+        gradient[:, self.positions] = G
+        return gradient
 
-    def taint(self, bad: Bools | None) -> Bools | None:
-        """Give jumps back to the columns that were chosen."""
-        if bad is None:
+    def jump_inputs(self, jump_outputs: Bools | None) -> Bools | None:
+        """Return which of the selected columns act through a jump."""
+        if jump_outputs is None:
             return None
-        back = np.zeros(int(self.model.n_features_in_), dtype=bool)
-        back[self.places] = bad
-        return back
+        inputs = np.zeros(int(self.model.n_features_in_), dtype=bool)
+        inputs[self.positions] = jump_outputs
+        return inputs
 
     @property
     def outputs(self) -> int:
-        """Return the number of columns that were chosen."""
-        return len(self.places)
+        """Return the number of selected columns."""
+        return len(self.positions)
 
 
 @dataclass(frozen=True, eq=False)
@@ -330,40 +341,51 @@ class Polynomials(Step):
         return np.asarray(self.model.powers_)
 
     @cached_property
-    def _lowered(self) -> tuple[Ints, list[tuple[Ints, Ints]]]:
-        """Return the products that appear in derivatives; and by each column which outputs have it, and which product.
+    def _derivative_terms(self) -> tuple[Ints, list[tuple[Ints, Ints]]]:
+        """Return the products that appear in derivatives, and for each column its outputs and their derivatives.
 
-        d(x^p r)/dx = p x^(p - 1) r: the output's product with one exponent lowered.
+        d(x^p r)/dx = p x^(p - 1) r: the derivative of an output is its product with one exponent lowered.
+
+        Returns
+        -------
+        exponents : ndarray of int, shape (k, d)
+            The exponents of the distinct products.
+        terms : list of (outputs, products)
+            For each column, the outputs that depend on it, and the row in `exponents` of each one's derivative.
         """
         powers = self._powers
-        having = [np.flatnonzero(column) for column in powers.T]
-        lower = [powers[k] - (np.arange(len(powers.T)) == j) for j, k in enumerate(having)]
-        exponents, places = np.unique(np.concatenate(lower), axis=0, return_inverse=True)
-        ends = np.cumsum([len(k) for k in having])[:-1]
-        return exponents, list(zip(having, np.split(places.ravel(), ends), strict=True))
+        dependent = [np.flatnonzero(column) for column in powers.T]
+        lowered = [powers[k] - (np.arange(len(powers.T)) == j) for j, k in enumerate(dependent)]
+        exponents, rows = np.unique(np.concatenate(lowered), axis=0, return_inverse=True)
+        ends = np.cumsum([len(k) for k in dependent])[:-1]
+        return exponents, list(zip(dependent, np.split(rows.ravel(), ends), strict=True))
 
-    def pull(self, Z: Any, G: Floats) -> Floats:
-        """Multiply by the products with a lowered exponent, column by column."""
+    def backward(self, Z: Any, G: Floats) -> Floats:
+        """Return the gradient, column by column, from the products with one exponent lowered."""
         z = np.ascontiguousarray(numbers(Z).T)
-        exponents, having = self._lowered
-        if len(exponents) == 0:  # of degree 0
+        exponents, terms = self._derivative_terms
+        if len(exponents) == 0:  # degree 0
             return np.zeros((1, len(z)))
         known: dict[tuple[int, ...], Any] = {(0,) * len(z): np.ones(z.shape[1])}
         products = np.array([_product(tuple(e), z, known) for e in exponents.tolist()]).T
-        if len(G) == 1:  # the same weights for all rows: one matrix
+        if len(G) == 1:  # the same weights for all rows: a matrix product
             weights = np.zeros((len(exponents), len(z)))
-            for j, (outputs, places) in enumerate(having):
-                weights[places, j] = G[0, outputs] * self._powers[outputs, j]
+            for j, (outputs, rows) in enumerate(terms):
+                weights[rows, j] = G[0, outputs] * self._powers[outputs, j]
             return products @ weights
-        back = np.empty((z.shape[1], len(z)))
-        for j, (outputs, places) in enumerate(having):
+        gradient = np.empty((z.shape[1], len(z)))
+        for j, (outputs, rows) in enumerate(terms):
             weighted = G[:, outputs] * self._powers[outputs, j]
-            back[:, j] = (weighted * products[:, places]).sum(axis=1)
-        return back
+            gradient[:, j] = (weighted * products[:, rows]).sum(axis=1)
+        return gradient
 
-    def taint(self, bad: Bools | None) -> Bools | None:
-        """Give jumps back to the columns that a product has."""
-        return None if bad is None else np.asarray((self._powers[bad] > 0).any(axis=0))
+    def jump_inputs(self, jump_outputs: Bools | None) -> Bools | None:
+        """Return the columns of the products that act through a jump."""
+        return (
+            None
+            if jump_outputs is None
+            else np.asarray((self._powers[jump_outputs] > 0).any(axis=0))
+        )
 
     @property
     def outputs(self) -> int:
@@ -371,13 +393,13 @@ class Polynomials(Step):
         return int(self.model.n_output_features_)
 
     @property
-    def width(self) -> int:
-        """Return the products, and as many lower ones."""
+    def row_memory(self) -> int:
+        """Return the products, those with a lowered exponent, and the columns."""
         return 3 * int(self.model.n_output_features_) + 2 * int(self.model.n_features_in_)
 
 
 def _product(exponents: tuple[int, ...], z: Floats, known: dict[tuple[int, ...], Any]) -> Any:
-    """Return a product of powers, from the one with an exponent less: each is multiplied once."""
+    """Return a product of powers by one multiplication of a known product; store it in `known`."""
     if exponents not in known:
         j = next(k for k, p in enumerate(exponents) if p)
         lower = (*exponents[:j], exponents[j] - 1, *exponents[j + 1 :])
@@ -387,29 +409,29 @@ def _product(exponents: tuple[int, ...], z: Floats, known: dict[tuple[int, ...],
 
 @dataclass(frozen=True, eq=False)
 class Splines(Step):
-    """B-splines of each column, of degree 1 and more."""
+    """B-splines of each column, of degree 1 or more."""
 
     model: Any
 
-    def pull(self, Z: Any, G: Floats) -> Floats:
-        """Multiply by the splines' derivatives, column by column."""
-        z, size = numbers(Z), self._size
-        back = np.empty(z.shape)
+    def backward(self, Z: Any, G: Floats) -> Floats:
+        """Return the gradient, column by column, from the derivatives of the splines."""
+        z, size = numbers(Z), self._per_column
+        gradient = np.empty(z.shape)
         for j, spline in enumerate(self.model.bsplines_):
             slopes = _spline_slopes(spline, z[:, j], self.model.extrapolation)[:, :size]
-            back[:, j] = (G[:, j * size : (j + 1) * size] * slopes).sum(axis=1)
-        return back
+            gradient[:, j] = (G[:, j * size : (j + 1) * size] * slopes).sum(axis=1)
+        return gradient
 
     @property
-    def _size(self) -> int:
+    def _per_column(self) -> int:
         return int(self.model.n_features_out_) // len(self.model.bsplines_)
 
-    def taint(self, bad: Bools | None) -> Bools | None:
-        """Give jumps back to the column that a spline is of, and add the columns with too many knots in one place."""
+    def jump_inputs(self, jump_outputs: Bools | None) -> Bools | None:
+        """Return the columns whose splines act through a jump, or jump themselves because knots coincide."""
         # A spline of degree k is continuous where at most k knots coincide.
         jumps = np.array([(s.t[s.k :] <= s.t[: -s.k]).any() for s in self.model.bsplines_])
-        if bad is not None:
-            jumps |= bad.reshape(-1, self._size).any(axis=1)
+        if jump_outputs is not None:
+            jumps |= jump_outputs.reshape(-1, self._per_column).any(axis=1)
         return jumps if jumps.any() else None
 
     @property
@@ -418,26 +440,28 @@ class Splines(Step):
         return int(self.model.n_features_out_)
 
     @property
-    def width(self) -> int:
-        """Return the splines of all columns, as they come in and go out, and of one column."""
+    def row_memory(self) -> int:
+        """Return four times the number of splines."""
         return 4 * int(self.model.n_features_out_)
 
 
-def _spline_slopes(spline: Any, x: Floats, beyond: str) -> Floats:
-    """Return the derivatives of a column's splines, (n, m), as they continue beyond the knots."""
+def _spline_slopes(spline: Any, x: Floats, extrapolation: str) -> Floats:
+    """Return the derivatives of a column's splines, (n, m), extrapolated beyond the knots."""
     low, high = spline.t[spline.k], spline.t[-spline.k - 1]
-    if beyond == "periodic" and high > low:
+    if extrapolation == "periodic" and high > low:
         x = low + (x - low) % (high - low)
-    elif beyond in ("constant", "linear"):
+    elif extrapolation in ("constant", "linear"):
         inside = np.clip(x, low, high)
-        found = np.nan_to_num(spline(inside, nu=1))
-        return np.where((inside == x)[:, None], found, 0.0) if beyond == "constant" else found
-    return np.nan_to_num(spline(x, nu=1))  # splines of a missing value are 0 throughout
+        slopes = np.nan_to_num(spline(inside, nu=1))
+        if extrapolation == "linear":
+            return slopes
+        return np.where((inside == x)[:, None], slopes, 0.0)
+    return np.nan_to_num(spline(x, nu=1))  # all splines of a missing value are 0
 
 
 @dataclass(frozen=True, eq=False)
-class Features(Mixing):
-    """A kernel at some rows of fit, times a matrix: Nyström's features.
+class NystroemFeatures(ColumnMixing):
+    """A kernel at some training rows, times a matrix: Nyström features.
 
     Parameters
     ----------
@@ -450,11 +474,11 @@ class Features(Mixing):
     kernel: Kernel
     matrix: Floats
 
-    def pull(self, Z: Any, G: Floats) -> Floats:
-        """Turn gradients by features into weights of the kernels."""
+    def backward(self, Z: Any, G: Floats) -> Floats:
+        """Return the gradient of the kernels, weighted by the gradient by the features."""
         z = numbers(Z)
-        pull = self.kernel.at(z).pull
-        return np.zeros(z.shape) if pull is None else pull(G @ self.matrix)
+        gradient = self.kernel.on_rows(z).gradient
+        return np.zeros(z.shape) if gradient is None else gradient(G @ self.matrix)
 
     @property
     def outputs(self) -> int:
@@ -462,19 +486,19 @@ class Features(Mixing):
         return len(self.matrix)
 
     @property
-    def width(self) -> int:
-        """Return some arrays of the kernel's size."""
+    def row_memory(self) -> int:
+        """Return several times the number of features and columns."""
         return 6 * len(self.matrix) + 4 * int(self.model.n_features_in_)
 
 
 @dataclass(frozen=True, eq=False)
-class Waves(Mixing):
-    """Cosines of random projections, which stand for a Gaussian kernel."""
+class RandomFourierFeatures(ColumnMixing):
+    """Random Fourier features: cosines of random projections, which approximate a Gaussian kernel."""
 
     model: Any
 
-    def pull(self, Z: Any, G: Floats) -> Floats:
-        """Derive the cosines, and project back."""
+    def backward(self, Z: Any, G: Floats) -> Floats:
+        """Return the gradient of the cosines, projected back to the columns."""
         weights = np.asarray(self.model.random_weights_, dtype=float)
         angles = numbers(Z) @ weights + self.model.random_offset_
         size = np.sqrt(2.0 / weights.shape[1])
@@ -486,19 +510,19 @@ class Waves(Mixing):
         return int(self.model.random_weights_.shape[1])
 
     @property
-    def width(self) -> int:
-        """Return some arrays of the features' size."""
+    def row_memory(self) -> int:
+        """Return several times the number of features and columns."""
         return 4 * int(self.model.random_weights_.shape[1]) + 4 * int(self.model.n_features_in_)
 
 
 @dataclass(frozen=True, eq=False)
-class Norm(Mixing):
-    """Rows divided by their size s: the gradient is ``(g - s' (g y)) / s``, y being the divided row."""
+class Norm(ColumnMixing):
+    """Rows divided by their norm s: the gradient is ``(g - s' (g y)) / s``, where y is the normalised row."""
 
     model: Any
 
-    def pull(self, Z: Any, G: Floats) -> Floats:
-        """Divide, and take away what changes the row's size only."""
+    def backward(self, Z: Any, G: Floats) -> Floats:
+        """Return the gradient without its part along the row, which changes the norm only, divided by the norm."""
         z, kind = numbers(Z), self.model.norm
         if kind == "l1":
             size, slope = np.abs(z).sum(axis=1), np.sign(z)
@@ -513,44 +537,41 @@ class Norm(Mixing):
         return (G - slope * along) / size
 
 
-# --------------------------------------------------------------------------------------- builders
 def projection(step: Any) -> Step | None:
-    """Return PCA or one of its like; None where its matrix is not held as an array."""
-    matrix = step.components_
-    if not isinstance(matrix, np.ndarray):
+    """Return a projection such as PCA; None if its matrix is not a dense array."""
+    components = step.components_
+    if not isinstance(components, np.ndarray):
         return None
-    whole = np.asarray(matrix, dtype=float)
+    matrix = np.asarray(components, dtype=float)
     if not (getattr(step, "whiten", False) and type(step).__name__ in ("IncrementalPCA", "PCA")):
-        return Matrix(step, whole)
+        return Matrix(step, matrix)
     scale = np.sqrt(step.explained_variance_)
-    return Matrix(step, whole / np.maximum(scale, np.finfo(scale.dtype).eps)[:, None])
+    return Matrix(step, matrix / np.maximum(scale, np.finfo(scale.dtype).eps)[:, None])
 
 
-def choice(step: Any) -> Step:
+def selection(step: Any) -> Step:
     """Return a selection of columns."""
-    return Choice(step, np.flatnonzero(step.get_support()))
+    return ColumnSelection(step, np.flatnonzero(step.get_support()))
 
 
 def splines(step: Any) -> Step | None:
-    """Return splines; None for those of degree 0, which are steps.
+    """Return splines; None for degree 0, which is piecewise constant, and where scikit-learn deviates from its docs.
 
-    Splines of degree 1 that are continued linearly are known for one column only: from the second on scikit-learn (1.9)
-    continues them from the last knot but one, so that they differ from what they are said to be.
+    Splines of degree 1 with linear extrapolation are supported for a single column only: from the second column on,
+    scikit-learn (1.9) extrapolates from the last knot but one, so that they are not what its documentation states.
     """
-    astray = step.degree == 1 and step.extrapolation == "linear" and len(step.bsplines_) > 1
-    return Splines(step) if step.degree > 0 and not astray else None
+    deviates = step.degree == 1 and step.extrapolation == "linear" and len(step.bsplines_) > 1
+    return Splines(step) if step.degree > 0 and not deviates else None
 
 
 def nystroem(step: Any) -> Step | None:
-    """Return Nyström's features of a kernel that is known; None for other kernels."""
+    """Return Nyström features; None if the kernel's derivative is not known."""
     options = dict(step.kernel_params or {})
-    given = [
+    parameters = [
         options[name] if getattr(step, name) is None and name in options else getattr(step, name)
         for name in ("gamma", "degree", "coef0")
     ]
-    kernel = by_name(step.kernel, step.components_, *given)
-    return (
-        None
-        if kernel is None
-        else Features(step, kernel, np.asarray(step.normalization_, dtype=float))
-    )
+    kernel = by_name(step.kernel, step.components_, *parameters)
+    if kernel is None:
+        return None
+    return NystroemFeatures(step, kernel, np.asarray(step.normalization_, dtype=float))

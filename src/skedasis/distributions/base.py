@@ -1,4 +1,12 @@
-"""Predictive distributions: the base class, predictors that return them, and encoded labels."""
+"""Predictive distributions: the base class, predictors that return them, and encoded labels.
+
+- `Predicted` holds the distributions of the labels of n rows. Every uncertainty quantity (entropy, likelihood,
+  variance, quantile) is a method of it, so that a new kind of distribution needs only a subclass.
+- `Predictor` wraps a model that returns distributions; `skedasis.distributions.registry` chooses it.
+- `Labels` encodes the labels y as class codes or as numbers, and rejects labels that the model does not know.
+
+The quantities in `skedasis.quantities.uncertainty` and `skedasis.quantities.loss` use all three.
+"""
 
 from __future__ import annotations
 
@@ -15,24 +23,22 @@ from skedasis.errors import DataError, UnsupportedError, explained
 from skedasis.models.introspection import title
 from skedasis.models.piecewise_constant import is_piecewise_constant
 
-# ------------------------------------------------------------------------------------------
-# `Predicted`: what a model says of the labels of some rows, as distributions.
-
+# --- predictive distributions ---------------------------------------------------------------------
 
 Part = Literal["total", "aleatoric", "epistemic"]
-"""Of an uncertainty: all of it, the noise that every model of a mixture sees, and what the models disagree on."""
+"""Parts of an uncertainty: all of it, the noise within the models of a mixture, and the disagreement between them."""
 
 
 class Predicted(ABC):
-    """The predictive distributions of n rows: of a label that is one of several classes, or a number.
+    """The predictive distributions of the labels of n rows: over classes, or over numbers.
 
-    An answer of its own: nothing in it is a view of what a model was given or holds. All logarithms are natural.
+    An instance owns its arrays: none is a view of the rows or of the model's memory. All logarithms are natural.
     """
 
     @property
     @abstractmethod
     def dtype(self) -> Any:
-        """Return the type that the model computed in: differences are no more exact than it is."""
+        """Return the dtype that the model computed in, which limits the precision of differences."""
 
     @abstractmethod
     def __len__(self) -> int:
@@ -40,10 +46,10 @@ class Predicted(ABC):
 
     @abstractmethod
     def entropy(self, part: Part = "total") -> Floats:
-        """Return the entropies, shape (n,), in nats; differential ones where the label is a number."""
+        """Return the entropies, shape (n,), in nats; differential entropies if the label is a continuous number."""
 
     def entropy_error(self) -> Floats:
-        """Return how far off the total entropies may be, in nats, (n,): 0 where they have a closed form."""
+        """Return estimates of the numerical errors of the total entropies, in nats, (n,); 0 for closed forms."""
         return np.zeros(len(self))
 
     @abstractmethod
@@ -51,7 +57,7 @@ class Predicted(ABC):
         """Return the log probability, or log density, of each row's label, shape (n,)."""
 
     def floored(self, y: Any) -> int:
-        """Return of how many rows the label's probability was raised to the floor of `log_likelihood`."""
+        """Return the number of rows whose label probability was raised to the floor of `log_likelihood`."""
         return 0
 
     @abstractmethod
@@ -67,8 +73,8 @@ class Predicted(ABC):
         """Return the p-quantiles of the labels, shape (n,)."""
 
 
-def whole(part: Part) -> None:
-    """Refuse to take apart the uncertainty of what is no mixture.
+def require_total(part: Part) -> None:
+    """Raise if a part of the uncertainty is requested that only a mixture has.
 
     Raises
     ------
@@ -79,37 +85,36 @@ def whole(part: Part) -> None:
         raise UnsupportedError(
             explained(
                 f"part={part!r}",
-                "one predictive distribution a row",
-                "several, whose disagreement is the epistemic part",
-                "Make a mixture of them: sd.ensemble([model, model2, …])",
+                "a model with one predictive distribution per row",
+                "a mixture, whose members' disagreement is the epistemic part",
+                "Make a mixture of several models: sd.ensemble([model, model2, …])",
             )
         )
 
 
-# ------------------------------------------------------------------------------------------
-# The labels of rows, as distributions read them: places of classes, or numbers.
-
+# --- labels: class codes or numbers ---------------------------------------------------------------
 
 _SHOWN = 5
+"""Number of labels that a message lists."""
 
-
-_PLACES = {
-    "classes": "Pass the places of the probabilities' columns, 0, 1, …",
-    "either": "Pass numbers; where the model answers with probabilities, the places of their columns, 0, 1, …",
+_FIX = {
+    "classes": "Pass class codes 0, 1, …: the positions of the columns of the probabilities",
+    "either": "Pass numbers, or, if the model returns probabilities, class codes 0, 1, …: the positions of their "
+    "columns",
 }
-"""What labels are to be where classes have no names."""
+"""Advice for labels that are not numbers, if the classes of the model have no names."""
 
 
 @dataclass(frozen=True)
 class Labels:
-    """What a model predicts.
+    """The kind of label that a model predicts.
 
     Parameters
     ----------
     kind : {"classes", "numbers", "either"}
-        "either" where only the model's answer tells.
+        "either" if only the model's response shows it.
     classes : sequence, optional
-        The labels of the classes, in the order of the probabilities' columns.
+        The labels of the classes, in the order of the columns of the probabilities.
     """
 
     kind: str = "either"
@@ -117,46 +122,48 @@ class Labels:
 
     @property
     def values(self) -> Floats | None:
-        """Return the classes as numbers, None where they are none."""
+        """Return the classes as numbers; None if they are not numbers."""
         return None if self.classes is None else class_values(self.classes)
 
     def encode(self, y: Any, what: str) -> NDArray[Any]:
-        """Return each row's label as a place among the classes (n,) of int, or as a finite number (n,) of float.
+        """Return each row's label as a class code, (n,) of int, or as a finite number, (n,) of float.
 
         Raises
         ------
         DataError
-            For labels that the model does not know, or that are no finite numbers.
+            If the model does not know a label, or a label is not a finite number.
         """
         if self.classes is None:
-            return _numbers(np.asarray(y), what, _PLACES.get(self.kind))
-        return _places(np.asarray(y), self.classes, what)
+            return _numbers(np.asarray(y), what, _FIX.get(self.kind))
+        return _class_codes(np.asarray(y), self.classes, what)
 
 
 def class_values(classes: Sequence[Any]) -> Floats | None:
-    """Return the labels of classes as numbers, None where they are none."""
+    """Return the labels of classes as numbers; None if they are not numbers."""
     values = np.asarray(list(classes))
     return values.astype(float) if values.dtype.kind in "fiub" else None
 
 
-def _places(y: NDArray[Any], classes: Sequence[Any], what: str) -> Ints:
-    place = {label: k for k, label in enumerate(classes)}
+def _class_codes(y: NDArray[Any], classes: Sequence[Any], what: str) -> Ints:
+    code_of = {label: k for k, label in enumerate(classes)}
     if y.dtype.kind == "O":
-        codes = np.array([_place(place, label) for label in y.tolist()], dtype=np.int64)
+        codes = np.array([_class_code(code_of, label) for label in y.tolist()], dtype=np.int64)
     else:
         distinct, which = np.unique(y, return_inverse=True)
-        codes = np.array([_place(place, label) for label in distinct.tolist()], dtype=np.int64)
+        codes = np.array([_class_code(code_of, label) for label in distinct.tolist()], np.int64)
         codes = codes[which]
-    strange = codes < 0
-    if strange.any():
+    unknown = codes < 0
+    if unknown.any():
         fix = "Leave these rows out, or fit the model on all classes"
-        if 2 * int(strange.sum()) > len(y):  # one row is a row, many are another column
+        if 2 * int(unknown.sum()) > len(
+            y
+        ):  # so many unknown labels suggest that y is another column
             names = _listed(list(classes))
             fix = f"Pass labels as in model.classes_, {names}: did you pass the right column?"
         raise DataError(
             explained(
                 f"{what}: y",
-                f"{_named(y[strange])} for {int(strange.sum()):,} of {len(y):,} rows",
+                f"{_distinct(y[unknown])} for {int(unknown.sum()):,} of {len(y):,} rows",
                 f"labels that the model knows: {_listed(list(classes))}",
                 fix,
             )
@@ -164,35 +171,35 @@ def _places(y: NDArray[Any], classes: Sequence[Any], what: str) -> Ints:
     return codes
 
 
-def _place(place: dict[Any, int], label: Any) -> int:
+def _class_code(code_of: dict[Any, int], label: Any) -> int:
     try:
-        return place.get(label, -1)
-    except TypeError:  # a label that has no hash is none of a model's
+        return code_of.get(label, -1)
+    except TypeError:  # not hashable, so no label of a model
         return -1
 
 
 def _numbers(y: NDArray[Any], what: str, fix: str | None = None) -> Floats:
-    # Text that reads as a number is still a label, and a date is no number.
+    # Text such as "1" would convert to a number, but it is a label; a date is no number either.
     text = y.dtype.kind == "O" and any(isinstance(v, (str, bytes)) for v in y)
     try:
         if text or y.dtype.kind not in "fiubO":
             raise TypeError
-        numbers = y.astype(float, copy=False)  # only ever read
+        numbers = y.astype(float, copy=False)  # read-only use, so no copy is needed
     except (TypeError, ValueError, OverflowError) as error:
         raise DataError(
             explained(
                 f"{what}: y",
-                f"labels that are no numbers, such as {_named(y[:1])}",
+                f"labels that are not numbers, such as {_distinct(y[:1])}",
                 "a number for each row, as the model predicts",
                 fix or "Pass y as numbers",
             )
         ) from error
-    strange = ~np.isfinite(numbers)
-    if strange.any():
+    infinite = ~np.isfinite(numbers)
+    if infinite.any():
         raise DataError(
             explained(
                 f"{what}: y",
-                f"infinite labels for {int(strange.sum()):,} of {len(y):,} rows",
+                f"infinite labels for {int(infinite.sum()):,} of {len(y):,} rows",
                 "finite numbers",
                 "Leave these rows out",
             )
@@ -200,32 +207,32 @@ def _numbers(y: NDArray[Any], what: str, fix: str | None = None) -> Floats:
     return numbers
 
 
-def as_places(y: Any, k: int) -> Ints:
-    """Return labels as places among k classes: those of a model that has no names for its classes are 0 to k - 1.
+def as_class_codes(y: Any, k: int) -> Ints:
+    """Return labels as codes of k classes, for a model whose classes have no names: they are 0 to k - 1.
 
     Raises
     ------
     DataError
-        For others.
+        For other labels.
     """
     y = np.asarray(y)
     if y.dtype.kind in "iu":
         return y
-    strange = ~((y >= 0) & (y < k) & (y == np.floor(y)))
-    if strange.any():
+    unknown = ~((y >= 0) & (y < k) & (y == np.floor(y)))
+    if unknown.any():
         raise DataError(
             explained(
                 "y",
-                f"{_named(y[strange])} for {int(strange.sum()):,} of {len(y):,} rows",
-                f"the index of one of {k} classes, 0 to {k - 1}: the model answers with (rows, {k}) probabilities",
-                "Encode the labels as the columns of the probabilities",
+                f"{_distinct(y[unknown])} for {int(unknown.sum()):,} of {len(y):,} rows",
+                f"the code of one of {k} classes, 0 to {k - 1}, because the model returns (rows, {k}) probabilities",
+                "Encode the labels as the positions of the columns of the probabilities",
             )
         )
     return y.astype(np.int64)
 
 
-def _named(labels: NDArray[Any]) -> str:
-    """Return the first of some labels, each once, as a user would write them."""
+def _distinct(labels: NDArray[Any]) -> str:
+    """Return the first distinct labels as text, for a message."""
     return _listed(list(dict.fromkeys(repr(v) for v in labels[:10_000].tolist())), quoted=True)
 
 
@@ -234,48 +241,47 @@ def _listed(labels: list[Any], quoted: bool = False) -> str:
     return f"[{shown}{', …' if len(labels) > _SHOWN else ''}]"
 
 
-# ------------------------------------------------------------------------------------------
-# `Predictor`: a model, as something that answers with distributions.
+# --- predictors -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class Predictor(ABC):
-    """A model that answers with the distributions of its labels. Picklable where the model is.
+    """A model that returns the distributions of its labels; it can be pickled if the model can.
 
     Parameters
     ----------
     model : object
-        As the user gave it.
+        The user's model.
     """
 
     model: Any
 
     @property
     def labels(self) -> Labels:
-        """Return what the model predicts."""
+        """Return the kind of label that the model predicts."""
         return Labels()
 
     @property
     def mixture(self) -> bool:
-        """Return whether it answers with mixtures, whose uncertainty has parts."""
+        """Return whether the distributions are mixtures, whose uncertainty has parts."""
         return False
 
     @property
     def stepped(self) -> bool:
-        """Return whether its answers are constant between jumps."""
+        """Return whether the distributions are piecewise constant functions of the rows."""
         return is_piecewise_constant(self.model)
 
     @abstractmethod
     def distributions(self, X: Any) -> Predicted:
-        """Call the model on rows in X's container."""
+        """Return the distributions for rows in X's container."""
 
     def describe(self) -> str:
         """Return the model's title."""
         return title(self.model)
 
 
-def pieces(X: Any, size: int) -> Iterator[Any]:
-    """Yield the rows of an array or a data frame, up to `size` at a time."""
+def row_chunks(X: Any, size: int) -> Iterator[Any]:
+    """Yield the rows of an array or a data frame in chunks of up to `size` rows."""
     n = len(X)
     if n <= size:
         yield X

@@ -1,4 +1,8 @@
-"""Predictive distributions from plain functions."""
+"""Predictive distributions from plain functions.
+
+A function may return probabilities, (mean, standard deviation), or SciPy distributions; `as_predicted` converts and
+checks them. `as_response` does the same for members of a mixture, which may also return means alone.
+"""
 
 from __future__ import annotations
 
@@ -10,85 +14,83 @@ import numpy as np
 from skedasis._types import Floats
 from skedasis.distributions.base import Predicted, Predictor
 from skedasis.distributions.categorical import as_classes
-from skedasis.distributions.continuous import as_normal, of_rows
+from skedasis.distributions.continuous import as_normal, one_per_row
 from skedasis.distributions.scipy import as_distribution, is_distribution
 from skedasis.errors import ModelOutputError, explained
 from skedasis.models.introspection import articled
 
-ANSWERS = (
+_EXPECTED = (
     "probabilities (n, classes), a tuple (mean, standard deviation) of (n,) each, or SciPy distributions for the "
     "rows"
 )
 
 
 @dataclass(frozen=True, eq=False)
-class Function(Predictor):
-    """A function of rows that answers with distributions."""
+class FunctionPredictor(Predictor):
+    """A function of rows that returns distributions."""
 
     def distributions(self, X: Any) -> Predicted:
-        """Call it."""
+        """Call the function and convert its response."""
         return as_predicted(self.model(X), len(X), self.describe())
 
 
-def as_predicted(answer: Any, n: int, what: str) -> Predicted:
-    """Return a function's answer for n rows as distributions.
+def as_predicted(response: Any, n: int, what: str) -> Predicted:
+    """Return a function's response for n rows as distributions.
 
     Raises
     ------
     ModelOutputError
-        For what says nothing of how uncertain it is, and for what is no distribution.
+        If the response is a mean alone, or not a distribution.
     """
-    if isinstance(answer, Predicted):
-        return answer
-    if isinstance(answer, tuple) and len(answer) == 2:
-        mean, deviation = map(plain, answer)
-        for which, found in (("mean", mean), ("standard deviation", deviation)):
-            if np.ndim(found) == 0:
-                raise _single(which, n, what)
+    if isinstance(response, Predicted):
+        return response
+    if isinstance(response, tuple) and len(response) == 2:
+        mean, deviation = map(to_numpy, response)
+        for name, values in (("mean", mean), ("standard deviation", deviation)):
+            if np.ndim(values) == 0:
+                raise _not_per_row(name, n, what)
         return as_normal(mean, deviation, n, what)
-    if is_distribution(answer):
-        return as_distribution(answer, n, what)
-    listed = isinstance(answer, list) and len(answer) > 0 and np.ndim(answer[0]) == 2
-    values = plain(answer)
-    fix = "Return one of these; a mean alone becomes a distribution by sd.ensemble([f, g, …], noise=...)"
-    if not listed and np.shape(values) == (2, n) and n != 2:
-        fix = (
-            "Return a tuple (mean, standard deviation); probabilities with a row for each row of X"
-        )
-    elif listed or np.ndim(values) == 2:
+    if is_distribution(response):
+        return as_distribution(response, n, what)
+    multi_label = isinstance(response, list) and len(response) > 0 and np.ndim(response[0]) == 2
+    values = to_numpy(response)
+    fix = "Return one of these, or, for functions that return a mean alone, pass sd.ensemble([f, g, …], noise=...)"
+    if not multi_label and np.shape(values) == (2, n) and n != 2:
+        fix = "Return a tuple (mean, standard deviation), or one row of probabilities for each row of X"
+    elif multi_label or np.ndim(values) == 2:
         return as_classes(values, n, what)
     raise ModelOutputError(
         explained(
             what,
-            f"{articled(type(answer).__name__)} of shape {np.shape(values)}",
-            ANSWERS,
+            f"{articled(type(response).__name__)} of shape {np.shape(values)}",
+            _EXPECTED,
             fix,
         )
     )
 
 
-def _single(which: str, n: int, what: str) -> ModelOutputError:
-    """Return the error for one number in place of one for each row."""
+def _not_per_row(name: str, n: int, what: str) -> ModelOutputError:
+    """Return the error for a single number instead of one for each row."""
     return ModelOutputError(
         explained(
             what,
-            f"a {which} of shape ()",
+            f"a {name} of shape ()",
             f"mean and standard deviation of shape ({n},) each",
-            f"Return one for each row: np.full(len(X), {'sd' if which != 'mean' else 'mean'})",
+            f"Return one number for each row: np.full(len(X), {'sd' if name != 'mean' else 'mean'})",
         )
     )
 
 
-def as_answer(answer: Any, n: int, what: str) -> Predicted | Floats:
-    """Return a member's answer as distributions, or as means, (n,), where it gives no more than these."""
-    if isinstance(answer, (tuple, Predicted)) or is_distribution(answer):
-        return as_predicted(answer, n, what)
-    values = plain(answer)
+def as_response(response: Any, n: int, what: str) -> Predicted | Floats:
+    """Return a member's response as distributions, or as means, (n,), if it consists of means alone."""
+    if isinstance(response, (tuple, Predicted)) or is_distribution(response):
+        return as_predicted(response, n, what)
+    values = to_numpy(response)
     shape = np.shape(values)
     means = len(shape) == 1 or (len(shape) == 2 and shape[1] == 1)
-    return of_rows(values, n, what, "mean") if means else as_predicted(values, n, what)
+    return one_per_row(values, n, what, "mean") if means else as_predicted(values, n, what)
 
 
-def plain(values: Any) -> Any:
-    """Return a tensor as an array, and anything else as it is."""
+def to_numpy(values: Any) -> Any:
+    """Return a tensor as an array, and other objects unchanged."""
     return values.detach().cpu().numpy() if hasattr(values, "detach") else values

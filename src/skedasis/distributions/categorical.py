@@ -1,4 +1,9 @@
-"""Distributions over classes: probabilities of each row, and their mixtures."""
+"""Distributions over classes: probabilities of each row, and their mixtures.
+
+The entropy of a class distribution is -sum p log p. In a mixture, the total entropy is that of the mean probabilities,
+the aleatoric part is the mean of the members' entropies, and the epistemic part is their difference, the mutual
+information of label and member.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from skedasis._types import Floats
-from skedasis.distributions.base import Part, Predicted, as_places, class_values, whole
-from skedasis.distributions.continuous import number_type
+from skedasis.distributions.base import Part, Predicted, as_class_codes, class_values, require_total
+from skedasis.distributions.continuous import computed_dtype
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError, explained
 from skedasis.models.calling import as_numbers, unit_round_off
 
@@ -22,72 +27,74 @@ class Classes(Predicted):
     Parameters
     ----------
     p : ndarray of float, shape (k, n)
-        Class by class, for that is how they are read. Checked.
-    given : numpy dtype
-        The type that the model answered in.
+        Valid probabilities; one row per class, because they are read class by class.
+    raw_dtype : numpy dtype
+        The dtype of the model's response.
     labels : sequence, optional
-        The classes' labels; without them they are 0 to k - 1.
-    least : float, optional
-        The smallest probability, if it is known.
+        The labels of the classes; by default 0 to k - 1.
+    min_probability : float, optional
+        The smallest probability, if known.
     """
 
     def __init__(
         self,
         p: Floats,
-        given: Any,
+        raw_dtype: Any,
         labels: Sequence[Any] | None = None,
-        least: float | None = None,
+        min_probability: float | None = None,
     ) -> None:
-        self.p, self.given = p, given
-        self.least = float(p.min(initial=1.0)) if least is None else least
+        self.p, self.raw_dtype = p, raw_dtype
+        self.min_probability = (
+            float(p.min(initial=1.0)) if min_probability is None else min_probability
+        )
         self.labels = range(len(p)) if labels is None else labels
 
     @property
     def dtype(self) -> Any:
-        """Return the type that the model computed in."""
-        return number_type(self.given, self.p[0])
+        """Return the dtype that the model computed in."""
+        return computed_dtype(self.raw_dtype, self.p[0])
 
     @property
     def _eps(self) -> float:
-        return float(np.finfo(self.given if self.given.kind == "f" else float).eps)
+        return float(np.finfo(self.raw_dtype if self.raw_dtype.kind == "f" else float).eps)
 
     def __len__(self) -> int:
         return self.p.shape[1]
 
     def entropy(self, part: Part = "total") -> Floats:
-        """Return -sum p log p, shape (n,): exactly 0 where one class is certain, and never negative."""
-        whole(part)
-        return entropy_of(self.p, self.least)
+        """Return -sum p log p, shape (n,): exactly 0 if one class is certain, and never negative."""
+        require_total(part)
+        return entropy_of(self.p, self.min_probability)
 
     def log_likelihood(self, y: Any) -> Floats:
-        """Return the log of the label's probability, floored at the unit round-off of the model's numbers.
+        """Return the log of the label's probability, floored at the unit round-off of the model's dtype.
 
-        As `sklearn.metrics.log_loss` does; unlike there a probability of 1 stays 1.
+        `sklearn.metrics.log_loss` uses the same floor; in contrast to it, a probability of 1 stays 1.
         """
-        p = self._of(y)
+        p = self._label_probability(y)
         return np.log(np.clip(p, self._eps, 1.0, out=p), out=p)
 
     def floored(self, y: Any) -> int:
-        """Return for how many rows the label's probability is below the floor."""
-        if self.least >= self._eps:
+        """Return the number of rows whose label probability is below the floor."""
+        if self.min_probability >= self._eps:
             return 0
-        return int(np.count_nonzero(self._of(y) < self._eps))
+        return int(np.count_nonzero(self._label_probability(y) < self._eps))
 
-    def _of(self, y: Any) -> Floats:
-        places = as_places(y, len(self.p))
+    def _label_probability(self, y: Any) -> Floats:
+        codes = as_class_codes(y, len(self.p))
         if len(self.p) == 2:
-            return np.where(places == 1, self.p[1], self.p[0])
-        return self.p[places, np.arange(len(self))]
+            return np.where(codes == 1, self.p[1], self.p[0])
+        return self.p[codes, np.arange(len(self))]
 
     @property
     def values(self) -> Floats:
-        """Return the classes' labels as numbers, shape (k,)."""
+        """Return the labels of the classes as numbers, shape (k,)."""
         values = class_values(self.labels)
         if values is None:
             raise UnsupportedError(
                 explained(
                     "mean and variance of classes",
-                    f"labels that are no numbers: {list(self.labels)[:5]}",
+                    f"labels that are not numbers: {list(self.labels)[:5]}",
                     "numbers",
                     "Use sd.entropy(model) for the uncertainty of classes",
                 )
@@ -95,17 +102,17 @@ class Classes(Predicted):
         return values
 
     def mean(self) -> Floats:
-        """Return the mean of the labels, where these are numbers."""
+        """Return the mean of the labels; raise if they are not numbers."""
         return self.values @ self.p
 
     def variance(self, part: Part = "total") -> Floats:
-        """Return the variance of the labels, where these are numbers."""
-        whole(part)
-        away = self.values[:, None] - self.mean()
-        return np.einsum("kn,kn,kn->n", self.p, away, away)
+        """Return the variance of the labels; raise if they are not numbers."""
+        require_total(part)
+        deviation = self.values[:, None] - self.mean()
+        return np.einsum("kn,kn,kn->n", self.p, deviation, deviation)
 
     def quantile(self, p: float) -> Floats:
-        """Refuse: classes have no order."""
+        """Raise: classes have no quantiles."""
         raise UnsupportedError(
             explained(
                 "predictive_quantile",
@@ -116,17 +123,20 @@ class Classes(Predicted):
         )
 
 
-def entropy_of(p: Floats, least: float | None = None) -> Floats:
-    """Return the entropies of the columns of p, (k, n) -> (n,); 0 log 0 is 0. `least` is p's minimum, if known."""
+def entropy_of(p: Floats, min_probability: float | None = None) -> Floats:
+    """Return the entropies of the columns of p, (k, n) -> (n,), where 0 log 0 is 0.
+
+    `min_probability` is the smallest number in p, if known.
+    """
     total, logs = np.empty(p.shape[1]), np.empty(p.shape[1])
-    possible = (p.min(initial=1.0) if least is None else least) > 0
-    for place, row in enumerate(p):
-        into = logs if place else total
-        np.log(row if possible else np.maximum(row, _TINY, out=into), out=into)
-        into *= row
-        if place:
-            total += into
-    # A probability may be 1 plus a rounding error; and minus zero is no entropy.
+    positive = (p.min(initial=1.0) if min_probability is None else min_probability) > 0
+    for k, row in enumerate(p):
+        out = logs if k else total
+        np.log(row if positive else np.maximum(row, _TINY, out=out), out=out)
+        out *= row
+        if k:
+            total += out
+    # A probability may be 1 plus a rounding error, and an entropy is never -0.0.
     np.negative(total, out=total)
     return np.maximum(total, 0.0, out=total)
 
@@ -138,85 +148,88 @@ def as_classes(raw: Any, n: int, what: str, labels: Sequence[Any] | None = None)
     ----------
     raw : array_like, shape (n, k)
     n : int
-        How many rows were asked for.
+        The number of rows.
     what : str
-        For messages.
+        The model, for messages.
     labels : sequence, optional
-        The classes.
+        The labels of the classes.
 
     Raises
     ------
     ModelOutputError
-        For another shape, negative numbers, NaN, and rows that do not sum to 1.
+        If the shape differs, or probabilities are negative, NaN, or do not sum to 1.
     """
     if isinstance(raw, list) and raw and np.ndim(raw[0]) == 2:
-        raise several_labels(what, len(raw))
-    answer = as_numbers(raw, what)
-    given = np.asarray(raw).dtype
+        raise multi_label_error(what, len(raw))
+    response = as_numbers(raw, what)
+    raw_dtype = np.asarray(raw).dtype
     k = "classes" if labels is None else len(labels)
-    wrong = answer.ndim != 2 or len(answer) != n or (labels is not None and answer.shape[1] != k)
+    wrong = (
+        response.ndim != 2 or len(response) != n or (labels is not None and response.shape[1] != k)
+    )
     if wrong:
         raise ModelOutputError(
             explained(
                 what,
-                f"output of shape {answer.shape}",
+                f"output of shape {response.shape}",
                 f"probabilities of shape ({n}, {k})",
                 "Return one row of probabilities for each row of X",
             )
         )
-    p = np.array(answer.T, order="C")
-    return Classes(p, given, labels, _check(p, given, what))
+    p = np.array(response.T, order="C")
+    return Classes(p, raw_dtype, labels, _check(p, raw_dtype, what))
 
 
-def several_labels(what: str, count: int) -> UnsupportedError:
-    """Return the error for models of several labels at once."""
+def multi_label_error(what: str, count: int) -> UnsupportedError:
+    """Return the error for multi-label models."""
     return UnsupportedError(
         explained(
             what,
             f"probabilities of {count} labels at once",
-            "of one label",
-            "Explain each label on its own: sd.entropy(lambda X: model.predict_proba(X)[0])",
+            "probabilities of one label",
+            "Explain each label separately: sd.entropy(lambda X: model.predict_proba(X)[0])",
         )
     )
 
 
-def _check(p: Floats, given: Any, what: str) -> float:
-    """Refuse what is no distribution, set what is negative by rounding to 0, and return the smallest of all."""
-    off = p.sum(axis=0)
-    off -= 1.0
-    np.abs(off, out=off)
-    eps = np.finfo(given if given.kind == "f" else float).eps
+def _check(p: Floats, raw_dtype: Any, what: str) -> float:
+    """Raise if columns of p are not distributions; set negative rounding errors to 0; return the smallest p."""
+    error = p.sum(axis=0)
+    error -= 1.0
+    np.abs(error, out=error)
+    eps = np.finfo(raw_dtype if raw_dtype.kind == "f" else float).eps
     low = float(p.min(initial=1.0))
-    if low >= 0 and off.max(initial=0.0) <= np.sqrt(eps):
+    if low >= 0 and error.max(initial=0.0) <= np.sqrt(eps):
         return low
     n = p.shape[1]
-    strange = ~np.isfinite(p).all(axis=0)
-    if strange.any():
-        raise _refused(what, "NaN or infinity", strange, n)
-    rounding = 64 * unit_round_off(given, p)
-    strange = (p < -rounding).any(axis=0)
-    if strange.any():
-        raise _refused(what, f"negative probabilities, down to {low:.4g},", strange, n)
-    strange = off > np.sqrt(rounding / 64)
-    if strange.any():
-        raise _refused(what, f"probabilities that sum to {off.max():.4g} off 1", strange, n)
+    invalid = ~np.isfinite(p).all(axis=0)
+    if invalid.any():
+        raise _not_probabilities(what, "NaN or infinity", invalid, n)
+    rounding = 64 * unit_round_off(raw_dtype, p)
+    invalid = (p < -rounding).any(axis=0)
+    if invalid.any():
+        raise _not_probabilities(what, f"negative probabilities, down to {low:.4g},", invalid, n)
+    invalid = error > np.sqrt(rounding / 64)
+    if invalid.any():
+        got = f"probabilities whose sum differs from 1 by up to {error.max():.4g}"
+        raise _not_probabilities(what, got, invalid, n)
     np.maximum(p, 0.0, out=p)
     return max(low, 0.0)
 
 
-def _refused(what: str, got: str, strange: Any, n: int) -> ModelOutputError:
+def _not_probabilities(what: str, got: str, invalid: Any, n: int) -> ModelOutputError:
     return ModelOutputError(
         explained(
             what,
-            f"{got} for {int(strange.sum()):,} of {n:,} rows",
-            "probabilities: not negative, and of sum 1 in each row",
+            f"{got} for {int(invalid.sum()):,} of {n:,} rows",
+            "probabilities that are not negative and sum to 1 in each row",
             "Turn scores into probabilities first (softmax), or calibrate the classifier",
         )
     )
 
 
-def same_classes(first: Sequence[Any], other: Sequence[Any], what: str) -> None:
-    """Refuse members of a mixture that do not speak of the same classes in the same order.
+def check_same_classes(first: Sequence[Any], other: Sequence[Any], what: str) -> None:
+    """Raise if members of a mixture do not have the same classes in the same order.
 
     Raises
     ------
@@ -234,29 +247,29 @@ def same_classes(first: Sequence[Any], other: Sequence[Any], what: str) -> None:
 
 
 class ClassMixture(Classes):
-    """A mixture of distributions over classes, of which only what is asked for is kept.
+    """A mixture of distributions over classes. It keeps what the quantities need, not the members.
 
     Parameters
     ----------
     p : ndarray of float, shape (k, n)
         The mean probabilities.
-    given : numpy dtype
+    raw_dtype : numpy dtype
     labels : sequence, optional
     entropies : ndarray of float, shape (n,)
         The mean of the members' entropies.
     variances : pair of ndarray of float, shape (n,), optional
-        The mean of the members' variances and the variance of their means, where labels are numbers.
+        The mean of the members' variances and the variance of their means, if labels are numbers.
     """
 
     def __init__(
         self,
         p: Floats,
-        given: Any,
+        raw_dtype: Any,
         labels: Sequence[Any] | None,
         entropies: Floats,
         variances: tuple[Floats, Floats] | None,
     ) -> None:
-        super().__init__(p, given, labels)
+        super().__init__(p, raw_dtype, labels)
         self.entropies, self.variances = entropies, variances
 
     def entropy(self, part: Part = "total") -> Floats:
@@ -264,7 +277,7 @@ class ClassMixture(Classes):
         if part == "aleatoric":
             return self.entropies.copy()
         total = entropy_of(self.p)
-        # Jensen: never negative, but by rounding.
+        # Not negative by Jensen's inequality, except for rounding.
         return total if part == "total" else np.maximum(total - self.entropies, 0.0)
 
     def variance(self, part: Part = "total") -> Floats:
@@ -275,7 +288,7 @@ class ClassMixture(Classes):
 
 
 class ClassSum:
-    """Gathers the members of a mixture one by one, so that their number costs no memory."""
+    """Running means over the members of a mixture: the memory does not depend on their number."""
 
     def __init__(self, what: str) -> None:
         self.what = what
@@ -283,31 +296,33 @@ class ClassSum:
         self.weight = 0.0
 
     def add(self, member: Classes, weight: float) -> None:
-        """Add a member. One without weight is only looked at."""
+        """Add a member. A member of weight 0 is checked only."""
         values = class_values(member.labels)
         if self.first is None:
-            self.first, self.given, self.numeric = member, member.given, values is not None
+            self.first, self.raw_dtype, self.numeric = member, member.raw_dtype, values is not None
             self.p = np.zeros_like(member.p)
             self.entropies, self.within, self.mean, self.between = np.zeros((4, len(member)))
-        same_classes(self.first.labels, member.labels, self.what)
-        if member.given.itemsize < self.given.itemsize:
-            self.given = member.given
+        check_same_classes(self.first.labels, member.labels, self.what)
+        if member.raw_dtype.itemsize < self.raw_dtype.itemsize:
+            self.raw_dtype = member.raw_dtype
         if weight == 0:
             return
         self.weight += weight
-        share = weight / self.weight
-        # Running means, so that equal members have exactly their own distribution for a mixture.
-        self.p += share * (member.p - self.p)
-        self.entropies += share * (member.entropy() - self.entropies)
+        fraction = weight / self.weight
+        # Running means, so that a mixture of equal members has exactly the members' distribution.
+        self.p += fraction * (member.p - self.p)
+        self.entropies += fraction * (member.entropy() - self.entropies)
         if self.numeric:
-            away = member.mean() - self.mean
-            self.within += share * (member.variance() - self.within)
-            self.between += share * ((1.0 - share) * away**2 - self.between)
-            self.mean += share * away
+            deviation = member.mean() - self.mean
+            self.within += fraction * (member.variance() - self.within)
+            self.between += fraction * ((1.0 - fraction) * deviation**2 - self.between)
+            self.mean += fraction * deviation
 
     def mixture(self) -> ClassMixture:
-        """Return the mixture of what was added."""
+        """Return the mixture of the members added so far."""
         if self.first is None:
-            raise DataError(explained(self.what, "no members", "two or more", "Add members"))
+            raise DataError(
+                explained(self.what, "no members", "two or more members", "Add members")
+            )
         variances = (self.within, self.between) if self.numeric else None
-        return ClassMixture(self.p, self.given, self.first.labels, self.entropies, variances)
+        return ClassMixture(self.p, self.raw_dtype, self.first.labels, self.entropies, variances)

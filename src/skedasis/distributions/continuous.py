@@ -1,9 +1,17 @@
 """Distributions over numbers: normal, mixtures; quantiles by root finding, entropy by quadrature.
 
-It is integrated by Gauss and Kronrod's rules of 7 and 15 points on intervals that are halved until each is short beside
-the components that live in it, and until both rules agree. What lies between components that are far apart is left out;
-so neither distance nor components of very different widths cost much, and none can be overlooked. Every row has its own
-intervals: nothing depends on which rows stand beside it.
+`NumericDistribution` is the base class of continuous and discrete distributions of a number. `Normal` has closed forms.
+`NormalMixture` and `NumericMixture` (mixtures of any distributions) have none for quantiles and entropies:
+
+- A *quantile* is the root of the mixture's distribution function minus a probability (`find_roots`), found by Newton's
+  method with bisection as fallback. Probabilities are computed from the smaller tail, so that small ones keep their
+  digits (`excess_probability`).
+- The *entropy of a mixture of normal distributions* (`mixture_entropy`) is integrated by the Gauss-Kronrod rules of 7
+  and 15 points, on intervals that are halved until each is short compared with the components that reach it, and both
+  rules agree. Gaps between distant components are left out. So neither distances nor very different widths cost much,
+  and no component is missed. Every row has intervals of its own: a result does not depend on other rows.
+- The *entropy of other mixtures* is integrated between quantiles of the components (`quantile_entropy`), or summed over
+  the integers if they are discrete (`integer_entropy`).
 """
 
 from __future__ import annotations
@@ -18,124 +26,121 @@ from typing import Any
 import numpy as np
 
 from skedasis._types import Bools, Floats, Ints
-from skedasis.distributions.base import Part, Predicted, whole
+from skedasis.distributions.base import Part, Predicted, require_total
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError, explained
 from skedasis.models.calling import as_numbers, unit_round_off
 
-# ------------------------------------------------------------------------------------------
-# Distributions over numbers: what they have in common, and the normal one.
-
+# --- distributions of a number, and the normal distribution ---------------------------------------
 
 HALF_LOG_2PI = 0.5 * float(np.log(2 * np.pi))
 
-
-_LOOKED_AT = 64
-
+_N_INSPECTED = 64
+"""Numbers of a response that are inspected for single precision."""
 
 NOISE = (
     "Include the noise of the observations: a WhiteKernel in the kernel of a Gaussian process, "
-    "noise= in sd.ensemble"
+    "or noise= in sd.ensemble"
 )
-"""What helps where a model is certain of a number."""
+"""Advice for models that predict a standard deviation of 0."""
 
 
-class Numbers(Predicted):
+class NumericDistribution(Predicted):
     """The distributions of a number for n rows."""
 
     what: str
     """The model, for messages."""
 
     discrete = False
-    """Whether probability sits on whole numbers, so that there is no density."""
+    """Whether the distributions are over integers and have probabilities instead of densities."""
 
     def log_likelihood(self, y: Any) -> Floats:
-        """Return the log density (of discrete distributions the log probability) at the rows' labels.
+        """Return the log density, or for discrete distributions the log probability, at the rows' labels.
 
         Raises
         ------
         ModelOutputError
-            Where a label cannot occur at all: its loss would be infinite.
+            If a label has a likelihood of 0, because its loss would be infinite.
         """
-        found = self.log_density(as_label_numbers(y))
-        impossible = int(np.count_nonzero(found == -np.inf))
+        logs = self.log_density(as_label_numbers(y))
+        impossible = int(np.count_nonzero(logs == -np.inf))
         if impossible:
             raise ModelOutputError(
                 explained(
                     self.what,
                     f"a likelihood of 0 for the labels of {impossible:,} of {len(self):,} rows",
-                    "labels within the support of the predictive distributions",
-                    "Use a distribution that can take all labels",
+                    "labels inside the support of the predictive distributions",
+                    "Use a model whose distributions include all labels",
                 )
             )
-        return found
+        return logs
 
     @abstractmethod
     def log_density(self, y: Floats) -> Floats:
-        """Return the log density, or log probability, at each row's own y, (n,) -> (n,); -inf outside the support."""
+        """Return the log density, or log probability, at one y per row, (n,) -> (n,); -inf outside the support."""
 
     @abstractmethod
-    def tails(self, y: Floats) -> tuple[Floats, Floats]:
-        """Return the probabilities of at most y and of more than y, for each row's own y, both exact where small."""
+    def tail_probabilities(self, y: Floats) -> tuple[Floats, Floats]:
+        """Return the probabilities of at most y and of more than y, for one y per row; small ones keep their digits."""
 
     @abstractmethod
-    def upper(self, q: float) -> Floats:
-        """Return the (1 - q)-quantiles, exact also where q is too small for 1 - q to tell."""
+    def upper_quantile(self, q: float) -> Floats:
+        """Return the (1 - q)-quantiles, also for q so small that 1 - q is 1 in floating point."""
 
-    def at_score(self, z: float) -> Floats:
-        """Return the quantiles at the probability with which a standard normal variable is at most z."""
+    def quantile_at_score(self, z: float) -> Floats:
+        """Return the p-quantiles for the probability p with which a standard normal variable is at most z."""
         from scipy.special import ndtr
 
-        return self.quantile(float(ndtr(z))) if z <= 0 else self.upper(float(ndtr(-z)))
+        return self.quantile(float(ndtr(z))) if z <= 0 else self.upper_quantile(float(ndtr(-z)))
 
 
-class Normal(Numbers):
+class Normal(NumericDistribution):
     """Normal distributions.
 
     Parameters
     ----------
     location, scale : ndarray of float, shape (n,)
-        Means and standard deviations, checked; a standard deviation may be 0.
-    given : numpy dtype
-        The type that the model answered in.
+        Valid means and standard deviations; a standard deviation may be 0.
+    raw_dtype : numpy dtype
+        The dtype of the model's response.
     what, fix : str
-        For messages: the model, and what helps where it is certain.
+        For messages: the model, and the advice for standard deviations of 0.
     """
 
     def __init__(
-        self, location: Floats, scale: Floats, given: Any, what: str, fix: str = NOISE
+        self, location: Floats, scale: Floats, raw_dtype: Any, what: str, fix: str = NOISE
     ) -> None:
-        self.location, self.scale, self.given = location, scale, given
+        self.location, self.scale, self.raw_dtype = location, scale, raw_dtype
         self.what, self.fix = what, fix
 
     @property
     def dtype(self) -> Any:
-        """Return the type that the model computed in."""
-        return number_type(self.given, self.location)
+        """Return the dtype that the model computed in."""
+        return computed_dtype(self.raw_dtype, self.location)
 
     def __len__(self) -> int:
         return len(self.location)
 
     def entropy(self, part: Part = "total") -> Floats:
         """Return log(2 pi e scale²) / 2."""
-        whole(part)
-        return np.log(self._spread) + (HALF_LOG_2PI + 0.5)
+        require_total(part)
+        return np.log(self._positive_scale) + (HALF_LOG_2PI + 0.5)
 
     def log_density(self, y: Floats) -> Floats:
-        """Return the log density at y, exact however far out."""
-        z = (y - self.location) / self._spread
+        """Return the log density at y, accurate also in the far tails."""
+        z = (y - self.location) / self._positive_scale
         return -0.5 * z * z - np.log(self.scale) - HALF_LOG_2PI
 
     @property
-    def _spread(self) -> Floats:
-        """Return the standard deviations; a density needs that none is 0."""
-        need_spread(self.scale, self.what, self.fix)
+    def _positive_scale(self) -> Floats:
+        """Return the standard deviations; raise if one is 0, because then there is no density."""
+        check_positive_scale(self.scale, self.what, self.fix)
         return self.scale
 
-    def tails(self, y: Floats) -> tuple[Floats, Floats]:
+    def tail_probabilities(self, y: Floats) -> tuple[Floats, Floats]:
         """Return the probabilities of at most y and of more than y."""
         from scipy.special import ndtr
 
-        z = (y - self.location) / self._spread
+        z = (y - self.location) / self._positive_scale
         return ndtr(z), ndtr(-z)
 
     def mean(self) -> Floats:
@@ -144,28 +149,28 @@ class Normal(Numbers):
 
     def variance(self, part: Part = "total") -> Floats:
         """Return the variances."""
-        whole(part)
+        require_total(part)
         return self.scale**2
 
     def quantile(self, p: float) -> Floats:
-        """Return mean + scale · the standard normal's quantile."""
+        """Return mean + scale · the quantile of the standard normal distribution."""
         from scipy.special import ndtri
 
         return self.location + self.scale * float(ndtri(p))
 
-    def upper(self, q: float) -> Floats:
+    def upper_quantile(self, q: float) -> Floats:
         """Return the (1 - q)-quantiles."""
         from scipy.special import ndtri
 
         return self.location - self.scale * float(ndtri(q))
 
-    def at_score(self, z: float) -> Floats:
+    def quantile_at_score(self, z: float) -> Floats:
         """Return mean + scale · z."""
         return self.location + self.scale * z
 
 
-def need_spread(scale: Floats, what: str, fix: str) -> None:
-    """Refuse standard deviations, (…, n), of which some are 0."""
+def check_positive_scale(scale: Floats, what: str, fix: str) -> None:
+    """Raise if a standard deviation, in (…, n), is 0."""
     if scale.min(initial=np.inf) > 0:
         return
     certain = (scale == 0).reshape(-1, scale.shape[-1]).any(axis=0)
@@ -173,32 +178,33 @@ def need_spread(scale: Floats, what: str, fix: str) -> None:
         explained(
             what,
             f"a standard deviation of 0 for {int(certain.sum()):,} of {len(certain):,} rows",
-            "positive ones: without spread there is no density",
+            "positive standard deviations, because otherwise there is no density",
             fix,
         )
     )
 
 
-def number_type(given: Any, values: Floats) -> Any:
-    """Return the type that a model computed in, from the type and some of the numbers of its answer.
+def computed_dtype(raw_dtype: Any, values: Floats) -> Any:
+    """Return the dtype that a model computed in, inferred from the dtype and some numbers of its response.
 
-    That type, if it is coarser than float64; float32, if all of the numbers are such; else float64.
+    It is the dtype of the response if this is shorter than float64; float32 if all inspected numbers are representable
+    in it; otherwise float64.
     """
-    if given.kind == "f" and given.itemsize < 8:
-        return given
-    single = unit_round_off(given, values.reshape(-1)[:_LOOKED_AT]) > np.finfo(float).eps
+    if raw_dtype.kind == "f" and raw_dtype.itemsize < 8:
+        return raw_dtype
+    single = unit_round_off(raw_dtype, values.reshape(-1)[:_N_INSPECTED]) > np.finfo(float).eps
     return np.dtype(np.float32) if single else np.dtype(float)
 
 
 def as_label_numbers(y: Any) -> Floats:
-    """Return labels as numbers; the places of classes are none."""
+    """Return labels as numbers; raise for class codes."""
     y = np.asarray(y)
     if y.dtype.kind != "f":
         raise UnsupportedError(
             explained(
                 "y",
                 "classes",
-                "numbers: the model answers with distributions of a number",
+                "numbers, because the model returns distributions of a number",
                 "Pass y as numbers",
             )
         )
@@ -206,53 +212,56 @@ def as_label_numbers(y: Any) -> Floats:
 
 
 def as_normal(mean: Any, std: Any, n: int, what: str, fix: str = NOISE) -> Normal:
-    """Return means and standard deviations, (n,) each, as distributions.
+    """Return normal distributions from means and standard deviations, (n,) each.
 
     Raises
     ------
     ModelOutputError
-        For other shapes, NaN, and negative standard deviations.
+        If shapes differ, or values are NaN, infinite, or negative standard deviations.
     """
-    given = np.result_type(np.asarray(mean).dtype, np.asarray(std).dtype)
-    location, scale = of_rows(mean, n, what, "mean"), of_rows(std, n, what, "standard deviation")
+    raw_dtype = np.result_type(np.asarray(mean).dtype, np.asarray(std).dtype)
+    location, scale = (
+        one_per_row(mean, n, what, "mean"),
+        one_per_row(std, n, what, "standard deviation"),
+    )
     negative = int(np.count_nonzero(scale < 0))
     if negative:
         raise ModelOutputError(
             explained(
                 what,
                 f"a negative standard deviation for {negative:,} of {n:,} rows",
-                "standard deviations, not negative",
+                "standard deviations of 0 or more",
                 "Return standard deviations, none of them below 0",
             )
         )
-    return Normal(location, scale, given, what, fix)
+    return Normal(location, scale, raw_dtype, what, fix)
 
 
-def of_rows(raw: Any, n: int, what: str, which: str) -> Floats:
-    """Return one finite number for each row, as a copy of its own, (n,)."""
-    answer = np.array(as_numbers(raw, what))
-    if answer.shape == (n, 1):
-        answer = answer[:, 0]
-    if answer.shape != (n,):
+def one_per_row(raw: Any, n: int, what: str, which: str) -> Floats:
+    """Return a checked copy of one finite number for each row, (n,)."""
+    response = np.array(as_numbers(raw, what))
+    if response.shape == (n, 1):
+        response = response[:, 0]
+    if response.shape != (n,):
         raise ModelOutputError(
             explained(
                 what,
-                f"a {which} of shape {answer.shape}",
-                f"({n},)",
-                "Return one for each row of X; explain several outputs one by one",
+                f"a {which} of shape {response.shape}",
+                f"shape ({n},)",
+                "Return one number for each row of X; explain several outputs one by one",
             )
         )
-    strange = int(np.count_nonzero(~np.isfinite(answer)))
-    if strange:
+    invalid = int(np.count_nonzero(~np.isfinite(response)))
+    if invalid:
         raise ModelOutputError(
             explained(
                 what,
-                f"a {which} that is NaN or infinite for {strange:,} of {n:,} rows",
+                f"a {which} that is NaN or infinite for {invalid:,} of {n:,} rows",
                 "finite numbers",
-                "If X has missing values that the model cannot take, impute them or drop those rows",
+                "If X has missing values that the model cannot handle, impute them or drop those rows",
             )
         )
-    return answer
+    return response
 
 
 def check_level(p: Any) -> float:
@@ -261,13 +270,13 @@ def check_level(p: Any) -> float:
     Raises
     ------
     DataError
-        For what does not lie between 0 and 1.
+        If it is not a number between 0 and 1.
     """
     try:
-        level = float(p)
+        probability = float(p)
     except (TypeError, ValueError):
-        level = np.nan
-    if isinstance(p, (bool, str)) or not 0 < level < 1:
+        probability = np.nan
+    if isinstance(p, (bool, str)) or not 0 < probability < 1:
         raise DataError(
             explained(
                 "predictive_quantile(p)",
@@ -276,85 +285,85 @@ def check_level(p: Any) -> float:
                 "Pass 0.9, for example",
             )
         )
-    return level
+    return probability
 
 
-# ------------------------------------------------------------------------------------------
-# Entropies of distributions that are known by their quantiles and densities only.
+# --- entropy from quantiles and densities, or from probabilities of integers ----------------------
 
+_REACH = 8.5
+"""Standard deviations up to which a component is integrated: beyond lies 2e-17 of its probability."""
 
-_REACH, _N_NODES = 8.5, 10
-
+_N_NODES = 10
+"""Nodes of the Gauss-Legendre rule between two cuts."""
 
 _PANELS = (3, 6, 12, 24, 48, 96)
+"""Cuts on either side of each component's median, in successive rounds."""
 
+_MAX_CUTS = 1500
+"""Largest number of cuts per row, from the third round on."""
 
-_CUTS = 1500
-"""Cuts that a row has at most, but for the two first rounds."""
+_TOLERANCE = 1e-9
+"""Largest error of the entropy, in nats, and of the total probability."""
 
-
-_ENOUGH = 1e-9
-
-
-_POINTS = 100_000
-
+_MAX_INTEGERS = 100_000
+"""Largest number of integers that probabilities are summed over."""
 
 _TAIL = 1e-15
+"""Probability of each tail that is left out of a sum over integers."""
 
-
-Members = Sequence[tuple[Numbers, float]]
-"""Components of a mixture, and their weights, of sum 1."""
+Components = Sequence[tuple[NumericDistribution, float]]
+"""Components of a mixture and their weights, whose sum is 1."""
 
 
 def quantile_entropy(
-    members: Members, log_density: Callable[[Floats], Floats]
+    members: Components, log_density: Callable[[Floats], Floats]
 ) -> tuple[Floats, Floats]:
-    """Return the differential entropies of mixtures, and how far off they may be.
+    """Return the differential entropies of mixtures, and estimates of their errors.
 
-    The integral of -f log f is cut at quantiles of every component, those at evenly spaced scores of a standard normal
-    variable from -8.5 to 8.5: so there are cuts wherever any component has its mass, however narrow it is, and ends and
-    far tails are approached by ever shorter or longer steps. Between two cuts Gauss and Legendre's rule of 10 points is
-    applied. There are 7 to 193 cuts a component, until twice as many change a row's result, and leave its probability
-    off 1, by no more than 1e-9.
+    The integral of -f log f is cut at quantiles of every component: those at evenly spaced scores of a standard normal
+    variable from -8.5 to 8.5. So there are cuts wherever a component has its mass, however narrow it is, and the cuts
+    adapt to the ends and tails of the support. Between two cuts, the Gauss-Legendre rule of 10 points is applied. The
+    number of cuts per component grows from 7 to 193, until doubling it changes a row's result by no more than 1e-9, and
+    the row's total probability differs from 1 by no more than 1e-9.
 
     Parameters
     ----------
-    members : sequence of (Numbers, float)
-        Continuous components.
+    members : sequence of (NumericDistribution, float)
+        Continuous components and their weights.
     log_density : callable
-        Of the mixture: (n,) -> (n,).
+        The log density of the mixture: (n,) -> (n,).
 
     Returns
     -------
     value, error : ndarray of float, shape (n,)
-        In nats; the error is what the last doubling has changed, or how far the probability is from 1, if that is more.
+        In nats; the error is the last change, or the difference of the total probability from 1, if that is larger.
 
     Notes
     -----
-    70 to 1,930 densities of the whole mixture a component, fewer with many components, which cut for each other. All
-    rows are computed as long as one needs it, but a row's result stays when it has converged: so it does not depend on
-    the others.
+    The cost is 70 to 1,930 densities of the whole mixture per component, and fewer with many components, because they
+    share cuts. All rows are computed as long as one row has not converged, but a row's result is final once it has
+    converged: it does not depend on other rows.
     """
     n = len(members[0][0])
     value, error = np.zeros(n), np.full(n, np.inf)
     for panels in _PANELS:
-        if panels > _PANELS[1] and len(members) * (2 * panels + 1) > _CUTS:
+        if panels > _PANELS[1] and len(members) * (2 * panels + 1) > _MAX_CUTS:
             break
-        better, mass = _by_panels(members, log_density, panels)
-        open_ = ~(error <= _ENOUGH)
-        # A component that is missed time and again changes nothing, but its probability is missing.
-        changed = np.abs(better - value) if panels > _PANELS[0] else np.inf
-        error = np.where(open_, np.maximum(changed, np.abs(mass - 1.0)), error)
-        value = np.where(open_, better, value)
-        if (error <= _ENOUGH).all():
+        refined, mass = _integrate_panels(members, log_density, panels)
+        unfinished = ~(error <= _TOLERANCE)
+        # A component that every round misses changes nothing, but its probability is missing in the total.
+        change = np.abs(refined - value) if panels > _PANELS[0] else np.inf
+        error = np.where(unfinished, np.maximum(change, np.abs(mass - 1.0)), error)
+        value = np.where(unfinished, refined, value)
+        if (error <= _TOLERANCE).all():
             break
     return value, error
 
 
-def _by_panels(
-    members: Members, log_density: Callable[[Floats], Floats], panels: int
+def _integrate_panels(
+    members: Components, log_density: Callable[[Floats], Floats], panels: int
 ) -> tuple[Floats, Floats]:
-    """Return the entropies and the probabilities by so many cuts on either side of each component's median."""
+    """Return entropies and total probabilities with `panels` cuts on either side of each component's median."""
     cuts = np.sort(np.concatenate([_cuts(m, panels) for m, _ in members]), axis=0)
     nodes, weights = np.polynomial.legendre.leggauss(_N_NODES)
     total, mass = np.zeros((2, cuts.shape[1]))
@@ -364,54 +373,54 @@ def _by_panels(
             continue
         for node, weight in zip(nodes.tolist(), weights.tolist(), strict=True):
             logs = log_density(left + half * (1.0 + node))
-            # Where there is no density there is no entropy; and an infinite one is at a cut that is one point.
-            some = (half > 0) & np.isfinite(logs)
-            p = np.where(some, np.exp(np.where(some, logs, 0.0)) * (weight * half), 0.0)
+            # A density of 0 adds nothing, and a density is infinite at single points only, which are cuts.
+            finite = (half > 0) & np.isfinite(logs)
+            p = np.where(finite, np.exp(np.where(finite, logs, 0.0)) * (weight * half), 0.0)
             mass += p
-            total -= p * np.where(some, logs, 0.0)
+            total -= p * np.where(finite, logs, 0.0)
     return total, mass
 
 
-def _cuts(member: Numbers, panels: int) -> Floats:
+def _cuts(member: NumericDistribution, panels: int) -> Floats:
     """Return a component's quantiles at evenly spaced scores, (2 panels + 1, n)."""
     scores = np.linspace(-_REACH, _REACH, 2 * panels + 1)
-    found = np.array([member.at_score(z) for z in scores.tolist()])
-    # Far out a quantile may be infinite: then the one before is the last.
-    for k in range(panels + 1, len(found)):
-        found[k] = np.where(np.isfinite(found[k]), found[k], found[k - 1])
+    cuts = np.array([member.quantile_at_score(z) for z in scores.tolist()])
+    # Extreme quantiles may be infinite: they are replaced by the last finite one.
+    for k in range(panels + 1, len(cuts)):
+        cuts[k] = np.where(np.isfinite(cuts[k]), cuts[k], cuts[k - 1])
     for k in range(panels - 1, -1, -1):
-        found[k] = np.where(np.isfinite(found[k]), found[k], found[k + 1])
-    return found
+        cuts[k] = np.where(np.isfinite(cuts[k]), cuts[k], cuts[k + 1])
+    return cuts
 
 
-def counted_entropy(
-    members: Members, log_density: Callable[[Floats], Floats], what: str
+def integer_entropy(
+    members: Components, log_density: Callable[[Floats], Floats], what: str
 ) -> tuple[Floats, Floats]:
-    """Return the entropies of mixtures over whole numbers, and how far off they may be, (n,) each.
+    """Return the entropies of mixtures over integers, and bounds of their errors, (n,) each.
 
     Parameters
     ----------
-    members : sequence of (Numbers, float)
-        Discrete components.
+    members : sequence of (NumericDistribution, float)
+        Discrete components and their weights.
     log_density : callable
-        The log probability of whole numbers under the mixture: (n,) -> (n,).
+        The log probability of integers under the mixture: (n,) -> (n,).
     what : str
-        For messages.
+        The model, for messages.
 
     Raises
     ------
     UnsupportedError
-        Where they spread over more than 100,000 numbers.
+        If a row's distribution covers more than 100,000 integers, or values are not integers.
     """
     low = np.min([m.quantile(_TAIL) for m, _ in members], axis=0)
-    high = np.max([m.upper(_TAIL) for m, _ in members], axis=0)
+    high = np.max([m.upper_quantile(_TAIL) for m, _ in members], axis=0)
     width = (high - low).max(initial=0.0)
-    if not width <= _POINTS:
+    if not width <= _MAX_INTEGERS:
         raise UnsupportedError(
             explained(
                 f"entropy({what})",
-                f"distributions over {width:,.0f} whole numbers",
-                f"at most {_POINTS:,}",
+                f"distributions over {width:,.0f} integers",
+                f"at most {_MAX_INTEGERS:,} integers",
                 "Use continuous distributions for numbers of this size",
             )
         )
@@ -427,51 +436,48 @@ def counted_entropy(
         raise UnsupportedError(
             explained(
                 f"entropy({what})",
-                "discrete distributions of values that are no whole numbers",
-                "of whole numbers, or continuous ones",
+                "discrete distributions over values that are not integers",
+                "distributions over integers, or continuous ones",
                 "Use sd.predictive_variance, or a model with continuous distributions",
             )
         )
     return np.maximum(total, 0.0), np.full(len(low), 1e-12)
 
 
-# ------------------------------------------------------------------------------------------
-# Quantiles of mixtures: where a mixture's distribution function crosses a level, many rows at once.
+# --- quantiles of mixtures: roots of many rows at once --------------------------------------------
 
-
-_STEPS = 400
-
+_MAX_STEPS = 400
 
 _ULP = 4 * float(np.finfo(float).eps)
+"""Relative tolerance of a root."""
+
+RowFunction = Callable[[Floats, Ints], Floats]
+"""A function of points, one for each of some rows, and the indices of these rows: (m,), (m,) -> (m,)."""
 
 
-Function = Callable[[Floats, Ints], Floats]
-"""Of points, one for each of some rows, and the places of these rows: (m,), (m,) -> (m,)."""
-
-
-def crossing(
-    low: Floats, high: Floats, unit: Floats, excess: Function, density: Function
+def find_roots(
+    low: Floats, high: Floats, unit: Floats, excess: RowFunction, density: RowFunction
 ) -> Floats:
-    """Return where functions that rise cross zero, each between its own two points.
+    """Return the roots of increasing functions, one function per row, each bracketed by two points.
 
-    Newton's steps while they lead, halving where they do not.
+    Newton's method is used where its steps stay in the bracket and shrink, bisection elsewhere.
 
     Parameters
     ----------
     low, high : ndarray of float, shape (n,)
-        Points with zero between them.
+        Points with the root between them.
     unit : ndarray of float, shape (n,)
-        A length that is small on each row's scale: near 0 a root is exact to few units in the last place of this.
-    excess : Function
+        A length that is small on the scale of the row: a root near 0 is exact to a few units in the last place of it.
+    excess : RowFunction
         The function.
-    density : Function
+    density : RowFunction
         Its derivative.
 
     Examples
     --------
     >>> import numpy as np
     >>> one = np.ones(1)
-    >>> root = crossing(0 * one, 2 * one, one, lambda x, _: x**2 - 2, lambda x, _: 2 * x)
+    >>> root = find_roots(0 * one, 2 * one, one, lambda x, _: x**2 - 2, lambda x, _: 2 * x)
     >>> float(root[0]) - 2**0.5
     0.0
     """
@@ -479,35 +485,35 @@ def crossing(
     root = low + (high - low) / 2
     before = high - low
     rows = np.flatnonzero(high > low)
-    for _ in range(_STEPS):
+    for _ in range(_MAX_STEPS):
         if len(rows) == 0:
             break
         x = root[rows]
         over = excess(x, rows)
         below = over < 0
         low[rows], high[rows] = np.where(below, x, low[rows]), np.where(below, high[rows], x)
-        new = _next(x, over, density(x, rows), low[rows], high[rows], before[rows])
+        new = _next_point(x, over, density(x, rows), low[rows], high[rows], before[rows])
         step = np.abs(new - x)
         root[rows], before[rows] = new, step
-        enough = _ULP * np.maximum(np.abs(new), unit[rows])
-        done = (over == 0) | (step <= enough) | (high[rows] - low[rows] <= enough)
+        tolerance = _ULP * np.maximum(np.abs(new), unit[rows])
+        done = (over == 0) | (step <= tolerance) | (high[rows] - low[rows] <= tolerance)
         root[rows] = np.where(over == 0, x, root[rows])
         rows = rows[~done]
     return root
 
 
-def _next(
+def _next_point(
     x: Floats, over: Floats, slope: Floats, low: Floats, high: Floats, before: Floats
 ) -> Floats:
-    """Return the next points: Newton's where they stay inside and at least halve the step, else the middle."""
+    """Return Newton's points where they stay in the bracket and at least halve the step, else the middle."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         newton = x - over / slope
-    leads = (newton > low) & (newton < high) & (np.abs(newton - x) <= before / 2)
-    return np.where(leads, newton, low + (high - low) / 2)
+    valid = (newton > low) & (newton < high) & (np.abs(newton - x) <= before / 2)
+    return np.where(valid, newton, low + (high - low) / 2)
 
 
-def whole_crossing(low: Floats, high: Floats, excess: Callable[[Floats], Floats]) -> Floats:
-    """Return the smallest whole numbers, from `low` to `high`, at which functions that rise are not negative."""
+def find_integer_roots(low: Floats, high: Floats, excess: Callable[[Floats], Floats]) -> Floats:
+    """Return the smallest integers from `low` to `high` at which increasing functions are not negative."""
     low, high = np.floor(low), np.floor(high)
     while (low < high).any():
         middle = np.floor((low + high) / 2)
@@ -516,50 +522,43 @@ def whole_crossing(low: Floats, high: Floats, excess: Callable[[Floats], Floats]
     return high
 
 
-def excess_of(small: Floats, right: Bools, weights: Floats, level: float, upper: bool) -> Floats:
-    """Return a mixture's probability of at most x, less a level, without losing what is small.
+def excess_probability(
+    small: Floats, right: Bools, weights: Floats, level: float, upper: bool
+) -> Floats:
+    """Return a mixture's probability of at most x minus a level; small probabilities keep their digits.
 
     Parameters
     ----------
     small : ndarray of float, shape (S, m)
-        The smaller of the two probabilities that a component gives to either side of x.
+        The smaller one of a component's probabilities below and above x.
     right : ndarray of bool, shape (S, m)
-        Whether that is the one above x.
+        Whether the smaller one is that above x.
     weights : ndarray of float, shape (S,)
     level : float
-        The level; with `upper` what it lacks of 1.
+        The level, or 1 minus the level if `upper` is true.
+    upper : bool
     """
     w = weights[:, None]
-    beside = np.where(right != upper, w, 0.0).sum(axis=0)
-    base = level - beside if upper else beside - level
-    # Components that are far apart leave a flat stretch: only what their tails differ by says where it is crossed.
+    rest = np.where(right != upper, w, 0.0).sum(axis=0)
+    base = level - rest if upper else rest - level
+    # Between distant components the function is nearly flat: only the small tails determine where it is zero.
     return base + (np.where(right, -w, w) * small).sum(axis=0)
 
 
-# ------------------------------------------------------------------------------------------
-# The entropy of mixtures of normal distributions, which has no closed form.
-
-
-REACH = 8.5
-"""Standard deviations to which a component reaches: beyond lie 2e-17 of it."""
-
+# --- entropy of mixtures of normal distributions --------------------------------------------------
 
 _LENGTH, _AWAY = 3.0, 4.0
 """An interval may be three standard deviations long, or as long as 3/4 of its distance from the mean."""
 
-
 _AGREE = 1e-9
-"""The rules of 7 and 15 points agree to this in nats; that of 15 is then exact to about 1e-11."""
-
+"""Largest difference between the rules of 7 and 15 points, in nats; the latter is then exact to about 1e-11."""
 
 _HALVINGS = 80
 
-
 _BLOCK = 250_000
-"""Densities that are computed at a time."""
+"""Number of densities that are computed at a time."""
 
-
-# QUADPACK's qk15 (Piessens et al., 1983): nodes from the outside in, weights of Kronrod, weights of Gauss.
+# QUADPACK's qk15 (Piessens et al., 1983): nodes from the outermost to the innermost, Kronrod weights, Gauss weights.
 _OUTER = np.array(
     [
         [0.991455371120812639206854697526329, 0.022935322010529224963732008058970, 0.0],
@@ -601,9 +600,9 @@ _RULES = np.stack(
 
 @dataclass
 class _Intervals:
-    """Pieces of the line, each of one row: from `start` to `end`, both counted from `origin`.
+    """Intervals, each of one row: from `start` to `end`, both relative to `origin`.
 
-    A difference to a near origin keeps its digits where the rows' own numbers are large.
+    A difference from an origin nearby keeps its digits, also if the row's numbers are large.
     """
 
     row: Ints
@@ -637,9 +636,9 @@ def mixture_entropy(location: Floats, scale: Floats, weights: Floats) -> Floats:
     Parameters
     ----------
     location, scale : ndarray of float, shape (S, n)
-        Means and standard deviations of the S components, for each of n rows; no standard deviation is 0.
+        Means and positive standard deviations of the S components, for each of n rows.
     weights : ndarray of float, shape (S,)
-        Positive, of sum 1.
+        Positive weights with sum 1.
 
     Returns
     -------
@@ -648,17 +647,17 @@ def mixture_entropy(location: Floats, scale: Floats, weights: Floats) -> Floats:
 
     Notes
     -----
-    About 200 densities a row and component where components are alike; some thousands where their widths differ a
-    thousandfold. Time, of 10 components alike: 20 microseconds a row.
+    The cost is about 200 densities per row and component if components are similar, and some thousands if their widths
+    differ by a factor of 1,000. Ten similar components take 20 microseconds per row.
 
     Examples
     --------
     >>> import numpy as np
-    >>> one, far = np.zeros((2, 1)), np.array([[0.0], [100.0]])
-    >>> half = np.array([0.5, 0.5])
-    >>> alike = mixture_entropy(one, one + 1, half)
-    >>> apart = mixture_entropy(far, one + 1, half)
-    >>> round(float(alike[0]), 12), round(float(apart[0] - alike[0]), 12)
+    >>> same, distant = np.zeros((2, 1)), np.array([[0.0], [100.0]])
+    >>> scale, weights = np.ones((2, 1)), np.array([0.5, 0.5])
+    >>> one = mixture_entropy(same, scale, weights)
+    >>> two = mixture_entropy(distant, scale, weights)
+    >>> round(float(one[0]), 12), round(float(two[0] - one[0]), 12)
     (1.418938533205, 0.69314718056)
     """
     n = location.shape[1]
@@ -668,7 +667,7 @@ def mixture_entropy(location: Floats, scale: Floats, weights: Floats) -> Floats:
         part = slice(first, first + size)
         mu = np.ascontiguousarray(location[:, part].T)
         sigma = np.ascontiguousarray(scale[:, part].T)
-        # In units of the narrowest component, so that no scale of the labels is special.
+        # In units of the narrowest component, so that the result does not depend on the scale of the labels.
         unit = sigma.min(axis=1)
         origin = mu[:, :1]
         out[part] = np.log(unit) + _entropies(
@@ -679,28 +678,28 @@ def mixture_entropy(location: Floats, scale: Floats, weights: Floats) -> Floats:
 
 def _entropies(mu: Floats, sigma: Floats, weights: Floats) -> Floats:
     """Return the entropies of some rows, (n, S) -> (n,)."""
-    alike = (mu == mu[:, :1]).all(axis=1) & (sigma == sigma[:, :1]).all(axis=1)
-    out = np.where(alike, np.log(sigma[:, 0]) + (HALF_LOG_2PI + 0.5), 0.0)
-    todo = _supports(mu, sigma, np.flatnonzero(~alike))
+    equal = (mu == mu[:, :1]).all(axis=1) & (sigma == sigma[:, :1]).all(axis=1)
+    out = np.where(equal, np.log(sigma[:, 0]) + (HALF_LOG_2PI + 0.5), 0.0)
+    todo = _supports(mu, sigma, np.flatnonzero(~equal))
     size = max(_BLOCK // (len(_NODES) * mu.shape[1]), 1)
     peak = weights * np.exp(-HALF_LOG_2PI) / sigma
     for halving in range(_HALVINGS):
-        todo, short = _measured(todo, mu, sigma)
-        again = [todo.some(~short)]
+        todo, short = _within_reach(todo, mu, sigma)
+        unfinished = [todo.some(~short)]
         for part in todo.some(short).blocks(size):
             fine, coarse = _integrals(part, mu, sigma, peak)
-            good = (np.abs(fine - coarse) <= _AGREE) | (halving == _HALVINGS - 1)
-            np.add.at(out, part.row[good], fine[good])
-            again.append(part.some(~good))
-        todo = _joined(again).halves()
+            done = (np.abs(fine - coarse) <= _AGREE) | (halving == _HALVINGS - 1)
+            np.add.at(out, part.row[done], fine[done])
+            unfinished.append(part.some(~done))
+        todo = _joined(unfinished).halves()
         if len(todo) == 0:
             break
     return out
 
 
 def _supports(mu: Floats, sigma: Floats, rows: Ints) -> _Intervals:
-    """Return, for each row, the stretches of the line that components reach."""
-    low, high = mu[rows] - REACH * sigma[rows], mu[rows] + REACH * sigma[rows]
+    """Return for each row the union of the components' supports, as disjoint intervals."""
+    low, high = mu[rows] - _REACH * sigma[rows], mu[rows] + _REACH * sigma[rows]
     order = np.argsort(low, axis=1)
     low = np.take_along_axis(low, order, axis=1)
     high = np.maximum.accumulate(np.take_along_axis(high, order, axis=1), axis=1)
@@ -711,23 +710,23 @@ def _supports(mu: Floats, sigma: Floats, rows: Ints) -> _Intervals:
     return _Intervals(rows[np.nonzero(first)[0]], start, np.zeros(len(start)), high[last] - start)
 
 
-def _measured(todo: _Intervals, mu: Floats, sigma: Floats) -> tuple[_Intervals, Bools]:
-    """Return the intervals that any component reaches, and which of them are short enough beside all of these."""
+def _within_reach(todo: _Intervals, mu: Floats, sigma: Floats) -> tuple[_Intervals, Bools]:
+    """Return the intervals inside any component's support, and which of them are short enough for the rules."""
     size = max(_BLOCK // mu.shape[1], 1)
-    longest = np.empty(len(todo))
+    scale = np.empty(len(todo))
     for first, part in zip(range(0, len(todo), size), todo.blocks(size), strict=False):
         centre = mu[part.row] - part.origin[:, None]
         width = sigma[part.row]
         away = np.maximum(part.start[:, None] - centre, centre - part.end[:, None])
-        allowed = np.where(away < REACH * width, np.maximum(width, away * (1.0 / _AWAY)), np.inf)
-        longest[first : first + size] = allowed.min(axis=1)
-    reached = np.isfinite(longest)
+        allowed = np.where(away < _REACH * width, np.maximum(width, away * (1.0 / _AWAY)), np.inf)
+        scale[first : first + size] = allowed.min(axis=1)
+    reached = np.isfinite(scale)
     todo = todo.some(reached)
-    return todo, todo.end - todo.start <= _LENGTH * longest[reached]
+    return todo, todo.end - todo.start <= _LENGTH * scale[reached]
 
 
 def _integrals(part: _Intervals, mu: Floats, sigma: Floats, peak: Floats) -> tuple[Floats, Floats]:
-    """Return the integrals of -f log f over intervals, by 15 and by 7 points."""
+    """Return the integrals of -f log f over intervals, by the rules of 15 and of 7 points."""
     from scipy.special import xlogy
 
     half = (part.end - part.start) / 2
@@ -751,22 +750,22 @@ def _joined(parts: list[_Intervals]) -> _Intervals:
     )
 
 
-# ------------------------------------------------------------------------------------------
-# Mixtures of normal distributions.
+# --- mixtures -------------------------------------------------------------------------------------
 
 
-class NormalMixture(Numbers):
+class NormalMixture(NumericDistribution):
     """Mixtures of S normal distributions, for n rows.
 
     Parameters
     ----------
     location, scale : ndarray of float, shape (S, n)
-        Means and standard deviations, checked; standard deviations of 0 have no density.
+        Valid means and standard deviations; a standard deviation of 0 has no density.
     weights : ndarray of float, shape (S,)
-        Positive, of sum 1.
-    given : numpy dtype
+        Positive weights with sum 1.
+    raw_dtype : numpy dtype
+        The dtype of the model's response.
     what, fix : str
-        For messages.
+        For messages: the model, and the advice for standard deviations of 0.
     """
 
     def __init__(
@@ -774,51 +773,51 @@ class NormalMixture(Numbers):
         location: Floats,
         scale: Floats,
         weights: Floats,
-        given: Any,
+        raw_dtype: Any,
         what: str,
         fix: str = NOISE,
     ) -> None:
         self.location, self.scale, self.weights = location, scale, weights
-        self.given, self.what, self.fix = given, what, fix
+        self.raw_dtype, self.what, self.fix = raw_dtype, what, fix
 
     @property
     def dtype(self) -> Any:
-        """Return the type that the model computed in."""
-        return number_type(self.given, self.location)
+        """Return the dtype that the model computed in."""
+        return computed_dtype(self.raw_dtype, self.location)
 
     def __len__(self) -> int:
         return self.location.shape[1]
 
     @property
-    def members(self) -> list[tuple[Numbers, float]]:
+    def members(self) -> list[tuple[NumericDistribution, float]]:
         """Return the components and their weights."""
         parts = zip(self.location, self.scale, self.weights.tolist(), strict=True)
-        return [(Normal(m, s, self.given, self.what, self.fix), w) for m, s, w in parts]
+        return [(Normal(m, s, self.raw_dtype, self.what, self.fix), w) for m, s, w in parts]
 
     @property
-    def _spread(self) -> Floats:
-        need_spread(self.scale, self.what, self.fix)
+    def _positive_scale(self) -> Floats:
+        check_positive_scale(self.scale, self.what, self.fix)
         return self.scale
 
     @cached_property
     def _total(self) -> Floats:
-        return mixture_entropy(self.location, self._spread, self.weights)
+        return mixture_entropy(self.location, self._positive_scale, self.weights)
 
     def entropy(self, part: Part = "total") -> Floats:
-        """Return the entropies of the mixtures, the means of their components', or the differences."""
+        """Return the entropies of the mixtures, the means of the components' entropies, or the differences."""
         if part == "total":
             return self._total.copy()
-        within = self.weights @ np.log(self._spread) + (HALF_LOG_2PI + 0.5)
-        # Jensen: never negative, but by rounding.
+        within = self.weights @ np.log(self._positive_scale) + (HALF_LOG_2PI + 0.5)
+        # Not negative by Jensen's inequality, except for rounding.
         return within if part == "aleatoric" else np.maximum(self._total - within, 0.0)
 
     def entropy_error(self) -> Floats:
-        """Return how far off the total entropies may be, in nats."""
+        """Return bounds of the errors of the total entropies, in nats."""
         return np.full(len(self), 1e-10)
 
     def log_density(self, y: Floats) -> Floats:
-        """Return the log density at y, exact however far out."""
-        logs = (y - self.location) / self._spread
+        """Return the log density at y, accurate also in the far tails."""
+        logs = (y - self.location) / self._positive_scale
         logs *= logs
         logs *= -0.5
         logs -= np.log(self.scale)
@@ -827,11 +826,11 @@ class NormalMixture(Numbers):
         logs -= top
         return top + np.log(np.exp(logs, out=logs).sum(axis=0)) - HALF_LOG_2PI
 
-    def tails(self, y: Floats) -> tuple[Floats, Floats]:
+    def tail_probabilities(self, y: Floats) -> tuple[Floats, Floats]:
         """Return the probabilities of at most y and of more than y."""
         from scipy.special import ndtr
 
-        z = (y - self.location) / self._spread
+        z = (y - self.location) / self._positive_scale
         return self.weights @ ndtr(z), self.weights @ ndtr(-z)
 
     def mean(self) -> Floats:
@@ -848,14 +847,14 @@ class NormalMixture(Numbers):
         """Return the quantiles, exact to rounding."""
         return self._quantile(p, upper=False)
 
-    def upper(self, q: float) -> Floats:
+    def upper_quantile(self, q: float) -> Floats:
         """Return the (1 - q)-quantiles."""
         return self._quantile(q, upper=True)
 
     def _quantile(self, level: float, upper: bool) -> Floats:
         from scipy.special import ndtr, ndtri
 
-        scale, w = self._spread, self.weights
+        scale, w = self._positive_scale, self.weights
         z = float(ndtri(level)) * (-1.0 if upper else 1.0)
         each = self.location + scale * z
 
@@ -865,31 +864,27 @@ class NormalMixture(Numbers):
         def excess(x: Floats, rows: Ints) -> Floats:
             at = score(x, rows)
             right: Bools = at > 0
-            return excess_of(ndtr(-np.abs(at)), right, w, level, upper)
+            return excess_probability(ndtr(-np.abs(at)), right, w, level, upper)
 
         def density(x: Floats, rows: Ints) -> Floats:
             at = score(x, rows)
             return w @ (np.exp(-0.5 * at * at - HALF_LOG_2PI) / scale[:, rows])
 
-        return crossing(each.min(axis=0), each.max(axis=0), scale.min(axis=0), excess, density)
+        return find_roots(each.min(axis=0), each.max(axis=0), scale.min(axis=0), excess, density)
 
 
-# ------------------------------------------------------------------------------------------
-# Mixtures of any distributions of numbers.
-
-
-class Mixed(Numbers):
+class NumericMixture(NumericDistribution):
     """A mixture of distributions of numbers, all continuous or all discrete.
 
     Parameters
     ----------
-    members : sequence of (Numbers, float)
-        Components, none of them a mixture itself, and their weights, of sum 1.
+    members : sequence of (NumericDistribution, float)
+        Components that are not mixtures themselves, and their weights, whose sum is 1.
     what : str
-        For messages.
+        The model, for messages.
     """
 
-    def __init__(self, members: Members, what: str) -> None:
+    def __init__(self, members: Components, what: str) -> None:
         self.members, self.what = members, what
         self.parts = [m for m, _ in members]
         self.weights = np.array([w for _, w in members])
@@ -897,7 +892,7 @@ class Mixed(Numbers):
 
     @property
     def dtype(self) -> Any:
-        """Return the coarsest of the types that the components were computed in."""
+        """Return the shortest dtype that a component was computed in."""
         return min((m.dtype for m in self.parts), key=lambda t: t.itemsize)
 
     def __len__(self) -> int:
@@ -906,18 +901,18 @@ class Mixed(Numbers):
     @cached_property
     def _total(self) -> tuple[Floats, Floats]:
         if self.discrete:
-            return counted_entropy(self.members, self.log_density, self.what)
+            return integer_entropy(self.members, self.log_density, self.what)
         return quantile_entropy(self.members, self.log_density)
 
     def entropy(self, part: Part = "total") -> Floats:
-        """Return the entropies of the mixtures, the means of their components', or the differences."""
+        """Return the entropies of the mixtures, the means of the components' entropies, or the differences."""
         if part == "total":
             return self._total[0].copy()
         within = self._mean([m.entropy() for m in self.parts])
         return within if part == "aleatoric" else np.maximum(self._total[0] - within, 0.0)
 
     def entropy_error(self) -> Floats:
-        """Return how far off the total entropies may be, in nats, as the quadrature's last refinement tells."""
+        """Return the errors of the total entropies, in nats, as estimated by the last refinement of the quadrature."""
         return self._total[1].copy()
 
     def _mean(self, values: list[Floats]) -> Floats:
@@ -928,14 +923,14 @@ class Mixed(Numbers):
         logs = np.array([m.log_density(y) for m in self.parts])
         logs += np.log(self.weights)[:, None]
         top = logs.max(axis=0)
-        # Where no component has any density, or one an infinite one, the sum is that.
+        # If no component has a density, or one has an infinite density, the sum is -inf or inf.
         safe = np.where(np.isfinite(top), top, 0.0)
         with np.errstate(divide="ignore"):
             return safe + np.log(np.exp(logs - safe).sum(axis=0))
 
-    def tails(self, y: Floats) -> tuple[Floats, Floats]:
+    def tail_probabilities(self, y: Floats) -> tuple[Floats, Floats]:
         """Return the probabilities of at most y and of more than y."""
-        each = [m.tails(y) for m in self.parts]
+        each = [m.tail_probabilities(y) for m in self.parts]
         return self._mean([t[0] for t in each]), self._mean([t[1] for t in each])
 
     def mean(self) -> Floats:
@@ -953,19 +948,23 @@ class Mixed(Numbers):
         """Return the quantiles."""
         return self._quantile(p, [m.quantile(p) for m in self.parts], upper=False)
 
-    def upper(self, q: float) -> Floats:
+    def upper_quantile(self, q: float) -> Floats:
         """Return the (1 - q)-quantiles."""
-        return self._quantile(q, [m.upper(q) for m in self.parts], upper=True)
+        return self._quantile(q, [m.upper_quantile(q) for m in self.parts], upper=True)
 
     def _quantile(self, level: float, each: list[Floats], upper: bool) -> Floats:
         low, high = np.min(each, axis=0), np.max(each, axis=0)
 
         def over(y: Floats) -> Floats:
-            below, above = np.moveaxis(np.array([m.tails(y) for m in self.parts]), 1, 0)
-            return excess_of(np.minimum(below, above), below > 0.5, self.weights, level, upper)
+            below, above = np.moveaxis(
+                np.array([m.tail_probabilities(y) for m in self.parts]), 1, 0
+            )
+            return excess_probability(
+                np.minimum(below, above), below > 0.5, self.weights, level, upper
+            )
 
         if self.discrete:
-            return whole_crossing(low, high, over)
+            return find_integer_roots(low, high, over)
         full = low.copy()
 
         def at(x: Floats, rows: Ints) -> Floats:
@@ -973,7 +972,7 @@ class Mixed(Numbers):
             return full
 
         unit = np.full(len(low), np.finfo(float).tiny)
-        return crossing(
+        return find_roots(
             low,
             high,
             np.maximum(unit, np.finfo(float).eps * (high - low)),
@@ -982,39 +981,39 @@ class Mixed(Numbers):
         )
 
 
-def mixture_of(members: list[tuple[Numbers, float]], what: str) -> Numbers:
+def mixture_of(members: list[tuple[NumericDistribution, float]], what: str) -> NumericDistribution:
     """Return the mixture of distributions of numbers.
 
     Parameters
     ----------
-    members : list of (Numbers, float)
-        Positive weights of sum 1. A member that is a mixture itself stands for its components.
+    members : list of (NumericDistribution, float)
+        Members and positive weights with sum 1. A member that is a mixture itself is replaced by its components.
     what : str
-        For messages.
+        The model, for messages.
 
     Raises
     ------
     ModelOutputError
-        Where continuous and discrete distributions stand side by side.
+        If some members are continuous and others discrete.
     """
     flat = [
-        (leaf, weight * share)
+        (component, weight * fraction)
         for member, weight in members
-        for leaf, share in getattr(member, "members", [(member, 1.0)])
+        for component, fraction in getattr(member, "members", [(member, 1.0)])
     ]
     normal = [m for m, _ in flat if isinstance(m, Normal)]
     if len(normal) == len(flat):
-        given = min((m.given for m in normal), key=lambda t: t.itemsize)
+        raw_dtype = min((m.raw_dtype for m in normal), key=lambda t: t.itemsize)
         location, scale = (np.array([getattr(m, k) for m in normal]) for k in ("location", "scale"))
         weights = np.array([w for _, w in flat])
-        return NormalMixture(location, scale, weights, given, what, normal[0].fix)
+        return NormalMixture(location, scale, weights, raw_dtype, what, normal[0].fix)
     if len({m.discrete for m, _ in flat}) > 1:
         raise ModelOutputError(
             explained(
                 what,
                 "members with continuous and members with discrete distributions",
-                "one kind",
-                "Mix only models of the same kind",
+                "members of one kind",
+                "Combine only models of the same kind",
             )
         )
-    return Mixed(flat, what)
+    return NumericMixture(flat, what)

@@ -1,4 +1,8 @@
-"""`ensemble`: several models, or samples of one model, as a mixture."""
+"""`ensemble`: several models, or samples of one model, as a mixture.
+
+The function checks its arguments and wraps each kind of member (`skedasis.distributions.mixture_models`,
+`skedasis.distributions.torch_ensembles`) in an `Ensemble`, which is a model and a predictor at the same time.
+"""
 
 from __future__ import annotations
 
@@ -11,26 +15,26 @@ import numpy as np
 
 from skedasis._types import Floats
 from skedasis.distributions.base import Predictor
-from skedasis.distributions.callables import Function
+from skedasis.distributions.callables import FunctionPredictor
 from skedasis.distributions.gpytorch import is_process
 from skedasis.distributions.mixture_models import (
     ClassifierEnsemble,
-    Drawn,
+    DistributionMember,
     Ensemble,
-    Grown,
-    Listed,
-    Mean,
+    FittedEstimators,
+    FunctionMember,
+    IndexedSamples,
+    JointSamples,
+    MeanMember,
     Members,
+    ModelList,
     Noise,
-    Plain,
-    Together,
-    Whole,
     is_grown,
-    noisy,
-    one_sample,
-    other_weights,
+    noise_not_applicable,
+    too_few_members,
+    wrong_weight_count,
 )
-from skedasis.distributions.registry import as_predictor, says_more
+from skedasis.distributions.registry import as_predictor, has_predictor
 from skedasis.errors import DataError, UnsupportedError, explained
 from skedasis.models.introspection import articled, title
 
@@ -46,59 +50,60 @@ def ensemble(
     seed: int = 0,
     weights: Any = None,
 ) -> Any:
-    """Make a mixture of several models, or of samples of one: a model whose uncertainty has parts.
+    """Return a mixture of several models, or of samples of one model; its uncertainty has an epistemic part.
 
     Parameters
     ----------
     model : object
-        What the mixture is of:
+        The members of the mixture:
 
-        - a list of fitted models, each one that `sd.entropy` understands, alike in their classes; of regressors also
-          ones that give a mean alone; with `output`, torch modules;
-        - a fitted random forest, extra-trees or bagging ensemble of scikit-learn, in a pipeline or not: of its trees;
+        - a list of fitted models that `sd.entropy` accepts, with the same classes; also regressors that predict a mean
+          alone; with `output`, torch modules;
+        - a fitted random forest, extra-trees or bagging ensemble of scikit-learn, in a pipeline or not: its trees or
+          estimators;
         - a function ``f(X, s)`` with `samples`: sample s = 0, 1, … of the rows' probabilities (n, classes), tuples
           (mean, standard deviation), SciPy distributions, or means (n,);
         - a function ``f(X)`` that returns all S samples at once: (S, n, classes), a tuple of two (S, n), or means
           (S, n);
         - a torch module with dropout layers, with `samples` and `output`: Monte-Carlo dropout.
     samples : int, optional
-        How many samples to take of a function or a module, 2 or more.
+        The number of samples of a function or a module, 2 or more.
     output : {"logits", "probabilities", "values"}, optional
-        What torch modules return: scores (n, classes), or (n, 1) for two classes; probabilities likewise; or numbers,
-        (n,) or (n, 1), or a tuple (mean, standard deviation).
+        The output of torch modules: scores (n, classes), or (n, 1) for two classes; probabilities of these shapes; or
+        numbers, (n,) or (n, 1), or a tuple (mean, standard deviation).
     noise : float or function, optional
-        The standard deviation of the observations about a member's mean, where members give a mean alone: one number,
-        or a function X -> (n,).
+        The standard deviation of the observations around a member's mean, for members that predict a mean alone: a
+        number, or a function X -> (n,).
     seed : int
-        Of the masks of Monte-Carlo dropout.
+        Seed of the masks of Monte-Carlo dropout.
     weights : array_like, shape (S,), optional
-        Of the members; by default all are equal.
+        Weights of the members; by default they are equal.
 
     Returns
     -------
     Ensemble
-        For `sd.entropy`, `sd.nll`, `sd.predictive_variance` and `sd.predictive_quantile`. `sd.prediction` explains its
-        mean, `sd.probability` its mean probabilities; called with rows it returns these.
+        A model for `sd.entropy`, `sd.nll`, `sd.predictive_variance` and `sd.predictive_quantile`. `sd.prediction`
+        explains its mean, `sd.probability` its mean probabilities; called with rows, it returns these.
 
     Raises
     ------
     DataError
-        For one member only; members with different classes; weights or noise that are none.
+        If there is one member only, members have different classes, or weights or noise are invalid.
     UnsupportedError
-        For a model that is no mixture, and for modules without dropout layers.
+        If the model is not a mixture, or a module has no dropout layers.
 
     Notes
     -----
-    A row costs one row of each member. Members of classes are added up one by one; of numbers 16 bytes are kept for
-    each member and row of a call (up to 100,000 rows).
+    A row costs one row of each member. Distributions over classes are averaged member by member; distributions over
+    numbers take 16 bytes for each member and row of a call (up to 100,000 rows).
 
-    Without `noise`, members that give a mean alone have a variance but no density: `sd.entropy`, `sd.nll` and
-    `sd.predictive_quantile` say so when they are evaluated.
+    Without `noise`, a mixture of members that predict a mean alone has a variance but no density: `sd.entropy`,
+    `sd.nll` and `sd.predictive_quantile` raise an error when they are evaluated.
 
-    The masks of Monte-Carlo dropout depend on (seed, sample, layer) alone and are shared by all rows, so that a sample
-    is one thinned network, and a result does not depend on its batch. The module itself is left as it is: a copy that
-    shares its parameters is called, in evaluation mode but for its dropout layers (`Dropout`, `Dropout1d`, `Dropout2d`,
-    `Dropout3d`, `AlphaDropout`). The rows must lie along the first axis at each of these.
+    The masks of Monte-Carlo dropout depend on (seed, sample, layer) only and are shared by all rows: a sample is one
+    thinned network, and a result does not depend on its batch. The module itself is not changed: a copy that shares its
+    parameters is called, in evaluation mode except for its dropout layers (`Dropout`, `Dropout1d`, `Dropout2d`,
+    `Dropout3d`, `AlphaDropout`). The rows must lie along the first axis at each of these layers.
 
     Examples
     --------
@@ -113,43 +118,43 @@ def ensemble(
     if samples is not None and (isinstance(samples, bool) or not isinstance(samples, Integral)):
         raise DataError(
             explained(
-                "ensemble(samples)", repr(samples), "a whole number from 2", "Pass samples=100"
+                "ensemble(samples)", repr(samples), "an integer of 2 or more", "Pass samples=100"
             )
         )
     if samples is not None and samples < 2:
-        raise one_sample(int(samples))
+        raise too_few_members(int(samples))
     _check_noise(noise)
     members = _members(model, None if samples is None else int(samples), output, seed)
     if members.count is not None and members.count < 2:
-        raise one_sample(members.count)
+        raise too_few_members(members.count)
     if noise is not None and members.labels.kind == "classes":
-        raise noisy("classes")
-    shares = _check_weights(weights, members.count)
+        raise noise_not_applicable("classes")
+    member_weights = _check_weights(weights, members.count)
     kind = Ensemble if members.labels.classes is None else ClassifierEnsemble
-    return kind(model, members, noise, shares)
+    return kind(model, members, noise, member_weights)
 
 
 def _members(model: Any, samples: int | None, output: Output | None, seed: int) -> Members:
-    """Return what a model is made of."""
+    """Return the members of a mixture."""
     if isinstance(model, Sequence) and not isinstance(model, str) and not is_process(model):
-        _unused(samples, "samples", "a list of models", "Leave it out")
+        _check_unused(samples, "samples", "a list of models")
         modules = any(_is_module(m) for m in model)
         if not modules:
-            _unused(output, "output", "models that are no torch modules", "Leave it out")
-        return Listed([_member(m, output) for m in model])
+            _check_unused(output, "output", "models that are not torch modules")
+        return ModelList([_member(m, output) for m in model])
     if _is_module(model):
-        from skedasis.distributions.torch_ensembles import Dropped, Module
+        from skedasis.distributions.torch_ensembles import DropoutSamples, ModuleMember
 
-        return Dropped(Module(model, output, seed), samples)
-    _unused(output, "output", "a model that is no torch module", "Leave it out")
+        return DropoutSamples(ModuleMember(model, output, seed), samples)
+    _check_unused(output, "output", "a model that is not a torch module")
     if isinstance(model, (Predictor, type)):
-        raise _no_mixture(model)
+        raise _not_mixture(model)
     if is_grown(model):
-        _unused(samples, "samples", f"{articled(title(model))}, which has its own", "Leave it out")
-        return Grown(model)
+        _check_unused(samples, "samples", f"{articled(title(model))}, which has its own members")
+        return FittedEstimators(model)
     if not callable(model) or hasattr(model, "predict"):
-        raise _no_mixture(model)
-    return Together(model) if samples is None else Drawn(model, samples)
+        raise _not_mixture(model)
+    return JointSamples(model) if samples is None else IndexedSamples(model, samples)
 
 
 def _is_module(model: Any) -> bool:
@@ -159,25 +164,37 @@ def _is_module(model: Any) -> bool:
 
 def _member(model: Any, output: Output | None) -> Any:
     if _is_module(model):
-        from skedasis.distributions.torch_ensembles import Module
+        from skedasis.distributions.torch_ensembles import ModuleMember
 
-        return Module(model, output, None)
-    if hasattr(model, "predict") and not isinstance(model, type) and not says_more(model):
-        return Mean(model)
+        return ModuleMember(model, output, None)
+    if hasattr(model, "predict") and not isinstance(model, type) and not has_predictor(model):
+        return MeanMember(model)
     predictor = as_predictor(model)
-    return Plain(model) if isinstance(predictor, Function) else Whole(predictor)
+    return (
+        FunctionMember(model)
+        if isinstance(predictor, FunctionPredictor)
+        else DistributionMember(predictor)
+    )
 
 
-def _unused(given: Any, name: str, beside: str, fix: str) -> None:
-    if given is not None:
-        raise DataError(explained(f"ensemble({name})", f"{given!r} for {beside}", "nothing", fix))
+def _check_unused(value: Any, name: str, model: str) -> None:
+    """Raise if an argument is given that does not apply to this kind of model."""
+    if value is not None:
+        raise DataError(
+            explained(
+                f"ensemble({name})",
+                f"{value!r} for {model}",
+                "None, because the argument does not apply here",
+                f"Omit {name}=",
+            )
+        )
 
 
-def _no_mixture(model: Any) -> UnsupportedError:
+def _not_mixture(model: Any) -> UnsupportedError:
     return UnsupportedError(
         explained(
             "ensemble",
-            f"{articled(title(model))}, which is no mixture",
+            f"{articled(title(model))}, which is not a mixture",
             "a list of models, a fitted forest or bagging ensemble, a function f(X, s) with samples=, a function f(X) "
             "that returns all samples, or a torch module with dropout",
             "Pass a list: sd.ensemble([model, model2, …])",
@@ -201,7 +218,7 @@ def _check_noise(noise: Any) -> None:
 
 
 def _check_weights(weights: Any, count: int | None) -> Floats | None:
-    """Return the members' weights as a copy, checked."""
+    """Return a checked copy of the members' weights."""
     if weights is None:
         return None
     try:
@@ -213,10 +230,10 @@ def _check_weights(weights: Any, count: int | None) -> Floats | None:
             explained(
                 "ensemble(weights)",
                 repr(weights)[:60],
-                "one number a member, not negative, some positive",
-                "Pass one weight for each member, or leave it out",
+                "one number per member, none negative and at least one positive",
+                "Pass one weight for each member, or omit weights=",
             )
         )
     if count is not None and len(w) != count:
-        raise other_weights(len(w), count)
+        raise wrong_weight_count(len(w), count)
     return w

@@ -19,16 +19,17 @@ from skedasis.distributions.continuous import as_normal
 from skedasis.errors import UnsupportedError, explained
 from skedasis.models.introspection import articled, title
 
-_ROOM = 100_000_000
-"""Bytes that one call may need for its covariances."""
+_CALL_BYTES = 100_000_000
+"""Bytes that the covariances of one call may take."""
 
 
-_CHOLESKY = 20_000
-"""Up to so many rows of fit systems are solved exactly: iterations would make a row's answer depend on its batch."""
+_MAX_CHOLESKY_SIZE = 20_000
+"""Number of training rows up to which systems are solved exactly: with iterations, results depend on the batch."""
 
 
-# Which mode a module is in, and the library's settings, belong to all threads.
-_LOCK = threading.Lock()
+_LOCK = (
+    threading.Lock()
+)  # the mode of a module and the library's settings are shared by all threads
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +39,7 @@ class Process(Predictor):
     Parameters
     ----------
     model : object
-        As the user gave it: a model that has a likelihood, or a pair of both.
+        The user's object: a model with a likelihood, or a pair of model and likelihood.
     process, likelihood : gpytorch.Module
     """
 
@@ -47,7 +48,7 @@ class Process(Predictor):
 
     @property
     def labels(self) -> Labels:
-        """Return what the likelihood speaks of."""
+        """Return the kind of label of the likelihood."""
         bernoulli = type(self.likelihood).__name__ == "BernoulliLikelihood"
         return Labels("classes" if bernoulli else "numbers")
 
@@ -56,24 +57,24 @@ class Process(Predictor):
         return title(self.process)
 
     def distributions(self, X: Any) -> Predicted:
-        """Return the predictive distributions, with noise, a part of the rows at a time."""
+        """Return the predictive distributions, with noise, computed in chunks of rows."""
         torch: Any = importlib.import_module("torch")
         like = next(self.process.parameters())
         rows = np.array(to_array(X), dtype=float)
-        found: list[tuple[Any, Any]] = []
-        with _LOCK, _evaluating(self.process, self.likelihood), torch.no_grad():
-            size = max(_ROOM // (24 * self._known()), 1)
+        chunks: list[tuple[Any, Any]] = []
+        with _LOCK, _eval_mode(self.process, self.likelihood), torch.no_grad():
+            size = max(_CALL_BYTES // (24 * self._n_known()), 1)
             for first in range(0, len(rows), size):
                 part = torch.from_numpy(rows[first : first + size])
-                found.append(self._parts(part.to(device=like.device, dtype=like.dtype)))
-        first, second = (np.concatenate([f[k] for f in found]) for k in (0, 1))
+                chunks.append(self._predict(part.to(device=like.device, dtype=like.dtype)))
+        first, second = (np.concatenate([c[k] for c in chunks]) for k in (0, 1))
         if self.labels.kind == "classes":
             return as_classes(np.stack([first, second], axis=1), len(rows), self.describe())
         fix = "Use a likelihood with noise, such as gpytorch.likelihoods.GaussianLikelihood"
         return as_normal(first, second, len(rows), self.describe(), fix)
 
-    def _known(self) -> int:
-        """Return for how many rows covariances are kept: those of fit, or the inducing points."""
+    def _n_known(self) -> int:
+        """Return the number of rows with which covariances are computed: training rows, or inducing points."""
         inputs = getattr(self.process, "train_inputs", None)
         if inputs:
             return max(len(inputs[0]), 1)
@@ -81,48 +82,49 @@ class Process(Predictor):
         points = getattr(strategy, "inducing_points", None)
         return 1000 if points is None else max(points.shape[-2], 1)
 
-    def _parts(self, part: Any) -> tuple[Any, Any]:
+    def _predict(self, part: Any) -> tuple[Any, Any]:
         """Return means and standard deviations, or the probabilities of both classes."""
-        found = self.likelihood(self.process(part))
-        kind = type(found).__name__
-        if kind == "Bernoulli" and found.probs.ndim == 1:
-            p = found.probs.cpu().numpy()
+        predicted = self.likelihood(self.process(part))
+        kind = type(predicted).__name__
+        if kind == "Bernoulli" and predicted.probs.ndim == 1:
+            p = predicted.probs.cpu().numpy()
             return 1.0 - p, p
-        if kind != "MultivariateNormal" or found.mean.ndim != 1:
+        if kind != "MultivariateNormal" or predicted.mean.ndim != 1:
+            shape = tuple(predicted.batch_shape + predicted.event_shape)
             raise UnsupportedError(
                 explained(
                     self.describe(),
-                    f"{articled(kind)} of shape {tuple(found.batch_shape + found.event_shape)}",
+                    f"{articled(kind)} of shape {shape}",
                     "one normal distribution, or the probability of the second of two classes, for each row",
-                    "Draw from the process yourself: sd.ensemble(f, samples=100) calls f(X, s)",
+                    "Draw from the process in a function: sd.ensemble(f, samples=100) calls f(X, s)",
                 )
             )
-        return found.mean.cpu().numpy(), found.stddev.cpu().numpy()
+        return predicted.mean.cpu().numpy(), predicted.stddev.cpu().numpy()
 
 
 @contextmanager
-def _evaluating(*modules: Any) -> Generator[None]:
-    """Put modules into evaluation mode, and each of their parts back into its own."""
+def _eval_mode(*modules: Any) -> Generator[None]:
+    """Put modules into evaluation mode, and restore the mode of each of their parts afterwards."""
     settings: Any = importlib.import_module("gpytorch").settings
     before = {id(module): module.training for module in modules}
     modes = [(part, part.training) for module in modules for part in module.modules()]
     try:
         for module in modules:
             module.eval()
-        # A model of its own settings stays with them, if they are more exact.
-        most = max(settings.max_cholesky_size.value(), _CHOLESKY)
-        with settings.max_cholesky_size(most):
+        # A larger limit of the user's stays.
+        limit = max(settings.max_cholesky_size.value(), _MAX_CHOLESKY_SIZE)
+        with settings.max_cholesky_size(limit):
             yield
     finally:
         for module in modules:
-            # Not only the flag: this also forgets what was computed for predictions, which training makes wrong.
+            # `train` also clears the caches of predictions, which are invalid after further training.
             module.train(before[id(module)])
         for part, training in modes:
             part.training = training
 
 
 def is_process(model: Any) -> bool:
-    """Return whether a model is one of GPyTorch's, or a pair of one and its likelihood."""
+    """Return whether a model is a GPyTorch model, or a pair of model and likelihood."""
     gpytorch = sys.modules.get("gpytorch")
     if gpytorch is None:
         return False
@@ -132,12 +134,12 @@ def is_process(model: Any) -> bool:
 
 
 def as_process(model: Any) -> Predictor:
-    """Return a GPyTorch model, or a pair of model and likelihood, as a predictor.
+    """Return the predictor of a GPyTorch model, or of a pair of model and likelihood.
 
     Raises
     ------
     UnsupportedError
-        Without a likelihood.
+        If there is no likelihood.
     """
     process, likelihood = model if isinstance(model, tuple) else (model, None)
     likelihood = getattr(process, "likelihood", None) if likelihood is None else likelihood
@@ -146,7 +148,7 @@ def as_process(model: Any) -> Predictor:
             explained(
                 title(process),
                 "a model without a likelihood",
-                "both: the likelihood says how noisy the observations are",
+                "a model and its likelihood, which describes the noise of the observations",
                 "Pass the pair: sd.entropy((model, likelihood))",
             )
         )

@@ -1,4 +1,9 @@
-"""Models that are mixtures: their members (estimators of an ensemble, trees of a forest, posterior samples)."""
+"""Models that are mixtures: their members (estimators of an ensemble, trees of a forest, posterior samples).
+
+`Ensemble` is what `sd.ensemble` returns: a model whose predictive distribution is the mixture of its members'
+distributions. A subclass of `Members` calls the members one after the other: a list of models, the estimators of a
+fitted forest or bagging ensemble, or the samples of a function.
+"""
 
 from __future__ import annotations
 
@@ -12,37 +17,40 @@ import numpy as np
 from skedasis._types import Floats
 from skedasis.data.dataset import to_array
 from skedasis.distributions.base import Labels, Predicted, Predictor
-from skedasis.distributions.callables import as_answer, plain
+from skedasis.distributions.callables import as_response, to_numpy
 from skedasis.distributions.categorical import (
     Classes,
     ClassSum,
     as_classes,
-    same_classes,
-    several_labels,
+    check_same_classes,
+    multi_label_error,
 )
-from skedasis.distributions.continuous import Numbers, as_normal, mixture_of, of_rows
-from skedasis.distributions.sklearn import Gaussian, gives_deviation, own_rows, unfolded
+from skedasis.distributions.continuous import (
+    NumericDistribution,
+    as_normal,
+    mixture_of,
+    one_per_row,
+)
+from skedasis.distributions.sklearn import Gaussian, has_return_std, rows_for_model, split_pipeline
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError, explained
 from skedasis.models.introspection import is_classifier, title
 from skedasis.models.piecewise_constant import is_piecewise_constant
 
-# ------------------------------------------------------------------------------------------
-# `Ensemble`: a mixture of models or samples, as a model.
-
+# --- the mixture as a model -----------------------------------------------------------------------
 
 Noise = float | Callable[[Any], Any]
-
+"""The standard deviation of the observations around a member's mean, or a function X -> (n,)."""
 
 _NO_NOISE = (
-    "Pass noise= to sd.ensemble: the standard deviation of the observations about a member's mean"
+    "Pass noise= to sd.ensemble: the standard deviation of the observations around a member's mean"
 )
 
 
 @dataclass(frozen=True, eq=False)
 class Ensemble(Predictor):
-    """A mixture of models or samples. Made by `ensemble`; itself a model.
+    """A mixture of models or samples, made by `ensemble`. It is a model itself.
 
-    Called with rows it answers with the mean: (n,) numbers, or (n, classes) probabilities.
+    Called with rows, it returns the mean: (n,) numbers, or (n, classes) probabilities.
     """
 
     members: Any = None
@@ -51,82 +59,81 @@ class Ensemble(Predictor):
 
     @property
     def labels(self) -> Labels:
-        """Return what the members predict."""
+        """Return the kind of label that the members predict."""
         return self.members.labels
 
     @property
     def mixture(self) -> bool:
-        """Return that its uncertainty has parts."""
+        """Return True: the uncertainty has parts."""
         return True
 
     @property
     def stepped(self) -> bool:
-        """Return whether the mixture is constant between jumps."""
+        """Return whether the mixture is a piecewise constant function of the rows."""
         noise = not callable(self.noise) or is_piecewise_constant(self.noise)
         return self.members.stepped and noise
 
     @property
     def piecewise_constant(self) -> bool:
-        """Return the same, for quantities that take the ensemble for any other model."""
+        """Return the same as `stepped`, for quantities that treat the ensemble as any other model."""
         return self.stepped
 
     @property
     def n_features_in_(self) -> int:
-        """Return how many columns the members were fitted on; AttributeError where they do not say."""
-        return self._of_fitted("n_features_in_")
+        """Return the number of columns that the members were fitted on; AttributeError if it is not known."""
+        return self._fitted_attribute("n_features_in_")
 
     @property
     def feature_names_in_(self) -> Any:
-        """Return the columns that the members were fitted on; AttributeError where they do not say."""
-        return self._of_fitted("feature_names_in_")
+        """Return the columns that the members were fitted on; AttributeError if they are not known."""
+        return self._fitted_attribute("feature_names_in_")
 
-    def _of_fitted(self, name: str) -> Any:
+    def _fitted_attribute(self, name: str) -> Any:
         for model in self.members.fitted:
-            found = getattr(model, name, None)
-            if found is not None:
-                return found
+            value = getattr(model, name, None)
+            if value is not None:
+                return value
         raise AttributeError(name)
 
     def describe(self) -> str:
-        """Return what it is made of."""
+        """Return a description of the members."""
         return f"ensemble of {self.members.describe()}"
 
     def distributions(self, X: Any) -> Predicted:
-        """Call all members, and mix what they answer."""
-        answers = self.members.answers(X)
-        first = next(answers)
+        """Call all members, and return the mixture of their distributions."""
+        responses = self.members.responses(X)
+        first = next(responses)
         if isinstance(first, Classes):
-            return self._classes(first, answers)
-        return self._numbers(X, first, answers)
+            return self._classes(first, responses)
+        return self._numbers(X, first, responses)
 
-    def _classes(self, first: Classes, rest: Iterator[Answer]) -> Predicted:
+    def _classes(self, first: Classes, rest: Iterator[Response]) -> Predicted:
         if self.noise is not None:
-            raise noisy("classes")
+            raise noise_not_applicable("classes")
         total, count = ClassSum(self.describe()), 0
-        for count, member in enumerate(_chained(first, rest), start=1):
+        for count, member in enumerate(_prepend(first, rest), start=1):
             if not isinstance(member, Classes):
-                raise self._unlike()
+                raise self._mixed_kinds()
             total.add(member, self._weight(count - 1))
         self._check_count(count)
         return total.mixture()
 
-    def _numbers(self, X: Any, first: Answer, rest: Iterator[Answer]) -> Predicted:
-        n, spread = len(X), self._noise_of(X)
-        members: list[Numbers] = []
-        for member in _chained(first, rest):
+    def _numbers(self, X: Any, first: Response, rest: Iterator[Response]) -> Predicted:
+        n, noise_std = len(X), self._noise_of(X)
+        members: list[NumericDistribution] = []
+        for member in _prepend(first, rest):
             if isinstance(member, Classes):
-                raise self._unlike()
+                raise self._mixed_kinds()
             if not isinstance(member, Predicted):
-                found = as_normal(member, spread, n, self.describe(), _NO_NOISE)
-                members.append(found)
+                members.append(as_normal(member, noise_std, n, self.describe(), _NO_NOISE))
             elif self.noise is not None:
-                raise noisy("distributions")
+                raise noise_not_applicable("distributions")
             else:
-                members.append(cast("Numbers", member))
+                members.append(cast("NumericDistribution", member))
         self._check_count(len(members))
         w = np.array([self._weight(s) for s in range(len(members))])
-        shares = (w / w.sum()).tolist()
-        pairs = [(m, s) for m, s in zip(members, shares, strict=True) if s > 0]
+        fractions = (w / w.sum()).tolist()
+        pairs = [(m, f) for m, f in zip(members, fractions, strict=True) if f > 0]
         return mixture_of(pairs, self.describe())
 
     def _weight(self, s: int) -> float:
@@ -136,45 +143,45 @@ class Ensemble(Predictor):
 
     def _check_count(self, count: int) -> None:
         if self.weights is not None and len(self.weights) != count:
-            raise other_weights(len(self.weights), count)
+            raise wrong_weight_count(len(self.weights), count)
 
     def _noise_of(self, X: Any) -> Floats:
-        """Return the standard deviation of the observations at each row, (n,): 0 where nothing is said of it."""
+        """Return the standard deviation of the observations at each row, (n,); 0 if `noise` is None."""
         n = len(X)
         if not callable(self.noise):
             return np.full(n, 0.0 if self.noise is None else self.noise)
-        noise = of_rows(self.noise(X), n, f"noise {title(self.noise)}", "standard deviation")
-        strange = int(np.count_nonzero(noise <= 0))
-        if strange:
+        noise = one_per_row(self.noise(X), n, f"noise {title(self.noise)}", "standard deviation")
+        invalid = int(np.count_nonzero(noise <= 0))
+        if invalid:
             raise ModelOutputError(
                 explained(
                     f"noise {title(self.noise)}",
-                    f"no positive number for {strange:,} of {n:,} rows",
-                    "standard deviations, positive",
+                    f"no positive number for {invalid:,} of {n:,} rows",
+                    "positive standard deviations",
                     "Return the standard deviation of the observations, above 0",
                 )
             )
         return noise
 
-    def _unlike(self) -> ModelOutputError:
+    def _mixed_kinds(self) -> ModelOutputError:
         return ModelOutputError(
             explained(
                 self.describe(),
-                "members that answer with classes and members that answer with numbers",
-                "one kind",
-                "Mix only models of the same labels",
+                "members that predict classes and members that predict numbers",
+                "members of one kind",
+                "Combine only models of the same label",
             )
         )
 
     def __call__(self, X: Any) -> Any:
         """Return the mean of the mixture: (n,) numbers, or the probabilities (n, classes)."""
-        found = self.distributions(X)
-        return found.p.T.copy() if isinstance(found, Classes) else found.mean()
+        predicted = self.distributions(X)
+        return predicted.p.T.copy() if isinstance(predicted, Classes) else predicted.mean()
 
 
 @dataclass(frozen=True, eq=False)
 class ClassifierEnsemble(Ensemble):
-    """A mixture of classifiers: itself one."""
+    """A mixture of classifiers, which is a classifier itself."""
 
     @property
     def classes_(self) -> Any:
@@ -186,41 +193,39 @@ class ClassifierEnsemble(Ensemble):
         return self(X)
 
 
-def noisy(kind: str) -> DataError:
-    """Return the error for noise that has no place."""
+def noise_not_applicable(kind: str) -> DataError:
+    """Return the error for noise of members that have distributions of their own."""
     return DataError(
         explained(
             "ensemble(noise)",
-            f"noise= for members that answer with {kind}",
-            "members that answer with a mean alone",
-            "Leave it out",
+            f"noise= for members that predict {kind}",
+            "members that predict a mean alone",
+            "Omit noise=",
         )
     )
 
 
-def other_weights(given: int, count: int) -> DataError:
-    """Return the error for weights of another number than the members."""
+def wrong_weight_count(n_weights: int, count: int) -> DataError:
+    """Return the error for a number of weights that differs from the number of members."""
     return DataError(
         explained(
             "ensemble(weights)",
-            f"{given} weights",
-            f"{count}, one a member",
+            f"{n_weights} weights",
+            f"{count} weights, one per member",
             "Pass one weight for each member",
         )
     )
 
 
-def _chained(first: Answer, rest: Iterator[Answer]) -> Iterator[Answer]:
+def _prepend(first: Response, rest: Iterator[Response]) -> Iterator[Response]:
     yield first
     yield from rest
 
 
-# ------------------------------------------------------------------------------------------
-# The members of a mixture: fitted models, the trees of a forest, samples of a function.
+# --- members: fitted models, estimators of an ensemble, samples of a function ---------------------
 
-
-Answer = Predicted | Floats
-"""A member's distributions, or its means alone, (n,)."""
+Response = Predicted | Floats
+"""The response of a member: its distributions, or its means alone, (n,)."""
 
 
 _FORESTS = {
@@ -235,29 +240,29 @@ _BAGGING = {"BaggingClassifier", "BaggingRegressor"}
 
 
 class Members(ABC):
-    """What a mixture is made of. Picklable where its models are."""
+    """The members of a mixture; they can be pickled if their models can."""
 
     labels: Labels = Labels()
     stepped: bool = False
     count: int | None = None
-    """How many they are; None where only the answer tells."""
+    """The number of members; None if only a response shows it."""
 
     @property
     def fitted(self) -> Sequence[Any]:
-        """Return the models that know which columns they were fitted on."""
+        """Return the models that may have attributes of the columns they were fitted on."""
         return ()
 
     @abstractmethod
-    def answers(self, X: Any) -> Iterator[Answer]:
-        """Call one member after the other on rows in X's container."""
+    def responses(self, X: Any) -> Iterator[Response]:
+        """Yield the responses of the members, called one after the other on rows in X's container."""
 
     @abstractmethod
     def describe(self) -> str:
-        """Return what they are, in words."""
+        """Return a description of the members."""
 
 
-class Mean:
-    """A model that gives no more than a mean, as a member."""
+class MeanMember:
+    """A member that predicts a mean alone."""
 
     labels = Labels("numbers")
 
@@ -265,14 +270,14 @@ class Mean:
         self.model, self.stepped = model, is_piecewise_constant(model)
         self.title = title(model)
 
-    def answer(self, X: Any) -> Answer:
-        """Return its predictions."""
-        raw = self.model.predict(own_rows(self.model, X))
-        return of_rows(raw, len(X), self.title, "mean")
+    def response(self, X: Any) -> Response:
+        """Return the predictions."""
+        raw = self.model.predict(rows_for_model(self.model, X))
+        return one_per_row(raw, len(X), self.title, "mean")
 
 
-class Plain:
-    """A function that answers with distributions or with means, as a member."""
+class FunctionMember:
+    """A member that is a function, which returns distributions or means."""
 
     labels = Labels()
 
@@ -280,42 +285,42 @@ class Plain:
         self.model, self.title = model, title(model)
         self.stepped = is_piecewise_constant(model)
 
-    def answer(self, X: Any) -> Answer:
-        """Return what it answers."""
-        return as_answer(self.model(X), len(X), self.title)
+    def response(self, X: Any) -> Response:
+        """Return the function's response as distributions or means."""
+        return as_response(self.model(X), len(X), self.title)
 
 
-class Whole:
-    """A model with distributions of its own, as a member."""
+class DistributionMember:
+    """A member that predicts distributions."""
 
     def __init__(self, predictor: Predictor) -> None:
         self.predictor, self.model, self.title = predictor, predictor.model, predictor.describe()
         self.labels, self.stepped = predictor.labels, predictor.stepped
 
-    def answer(self, X: Any) -> Answer:
-        """Return its distributions."""
+    def response(self, X: Any) -> Response:
+        """Return the distributions."""
         return self.predictor.distributions(X)
 
 
-class Listed(Members):
+class ModelList(Members):
     """A list of models.
 
     Parameters
     ----------
     models : sequence
-        Each a `Mean`, `Plain`, `Whole` or the like.
+        The members: objects with `labels`, `stepped`, `model`, `title` and `response`.
 
     Raises
     ------
     DataError
-        Where some predict classes and others numbers, or other classes.
+        If some predict classes and others numbers, or the classes differ.
     """
 
     def __init__(self, models: Sequence[Any]) -> None:
         self.models, self.count = models, len(models)
         self.stepped = all(m.stepped for m in models)
         known = [m.labels for m in models if m.labels.kind != "either"]
-        # Members that know the names of their classes speak for those that only count them.
+        # Members with named classes come first: they define the labels of those with class codes only.
         known.sort(key=lambda labels: labels.classes is None)
         self.labels = known[0] if known else Labels()
         for other in known:
@@ -324,41 +329,41 @@ class Listed(Members):
                     explained(
                         "ensemble",
                         "members that predict classes and members that predict numbers",
-                        "one kind",
-                        "Mix only models of the same labels",
+                        "members of one kind",
+                        "Combine only models of the same label",
                     )
                 )
             if other.classes is not None and self.labels.classes is not None:
-                same_classes(self.labels.classes, other.classes, "ensemble")
+                check_same_classes(self.labels.classes, other.classes, "ensemble")
 
     @property
     def fitted(self) -> Sequence[Any]:
-        """Return the models themselves."""
+        """Return the models."""
         return [m.model for m in self.models]
 
-    def answers(self, X: Any) -> Iterator[Answer]:
+    def responses(self, X: Any) -> Iterator[Response]:
         """Call one model after the other."""
-        return (m.answer(X) for m in self.models)
+        return (m.response(X) for m in self.models)
 
     def describe(self) -> str:
-        """Return what they are, in words."""
+        """Return a description of the members."""
         kinds = dict.fromkeys(m.title for m in self.models)
         return f"{self.count} {', '.join(kinds)}"
 
 
 @dataclass(eq=False)
-class Grown(Members):
-    """The trees of a forest, or the estimators of a bagging ensemble, possibly behind a pipeline's other steps."""
+class FittedEstimators(Members):
+    """The trees of a forest, or the estimators of a bagging ensemble, which may be the last step of a pipeline."""
 
     model: Any
 
     def __post_init__(self) -> None:
-        self.before, self.final = unfolded(self.model)
+        self.before, self.final = split_pipeline(self.model)
         self.count = len(self.final.estimators_)
         self.stepped = is_piecewise_constant(self.model)
         classes = getattr(self.final, "classes_", None)
         if isinstance(classes, list) or getattr(self.final, "n_outputs_", 1) > 1:
-            raise several_labels(title(self.model), self.final.n_outputs_)
+            raise multi_label_error(title(self.model), self.final.n_outputs_)
         self.labels = (
             Labels("numbers")
             if classes is None
@@ -370,14 +375,14 @@ class Grown(Members):
         """Return the model."""
         return [self.model]
 
-    def answers(self, X: Any) -> Iterator[Answer]:
-        """Call one estimator after the other; what stands before them in a pipeline is called once."""
-        rows = own_rows(self.model, X)
+    def responses(self, X: Any) -> Iterator[Response]:
+        """Yield the responses of the estimators; the transformers of a pipeline are called once."""
+        rows = rows_for_model(self.model, X)
         for step in self.before:
             rows = step.transform(rows)
-        # Estimators were fitted on arrays, whatever the model was fitted on; trees on single precision.
+        # The ensemble fits its estimators on arrays, also if it was fitted on a frame, and trees on single precision.
         rows = rows.toarray() if hasattr(rows, "toarray") else to_array(rows)
-        forest = _named(self.final, _FORESTS)
+        forest = _is_sklearn_class(self.final, _FORESTS)
         rows = np.ascontiguousarray(rows, dtype=np.float32) if forest else rows
         columns = [slice(None)] * len(self.final.estimators_)
         columns = getattr(self.final, "estimators_features_", columns)
@@ -385,89 +390,97 @@ class Grown(Members):
             part = rows if isinstance(chosen, slice) else rows[:, chosen]
             yield self._answer(estimator, part)
 
-    def _answer(self, estimator: Any, rows: Any) -> Answer:
+    def _answer(self, estimator: Any, rows: Any) -> Response:
         classes = self.labels.classes
         if classes is not None:
             raw = np.asarray(estimator.predict_proba(rows))
-            if raw.shape[1] != len(classes):  # a sample of the rows may have missed a class
-                every = np.zeros((len(rows), len(classes)))
-                every[:, np.asarray(estimator.classes_, dtype=int)] = raw
-                raw = every
+            if raw.shape[1] != len(
+                classes
+            ):  # the bootstrap sample of this estimator missed a class
+                all_classes = np.zeros((len(rows), len(classes)))
+                all_classes[:, np.asarray(estimator.classes_, dtype=int)] = raw
+                raw = all_classes
             return as_classes(raw, len(rows), title(self.model), classes)
-        if gives_deviation(estimator):
+        if has_return_std(estimator):
             return Gaussian(estimator).distributions(rows)
-        return of_rows(estimator.predict(rows), len(rows), title(self.model), "mean")
+        return one_per_row(estimator.predict(rows), len(rows), title(self.model), "mean")
 
     def describe(self) -> str:
-        """Return what they are, in words."""
-        kind = "trees" if _named(self.final, _FORESTS) else "estimators"
+        """Return a description of the members."""
+        kind = "trees" if _is_sklearn_class(self.final, _FORESTS) else "estimators"
         return f"{self.count} {kind} of {title(self.model)}"
 
 
 def is_grown(model: Any) -> bool:
-    """Return whether a model is the mean of estimators that are a mixture: a forest, or bagging."""
-    final = unfolded(model)[1]
-    grown = _named(final, _FORESTS | _BAGGING) and hasattr(final, "estimators_")
-    if grown and is_classifier(final) and not hasattr(final.estimators_[0], "predict_proba"):
+    """Return whether a model is a fitted forest or bagging ensemble, whose estimators are a mixture.
+
+    Raises
+    ------
+    UnsupportedError
+        If its estimators are classifiers without probabilities.
+    """
+    final = split_pipeline(model)[1]
+    is_ensemble = _is_sklearn_class(final, _FORESTS | _BAGGING) and hasattr(final, "estimators_")
+    if is_ensemble and is_classifier(final) and not hasattr(final.estimators_[0], "predict_proba"):
         raise UnsupportedError(
             explained(
                 title(model),
                 f"estimators ({title(final.estimators_[0])}) without predict_proba",
-                "estimators that give probabilities",
-                "Use estimators with predict_proba",
+                "estimators with probabilities",
+                "Use estimators that have predict_proba",
             )
         )
-    return grown
+    return is_ensemble
 
 
-def _named(model: Any, names: set[str]) -> bool:
+def _is_sklearn_class(model: Any, names: set[str]) -> bool:
     return any(
         c.__name__ in names and c.__module__.startswith("sklearn.") for c in type(model).__mro__
     )
 
 
 @dataclass(eq=False)
-class Drawn(Members):
+class IndexedSamples(Members):
     """Samples of a function f(X, s), s = 0, 1, …."""
 
     function: Callable[[Any, int], Any]
     count: int  # type: ignore[assignment]
 
-    def answers(self, X: Any) -> Iterator[Answer]:
-        """Call the function once for each sample."""
+    def responses(self, X: Any) -> Iterator[Response]:
+        """Yield the function's responses, one call for each sample."""
         what = title(self.function)
-        return (as_answer(self.function(X, s), len(X), what) for s in range(self.count))
+        return (as_response(self.function(X, s), len(X), what) for s in range(self.count))
 
     def describe(self) -> str:
-        """Return what they are, in words."""
+        """Return a description of the members."""
         return f"{self.count} samples of {title(self.function)}"
 
 
 @dataclass(eq=False)
-class Together(Members):
-    """A function f(X) that answers with all samples at once."""
+class JointSamples(Members):
+    """A function f(X) that returns all samples at once."""
 
     function: Callable[[Any], Any]
 
-    def answers(self, X: Any) -> Iterator[Answer]:
-        """Call the function once, and take its answer apart."""
+    def responses(self, X: Any) -> Iterator[Response]:
+        """Call the function once, and yield its samples."""
         what, n = title(self.function), len(X)
-        answer = self.function(X)
-        if isinstance(answer, tuple) and len(answer) == 2:
-            means, deviations = (np.asarray(plain(a)) for a in answer)
+        response = self.function(X)
+        if isinstance(response, tuple) and len(response) == 2:
+            means, deviations = (np.asarray(to_numpy(a)) for a in response)
             if means.ndim != 2 or means.shape != deviations.shape:
-                raise self._shapeless((means.shape, deviations.shape), n)
+                raise self._wrong_shape((means.shape, deviations.shape), n)
             samples: list[Any] = list(zip(means, deviations, strict=True))
         else:
-            values = np.asarray(plain(answer))
+            values = np.asarray(to_numpy(response))
             if values.ndim not in (2, 3) or values.shape[1] != n:
-                raise self._shapeless(values.shape, n)
+                raise self._wrong_shape(values.shape, n)
             samples = list(values)
         if len(samples) < 2:
-            raise one_sample(len(samples))
-        return (as_answer(sample, n, what) for sample in samples)
+            raise too_few_members(len(samples))
+        return (as_response(sample, n, what) for sample in samples)
 
-    def _shapeless(self, shape: Any, n: int) -> ModelOutputError:
+    def _wrong_shape(self, shape: Any, n: int) -> ModelOutputError:
         return ModelOutputError(
             explained(
                 f"ensemble({title(self.function)})",
@@ -479,17 +492,17 @@ class Together(Members):
         )
 
     def describe(self) -> str:
-        """Return what they are, in words."""
+        """Return a description of the members."""
         return f"samples of {title(self.function)}"
 
 
-def one_sample(count: int) -> DataError:
-    """Return the error for a mixture of one."""
+def too_few_members(count: int) -> DataError:
+    """Return the error for a mixture of fewer than two members."""
     return DataError(
         explained(
             "ensemble",
             f"{count} {'member' if count == 1 else 'members'}",
-            "two or more: one has nothing to disagree with",
+            "two or more members, because the epistemic part is their disagreement",
             "Pass more models or samples",
         )
     )

@@ -12,12 +12,12 @@ from skedasis.errors import UnsupportedError, explained
 
 
 @dataclass(frozen=True, eq=False)
-class Boosted(Predictor):
-    """A fitted NGBoost model. A classifier's classes are 0, 1, …, as NGBoost wants them."""
+class NGBoostPredictor(Predictor):
+    """A fitted NGBoost model. The classes of a classifier are 0, 1, …, as NGBoost requires."""
 
     @property
     def labels(self) -> Labels:
-        """Return what the model predicts."""
+        """Return the kind of label that the model predicts."""
         return Labels("classes" if hasattr(self.model, "predict_proba") else "numbers")
 
     def distributions(self, X: Any) -> Predicted:
@@ -25,15 +25,15 @@ class Boosted(Predictor):
         n, what = len(X), self.describe()
         if self.labels.kind == "classes":
             return as_classes(self.model.predict_proba(X), n, what)
-        found = self.model.pred_dist(X)
-        inner = getattr(found, "dist", None)
+        predicted = self.model.pred_dist(X)
+        inner = getattr(predicted, "dist", None)
         if not is_distribution(inner):
             raise UnsupportedError(
                 explained(
                     what,
-                    f"distributions of the kind {type(found).__name__}",
+                    f"{type(predicted).__name__} distributions",
                     "distributions of one number",
-                    "Fit NGBRegressor with one of these, such as Dist=Normal",
+                    "Fit NGBRegressor with such a distribution, for example Dist=Normal",
                 )
             )
         return as_distribution(inner, n, what)

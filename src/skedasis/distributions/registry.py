@@ -1,4 +1,9 @@
-"""Registry of predictors: the type of a model → its predictive distribution."""
+"""Registry of predictors: the type of a model → its predictive distribution.
+
+`as_predictor` returns the predictor of the first row of `_TABLE` whose test holds. The quantities in
+`skedasis.quantities.uncertainty` and `sd.ensemble` call it. No library is imported to test whether a model belongs to
+it.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +12,17 @@ from collections.abc import Callable
 from typing import Any
 
 from skedasis.distributions.base import Predictor
-from skedasis.distributions.callables import Function
+from skedasis.distributions.callables import FunctionPredictor
 from skedasis.distributions.gpytorch import as_process, is_process
 from skedasis.distributions.mixture_models import is_grown
-from skedasis.distributions.ngboost import Boosted
-from skedasis.distributions.sklearn import as_classifier, as_gaussian, gives_deviation
-from skedasis.distributions.skpro import Probabilistic, is_skpro
+from skedasis.distributions.ngboost import NGBoostPredictor
+from skedasis.distributions.sklearn import as_classifier, as_gaussian, has_return_std
+from skedasis.distributions.skpro import SkproPredictor, is_skpro
 from skedasis.errors import UnsupportedError, explained
 from skedasis.models.introspection import articled, is_classifier, title
 
 Row = tuple[Callable[[Any], bool], Callable[[Any], Predictor]]
+"""A test of a model, and the predictor for models that pass it."""
 
 
 def _is_torch(model: Any) -> bool:
@@ -33,9 +39,9 @@ def _bare_module(model: Any) -> Predictor:
         explained(
             title(model),
             f"a torch module ({title(model)})",
-            "a model that answers with distributions",
-            "Sample its dropout: sd.ensemble(module, samples=100, output='logits'), or wrap it in a function that "
-            "returns probabilities (n, classes) or (mean, standard deviation)",
+            "a model that returns distributions",
+            "Sample its dropout: sd.ensemble(module, samples=100, output='logits'), or wrap the module in a function "
+            "that returns probabilities (n, classes) or (mean, standard deviation)",
         )
     )
 
@@ -44,40 +50,40 @@ _TABLE: tuple[Row, ...] = (
     (lambda model: isinstance(model, Predictor), lambda model: model),
     (is_process, as_process),
     (_is_torch, _bare_module),
-    (lambda model: hasattr(model, "pred_dist"), Boosted),
-    (is_skpro, Probabilistic),
+    (lambda model: hasattr(model, "pred_dist"), NGBoostPredictor),
+    (is_skpro, SkproPredictor),
     (is_classifier, as_classifier),
-    (gives_deviation, as_gaussian),
-    (_is_function, Function),
+    (has_return_std, as_gaussian),
+    (_is_function, FunctionPredictor),
 )
 """The first row whose test holds makes the predictor."""
 
 
-def says_more(model: Any) -> bool:
-    """Return whether a model says more of its labels than a mean."""
+def has_predictor(model: Any) -> bool:
+    """Return whether a model has a predictive distribution, not only a mean."""
     return any(fits(model) for fits, _ in _TABLE)
 
 
 def as_predictor(model: Any) -> Predictor:
-    """Return a model as something that answers with distributions.
+    """Return the predictor of a model.
 
     Raises
     ------
     UnsupportedError
-        Where it gives no uncertainty.
+        If the model has no predictive distribution.
     """
     for fits, make in _TABLE:
         if fits(model):
             return make(model)
-    fix = "Make a mixture of several: sd.ensemble([model, model2, …], noise=...)"
+    fix = "Make a mixture of several models: sd.ensemble([model, model2, …], noise=...)"
     if is_grown(model):
         fix = "Make a mixture of its estimators: sd.ensemble(model, noise=...)"
     raise UnsupportedError(
         explained(
             title(model) if not isinstance(model, type) else f"the class {model.__name__}",
-            f"{articled(title(model))}, which says nothing of its uncertainty",
+            f"{articled(title(model))}, which has no predictive distribution",
             "a classifier with predict_proba; a regressor with return_std (GaussianProcessRegressor, BayesianRidge, "
-            "ARDRegression), of NGBoost, GPyTorch or skpro; or a function that returns probabilities (n, classes), "
+            "ARDRegression) or of NGBoost, GPyTorch or skpro; or a function that returns probabilities (n, classes), "
             "(mean, standard deviation) or SciPy distributions",
             fix,
         )

@@ -1,4 +1,4 @@
-"""Predictive distributions that are SciPy distributions."""
+"""Predictive distributions that are SciPy distributions: frozen ones, and those of SciPy's new infrastructure."""
 
 from __future__ import annotations
 
@@ -7,110 +7,114 @@ from typing import Any
 import numpy as np
 
 from skedasis._types import Floats
-from skedasis.distributions.base import Part, whole
-from skedasis.distributions.continuous import Numbers, as_normal, number_type, of_rows
+from skedasis.distributions.base import Part, require_total
+from skedasis.distributions.continuous import (
+    NumericDistribution,
+    as_normal,
+    computed_dtype,
+    one_per_row,
+)
 from skedasis.errors import ModelOutputError, UnsupportedError, explained
 
-_OLD = ("entropy", "cdf", "sf", "ppf", "isf", "mean", "var")
+_FROZEN_METHODS = ("entropy", "cdf", "sf", "ppf", "isf", "mean", "var")
+_NEW_METHODS = ("entropy", "cdf", "ccdf", "icdf", "iccdf", "mean", "variance")
 
 
-_NEW = ("entropy", "cdf", "ccdf", "icdf", "iccdf", "mean", "variance")
-
-
-def is_distribution(answer: Any) -> bool:
-    """Return whether an answer speaks as SciPy's distributions of one variable do."""
-    return not isinstance(answer, type) and (
-        all(hasattr(answer, k) for k in _NEW) or all(hasattr(answer, k) for k in _OLD)
+def is_distribution(response: Any) -> bool:
+    """Return whether an object has the methods of SciPy's univariate distributions."""
+    return not isinstance(response, type) and (
+        all(hasattr(response, k) for k in _NEW_METHODS)
+        or all(hasattr(response, k) for k in _FROZEN_METHODS)
     )
 
 
-class SciPy(Numbers):
+class SciPyDistribution(NumericDistribution):
     """SciPy distributions, one for each of n rows.
 
     Parameters
     ----------
     distribution : object
-        Frozen, or of the new infrastructure.
+        A frozen distribution, or one of the new infrastructure.
     n : int
     what : str
-        For messages.
-    given : numpy dtype
-        Of its parameters.
+        The model, for messages.
+    raw_dtype : numpy dtype
+        The dtype of the parameters.
     """
 
-    def __init__(self, distribution: Any, n: int, what: str, given: Any) -> None:
-        self.distribution, self.n, self.what, self.given = distribution, n, what, given
+    def __init__(self, distribution: Any, n: int, what: str, raw_dtype: Any) -> None:
+        self.distribution, self.n, self.what, self.raw_dtype = distribution, n, what, raw_dtype
         self.new = hasattr(distribution, "icdf")
         self.discrete = is_discrete(distribution)
 
     @property
     def dtype(self) -> Any:
-        """Return the type that the parameters were computed in."""
-        return self.given
+        """Return the dtype that the parameters were computed in."""
+        return self.raw_dtype
 
     def __len__(self) -> int:
         return self.n
 
-    def _ask(self, old: str, new: str, *values: Any) -> Floats:
-        found = getattr(self.distribution, new if self.new else old)(*values)
-        # A number of its own: SciPy may answer with one for all rows, or with what it holds.
-        return np.array(np.broadcast_to(np.asarray(found, dtype=float), (self.n,)))
+    def _call(self, frozen_name: str, new_name: str, *arguments: Any) -> Floats:
+        values = getattr(self.distribution, new_name if self.new else frozen_name)(*arguments)
+        # A copy: SciPy may return one number for all rows, or an array that it keeps.
+        return np.array(np.broadcast_to(np.asarray(values, dtype=float), (self.n,)))
 
     def entropy(self, part: Part = "total") -> Floats:
         """Return the entropies."""
-        whole(part)
-        return self._ask("entropy", "entropy")
+        require_total(part)
+        return self._call("entropy", "entropy")
 
     def log_density(self, y: Floats) -> Floats:
         """Return the log density, or log probability, at y."""
         log = "logpmf" if self.discrete else "logpdf"
-        return self._ask(log, log, y)
+        return self._call(log, log, y)
 
-    def tails(self, y: Floats) -> tuple[Floats, Floats]:
+    def tail_probabilities(self, y: Floats) -> tuple[Floats, Floats]:
         """Return the probabilities of at most y and of more than y."""
-        return self._ask("cdf", "cdf", y), self._ask("sf", "ccdf", y)
+        return self._call("cdf", "cdf", y), self._call("sf", "ccdf", y)
 
     def mean(self) -> Floats:
         """Return the means."""
-        return self._ask("mean", "mean")
+        return self._call("mean", "mean")
 
     def variance(self, part: Part = "total") -> Floats:
         """Return the variances."""
-        whole(part)
-        return self._ask("var", "variance")
+        require_total(part)
+        return self._call("var", "variance")
 
     def quantile(self, p: float) -> Floats:
         """Return the quantiles."""
-        return self._ask("ppf", "icdf", p)
+        return self._call("ppf", "icdf", p)
 
-    def upper(self, q: float) -> Floats:
+    def upper_quantile(self, q: float) -> Floats:
         """Return the (1 - q)-quantiles."""
-        return self._ask("isf", "iccdf", q)
+        return self._call("isf", "iccdf", q)
 
 
 def is_discrete(distribution: Any) -> bool:
-    """Return whether probability sits on single numbers."""
+    """Return whether a distribution is discrete."""
     if hasattr(distribution, "icdf"):
         return any(c.__name__ == "DiscreteDistribution" for c in type(distribution).__mro__)
     return not hasattr(distribution, "logpdf")
 
 
-def as_distribution(distribution: Any, n: int, what: str) -> Numbers:
-    """Return SciPy's distributions for n rows, checked; normal ones as what they are.
+def as_distribution(distribution: Any, n: int, what: str) -> NumericDistribution:
+    """Return SciPy's distributions for n rows, checked; normal distributions as `Normal`.
 
     Raises
     ------
     ModelOutputError
-        For another number of rows, and parameters that make no distribution.
+        If the number of rows differs, or parameters are outside their ranges.
     UnsupportedError
-        For a distribution without parameters.
+        If the distribution has no parameters yet, such as `scipy.stats.norm` itself.
     """
     if not hasattr(distribution, "icdf") and not hasattr(distribution, "dist"):
         raise UnsupportedError(
             explained(
                 what,
                 f"the {type(distribution).__name__} itself",
-                "its distributions for the rows",
+                "a distribution with the parameters of each row",
                 "Give it parameters: scipy.stats.norm(mean, std)",
             )
         )
@@ -128,17 +132,17 @@ def as_distribution(distribution: Any, n: int, what: str) -> Numbers:
                 "Pass arrays as parameters, one number for each row of X",
             )
         )
-    strange = int(np.isnan(probe).sum())
-    if strange:
+    invalid = int(np.isnan(probe).sum())
+    if invalid:
         raise ModelOutputError(
             explained(
                 what,
-                f"parameters that make no distribution for {strange:,} of {n:,} rows",
-                "parameters in their ranges",
-                "Check for NaN, and for scales that are not positive",
+                f"invalid parameters of the distribution for {invalid:,} of {n:,} rows",
+                "parameters inside their ranges",
+                "Check the parameters for NaN, and for scales that are not positive",
             )
         )
-    return SciPy(distribution, n, what, _type_of(distribution, n, what))
+    return SciPyDistribution(distribution, n, what, _parameter_dtype(distribution, n, what))
 
 
 def _is_normal(distribution: Any) -> bool:
@@ -149,12 +153,12 @@ def _is_normal(distribution: Any) -> bool:
     return name in ("Normal", "StandardNormal") and module.startswith("scipy.")
 
 
-def _type_of(distribution: Any, n: int, what: str) -> Any:
-    """Return the type that the parameters of a distribution were computed in."""
+def _parameter_dtype(distribution: Any, n: int, what: str) -> Any:
+    """Return the dtype that the parameters of a distribution were computed in."""
     parameters = [*getattr(distribution, "args", ()), *getattr(distribution, "kwds", {}).values()]
     for parameter in map(np.asarray, parameters):
         if parameter.shape == (n,) and parameter.dtype.kind == "f":
-            found = number_type(parameter.dtype, of_rows(parameter, n, what, "parameter"))
+            found = computed_dtype(parameter.dtype, one_per_row(parameter, n, what, "parameter"))
             if found.itemsize < 8:
                 return found
     return np.dtype(float)

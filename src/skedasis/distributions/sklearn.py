@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from skedasis.data.dataset import to_array
-from skedasis.distributions.base import Labels, Predicted, Predictor, pieces
-from skedasis.distributions.categorical import as_classes, several_labels
+from skedasis.distributions.base import Labels, Predicted, Predictor, row_chunks
+from skedasis.distributions.categorical import as_classes, multi_label_error
 from skedasis.distributions.continuous import NOISE, as_normal
 from skedasis.errors import UnsupportedError, explained
 from skedasis.models.introspection import articled, title, wants_arrays
 
-_ROOM = 100_000_000
-"""Bytes that one call of a Gaussian process may need for its covariances."""
+_CALL_BYTES = 100_000_000
+"""Bytes that the covariances of one call of a Gaussian process may take."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,12 +25,12 @@ class Classifier(Predictor):
 
     @property
     def labels(self) -> Labels:
-        """Return its classes."""
+        """Return the classes."""
         return Labels("classes", np.asarray(self.model.classes_).tolist())
 
     def distributions(self, X: Any) -> Predicted:
-        """Return the probabilities of its classes."""
-        raw = self.model.predict_proba(own_rows(self.model, X))
+        """Return the probabilities of the classes."""
+        raw = self.model.predict_proba(rows_for_model(self.model, X))
         return as_classes(raw, len(X), self.describe(), self.labels.classes)
 
 
@@ -38,50 +38,50 @@ class Classifier(Predictor):
 class Gaussian(Predictor):
     """A fitted regressor whose `predict` takes `return_std`.
 
-    The noise of the observations is in the deviation if the model says so: `BayesianRidge` and `ARDRegression` include
-    it, a `GaussianProcessRegressor` includes what its kernel holds of it, a WhiteKernel.
+    Whether the standard deviation includes the noise of the observations depends on the model: it does for
+    `BayesianRidge` and `ARDRegression`, and for a `GaussianProcessRegressor` as far as the kernel has a WhiteKernel.
     """
 
     @property
     def labels(self) -> Labels:
-        """Return that it predicts numbers."""
+        """Return that the model predicts numbers."""
         return Labels("numbers")
 
     def distributions(self, X: Any) -> Predicted:
-        """Return its normal distributions, a part of the rows at a time."""
-        # Covariances with the rows of fit, and two arrays of that size to solve for the deviation.
-        fitted = len(getattr(unfolded(self.model)[1], "X_train_", ())) or 1
-        found = [
-            self.model.predict(own_rows(self.model, part), return_std=True)
-            for part in pieces(X, max(_ROOM // (24 * fitted), 1))
+        """Return the normal distributions, computed in chunks of rows."""
+        # Each row needs its covariances with the training rows, and two arrays of that size to solve for the deviation.
+        n_train = len(getattr(split_pipeline(self.model)[1], "X_train_", ())) or 1
+        chunks = [
+            self.model.predict(rows_for_model(self.model, part), return_std=True)
+            for part in row_chunks(X, max(_CALL_BYTES // (24 * n_train), 1))
         ]
-        mean, std = (np.concatenate([np.asarray(f[k]) for f in found]) for k in (0, 1))
+        mean, std = (np.concatenate([np.asarray(c[k]) for c in chunks]) for k in (0, 1))
         return as_normal(mean, std, len(X), self.describe(), NOISE)
 
 
-def own_rows(model: Any, X: Any) -> Any:
-    """Return rows as an array for a model that was fitted on arrays, even if others were fitted on frames."""
+def rows_for_model(model: Any, X: Any) -> Any:
+    """Return rows as an array if the model was fitted on arrays; other members may have been fitted on frames."""
     return to_array(X) if wants_arrays(model) and not isinstance(X, np.ndarray) else X
 
 
-def settled(model: Any) -> Any:
-    """Return the estimator that a search for parameters has settled on, else the model itself."""
+def best_estimator(model: Any) -> Any:
+    """Return the best estimator of a parameter search of any library, and other models unchanged."""
     return getattr(model, "best_estimator_", model)
 
 
-def unfolded(model: Any) -> tuple[list[Any], Any]:
-    """Return what a pipeline (also one that was searched for) does to rows first, and its last step."""
-    model, before = settled(model), []
+def split_pipeline(model: Any) -> tuple[list[Any], Any]:
+    """Return the transformers of a pipeline, inside a parameter search or not, and its last step."""
+    model, transformers = best_estimator(model), []
     while getattr(model, "steps", None):
         if len(model.steps) > 1:
-            before.append(model[:-1])
-        model = settled(model.steps[-1][1])
-    return before, model
+            transformers.append(model[:-1])
+        model = best_estimator(model.steps[-1][1])
+    return transformers, model
 
 
-def gives_deviation(model: Any) -> bool:
-    """Return whether the last step's `predict` can return a standard deviation."""
-    predict = getattr(unfolded(model)[1], "predict", None)
+def has_return_std(model: Any) -> bool:
+    """Return whether `predict` of the model's last step can return a standard deviation."""
+    predict = getattr(split_pipeline(model)[1], "predict", None)
     if predict is None:
         return False
     try:
@@ -91,32 +91,37 @@ def gives_deviation(model: Any) -> bool:
 
 
 def as_classifier(model: Any) -> Predictor:
-    """Return a classifier as a predictor.
+    """Return the predictor of a classifier.
 
     Raises
     ------
     UnsupportedError
-        Where it is not fitted, has no probabilities, or several labels.
+        If the classifier is not fitted, has no probabilities, or has several labels.
     """
     if not hasattr(model, "predict_proba"):
         raise UnsupportedError(
             explained(
                 title(model),
                 f"{articled(title(model))} without predict_proba",
-                "a classifier that gives probabilities",
+                "a classifier with probabilities",
                 "Calibrate it (sklearn.calibration.CalibratedClassifierCV)",
             )
         )
     classes = getattr(model, "classes_", None)
     if classes is None:
         raise UnsupportedError(
-            explained(title(model), "no classes_", "a fitted classifier", "Fit the model first")
+            explained(
+                title(model),
+                "a model with no classes_",
+                "a fitted classifier",
+                "Fit the model first",
+            )
         )
     if isinstance(classes, list) and classes and np.ndim(classes[0]) == 1:
-        raise several_labels(title(model), len(classes))
+        raise multi_label_error(title(model), len(classes))
     return Classifier(model)
 
 
 def as_gaussian(model: Any) -> Predictor:
-    """Return a regressor with deviations as a predictor."""
-    return Gaussian(settled(model))
+    """Return the predictor of a regressor with standard deviations."""
+    return Gaussian(best_estimator(model))

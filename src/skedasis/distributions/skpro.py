@@ -1,4 +1,8 @@
-"""Predictive distributions of skpro's regressors."""
+"""Predictive distributions of skpro's regressors.
+
+Normal distributions and mixtures become `Normal` and mixtures of this package. Others keep skpro's methods, and get
+their entropy, which skpro does not have, by quadrature.
+"""
 
 from __future__ import annotations
 
@@ -8,33 +12,34 @@ from typing import Any
 import numpy as np
 
 from skedasis._types import Floats
-from skedasis.distributions.base import Labels, Part, Predicted, Predictor, whole
+from skedasis.distributions.base import Labels, Part, Predicted, Predictor, require_total
 from skedasis.distributions.continuous import (
-    Numbers,
+    NumericDistribution,
     as_normal,
-    counted_entropy,
+    computed_dtype,
+    integer_entropy,
     mixture_of,
-    number_type,
-    of_rows,
+    one_per_row,
     quantile_entropy,
 )
 from skedasis.errors import UnsupportedError, explained
 
-_LEAST = float(np.finfo(float).epsneg)
+_SMALLEST_TAIL = float(np.finfo(float).epsneg)
+"""The smallest q for which 1 - q differs from 1."""
 
 
 @dataclass(frozen=True, eq=False)
-class Probabilistic(Predictor):
+class SkproPredictor(Predictor):
     """A fitted skpro regressor."""
 
     @property
     def labels(self) -> Labels:
-        """Return that it predicts numbers."""
+        """Return that the model predicts numbers."""
         return Labels("numbers")
 
     @property
     def stepped(self) -> bool:
-        """Return that nothing is known of where its distributions jump."""
+        """Return False: it is not known whether the distributions are piecewise constant."""
         return False
 
     def distributions(self, X: Any) -> Predicted:
@@ -49,16 +54,16 @@ def is_skpro(model: Any) -> bool:
     )
 
 
-class SkPro(Numbers):
+class SkproDistribution(NumericDistribution):
     """skpro distributions, one for each of n rows.
 
     Parameters
     ----------
     distribution : object
-        Of shape (n, 1).
+        A distribution of skpro of shape (n, 1).
     n : int
     what : str
-        For messages.
+        The model, for messages.
     """
 
     def __init__(self, distribution: Any, n: int, what: str) -> None:
@@ -67,8 +72,8 @@ class SkPro(Numbers):
 
     @property
     def dtype(self) -> Any:
-        """Return the type that the model computed in."""
-        return number_type(np.dtype(float), self.mean())
+        """Return the dtype that the model computed in."""
+        return computed_dtype(np.dtype(float), self.mean())
 
     def __len__(self) -> int:
         return self.n
@@ -76,38 +81,38 @@ class SkPro(Numbers):
     def _values(self, frame: Any) -> Floats:
         return np.array(np.asarray(frame, dtype=float).reshape(self.n))
 
-    def _total(self) -> tuple[Floats, Floats]:
-        alone = [(self, 1.0)]
+    def _entropy(self) -> tuple[Floats, Floats]:
+        components = [(self, 1.0)]
         if self.discrete:
-            return counted_entropy(alone, self.log_density, self.what)
-        return quantile_entropy(alone, self.log_density)
+            return integer_entropy(components, self.log_density, self.what)
+        return quantile_entropy(components, self.log_density)
 
     def entropy(self, part: Part = "total") -> Floats:
-        """Return the entropies, by quadrature: skpro has none of its own."""
-        whole(part)
-        return self._total()[0]
+        """Return the entropies, computed by quadrature because skpro does not have them."""
+        require_total(part)
+        return self._entropy()[0]
 
     def entropy_error(self) -> Floats:
-        """Return how far off the entropies may be, in nats."""
-        return self._total()[1]
+        """Return estimates of the errors of the entropies, in nats."""
+        return self._entropy()[1]
 
     def log_density(self, y: Floats) -> Floats:
         """Return the log density, or log probability, at y."""
-        ask = self.distribution.log_pmf if self.discrete else self.distribution.log_pdf
+        log_density = self.distribution.log_pmf if self.discrete else self.distribution.log_pdf
         try:
-            return self._values(ask(y[:, None]))
+            return self._values(log_density(y[:, None]))
         except NotImplementedError as error:
             kind = type(self.distribution).__name__
             raise UnsupportedError(
                 explained(
                     self.what,
-                    f"distributions of the kind {kind}, which have no density",
-                    "densities, or probabilities of whole numbers",
+                    f"{kind} distributions, which have no density",
+                    "distributions with densities, or over integers",
                     "Use sd.predictive_variance or sd.predictive_quantile, or another regressor of skpro",
                 )
             ) from error
 
-    def tails(self, y: Floats) -> tuple[Floats, Floats]:
+    def tail_probabilities(self, y: Floats) -> tuple[Floats, Floats]:
         """Return the probabilities of at most y and of more than y."""
         below = self._values(self.distribution.cdf(y[:, None]))
         return below, 1.0 - below
@@ -118,45 +123,47 @@ class SkPro(Numbers):
 
     def variance(self, part: Part = "total") -> Floats:
         """Return the variances."""
-        whole(part)
+        require_total(part)
         return self._values(self.distribution.var())
 
     def quantile(self, p: float) -> Floats:
         """Return the quantiles."""
-        # Far out some of its quantiles are infinite, and their formulas complain.
+        # Some extreme quantiles are infinite, with warnings about the formulas' divisions.
         with np.errstate(divide="ignore", invalid="ignore"):
             return self._values(self.distribution.ppf(p))
 
-    def upper(self, q: float) -> Floats:
-        """Return the (1 - q)-quantiles, as far as 1 - q can tell: skpro knows no other."""
-        return self.quantile(1.0 - max(q, _LEAST))
+    def upper_quantile(self, q: float) -> Floats:
+        """Return the (1 - q)-quantiles with the precision of 1 - q, because skpro has no upper quantiles."""
+        return self.quantile(1.0 - max(q, _SMALLEST_TAIL))
 
 
-def as_distributions(found: Any, n: int, what: str) -> Numbers:
-    """Return skpro's distributions for n rows; normal ones and mixtures as what they are.
+def as_distributions(distribution: Any, n: int, what: str) -> NumericDistribution:
+    """Return skpro's distributions for n rows; normal distributions and mixtures as those of this package.
 
     Raises
     ------
     UnsupportedError
-        For several targets at once.
+        If there are several targets.
     """
-    if found.ndim != 2 or found.shape != (n, 1):
+    if distribution.ndim != 2 or distribution.shape != (n, 1):
         raise UnsupportedError(
             explained(
                 what,
-                f"distributions of shape {found.shape}",
-                f"({n}, 1): of one target",
+                f"distributions of shape {distribution.shape}",
+                f"shape ({n}, 1), for one target",
                 "Fit a regressor for each target",
             )
         )
-    kind = type(found).__name__
+    kind = type(distribution).__name__
     if kind == "Normal":
-        std = np.broadcast_to(np.asarray(found.sigma, dtype=float).reshape(-1), (n,))
-        return as_normal(of_rows(np.asarray(found.mean()), n, what, "mean"), std, n, what)
+        std = np.broadcast_to(np.asarray(distribution.sigma, dtype=float).reshape(-1), (n,))
+        mean = one_per_row(np.asarray(distribution.mean()), n, what, "mean")
+        return as_normal(mean, std, n, what)
     if kind == "Mixture":
-        each = [d[1] if isinstance(d, tuple) else d for d in found.distributions]
+        each = [d[1] if isinstance(d, tuple) else d for d in distribution.distributions]
         parts = [as_distributions(part, n, what) for part in each]
-        weights = np.ones(len(parts)) if found.weights is None else np.asarray(found.weights)
-        shares = (weights / weights.sum()).tolist()
-        return mixture_of([(m, w) for m, w in zip(parts, shares, strict=True) if w > 0], what)
-    return SkPro(found, n, what)
+        weights = distribution.weights
+        weights = np.ones(len(parts)) if weights is None else np.asarray(weights)
+        fractions = (weights / weights.sum()).tolist()
+        return mixture_of([(m, w) for m, w in zip(parts, fractions, strict=True) if w > 0], what)
+    return SkproDistribution(distribution, n, what)

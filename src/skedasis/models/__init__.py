@@ -1,1 +1,1 @@
-"""Fitted models of any library as functions of rows."""
+"""Adapters that turn fitted models of any library into functions of rows."""

@@ -1,4 +1,9 @@
-"""Base of the adapters for torch, JAX, Keras and ONNX: dtype, shape and container of the rows a model takes."""
+"""Base of the adapters for torch, JAX, Keras and ONNX: dtype, shape and container of the rows a model takes.
+
+`Adapted` converts rows of any container into arrays of the model's dtype, calls the model in parts, checks the shape of
+its output, and checks that the output of a row does not depend on the other rows. `Traits` describes the derivatives
+that a quantity has with respect to a feature; quantities, methods and results use it.
+"""
 
 from __future__ import annotations
 
@@ -20,45 +25,45 @@ from skedasis.errors import DataError, ModelOutputError, explained
 from skedasis.models.introspection import check_fitted_on
 
 ROWS = 2048
-"""Rows of one pass on a processor: their hidden layers stay in its cache."""
+"""Rows per pass on a CPU: so few that the activations of hidden layers stay in its cache."""
 
 
 PROBED = 64
-"""Rows of the first call that are kept, to look at the model with."""
+"""Rows of the first call that are kept as probe rows."""
 
 
-_TOGETHER = 8
-"""Of these, rows that are asked for together and apart."""
+_COMPARED = 8
+"""Probe rows that are evaluated in one call and in pairs, to check that rows are independent."""
 
 
 class Adapted(ABC):
-    """A model of another library as a function of rows: it answers with an array, (n,) or (n, outputs).
+    """A model of another library as a function of rows that returns an array, (n,) or (n, outputs).
 
-    Rows come in any container and are converted a part at a time, so that nothing of their size is copied. The model is
-    never changed. Of the rows that it is first called with, up to eight are asked for again, two at a time: in a model
-    whose rows see each other no effect would be a row's own.
+    Rows come in any container and are converted part by part, so that X is never copied as a whole. The model is never
+    changed. On the first call, up to eight rows are evaluated again in pairs: if the output of a row depended on the
+    other rows, effects of single rows would not be defined.
 
     Parameters
     ----------
     model : object
-        As the user has it.
+        The user's model.
     title : str
-        Its name in provenances and errors.
+        The model's name in provenance and error messages.
     """
 
     piecewise_constant = False
 
     @property
     def batch_rows(self) -> int:
-        """Return how many rows a batch should have: eight parts on a processor, so that slopes need little memory."""
+        """Return how many rows a batch should have: eight parts on a CPU, so that slopes need little memory."""
         return 8 * ROWS if self.rows_at_once <= ROWS else 2 * self.rows_at_once
 
     def __init__(self, model: Any, title: str) -> None:
         self.model, self.__name__ = model, title
-        self._start()
+        self._reset()
 
-    def _start(self) -> None:
-        """Make what is found out while the model is asked: it does not travel."""
+    def _reset(self) -> None:
+        """Reset the state that is derived from calls of the model; it is not pickled."""
         self._lock = threading.RLock()
         self._probe: NDArray[Any] | None = None
 
@@ -67,48 +72,48 @@ class Adapted(ABC):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        self._start()
+        self._reset()
 
     @property
     def rows_at_once(self) -> int:
-        """Return the rows of one pass."""
+        """Return the number of rows per pass."""
         return ROWS
 
     @property
     @abstractmethod
     def dtype(self) -> Any:
-        """Return the NumPy type of the numbers that the model is given."""
+        """Return the NumPy dtype of the model's input."""
 
     @property
     def eps(self) -> float:
-        """Return the unit round-off of the numbers that the model computes in."""
+        """Return the unit round-off of the model's input dtype; 0 for integers and booleans."""
         return float(np.finfo(self.dtype).eps) if np.dtype(self.dtype).kind == "f" else 0.0
 
     @abstractmethod
-    def _values(self, part: NDArray[Any]) -> NDArray[Any]:
-        """Call the model on some rows, (m, d) of `dtype` and contiguous, at least two of them."""
+    def _call_model(self, part: NDArray[Any]) -> NDArray[Any]:
+        """Call the model on at least two rows: a contiguous (m, d) array of `dtype`."""
 
     def __call__(self, X: Any) -> NDArray[Any]:
         """Call the model on rows in any container."""
         rows = self._rows(X)
-        self._meet(rows)
-        found: NDArray[Any] | None = None
+        self._take_probe(rows)
+        out: NDArray[Any] | None = None
         for part in self._parts(len(rows)):
-            answer = self._of(rows[part])
-            if found is None:
-                found = np.empty((len(rows), *answer.shape[1:]), answer.dtype)
-            if answer.shape[1:] != found.shape[1:]:
-                raise self._shapeless(answer.shape, len(answer))
-            found[part] = answer
-        return np.empty(0) if found is None else found
+            response = self._output_for(rows[part])
+            if out is None:
+                out = np.empty((len(rows), *response.shape[1:]), response.dtype)
+            if response.shape[1:] != out.shape[1:]:
+                raise self._wrong_shape(response.shape, len(response))
+            out[part] = response
+        return np.empty(0) if out is None else out
 
     def prepare(self, source: Source, what: str) -> Source:
-        """Return the rows as an array of numbers, whatever container they came in.
+        """Return the rows as an array of numbers, from any container.
 
         Raises
         ------
         DataError
-            For text, and where it is known how many columns the model takes, for another number of them.
+            If a column holds text, or if the number of columns is not the one the model takes, where it is known.
         """
         check_fitted_on(self, source, what)
         source = as_arrays(source)
@@ -119,7 +124,7 @@ class Adapted(ABC):
         return replace(source, table=ArrayTable(np.stack(columns, axis=1)))
 
     def traits(self, feature: Feature, output: int | None) -> Traits:
-        """Return what the model can do for a feature."""
+        """Return the derivatives that the model has with respect to a feature."""
         return Traits("differences", "central differences")
 
     def has_mixed(self, output: int | None) -> bool:
@@ -130,29 +135,26 @@ class Adapted(ABC):
         return to_array(X)
 
     def _parts(self, n: int) -> Iterator[slice]:
-        """Cut n rows into parts of about the same size: none is a single row, unless there is no other."""
+        """Cut n rows into parts of nearly equal size; no part is a single row unless n is 1."""
         count = -(-n // max(self.rows_at_once, 2))
         edges = [n * k // count for k in range(count + 1)] if count else [0]
         return (slice(a, b) for a, b in itertools.pairwise(edges))
 
-    def _own(self, rows: NDArray[Any]) -> NDArray[Any]:
-        """Return rows as the model takes them, in memory that is nobody else's; a single one twice.
-
-        Of a single row many models drop the first axis (``squeeze``).
-        """
+    def _as_input(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Copy rows into the model's dtype; duplicate a single row, because some networks squeeze batches of one."""
         rows = np.repeat(rows, 2, axis=0) if len(rows) == 1 else rows
-        with np.errstate(over="ignore"):  # infinite in single precision: the model's answer tells
+        with np.errstate(over="ignore"):  # overflow in single precision shows in the model's output
             return np.array(rows, dtype=self.dtype, order="C")
 
-    def _of(self, rows: NDArray[Any]) -> NDArray[Any]:
-        """Return the model's answer for a part of the rows, or refuse what has no row for each of them."""
-        own = self._own(rows)
-        answer = self._values(own)
-        if answer.ndim == 0 or len(answer) != len(own):
-            raise self._shapeless(answer.shape, len(own))
-        return answer[: len(rows)]
+    def _output_for(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Return the model's output for a part of the rows; raise if it does not have one entry per row."""
+        own = self._as_input(rows)
+        response = self._call_model(own)
+        if response.ndim == 0 or len(response) != len(own):
+            raise self._wrong_shape(response.shape, len(own))
+        return response[: len(rows)]
 
-    def _shapeless(self, shape: tuple[int, ...], n: int) -> ModelOutputError:
+    def _wrong_shape(self, shape: tuple[int, ...], n: int) -> ModelOutputError:
         return ModelOutputError(
             explained(
                 self.__name__,
@@ -162,50 +164,51 @@ class Adapted(ABC):
             )
         )
 
-    def _meet(self, rows: NDArray[Any]) -> None:
-        """Look at the model when it is first called, and again when there are more rows to look at, up to 64."""
-        enough = min(PROBED, len(rows))
+    def _take_probe(self, rows: NDArray[Any]) -> None:
+        """Take probe rows and check the model with them on its first call, and again when a call has more rows."""
+        count = min(PROBED, len(rows))
         with self._lock:
-            if enough < 2 or (self._probe is not None and len(self._probe) >= enough):
+            if count < 2 or (self._probe is not None and len(self._probe) >= count):
                 return
-            spread = np.unique(np.linspace(0, len(rows) - 1, enough).astype(int))
-            probe = np.array(rows[spread])
-            few = probe[:: max(1, len(probe) // _TOGETHER)][:_TOGETHER]
-            self._check_rows_apart(few)
-            self._met(probe)
+            chosen = np.unique(np.linspace(0, len(rows) - 1, count).astype(int))
+            probe = np.array(rows[chosen])
+            few = probe[:: max(1, len(probe) // _COMPARED)][:_COMPARED]
+            self._check_row_independence(few)
+            self._set_probe(probe)
 
-    def _met(self, probe: NDArray[Any]) -> None:
-        """Keep the rows that the model is looked at with."""
+    def _set_probe(self, probe: NDArray[Any]) -> None:
+        """Keep the probe rows; subclasses discard what they derived from former ones."""
         self._probe = probe
 
-    def _check_rows_apart(self, few: NDArray[Any]) -> None:
-        """Refuse a model whose answer for a row depends on the rows beside it."""
-        together = np.asarray(self._of(few), dtype=float)
-        answers = [self._of(few[i : i + 2]) for i in range(0, len(few), 2)]
-        if any(a.shape[1:] != together.shape[1:] for a in answers):
-            raise self._shapeless(answers[0].shape, len(answers[0]))
-        with np.errstate(
-            invalid="ignore"
-        ):  # infinite answers are refused elsewhere, in better words
-            apart = np.abs(np.concatenate(answers) - together)
-        # Products of few rows are summed in another order: rounding, and no more than that.
-        size = np.abs(together)[np.isfinite(together)].max(initial=0.0)
-        if (apart[np.isfinite(apart)] > np.sqrt(self.eps) * size).any():
-            raise self._entangled(f"that differs by up to {np.nanmax(apart):.3g}")
+    def _check_row_independence(self, few: NDArray[Any]) -> None:
+        """Raise if the output of a row depends on the other rows of the same call."""
+        in_one_call = np.asarray(self._output_for(few), dtype=float)
+        in_pairs = [self._output_for(few[i : i + 2]) for i in range(0, len(few), 2)]
+        if any(a.shape[1:] != in_one_call.shape[1:] for a in in_pairs):
+            raise self._wrong_shape(in_pairs[0].shape, len(in_pairs[0]))
+        with np.errstate(invalid="ignore"):  # `calling.checked` reports infinite outputs
+            difference = np.abs(np.concatenate(in_pairs) - in_one_call)
+        # Matrix products with few rows add up in another order: differences of rounding size are no dependence.
+        size = np.abs(in_one_call)[np.isfinite(in_one_call)].max(initial=0.0)
+        if (difference[np.isfinite(difference)] > np.sqrt(self.eps) * size).any():
+            raise self._row_dependence(
+                f"an output for a row that changes by up to {np.nanmax(difference):.3g}"
+            )
 
-    def _entangled(self, how: str) -> ModelOutputError:
+    def _row_dependence(self, how: str) -> ModelOutputError:
         return ModelOutputError(
             explained(
                 self.__name__,
-                f"an answer for a row {how} with the rows beside it",
-                "each row's answer to depend on that row alone",
-                "Use the statistics of training (batch normalisation in evaluation mode), and attend within a row only",
+                f"{how} with the other rows of the call",
+                "an output that depends on its own row alone",
+                "Use the statistics of training (batch normalisation in evaluation mode), and attention within a row "
+                "only",
             )
         )
 
 
 def _numbers(values: NDArray[Any], feature: Feature, what: str) -> NDArray[Any]:
-    """Return a column of objects as floats, or refuse text."""
+    """Return a column of objects as floats; raise if it holds text."""
     try:
         if any(isinstance(v, (str, bytes)) for v in values):
             raise TypeError
@@ -214,19 +217,22 @@ def _numbers(values: NDArray[Any], feature: Feature, what: str) -> NDArray[Any]:
         raise DataError(
             explained(
                 what,
-                f"text, or other objects, in column {feature.name!r}",
+                f"text or other objects in column {feature.name!r}",
                 "numbers or booleans",
-                "Encode it as the model was trained, or wrap both steps in a function: "
+                "Encode the column as in training, or wrap encoding and model in a function: "
                 "sd.prediction(lambda X: ...)",
             )
         ) from error
 
 
 def first_line(error: BaseException) -> str:
-    """Return what an exception says, in one short line."""
+    """Return an exception's type and the first 80 characters of its message."""
     lines = str(error).strip().splitlines()
-    said = lines[0].strip() if lines else ""
-    return f"{type(error).__name__}: {said[:80]}{'…' if len(said) > 80 else ''}"
+    message = lines[0].strip() if lines else ""
+    return f"{type(error).__name__}: {message[:80]}{'…' if len(message) > 80 else ''}"
+
+
+# --- derivative capability ------------------------------------------------------------------------
 
 
 LocalEffects = Literal[
@@ -243,28 +249,28 @@ LocalEffects = Literal[
 
 
 ON_CELLS = ("steps", "value_steps")
-"""Differences whose curve is given at the edges of all cells, whatever bins summarise it."""
+"""Kinds of local effects whose curve is given at the edges of all cells, whatever bins summarise it."""
 
 
 @dataclass(frozen=True)
 class Traits:
-    """What a quantity can do for one feature.
+    """The derivatives that a quantity has with respect to one feature.
 
     Parameters
     ----------
     local : str
-        The best local effects of the quantity: "slopes", its own derivatives; central "differences"; or "steps",
-        differences across cells, because it is piecewise constant. Plans of methods have the other kinds, too (see
-        `skedasis.results.effect.Spec`).
+        The most exact kind of local effect that the quantity has: "slopes", its own derivatives; "differences",
+        central differences; or "steps", differences across cells, because it is piecewise constant. Plans of methods
+        use the other kinds, too (see `skedasis.results.effect.Spec`).
     source : str
-        Where they come from, in words, for the provenance.
+        The origin of the derivatives as text, for the provenance.
     certain : bool
-        False where it was concluded from a look at a few rows.
+        False if it was inferred from a few rows.
     jumps : ndarray of float, optional
-        Where a piecewise constant quantity jumps, sorted: just behind each of these. None where that is not known, as
-        for a model that is called. So no result depends on it unless the user demands it by name.
+        Sorted breakpoints of a piecewise constant quantity: it jumps just behind each of them. None if they are not
+        known, as for a model that is called. Therefore no result depends on them unless the user requests it.
     given : bool
-        Whether the derivatives come from a function that the user gave. These are never replaced by differences.
+        Whether the user gave a function for the derivatives. Such derivatives are never replaced by differences.
     """
 
     local: LocalEffects

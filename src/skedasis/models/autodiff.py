@@ -1,4 +1,9 @@
-"""Models with automatic differentiation: slopes of all features from one backward pass, cross derivatives from two."""
+"""Models with automatic differentiation: slopes of all features from one backward pass, mixed derivatives from two.
+
+`Differentiable` is the base of the adapters of torch and JAX (and of Keras on these back ends). It adds to `Adapted`
+the derivatives of each output, and finds out at the probe rows which features have none: an output that cannot be
+differentiated gets central differences, an output that only jumps in a feature gets steps.
+"""
 
 from __future__ import annotations
 
@@ -19,15 +24,15 @@ from skedasis.models.adapters import Adapted, Traits, first_line
 
 
 @dataclass(frozen=True)
-class _Look:
-    """What a look at the slopes at a few rows has shown.
+class _DerivativeProbe:
+    """The slopes of an output, as seen at the probe rows.
 
     Parameters
     ----------
     missing : str
-        Why there are none, in words; empty where there are.
+        The reason why there are none, as text; empty if there are slopes.
     stepped : frozenset of int
-        Columns that the answer jumps in, and never slopes: rounded, or used as an index.
+        Columns in which the output is piecewise constant: they are rounded, or used as an index.
     """
 
     missing: str = ""
@@ -35,33 +40,44 @@ class _Look:
 
 
 class Differentiable(Adapted):
-    """A model of a library that differentiates: torch or JAX.
+    """A model of a library with automatic differentiation: torch or JAX.
 
-    Where there is no derivative after all (an answer of whole numbers, a step that the library cannot differentiate),
-    differences take its place and the traits say why; where an answer only jumps in a column, steps do. Both are seen
-    at up to 64 rows of the first call.
+    If an output has no derivative (it is an integer, or the library cannot differentiate an operation), central
+    differences replace it and the traits state the reason. If an output only jumps in a column, steps replace the
+    slopes. Both are detected at up to 64 rows of the first call.
     """
 
     source: ClassVar[str]
 
-    def _start(self) -> None:
-        super()._start()
-        self._looks: dict[int | None, _Look] = {}
-        self._bends: dict[tuple[int, int, int | None], bool] = {}
-        self._together = _Together()
+    def _reset(self) -> None:
+        super()._reset()
+        self._probes: dict[int | None, _DerivativeProbe] = {}
+        self._has_mixed: dict[tuple[int, int, int | None], bool] = {}
+        self._shared = _SharedGradients()
 
-    def _met(self, probe: NDArray[Any]) -> None:
-        super()._met(probe)
-        self._looks, self._bends = {}, {}
+    def _set_probe(self, probe: NDArray[Any]) -> None:
+        super()._set_probe(probe)
+        self._probes, self._has_mixed = {}, {}
 
     @abstractmethod
-    def _pulled(
+    def _gradients(
         self, part: NDArray[Any], columns: Sequence[int | None], row: int | None = None
     ) -> list[NDArray[Any]]:
-        """Return, for each of these outputs, the gradient by all rows of its sum over the rows, or of one row's."""
+        """Return for each output the gradient, by all rows, of its sum over the rows, or of its value at one row.
+
+        Parameters
+        ----------
+        part : ndarray of shape (m, d)
+        columns : sequence of int or None
+            The outputs; None for the only one.
+        row : int, optional
+            Differentiate the output of this row only.
+        """
 
     @abstractmethod
-    def _crossed(self, part: NDArray[Any], j: int, k: int, column: int | None) -> NDArray[Any]:
+    def _mixed_derivative(
+        self, part: NDArray[Any], j: int, k: int, column: int | None
+    ) -> NDArray[Any]:
         """Return the mixed second derivative of an output by columns j and k, (m,)."""
 
     def slopes(self, X: Any, output: int | None = None, *, together: bool = False) -> Floats:
@@ -72,16 +88,16 @@ class Differentiable(Adapted):
         X : rows in any container
         output : int, optional
         together : bool
-            Whether all outputs are asked for, one after the other: one forward pass then serves them all.
+            Whether the caller requests all outputs one after the other: one forward pass then serves them all.
         """
         rows = self._rows(X)
 
-        def derive(columns: Sequence[int | None]) -> list[Floats]:
+        def differentiate(columns: Sequence[int | None]) -> list[Floats]:
             return self._slopes(rows, columns)
 
         if not together or output is None:
-            return derive([output])[0]
-        return self._together.answer(rows, output, self._count, derive)
+            return differentiate([output])[0]
+        return self._shared.get(rows, output, self._count, differentiate)
 
     def mixed(self, X: Any, j: int, k: int, output: int | None = None) -> Floats:
         """Return the mixed second derivative by columns j and k, (n,).
@@ -89,142 +105,145 @@ class Differentiable(Adapted):
         Raises
         ------
         UnsupportedError
-            Where it is zero because the model is piecewise linear, although the two features act together.
+            If it is zero because the model is piecewise linear, although the two features interact.
         """
-        self._check_bent(j, k, output)
+        self._check_mixed(j, k, output)
         rows = self._rows(X)
-        found = np.empty(len(rows))
+        out = np.empty(len(rows))
         for part in self._parts(len(rows)):
-            own = rows[part]
-            found[part] = self._crossed(self._own(own), j, k, output)[: len(own)]
-        return found
+            some = rows[part]
+            out[part] = self._mixed_derivative(self._as_input(some), j, k, output)[: len(some)]
+        return out
 
     def traits(self, feature: Feature, output: int | None) -> Traits:
-        """Return slopes, or what takes their place."""
-        look = self._look(output)
-        if look.missing:
-            return Traits("differences", f"central differences: {look.missing}", certain=False)
-        if feature.position in look.stepped:
-            found = f"differences across bins: {self.__name__} is piecewise constant in this feature (detected)"
-            return Traits("steps", found, certain=False)
+        """Return the traits of slopes, or of central differences or steps where these replace them."""
+        seen = self._probe_derivatives(output)
+        if seen.missing:
+            return Traits("differences", f"central differences: {seen.missing}", certain=False)
+        if feature.position in seen.stepped:
+            source = f"differences across bins: {self.__name__} is piecewise constant in this feature (detected)"
+            return Traits("steps", source, certain=False)
         return Traits("slopes", self.source)
 
     def has_mixed(self, output: int | None) -> bool:
         """Return whether there are mixed second derivatives: wherever there are slopes."""
-        return not self._look(output).missing
+        return not self._probe_derivatives(output).missing
 
     def _slopes(self, rows: NDArray[Any], columns: Sequence[int | None]) -> list[Floats]:
-        """Return the partial derivatives of these outputs, stored by columns, which is how they are read."""
-        found = [np.empty(rows.shape[::-1]).T for _ in columns]
+        """Return the partial derivatives of each output, (n, d), in column-major order because columns are read."""
+        slopes = [np.empty(rows.shape[::-1]).T for _ in columns]
         for part in self._parts(len(rows)):
-            own = rows[part]
-            slopes = self._pulled(self._own(own), columns)
-            for out, one in zip(found, slopes, strict=True):
-                out[part] = one[: len(own)]
-        return found
+            some = rows[part]
+            gradients = self._gradients(self._as_input(some), columns)
+            for out, gradient in zip(slopes, gradients, strict=True):
+                out[part] = gradient[: len(some)]
+        return slopes
 
     def _count(self) -> int:
-        """Return how many outputs there are."""
+        """Return the number of outputs."""
         if self._probe is None:
             return 1
-        shape = self._of(self._probe[:2]).shape
+        shape = self._output_for(self._probe[:2]).shape
         return shape[1] if len(shape) > 1 else 1
 
-    def _look(self, output: int | None) -> _Look:
-        """Return what there is to derive, looked at once for each output, as soon as there are rows to look at."""
+    def _probe_derivatives(self, output: int | None) -> _DerivativeProbe:
+        """Return which derivatives an output has: tested once per output, as soon as there are probe rows."""
         if self._probe is None:
-            return _Look()
+            return _DerivativeProbe()
         with self._lock:
-            if output not in self._looks:
-                self._looks[output] = self._looked(self._probe, output)
-            return self._looks[output]
+            if output not in self._probes:
+                self._probes[output] = self._test_derivatives(self._probe, output)
+            return self._probes[output]
 
-    def _looked(self, probe: NDArray[Any], output: int | None) -> _Look:
+    def _test_derivatives(self, probe: NDArray[Any], output: int | None) -> _DerivativeProbe:
         try:
             slopes = self._slopes(probe, [output])[0]
-        except Exception as error:  # noqa: BLE001 - whatever it is: the values came, their derivative did not
-            return _Look(f"no derivative was found ({first_line(error)})")
+        except Exception as error:  # noqa: BLE001 - the values exist, so any failure means "no derivative"
+            return _DerivativeProbe(f"no derivative was found ({first_line(error)})")
         flat = np.flatnonzero((slopes == 0).all(axis=0)).tolist()
-        return _Look(stepped=frozenset(j for j in flat if self._moves(probe, [j], output)))
+        return _DerivativeProbe(
+            stepped=frozenset(j for j in flat if self._changes(probe, [j], output))
+        )
 
-    def _moves(self, probe: NDArray[Any], columns: Sequence[int], output: int | None) -> bool:
-        """Return whether an output changes when these columns, all together but not each on its own, are changed."""
+    def _changes(self, probe: NDArray[Any], columns: Sequence[int], output: int | None) -> bool:
+        """Return whether the difference of an output by one column, or the double difference by two, is not zero."""
         total: Any = 0.0
         largest = 0.0
         for mask in range(2 ** len(columns)):
             rows = probe.copy()
-            chosen = [j for place, j in enumerate(columns) if mask >> place & 1]
-            for j in chosen:
+            changed = [j for bit, j in enumerate(columns) if mask >> bit & 1]
+            for j in changed:
                 rows[:, j] = np.roll(np.sort(probe[:, j]), len(probe) // 2)
-            answer = self._of(rows)
-            answer = answer if answer.ndim == 1 else answer[:, output or 0]
-            total = total + (-1.0) ** (len(columns) - len(chosen)) * answer.astype(float)
-            largest = max(largest, float(np.abs(answer[np.isfinite(answer)]).max(initial=0.0)))
-        moved = np.abs(total[np.isfinite(total)])
-        return bool((moved > np.sqrt(self.eps) * largest).any())
+            response = self._output_for(rows)
+            response = response if response.ndim == 1 else response[:, output or 0]
+            total = total + (-1.0) ** (len(columns) - len(changed)) * response.astype(float)
+            largest = max(largest, float(np.abs(response[np.isfinite(response)]).max(initial=0.0)))
+        difference = np.abs(total[np.isfinite(total)])
+        return bool((difference > np.sqrt(self.eps) * largest).any())
 
-    def _check_bent(self, j: int, k: int, output: int | None) -> None:
-        """Refuse mixed derivatives that are zero at every row, where the features act together all the same."""
+    def _check_mixed(self, j: int, k: int, output: int | None) -> None:
+        """Raise if the mixed derivative is zero at every probe row, although the two features interact."""
         probe, key = self._probe, (j, k, output)
         if probe is None:
             return
         with self._lock:
-            if key not in self._bends:
-                some = self._crossed(self._own(probe), j, k, output)
-                self._bends[key] = bool(some.any()) or not self._moves(probe, [j, k], output)
-        if not self._bends[key]:
+            if key not in self._has_mixed:
+                mixed = self._mixed_derivative(self._as_input(probe), j, k, output)
+                self._has_mixed[key] = bool(mixed.any()) or not self._changes(probe, [j, k], output)
+        if not self._has_mixed[key]:
             raise UnsupportedError(
                 explained(
                     f"mixed derivatives of {self.__name__}",
-                    "zero at every row, although the two features act together: a piecewise linear model (ReLU)",
-                    "a smooth one, whose mixed derivatives show how features act together",
-                    "Use sd.ALE(), whose differences do",
+                    "zero at every row, although the two features interact: the model is piecewise linear (ReLU)",
+                    "a smooth model, whose mixed derivatives show interactions",
+                    "Use sd.ALE(): its differences show the interaction",
                 )
             )
 
-    def _check_rows_apart(self, few: NDArray[Any]) -> None:
-        """Refuse a model whose answer for a row depends on the rows beside it, if only by its derivative."""
-        super()._check_rows_apart(few)
-        first = 0 if self._of(few).ndim > 1 else None
+    def _check_row_independence(self, few: NDArray[Any]) -> None:
+        """Raise if the output of a row, or its derivative, depends on the other rows of the same call."""
+        super()._check_row_independence(few)
+        first = 0 if self._output_for(few).ndim > 1 else None
         try:
-            slopes = self._pulled(self._own(few), [first], row=0)[0]
-        except Exception:  # noqa: BLE001 - no derivative, no evidence: `_look` says so when slopes are asked for
+            slopes = self._gradients(self._as_input(few), [first], row=0)[0]
+        except Exception:  # noqa: BLE001 - without a derivative there is no evidence; `traits` reports the failure
             return
         if (np.abs(np.nan_to_num(slopes[1:])) > 0).any():
-            raise self._entangled("whose slopes change")
+            raise self._row_dependence("an output for a row whose slopes change")
 
 
-class _Together(threading.local):
-    """The slopes of all outputs at some rows, from when the first output asks for its own until the last one has.
+class _SharedGradients(threading.local):
+    """The slopes of all outputs at the same rows, kept from the request of the first output to that of the last one.
 
-    Each output runs through the same steps on its own, mostly in turn. Where one asks several questions before it is
-    the next one's turn (curves of slopes), the first of them is kept and the others are answered output by output: to
-    derive all outputs for each would cost more than it saves.
+    Each output is explained on its own, usually one after the other at the same rows. If one output needs slopes at
+    several sets of rows before the next output's turn (curves of slopes), only the first set is shared; the others are
+    computed output by output, because differentiating all outputs for each set would cost more than it saves.
     """
 
     def __init__(self) -> None:
-        self.mark = b""
+        self.fingerprint = b""
         self.waiting: dict[int, Floats] = {}
 
-    def answer(
+    def get(
         self,
         rows: NDArray[Any],
         output: int,
         count: Callable[[], int],
-        derive: Callable[[Sequence[int | None]], list[Floats]],
+        differentiate: Callable[[Sequence[int | None]], list[Floats]],
     ) -> Floats:
-        """Return one output's slopes at these rows."""
-        mark = _mark(rows)
-        if self.waiting and (mark != self.mark or output not in self.waiting):
-            return derive([output])[0]
+        """Return the slopes of one output at these rows."""
+        fingerprint = _fingerprint(rows)
+        if self.waiting and (fingerprint != self.fingerprint or output not in self.waiting):
+            return differentiate([output])[0]
         if not self.waiting:
-            self.mark, self.waiting = mark, dict(enumerate(derive(range(count()))))
+            self.fingerprint = fingerprint
+            self.waiting = dict(enumerate(differentiate(range(count()))))
         return self.waiting.pop(output)
 
 
-def _mark(rows: NDArray[Any]) -> bytes:
-    """Return what tells these rows from others."""
-    mark = hashlib.blake2b(f"{rows.shape}{rows.dtype}".encode(), digest_size=24)
+def _fingerprint(rows: NDArray[Any]) -> bytes:
+    """Return a hash of the rows."""
+    digest = hashlib.blake2b(f"{rows.shape}{rows.dtype}".encode(), digest_size=24)
     for column in rows.T:
-        mark.update(np.ascontiguousarray(column).data)
-    return mark.digest()
+        digest.update(np.ascontiguousarray(column).data)
+    return digest.digest()

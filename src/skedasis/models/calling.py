@@ -1,12 +1,15 @@
-"""Calls of a model: validation of the response, adaptive chunk size, and limits on the model's own threads.
+"""Calls of a model: validation of the response, adaptive chunk size, limits on the model's own threads, call counts.
 
-A call carries about 1e5 rows, which hides what a call costs. Many models answer that in a moment. For one that takes
-longer (a Gaussian process, a support vector machine, a function of one's own) the rows of a call are cut into parts of
-some 0.1 to 1 second: the bar moves, Ctrl-C works, and what the model needs for its rows, often a matrix of them
-by its training rows, stays small and in the cache.
+`skedasis.quantities.evaluator` calls models through `Pace` and validates their responses with `checked`.
 
-Threads that each start threads wait for each other: four times four on four processors are slower than four. Nothing of
-the user's is changed but settings that hold for the whole process, and these are put back.
+**Chunk size.** A call carries about 1e5 rows, so that the fixed cost of a call does not matter, and most models take a
+fraction of a second for them. For a slower model (a Gaussian process, a support vector machine, a user's function)
+`Pace` cuts the rows of a call into parts of about 0.1 to 1 second. Then the progress bar moves, Ctrl-C works, and the
+model's working memory, often a matrix of rows by training rows, stays small and in the cache.
+
+**Threads.** If each thread of ours calls a model that starts threads of its own, the threads compete: four times four
+threads on four processors are slower than four. `one_thread_each` limits the libraries to one thread each. It changes
+only settings of the process, and restores them; the user's model stays as it is.
 """
 
 from __future__ import annotations
@@ -29,12 +32,11 @@ from skedasis._types import Floats
 from skedasis.data.containers import to_float
 from skedasis.errors import ModelOutputError, explained
 
-# ------------------------------------------------------------------------------------------
-# What a model answered: turned into numbers, and checked.
+# --- validation of the response -------------------------------------------------------------------
 
 
 def as_array(raw: Any, what: str) -> NDArray[Any]:
-    """Return whatever a model answered as an array, or say why it cannot be one."""
+    """Return a model's response as an array; raise `ModelOutputError` if it cannot be one."""
     if isinstance(raw, np.ma.MaskedArray):
         return np.ma.filled(raw.astype(float), np.nan)
     try:
@@ -43,7 +45,7 @@ def as_array(raw: Any, what: str) -> NDArray[Any]:
         raise ModelOutputError(
             explained(
                 what,
-                f"a {type(raw).__name__} of parts that differ in length",
+                f"a {type(raw).__name__} with parts of different lengths",
                 "one number for each row",
                 "Return an array of shape (n,)",
             )
@@ -51,122 +53,124 @@ def as_array(raw: Any, what: str) -> NDArray[Any]:
 
 
 def as_numbers(raw: Any, what: str) -> Floats:
-    """Return whatever a model answered as an array of float64, or say why it cannot be one."""
-    answer = as_array(raw, what)
+    """Return a model's response as an array of float64; raise `ModelOutputError` if it is not numeric."""
+    response = as_array(raw, what)
     try:
-        # Text that reads as a number is still a label.
-        objects = list(answer.flat) if answer.dtype.kind == "O" else []
-        if answer.dtype.kind not in "fiubO" or any(isinstance(v, (str, bytes)) for v in objects):
+        # Text such as "1" would convert to a number, but it is a label.
+        objects = list(response.flat) if response.dtype.kind == "O" else []
+        if response.dtype.kind not in "fiubO" or any(isinstance(v, (str, bytes)) for v in objects):
             raise TypeError
         if objects:
-            return to_float(objects).reshape(answer.shape)
-        return answer.astype(float, copy=False)
+            return to_float(objects).reshape(response.shape)
+        return response.astype(float, copy=False)
     except (TypeError, ValueError) as error:
         raise ModelOutputError(
             explained(
                 what,
-                f"output of type {answer.dtype}",
+                f"output of type {response.dtype}",
                 "numbers",
-                "Wrap the model in a function that returns numbers; "
-                "for a classifier use sd.probability(model, class_=...)",
+                "Wrap the model in a function that returns numbers, or, for a classifier, use "
+                "sd.probability(model, class_=...)",
             )
         ) from error
 
 
 def checked(raw: Any, n: int, what: str, where: str) -> Floats:
-    """Return a model's answer as finite floats of shape (n,), or raise `ModelOutputError`."""
-    answer = as_numbers(raw, what)
-    if answer.shape == (n, 1):
-        answer = answer[:, 0]
-    if answer.shape != (n,):
-        several = answer.ndim == 2 and len(answer) == n
+    """Return a model's response as finite floats of shape (n,), or raise `ModelOutputError`.
+
+    Parameters
+    ----------
+    raw : object
+        The response.
+    n : int
+        The number of rows.
+    what, where : str
+        The model, and the rows it was called on, for the message.
+    """
+    response = as_numbers(raw, what)
+    if response.shape == (n, 1):
+        response = response[:, 0]
+    if response.shape != (n,):
+        multi_output = response.ndim == 2 and len(response) == n
         fix = (
-            "Choose one output: sd.prediction(model, output=0), or all of them: output='all'; of a classifier "
+            "Choose one output: sd.prediction(model, output=0), or all of them: output='all'; for a classifier: "
             "sd.probability(model, class_=...)"
-            if several
+            if multi_output
             else "Return one number for each row, in the rows' order"
         )
-        got = f"output of shape {answer.shape} ({where})"
+        got = f"output of shape {response.shape} ({where})"
         raise ModelOutputError(explained(what, got, f"({n},)", fix))
-    # A sum is finite only if every term is (or, rarely, if it overflows): one cheap pass in the usual case.
+    # A finite sum proves that every term is finite: one cheap pass in the usual case. (A sum may also overflow.)
     with np.errstate(over="ignore", invalid="ignore"):
-        total = answer.sum()
-    if not np.isfinite(total) and not np.isfinite(answer).all():
-        bad = int((~np.isfinite(answer)).sum())
+        total = response.sum()
+    if not np.isfinite(total) and not np.isfinite(response).all():
+        bad = int((~np.isfinite(response)).sum())
         raise ModelOutputError(
             explained(
                 what,
                 f"NaN or infinity for {bad} of {n} rows ({where})",
                 "finite numbers",
-                "If X has missing values that the model cannot take, impute them or drop those rows",
+                "If X has missing values that the model cannot handle, impute them or drop those rows",
             )
         )
-    return answer
+    return response
 
 
-def unit_round_off(dtype: Any, answer: Floats) -> float:
-    """Return the round-off of the numbers that a model computes in.
+def unit_round_off(dtype: Any, response: Floats) -> float:
+    """Return the unit round-off of a model's internal arithmetic.
 
-    Models that compute in float32 may answer in float64. Sixty numbers that all fit into float32, and are no short
-    fractions (which any model may return), were computed there.
+    Models that compute in float32 may return float64. If all of some sixty numbers are representable in float32, and
+    not all are short binary fractions (which any model may return), the model computes in float32.
     """
     if isinstance(dtype, np.dtype) and dtype.kind == "f" and dtype.itemsize < 8:
         return float(np.finfo(dtype).eps)
     with np.errstate(over="ignore"):
-        single = answer.astype(np.float32).astype(float)
-    mantissa = np.frexp(answer)[0] * 2**14
-    if np.array_equal(single, answer) and not np.array_equal(mantissa, np.rint(mantissa)):
+        single = response.astype(np.float32).astype(float)
+    mantissa = np.frexp(response)[0] * 2**14
+    if np.array_equal(single, response) and not np.array_equal(mantissa, np.rint(mantissa)):
         return float(np.finfo(np.float32).eps)
     return float(np.finfo(float).eps)
 
 
-# ------------------------------------------------------------------------------------------
-# How many rows a slow model is given at a time.
-
+# --- adaptive chunk size --------------------------------------------------------------------------
 
 SHORT = 0.25
-"""Seconds that a call should last at most: what a model needs 10 microseconds and 40 kB a row for, is 1 GB then."""
-
+"""Seconds that a call should last at most: at 10 microseconds and 40 kB per row, such a call takes 1 GB."""
 
 LONG = 1.0
-"""Seconds that a call may last where larger calls have proved to be cheaper by the row: a forest of many trees."""
-
+"""Seconds that a call may last if larger calls have a lower cost per row, as those of a forest of many trees."""
 
 _SIZES = (65_536, 16_384, 4_096, 1_024, 256, 64)
 
-
 _USUAL = 1_024
-"""Parts are no smaller than this, unless so many rows already take too long."""
+"""Parts are not smaller than this, unless that many rows already take too long."""
 
-
-_AGAIN = 64
-"""After so many parts the next larger size gets another chance: it may only have been unlucky."""
-
+_RETRY_AFTER = 64
+"""Number of parts after which the next larger size is tried again: its measured time may have been an outlier."""
 
 _CHEAPER = 0.8
-"""How much cheaper a row of a larger part is to be, for parts to become larger still."""
+"""Largest ratio of the costs per row, of a larger to a smaller part, at which parts grow further."""
 
-
-_WORSE = 2.0
-"""How much dearer a row of a larger part may be than one of a smaller part: beyond, the part does not fit the cache."""
+_COSTLIER = 2.0
+"""Largest ratio of the costs per row, of a larger to a smaller part; above it, the part does not fit the cache."""
 
 
 class Stopped(BaseException):
-    """Work that nobody waits for any more. No `Exception`: it is nobody's error."""
+    """Signals cancellation to worker threads; a `BaseException`, so that models cannot swallow it."""
 
 
 class Pace:
-    """What is known of a model's speed, and the size of its calls that follows. Threads may share it.
+    """Calls a model in parts whose size follows from its measured speed. Threads may share an instance.
 
     Notes
     -----
-    Time decides here, and only here: batches, and what a call is made of, never depend on it. A model that looks at
-    each row alone answers the same to the last bit, whatever the parts. Linear algebra may treat the last few rows of
+    Time decides only the size of the parts; batches, and the rows of a call, never depend on it. A model that evaluates
+    each row on its own returns the same bits for every choice of parts. Linear algebra may process the last few rows of
     an array in another order than the others; parts are therefore cut at multiples of 64 rows and none is small, which
-    has left the answers of NumPy, SciPy and torch as they are on one thread. On several threads of their own, and in
-    single precision, the last digit of some rows may depend on the cut, as it does on the machine.
+    leaves the responses of NumPy, SciPy and torch on one thread unchanged. With several threads of the library's own
+    and in single precision, the last digit of some rows may depend on the parts, as it does on the machine.
 
-    Only models that seem to need more than a quarter of a second for a call are concerned, and only if their answers
+    Only models that need more than a quarter of a second for a call are called in parts, and only if their responses
     are arrays or lists.
 
     Examples
@@ -181,18 +185,18 @@ class Pace:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._rates: dict[int, float] = {}
-        self._joins = False
-        self._asked = 0
+        self._can_join = False
+        self._n_parts = 0
         self._stopped = False
         self.pulse: Callable[[], object] = _nothing
-        """Called after each part, from whatever thread."""
+        """Called after each part, in the thread that called the model."""
 
     def stop(self) -> None:
-        """End the work of all threads at their next call of the model."""
+        """Raise `Stopped` in all threads at their next call of the model."""
         self._stopped = True
 
     def ask(self, model: Callable[[Any], Any], rows: Any, n: int) -> tuple[Any, int]:
-        """Return a model's answer for rows in any container, and in how many calls it came.
+        """Return a model's response for rows in any container, and the number of calls it took.
 
         Parameters
         ----------
@@ -204,30 +208,29 @@ class Pace:
         Raises
         ------
         Stopped
-            Where `stop` was called.
+            After `stop` was called.
         """
-        answers: list[Any] = []
+        responses: list[Any] = []
         for start, stop in self._parts(n):
             if self._stopped:
                 raise Stopped
             whole = stop - start == n
             part = rows if whole else _cut(rows, start, stop)
             started = time.perf_counter()
-            answer = model(part)
-            self._note(stop - start, time.perf_counter() - started, answer)
+            response = model(part)
+            self._record(stop - start, time.perf_counter() - started, response)
             self.pulse()
             if whole:
-                return answer, 1
-            # A copy: a model may answer with its input, or with the same array each time.
-            answers.append(copy(answer))
-            if not _joins(
-                answer, stop - start, answers[0]
-            ):  # its whole answer says what is wrong with it
-                return model(rows), len(answers) + 1
-        return _joined(answers), len(answers)
+                return response, 1
+            # A copy: a model may return its input, or the same array each time.
+            responses.append(copy(response))
+            if not _can_join(response, stop - start, responses[0]):
+                # The response to all rows at once gives `checked` the error to report.
+                return model(rows), len(responses) + 1
+        return _joined(responses), len(responses)
 
     def _parts(self, n: int) -> Any:
-        """Yield where parts begin and end: none is small, and the next one knows how long the last one took."""
+        """Yield start and stop of each part: none is small, and each size follows from the times measured so far."""
         start = 0
         if n == 0:
             yield 0, 0
@@ -240,44 +243,44 @@ class Pace:
     def size(self, n: int) -> int:
         """Return how many of n rows the next call should carry."""
         with self._lock:
-            if not self._joins or not self._rates:
+            if not self._can_join or not self._rates:
                 return n
             for size in (n, *(s for s in _SIZES if s < n)):
                 rate = self._rate(size)
                 if rate * size > self._limit(size):
                     continue
-                smaller = [r for s, r in self._rates.items() if s < _place(size)]
-                if size <= _USUAL or rate <= _WORSE * min(smaller, default=rate):
+                smaller = [r for s, r in self._rates.items() if s < _nearest_size(size)]
+                if size <= _USUAL or rate <= _COSTLIER * min(smaller, default=rate):
                     return size
             return min(n, _SIZES[-1])
 
     def _limit(self, size: int) -> float:
         """Return the seconds that a part of this size may last."""
-        known = sorted(s for s in self._rates if s <= _place(size))[-2:]
+        known = sorted(s for s in self._rates if s <= _nearest_size(size))[-2:]
         cheaper = len(known) > 1 and self._rates[known[1]] <= _CHEAPER * self._rates[known[0]]
         return LONG if size <= _USUAL or cheaper else SHORT
 
     def _rate(self, size: int) -> float:
-        """Return the seconds a row of a part of this size: as measured, else as in the next smaller that was."""
-        known = [s for s in self._rates if s <= _place(size)]
+        """Return the seconds per row in a part of this size, or else in the next smaller measured size."""
+        known = [s for s in self._rates if s <= _nearest_size(size)]
         return self._rates[max(known) if known else min(self._rates)]
 
-    def _note(self, n: int, seconds: float, answer: Any) -> None:
+    def _record(self, n: int, seconds: float, response: Any) -> None:
         if n == 0:
             return
-        place = _place(n)
+        size = _nearest_size(n)
         with self._lock:
-            self._joins = _joins(answer, n)
-            # The shortest time: others were working, or the model was called for the first time.
-            self._rates[place] = min(self._rates.get(place, np.inf), seconds / n)
-            self._asked += 1
-            larger = [s for s in self._rates if s > place]
-            if larger and self._asked % _AGAIN == 0:
+            self._can_join = _can_join(response, n)
+            # The shortest time: longer ones include the load of other processes, or the start-up of a first call.
+            self._rates[size] = min(self._rates.get(size, np.inf), seconds / n)
+            self._n_parts += 1
+            larger = [s for s in self._rates if s > size]
+            if larger and self._n_parts % _RETRY_AFTER == 0:
                 del self._rates[min(larger)]
 
 
-def _place(n: int) -> int:
-    """Return the size that n rows are nearest to."""
+def _nearest_size(n: int) -> int:
+    """Return the size of `_SIZES` that is nearest to n rows."""
     return next((s for s in _SIZES if 2 * n >= s), _SIZES[-1])
 
 
@@ -286,64 +289,59 @@ def _nothing() -> None:
 
 
 def _cut(rows: Any, start: int, stop: int) -> Any:
-    """Return neighbouring rows of an array, or of a data frame."""
+    """Return the rows from start to stop of an array or a data frame."""
     if isinstance(rows, np.ndarray):
         return rows[start:stop]
     import narwhals.stable.v2 as nw
 
-    # A copy: pandas warns a model that adds a column to a part of a frame.
+    # A copy: pandas warns when a model adds a column to a slice of a frame.
     return nw.from_native(rows, eager_only=True)[start:stop].clone().to_native()
 
 
-def _joins(answer: Any, n: int, other: Any = None) -> bool:
-    """Return whether an answer for n rows can be put together with others, or this one: an array, or a list."""
-    if other is not None and type(answer) is not type(other):
+def _can_join(response: Any, n: int, other: Any = None) -> bool:
+    """Return whether a response for n rows can be concatenated: an array or a list, and of the other one's kind."""
+    if other is not None and type(response) is not type(other):
         return False
-    if isinstance(answer, np.ndarray):
-        alike = other is None or answer.shape[1:] == other.shape[1:]
-        return answer.ndim > 0 and len(answer) == n and alike
-    return type(answer) is list and len(answer) == n
+    if isinstance(response, np.ndarray):
+        same_shape = other is None or response.shape[1:] == other.shape[1:]
+        return response.ndim > 0 and len(response) == n and same_shape
+    return type(response) is list and len(response) == n
 
 
-def _joined(answers: Sequence[Any]) -> Any:
-    if type(answers[0]) is list:
-        return [number for answer in answers for number in answer]
-    return np.concatenate(answers)
+def _joined(responses: Sequence[Any]) -> Any:
+    if type(responses[0]) is list:
+        return [number for response in responses for number in response]
+    return np.concatenate(responses)
 
 
-# ------------------------------------------------------------------------------------------
-# Models that bring threads of their own, kept to one while ours are at work.
-
+# --- limits on the model's own threads ------------------------------------------------------------
 
 _lock = threading.Lock()
-
-
 _users = 0
-
-
 _settings = contextlib.ExitStack()
 
 
 @contextlib.contextmanager
 def one_thread_each() -> Generator[Callable[[], None]]:
-    """Keep models to one thread of their own in each thread of ours.
+    """Limit models to one thread of their own in each thread of ours.
 
     Yields
     ------
     callable
-        To be called once, first thing, in each thread that calls the model: some libraries count for each thread apart.
+        Must be called first in each thread that calls the model, because some libraries have settings per thread.
 
     Notes
     -----
-    Kept to one are torch; libraries of linear algebra (OpenBLAS, MKL, BLIS) and OpenMP (scikit-learn, XGBoost,
-    LightGBM), if threadpoolctl is there, which scikit-learn brings; LightGBM's own number; and joblib, so that a forest
-    with ``n_jobs=-1`` works on its trees one by one, whatever pipeline it is in. The model itself is not touched.
+    The limit applies to torch; to libraries of linear algebra (OpenBLAS, MKL, BLIS) and OpenMP (scikit-learn, XGBoost,
+    LightGBM) if threadpoolctl is installed, which scikit-learn depends on; to LightGBM's own number of threads; and to
+    joblib, so that a forest with ``n_jobs=-1`` evaluates its trees one by one in any pipeline. The model itself is not
+    changed.
 
-    Not within reach are sessions of onnxruntime, JAX, CatBoost, and joblib where a model names its back end. Answers
-    are the same, only later.
+    The limit does not apply to sessions of onnxruntime, JAX, CatBoost, and joblib where a model names its back end.
+    Their responses are the same, but take longer.
 
-    Several may be in it at once, in one thread or in many: the first one sets, the last one puts back. A model that
-    is explained with ``threads=1`` at the same time is kept to one as well.
+    Contexts may overlap, in one thread or in several: the first one sets the limits, the last one restores the former
+    settings. A model that is explained with ``n_jobs=1`` at the same time is limited as well.
 
     Examples
     --------
@@ -361,7 +359,7 @@ def _enter() -> None:
     global _users  # noqa: PLW0603 - the settings are the process's, and so is their count
     with _lock:
         if _users == 0:
-            with contextlib.ExitStack() as stack:  # put back at once if one of them fails
+            with contextlib.ExitStack() as stack:  # restores the settings if one of them fails
                 _limit_torch(stack)
                 _limit_lightgbm(stack)
                 _limit_blas(stack)
@@ -378,7 +376,7 @@ def _leave() -> None:
 
 
 def _begin() -> Callable[[], None]:
-    """Return what settles those libraries that count for each thread apart. The thread takes it to its end."""
+    """Return a function that limits the libraries with settings per thread, until the thread that calls it ends."""
     pools = _pools()
     joblib = sys.modules.get("joblib")
 
@@ -386,14 +384,14 @@ def _begin() -> Callable[[], None]:
         if pools is not None:
             pools.limit(limits=1, user_api="openmp")
         if joblib is not None:
-            # Whatever n_jobs an estimator has: it asks this back end how many there are.
+            # An estimator with any n_jobs takes the number of workers from this back end.
             getattr(joblib, "parallel_config", joblib.parallel_backend)("sequential")
 
     return begin
 
 
 def _pools() -> Any:
-    """Return a view of the libraries that are loaded by now, None without threadpoolctl."""
+    """Return a controller of the thread pools loaded so far, or None without threadpoolctl."""
     if importlib.util.find_spec("threadpoolctl") is None:
         return None
     return importlib.import_module("threadpoolctl").ThreadpoolController()
@@ -404,11 +402,11 @@ def _limit_blas(stack: contextlib.ExitStack) -> None:
         before = library.get_num_threads() if library.user_api == "blas" else None
         if before is None:
             continue
-        # From version 3.7 on threadpoolctl ignores whoever did not set OpenBLAS first, without a word. Of several that
-        # explain at once, the one that puts back need not be the one that set.
-        put = getattr(library, "_real_set_num_threads", library.set_num_threads)
-        stack.callback(put, before)
-        put(1)
+        # From version 3.7 on, threadpoolctl silently ignores calls except from the thread that set OpenBLAS first. When
+        # contexts overlap, the thread that restores the setting need not be the one that changed it.
+        set_threads = getattr(library, "_real_set_num_threads", library.set_num_threads)
+        stack.callback(set_threads, before)
+        set_threads(1)
 
 
 def _limit_torch(stack: contextlib.ExitStack) -> None:
@@ -420,7 +418,7 @@ def _limit_torch(stack: contextlib.ExitStack) -> None:
 
 
 def _limit_lightgbm(stack: contextlib.ExitStack) -> None:
-    """Bound what LightGBM takes for its number: its estimators ask for all processors, whatever OpenMP was told."""
+    """Limit LightGBM's maximum: its estimators request all processors, whatever the limit of OpenMP is."""
     import ctypes
 
     library: Any = getattr(sys.modules.get("lightgbm.basic"), "_LIB", None)
@@ -432,13 +430,26 @@ def _limit_lightgbm(stack: contextlib.ExitStack) -> None:
     library.LGBM_SetMaxThreads(ctypes.c_int(1))
 
 
-# ------------------------------------------------------------------------------------------
-# `Quantity`: a scalar function of a row (and of its label, where it needs one), derived from a fitted model.
+# --- call counts ----------------------------------------------------------------------------------
 
 
 @dataclass
 class Meter:
-    """Counts what the model was asked: the cost that a user pays."""
+    """Counts of the calls of a model: the cost of an explanation.
+
+    Parameters
+    ----------
+    rows, calls : int
+        Calls of the model, and the rows in them.
+    slope_rows, slope_calls : int
+        Calls of the model's slopes, and the rows in them.
+    seconds : float
+        Time spent in calls of the model.
+    floored : int
+        Rows whose probability was raised to a floor before its logarithm was taken.
+    tree_rows : int
+        Rows evaluated from the structure of trees, without a call of the model.
+    """
 
     rows: int = 0
     calls: int = 0
@@ -449,7 +460,7 @@ class Meter:
     tree_rows: int = 0
 
     def add(self, other: Meter) -> None:
-        """Add another worker's counts."""
+        """Add the counts of another worker."""
         self.rows += other.rows
         self.calls += other.calls
         self.slope_rows += other.slope_rows

@@ -1,4 +1,7 @@
-"""Checks of a model file before it is read: existence, first bytes, refusal of pickles."""
+"""Checks of a model file before it is read: existence, first bytes, and the errors of files that cannot be read.
+
+The readers in `skedasis.models.files` and `skedasis.models.torch_export` use them.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,10 @@ from typing import Any
 from skedasis.errors import DataError, UnsupportedError, explained
 
 PICKLE = b"\x80"
-"""What a pickle begins with, since its second protocol of 2003."""
+"""First byte of a pickle since protocol 2 (2003)."""
 
 
-_WRAPPED = (
+_COMPRESSED = (
     b"\x78\x01",
     b"\x78\x5e",
     b"\x78\x9c",
@@ -22,10 +25,11 @@ _WRAPPED = (
     b"\xfd7zXZ\x00",
     b"\x5d\x00\x00",
 )
-"""zlib (four levels), gzip, bzip2, xz and LZMA: joblib compresses its pickles by these."""
+"""First bytes of zlib (four levels), gzip, bzip2, xz and LZMA, with which joblib compresses pickles."""
 
 
 _HEAD = 64
+"""Number of bytes that `head` reads."""
 
 
 def head(file: Path) -> bytes:
@@ -34,13 +38,15 @@ def head(file: Path) -> bytes:
     Raises
     ------
     DataError
-        For a file that is not there, a folder, one that may not be read, and one that is empty.
+        If the file does not exist, cannot be read, is empty, or is a folder.
     """
     if file.is_dir():
-        raise DataError(explained("model", f"the folder {str(file)!r}", "a file", "Name the file"))
+        raise DataError(
+            explained("model", f"the folder {str(file)!r}", "a file", "Pass the path of the file")
+        )
     try:
         if file.exists() and not file.is_file():
-            raise OSError(0, "it is a pipe or a device")  # which may never end
+            raise OSError(0, "it is a pipe or a device")  # reading one may never end
         with file.open("rb") as stream:
             begins = stream.read(_HEAD)
     except FileNotFoundError as error:
@@ -53,9 +59,9 @@ def head(file: Path) -> bytes:
         raise DataError(
             explained(
                 f"model {str(file)!r}",
-                "an empty file, cut off before its first byte",
+                "an empty file",
                 "a fitted model",
-                "Save it anew",
+                "Save the model again",
             )
         )
     return begins
@@ -67,6 +73,7 @@ def content(file: Path) -> bytes:
     Raises
     ------
     DataError
+        If the file cannot be read.
     """
     try:
         return file.read_bytes()
@@ -75,30 +82,39 @@ def content(file: Path) -> bytes:
 
 
 def unreadable(file: Path, error: Exception) -> DataError:
-    """Return the refusal of a file that the system does not give."""
-    why = getattr(error, "strerror", None) or error
+    """Return the error for a file that the operating system does not let us read."""
+    reason = getattr(error, "strerror", None) or error
     return DataError(
         explained(
             f"model {str(file)!r}",
-            f"a file that cannot be read ({why})",
-            "a file of yours",
+            f"a file that cannot be read ({reason})",
+            "a readable file",
             "Check its permissions",
         )
     )
 
 
 def is_pickled(begins: bytes) -> bool:
-    """Return whether a file begins as pickles do, compressed ones as joblib writes them too."""
-    return begins.startswith((PICKLE, *_WRAPPED))
+    """Return whether a file's first bytes are those of a pickle, or of a compressed file as joblib writes them."""
+    return begins.startswith((PICKLE, *_COMPRESSED))
 
 
 def library(name: str, file: Path, extra: str | None = None) -> Any:
-    """Import what reads a file.
+    """Import the library that reads a file.
+
+    Parameters
+    ----------
+    name : str
+        The module to import.
+    file : Path
+        The file, for the message.
+    extra : str, optional
+        The extra of skedasis that installs the library.
 
     Raises
     ------
     UnsupportedError
-        Where it is not installed: the message names the extra that brings it.
+        If the library is not installed.
     """
     try:
         return importlib.import_module(name)
@@ -108,21 +124,30 @@ def library(name: str, file: Path, extra: str | None = None) -> Any:
         raise UnsupportedError(
             explained(
                 f"model {str(file)!r}",
-                f"no {package}",
-                f"{package}, which reads it",
+                f"no installed {package}",
+                f"{package}, which reads the file",
                 f"Install it: pip install {install}",
             )
         ) from error
 
 
-def broken(file: Path, kind: str, why: object = None) -> DataError:
-    """Return the refusal of a file that is none of its kind, or not whole."""
-    line = " ".join(str(why or "").split())[:200]
+def broken(file: Path, kind: str, reason: object = None) -> DataError:
+    """Return the error for a file that is truncated or not of its kind.
+
+    Parameters
+    ----------
+    file : Path
+    kind : str
+        The library or format that the suffix of the file stands for.
+    reason : object, optional
+        The error of the library that failed to read the file.
+    """
+    line = " ".join(str(reason or "").split())[:200]
     return DataError(
         explained(
             f"model {str(file)!r}",
-            f"a file that is cut off, or none of {kind}{f' ({line})' if line else ''}",
-            f"a whole model as {kind} saves it",
-            "Save it anew",
+            f"a file that is cut off or not in {kind} format{f' ({line})' if line else ''}",
+            f"a complete model as saved by {kind}",
+            "Save the model again",
         )
     )

@@ -1,13 +1,12 @@
-"""Loading models from files: LightGBM, XGBoost, ONNX, skops, pickle.
+"""Loading models from files: LightGBM, XGBoost, ONNX, skops, torch.export, pickle.
 
-| file | what it reads |
-|---|---|
-| `checks` | what every reader looks at first: that there is a file, what it begins with, and how it is refused |
-| `boosters` | LightGBM's text, XGBoost's JSON and binary JSON |
-| `networks` | ONNX |
-| `programs` | what `torch.export.save` wrote, without the pickles that torch would load |
-| `skops` | scikit-learn's models as skops writes them |
-| `pickles` | pickle, joblib and torch's own: only for who trusts the file, for to read it is to run it |
+`opened` chooses the reader by the suffix of the file. Formats that hold only data (LightGBM's text, XGBoost's JSON and
+binary JSON, ONNX, skops with known types, plain `torch.export` programs) are always read. Pickles, of joblib and torch
+too, run code when they are loaded, and are read only if the user trusts the file (`pickle=True`, in the shell
+``--trust-pickle``). The shell and `skedasis.models.registry` call `opened`.
+
+`XGBooster` adapts a bare XGBoost `Booster`, and `document` parses the JSON that XGBoost saves, from which
+`skedasis.trees.xgboost` reads the trees.
 """
 
 from __future__ import annotations
@@ -29,64 +28,61 @@ import numpy as np
 from skedasis.data.dataset import to_array
 from skedasis.errors import DataError, UnsupportedError, explained
 from skedasis.models import torch_export
-from skedasis.models.file_checks import broken, content, head, is_pickled, library
+from skedasis.models.file_checks import PICKLE, broken, content, head, is_pickled, library
+from skedasis.models.introspection import articled
 from skedasis.models.piecewise_constant import is_piecewise_constant
 
-# ------------------------------------------------------------------------------------------
-# LightGBM's text, XGBoost's JSON and binary JSON: numbers only, nothing of them is run.
+# --- LightGBM and XGBoost -------------------------------------------------------------------------
+
+_END_OF_TREES = b"\nend of trees"
+_PARAMETERS, _END_OF_PARAMETERS = b"\nparameters:", b"\nend of parameters"
 
 
-_END = b"\nend of trees"
-
-
-_BEGUN, _ENDED = b"\nparameters:", b"\nend of parameters"
-
-
-def lightgbm(file: Path) -> Any:
-    """Return LightGBM's booster.
+def _read_lightgbm(file: Path) -> Any:
+    """Return the booster in a text file of LightGBM.
 
     Raises
     ------
     DataError
-        For other files and those that are cut off.
+        If the file is truncated or of another kind.
     """
     text = content(file)
-    # LightGBM itself ends the process where its text is cut off.
-    if not text.startswith(b"tree\n") or _END not in text or not _whole(text):
+    # LightGBM itself ends the process if its text is cut off.
+    if not text.startswith(b"tree\n") or _END_OF_TREES not in text or not _is_complete(text):
         raise broken(file, "LightGBM")
-    if _BEGUN in text and _ENDED not in text:
+    if _PARAMETERS in text and _END_OF_PARAMETERS not in text:
         raise broken(file, "LightGBM")
     lightgbm = library("lightgbm", file)
     try:
         return lightgbm.Booster(model_file=str(file))
-    except (lightgbm.basic.LightGBMError, ValueError) as error:  # categories that are no JSON
+    except (lightgbm.basic.LightGBMError, ValueError) as error:  # ValueError: invalid JSON
         raise broken(file, "LightGBM") from error
 
 
-def _whole(text: bytes) -> bool:
-    """Return whether the trees are as long as the head of the file says."""
-    head = text[: text.find(b"\nTree=")].split(b"\n")
-    said = next((line for line in head if line.startswith(b"tree_sizes=")), b"")
-    sizes = [int(n) for n in said.partition(b"=")[2].split() if n.isdigit()]
+def _is_complete(text: bytes) -> bool:
+    """Return whether the trees are as long as the header of the file states."""
+    header = text[: text.find(b"\nTree=")].split(b"\n")
+    stated = next((line for line in header if line.startswith(b"tree_sizes=")), b"")
+    sizes = [int(n) for n in stated.partition(b"=")[2].split() if n.isdigit()]
     start = text.find(b"\nTree=") + 1
-    return not sizes or start + sum(sizes) == text.index(_END) + 1
+    return not sizes or start + sum(sizes) == text.index(_END_OF_TREES) + 1
 
 
-def xgboost(file: Path) -> Any:
-    """Return XGBoost's booster.
+def _read_xgboost(file: Path) -> Any:
+    """Return the booster in a JSON or binary JSON file of XGBoost.
 
     Raises
     ------
     DataError
-        For other files and those that are cut off.
+        If the file is truncated or of another kind.
     """
     raw = content(file)
     if file.suffix.lower() == ".json":
         try:
-            found: Any = document(raw)
+            saved: Any = document(raw)
         except (ValueError, RecursionError):
-            found = None
-        known = isinstance(found, dict) and "learner" in found
+            saved = None
+        known = isinstance(saved, dict) and "learner" in saved
     else:
         known = raw.startswith(b"{")
     if not known:
@@ -98,52 +94,51 @@ def xgboost(file: Path) -> Any:
         raise broken(file, "XGBoost") from error
 
 
-# ------------------------------------------------------------------------------------------
-# ONNX: a graph of named operations and their numbers, which onnxruntime runs.
+# --- ONNX -----------------------------------------------------------------------------------------
 
 
-def onnx(file: Path) -> Any:
-    """Return a session of onnxruntime.
+def _read_onnx(file: Path) -> Any:
+    """Return an onnxruntime session.
 
     Raises
     ------
     DataError
-        For other files and those that are cut off.
+        If the file is truncated or of another kind.
     """
     runtime = library("onnxruntime", file, "onnx")
     try:
         return runtime.InferenceSession(str(file))
-    except Exception as error:
-        # Its errors have no common base but this; what they say stands behind.
+    except Exception as error:  # the errors of onnxruntime have no other common base
         raise broken(file, "ONNX") from error
 
 
-# ------------------------------------------------------------------------------------------
-# Pickle, joblib and torch's own files. Whoever reads one runs what its author wrote: only for who trusts the file.
-
+# --- pickle, joblib and torch.save: loading them runs the code in them ----------------------------
 
 _ZIP = b"PK\x03\x04"
 
 
-def refused(file: Path) -> DataError:
-    """Return the refusal of a pickle that nobody vouched for."""
+def _untrusted_pickle(file: Path) -> DataError:
+    """Return the error for a pickle that the user did not declare as trusted."""
     return DataError(
         explained(
             f"model {str(file)!r}",
-            "a pickle, and to load it is to run whatever code is in it",
-            "a format that runs nothing (.skops, .onnx, .pt2, .txt, .json, .ubj)",
-            "Save it anew; or, if you know who wrote it, pass --trust-pickle, and in Python what joblib.load gives",
+            "a pickle, which can run any code when it is loaded",
+            "a format that holds only data (.skops, .onnx, .pt2, .txt, .json, .ubj)",
+            "Save the model in such a format, or, if you know who wrote the file, pass --trust-pickle in the shell, "
+            "and in Python the model that joblib.load returns",
         )
     )
 
 
-def pickled(file: Path) -> Any:
-    """Load a pickle, of joblib too. This runs the code that is in it.
+def _read_pickle(file: Path) -> Any:
+    """Load a file of pickle or joblib. This runs the code in it.
 
     Raises
     ------
     DataError
-        For files that are none, and those that are cut off.
+        If the file is truncated or of another kind.
+    UnsupportedError
+        If the modules that the pickle refers to cannot be imported.
     """
     if not is_pickled(head(file)):
         raise broken(file, "pickle or joblib")
@@ -151,96 +146,93 @@ def pickled(file: Path) -> Any:
         if importlib.util.find_spec("joblib") is not None:
             return library("joblib", file).load(file)
         with file.open("rb") as stream:
-            return pickle.load(stream)  # noqa: S301 - asked for by name, and the question says what it means
+            return pickle.load(stream)  # noqa: S301 - the user declared the file as trusted
     except (ModuleNotFoundError, AttributeError) as error:
         raise UnsupportedError(
             explained(
                 f"model {str(file)!r}",
-                f"a pickle of what is not here ({error})",
-                "the modules that it was made with",
-                "Install them, or run from the folder that holds them",
+                f"a pickle of objects whose modules are missing ({error})",
+                "the modules that were imported when it was saved",
+                "Install them, or run from the folder that contains them",
             )
         ) from error
     except Exception as error:
-        # Whatever the file does wrong happens here: EOFError, KeyError, UnpicklingError, zlib.error, ...
+        # A malformed file raises any error: EOFError, KeyError, UnpicklingError, zlib.error, ...
         raise broken(file, "pickle or joblib", error) from error
 
 
-def torch_pickled(file: Path) -> Any:
-    """Load what `torch.save` wrote. This runs the code that is in it.
+def _read_torch_pickle(file: Path) -> Any:
+    """Load a file of `torch.save`. This runs the code in it.
 
     Raises
     ------
     DataError
-        For files that are none, those that are cut off, and parameters without a module around them.
+        If the file is truncated or of another kind, or holds parameters without their module.
     """
-    if not head(file).startswith((_ZIP, b"\x80")):
+    if not head(file).startswith((_ZIP, PICKLE)):
         raise broken(file, "torch")
     torch = library("torch", file, "torch")
     try:
-        found = torch.load(file, map_location="cpu", weights_only=False)
+        model = torch.load(file, map_location="cpu", weights_only=False)
     except Exception as error:
         raise broken(file, "torch", error) from error
-    if not callable(found):
+    if not callable(model):
         raise DataError(
             explained(
                 f"model {str(file)!r}",
-                f"a {type(found).__name__}, which holds parameters and not what is done with them",
+                f"{articled(type(model).__name__)}, which holds parameters without their module",
                 "a whole module",
                 "Save the program: torch.export.save(torch.export.export(module, (rows,)), 'model.pt2')",
             )
         )
-    return found
+    return model
 
 
-# ------------------------------------------------------------------------------------------
-# scikit-learn's models as skops writes them: a list of types and their numbers, of which only known types are made.
+# --- skops: types and their data; only known types are made ---------------------------------------
+
+_FIRST_SAFE_VERSION = (0, 12)
+"""The first version of skops without CVE-2025-54412 and CVE-2025-54413."""
+
+_SHOWN = 12
+"""Number of types that an error message lists; more would hide the advice that follows them."""
 
 
-_SAFE = (0, 12)
-"""The first version without CVE-2025-54412 and CVE-2025-54413."""
-
-
-SHOWN = 12
-"""Types that an error lists; more would hide what to do."""
-
-
-def skops(file: Path, trust: Sequence[str] = ()) -> Any:
+def _read_skops(file: Path, trust: Sequence[str] = ()) -> Any:
     """Return the object in a file of skops.
 
     Parameters
     ----------
     file : Path
     trust : sequence of str
-        Types that may be made besides those that skops knows to be harmless, by their full names.
+        Full names of types that may be made, in addition to those that skops knows to be harmless.
 
     Raises
     ------
     DataError
-        For a file with types that are neither known nor named, before any of them is imported; for other files and
-        those that are cut off.
+        If the file has types that are neither known nor trusted, before any of them is imported; or if it is truncated
+        or of another kind.
     """
     io = library("skops.io", file, "skops")
     _check_version(file)
     if not zipfile.is_zipfile(file):
         raise broken(file, "skops")
     try:
-        strange = [str(name) for name in io.get_untrusted_types(file=file)]
+        unknown = [str(name) for name in io.get_untrusted_types(file=file)]
     except Exception as error:
-        # A file that is none of skops fails as it likes: a key, a type, a name that is not there.
+        # A malformed file raises any error: KeyError, TypeError, AttributeError, ...
         raise broken(file, "skops", error) from error
-    refused = [name for name in strange if name not in trust]
-    if refused:
-        raise _untrusted(file, refused)
+    untrusted = [name for name in unknown if name not in trust]
+    if untrusted:
+        raise _untrusted_types(file, untrusted)
     try:
-        # Only what the file needs: skops itself refuses a name that stands for nothing.
-        return io.load(file, trusted=[name for name in trust if name in strange])
+        # Only the types in the file: skops raises for others that it cannot find.
+        return io.load(file, trusted=[name for name in trust if name in unknown])
     except Exception as error:
         raise broken(file, "skops", error) from error
 
 
 def _check_version(file: Path) -> None:
-    """Refuse versions of skops whose own checks can be got around.
+    """Raise if the installed skops has a known vulnerability.
 
     Raises
     ------
@@ -248,37 +240,36 @@ def _check_version(file: Path) -> None:
     """
     version = importlib.metadata.version("skops")
     numbers = tuple(int(n) for n in re.findall(r"\d+", version)[:2])
-    if numbers < _SAFE:
+    if numbers < _FIRST_SAFE_VERSION:
         raise UnsupportedError(
             explained(
                 f"model {str(file)!r}",
-                f"skops {version}, which a file can make run code",
-                f"skops {'.'.join(map(str, _SAFE))} or newer",
+                f"skops {version}, in which a file can run code",
+                f"skops {'.'.join(map(str, _FIRST_SAFE_VERSION))} or newer",
                 "Upgrade it: pip install -U 'skedasis[skops]'",
             )
         )
 
 
-def _untrusted(file: Path, refused: Sequence[str]) -> DataError:
-    listed = ", ".join(refused[:SHOWN])
-    more = f" and {len(refused) - SHOWN} more" if len(refused) > SHOWN else ""
+def _untrusted_types(file: Path, types: Sequence[str]) -> DataError:
+    listed = ", ".join(types[:_SHOWN])
+    more = f" and {len(types) - _SHOWN} more" if len(types) > _SHOWN else ""
     return DataError(
         explained(
             f"model {str(file)!r}",
             f"types that skops does not know to be harmless: {listed}{more}",
-            "known types, or ones that you name",
+            "types that skops knows, or that you name as trusted",
             "If you know who wrote the file, name each: "
-            + " ".join(f"--trust {n}" for n in refused[:SHOWN]),
+            + " ".join(f"--trust {n}" for n in types[:_SHOWN]),
         )
     )
 
 
-# ------------------------------------------------------------------------------------------
-# Models from their libraries' own files, and boosters as models of rows.
+# --- XGBoost's booster as a model of rows, and its JSON -------------------------------------------
 
 
 class XGBooster:
-    """A bare XGBoost `Booster` as a model of rows: it takes arrays and frames.
+    """A bare XGBoost `Booster` as a model of rows, which takes arrays and frames.
 
     Parameters
     ----------
@@ -291,29 +282,65 @@ class XGBooster:
 
     @cached_property
     def piecewise_constant(self) -> bool:
-        """Return whether the booster is constant between jumps: it may also be linear."""
+        """Return whether the booster is piecewise constant; it may also be linear (gblinear)."""
         return is_piecewise_constant(self.grown)
 
     def predict(self, X: Any) -> Any:
-        """Return what the booster predicts for rows in any container."""
+        """Return the booster's predictions for rows in any container."""
         rows = to_array(X)
         if rows.shape[1] != self.grown.num_features():
             raise DataError(
                 explained(
                     self.__name__,
                     f"X with {rows.shape[1]} columns",
-                    f"{self.grown.num_features()}, as in training",
+                    f"{self.grown.num_features()} columns, as in training",
                     "Pass the columns that the model was trained on",
                 )
             )
-        answer = self.grown.inplace_predict(np.asarray(rows, dtype=float), validate_features=False)
-        return np.asarray(answer)
+        response = self.grown.inplace_predict(
+            np.asarray(rows, dtype=float), validate_features=False
+        )
+        return np.asarray(response)
 
 
 def is_booster(model: Any) -> bool:
-    """Return whether a model is a bare booster of XGBoost."""
+    """Return whether a model is a bare XGBoost `Booster`."""
     kind = type(model)
     return kind.__name__ == "Booster" and kind.__module__.partition(".")[0] == "xgboost"
+
+
+def document(
+    saved: bytes | bytearray, hook: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+) -> Any:
+    r"""Return the parsed JSON of a saved XGBoost model, whose decimals give every number of the model exactly.
+
+    Parameters
+    ----------
+    saved : bytes
+    hook : callable, optional
+        Replaces each JSON object by its return value; inner objects come first.
+
+    Raises
+    ------
+    ValueError
+        If the bytes are not JSON.
+
+    Examples
+    --------
+    >>> document(rb'{"learner": {"feature_names": ["C:\users"]}}')
+    {'learner': {'feature_names': ['C:\\users']}}
+    """
+    # Only names and attributes, which are not used, may have characters beyond ASCII. Latin-1 makes one character of
+    # each byte; in another decoding a single wider character would double the memory of the whole text.
+    text = saved.decode("latin-1")
+    try:
+        return json.loads(text, object_hook=hook)
+    except ValueError:
+        # XGBoost does not escape a backslash before a "u", so a name such as "C:\users" makes the JSON invalid.
+        return json.loads(text.replace("\\u", "\\\\u"), object_hook=hook)
+
+
+# --- from a path to a model -----------------------------------------------------------------------
 
 
 def opened(path: str | os.PathLike[str], trust: Sequence[str] = (), *, pickle: bool = False) -> Any:
@@ -323,11 +350,11 @@ def opened(path: str | os.PathLike[str], trust: Sequence[str] = (), *, pickle: b
     ----------
     path : str or path
         ``.txt`` of LightGBM, ``.json`` or ``.ubj`` of XGBoost, ``.onnx``, ``.skops``, ``.pt2`` of `torch.export.save`;
-        ``.pkl``, ``.pickle``, ``.joblib``, ``.pt`` and ``.pth`` where `pickle` is true.
+        ``.pkl``, ``.pickle``, ``.joblib``, ``.pt`` and ``.pth`` if `pickle` is true.
     trust : sequence of str
-        Types in a ``.skops`` file that may be made, besides those that skops knows to be harmless.
+        Full names of types in a ``.skops`` file that may be made, in addition to those that skops knows to be harmless.
     pickle : bool
-        Whether the file may run code. By default no file is read that could.
+        Whether the file may run code. By default, files that could run code are not read.
 
     Returns
     -------
@@ -337,9 +364,9 @@ def opened(path: str | os.PathLike[str], trust: Sequence[str] = (), *, pickle: b
     Raises
     ------
     DataError
-        For a file that is not there, of another kind, cut off, or not trusted.
+        If the file does not exist, is truncated, of another kind, or not trusted.
     UnsupportedError
-        Where the library is not installed.
+        If the library that reads it is not installed.
     """
     file = Path(path)
     suffix = file.suffix.lower()
@@ -347,77 +374,40 @@ def opened(path: str | os.PathLike[str], trust: Sequence[str] = (), *, pickle: b
         raise DataError(
             explained(
                 f"model {str(path)!r}",
-                f"a file {file.suffix or 'without a suffix'}",
+                f"a file with suffix {file.suffix}" if file.suffix else "a file without a suffix",
                 f"one of {', '.join(SUFFIXES)}",
-                "Pass the fitted model itself",
+                "Save the model in one of these formats, or pass the fitted model itself",
             )
         )
-    begins = head(file)
-    code = suffix in CODE or is_pickled(begins)
-    if code and not pickle:
-        raise refused(file)
-    if suffix in CODE:
-        return CODE[suffix](file)
+    first_bytes = head(file)
+    runs_code = suffix in _READERS_OF_CODE or is_pickled(first_bytes)
+    if runs_code and not pickle:
+        raise _untrusted_pickle(file)
+    if suffix in _READERS_OF_CODE:
+        return _READERS_OF_CODE[suffix](file)
     if suffix == ".skops":
-        return skops(file, trust)
+        return _read_skops(file, trust)
     if suffix == ".pt2":
         return torch_export.program(file, pickle=pickle)
-    return PLAIN[suffix](file)
+    return _READERS_OF_DATA[suffix](file)
 
 
-PLAIN: dict[str, Callable[[Path], Any]] = {
-    ".txt": lightgbm,
-    ".json": xgboost,
-    ".ubj": xgboost,
-    ".onnx": onnx,
+_READERS_OF_DATA: dict[str, Callable[[Path], Any]] = {
+    ".txt": _read_lightgbm,
+    ".json": _read_xgboost,
+    ".ubj": _read_xgboost,
+    ".onnx": _read_onnx,
 }
-"""Files that are read as they are."""
+"""Readers of formats that hold only data, and need no further argument."""
 
-
-CODE: dict[str, Callable[[Path], Any]] = {
-    ".pkl": pickled,
-    ".pickle": pickled,
-    ".joblib": pickled,
-    ".pt": torch_pickled,
-    ".pth": torch_pickled,
+_READERS_OF_CODE: dict[str, Callable[[Path], Any]] = {
+    ".pkl": _read_pickle,
+    ".pickle": _read_pickle,
+    ".joblib": _read_pickle,
+    ".pt": _read_torch_pickle,
+    ".pth": _read_torch_pickle,
 }
-"""Files that run code when they are read."""
+"""Readers of formats that run code when they are loaded."""
 
-
-SUFFIXES = (*PLAIN, ".skops", ".pt2", *CODE)
-"""What the name of a model's file ends with."""
-
-
-# ------------------------------------------------------------------------------------------
-# XGBoost's models, from the JSON that they are saved in: its decimals name every number of theirs.
-
-
-def document(
-    saved: bytes | bytearray, hook: Callable[[dict[str, Any]], dict[str, Any]] | None = None
-) -> Any:
-    r"""Return what XGBoost's JSON says.
-
-    Parameters
-    ----------
-    saved : bytes
-    hook : callable, optional
-        What is to stand for an object, given the object; innermost ones come first.
-
-    Raises
-    ------
-    ValueError
-        For what is no JSON.
-
-    Examples
-    --------
-    >>> document(rb'{"learner": {"feature_names": ["C:\users"]}}')
-    {'learner': {'feature_names': ['C:\\users']}}
-    """
-    # Only names and attributes, which nobody reads, are more than ASCII. Latin-1 makes a character of each byte; a
-    # single one of another alphabet would double the memory of the whole text.
-    text = saved.decode("latin-1")
-    try:
-        return json.loads(text, object_hook=hook)
-    except ValueError:
-        # XGBoost does not escape a backslash before a "u", so that a name such as "C:\users" is no JSON.
-        return json.loads(text.replace("\\u", "\\\\u"), object_hook=hook)
+SUFFIXES = (*_READERS_OF_DATA, ".skops", ".pt2", *_READERS_OF_CODE)
+"""Suffixes of the files that `opened` reads."""

@@ -1,4 +1,9 @@
-"""What a fitted model is: classifier or regressor, classes, outputs, column names, kind of estimator."""
+"""Properties of a fitted model: classifier or regressor, classes, column names, kind of estimator.
+
+Functions here read attributes of models, never call them, and import no library. Quantities use them to choose the
+output that is explained and to raise errors that name the right function; `skedasis.derivatives` uses the sets of class
+names to find closed forms.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +16,11 @@ import numpy as np
 from skedasis.data.dataset import Source
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError, explained
 
-# ------------------------------------------------------------------------------------------
-# What a fitted estimator says of itself: its kind, its title, the columns it was fitted on.
+# --- title, kind and columns of a fitted estimator ------------------------------------------------
 
 
 def title(model: Any) -> str:
-    """Return a short name for a model: its class, a pipeline's last step, a function's own name."""
+    """Return a short name for a model: its class, a pipeline's last step, or a function's name."""
     steps = getattr(model, "steps", None)
     if steps:
         return f"{type(model).__name__}(… {title(steps[-1][1])})"
@@ -27,7 +31,7 @@ def title(model: Any) -> str:
 
 
 def articled(noun: str) -> str:
-    """Return a noun with its article, by how its first letters are said.
+    """Return a noun with its indefinite article, chosen by the pronunciation of its first letters.
 
     Examples
     --------
@@ -40,30 +44,32 @@ def articled(noun: str) -> str:
 
 
 def is_classifier(model: Any) -> bool:
-    """Return whether a model predicts classes. CatBoost's regressors have an empty list of them."""
-    some = getattr(model, "classes_", None)
-    named = some is not None and len(some) > 0
-    return hasattr(model, "predict_proba") or (named and hasattr(model, "predict"))
+    """Return whether a model predicts classes."""
+    classes = getattr(model, "classes_", None)
+    has_classes = (
+        classes is not None and len(classes) > 0
+    )  # CatBoost's regressors have an empty list
+    return hasattr(model, "predict_proba") or (has_classes and hasattr(model, "predict"))
 
 
 def fitted_names(model: Any) -> list[Any] | None:
-    """Return the columns that an estimator was fitted on, None where it was fitted on an array or is a callable."""
+    """Return the column names that an estimator was fitted on; None for arrays and callables."""
     names = getattr(model, "feature_names_in_", None)
     return None if names is None else list(names)
 
 
 def wants_arrays(model: Any) -> bool:
-    """Return whether a model was fitted on arrays: given a frame, such an estimator would warn at every call."""
+    """Return whether a model was fitted on arrays; given a frame, such an estimator would warn at every call."""
     return hasattr(model, "n_features_in_") and fitted_names(model) is None
 
 
 def check_fitted_on(model: Any, source: Source, what: str) -> None:
-    """Refuse rows whose columns are not those that the model was fitted on.
+    """Raise if the columns of X are not those that the model was fitted on.
 
     Raises
     ------
     DataError
-        For another number of columns, other names or another order.
+        If the number of columns, their names or their order differ.
     """
     expected = getattr(model, "n_features_in_", None)
     have = [f.label for f in source.features]
@@ -74,7 +80,7 @@ def check_fitted_on(model: Any, source: Source, what: str) -> None:
                 explained(
                     what,
                     f"X with {len(have)} columns",
-                    f"{expected}, as in fit",
+                    f"{expected} columns, as in fit",
                     "Pass the columns that the model was fitted on",
                 )
             )
@@ -91,8 +97,8 @@ def check_fitted_on(model: Any, source: Source, what: str) -> None:
             )
         )
     absent = [n for n in names if n not in have]
-    beyond = [n for n in have if n not in names]
-    got = f"X without {_short(absent)}" if absent else f"X with {_short(beyond)} besides"
+    extra = [n for n in have if n not in names]
+    got = f"X without {_short(absent)}" if absent else f"X with additional columns {_short(extra)}"
     raise DataError(
         explained(
             what, got, f"the {len(names)} columns of fit", "Use X[list(model.feature_names_in_)]"
@@ -105,12 +111,11 @@ def _short(names: list[Any]) -> str:
     return f"[{shown}{', …' if len(names) > 6 else ''}]"
 
 
-# ------------------------------------------------------------------------------------------
-# What may be asked of a model: what is no model of numbers, or has no such class, is refused in words.
+# --- checks of the explained output ---------------------------------------------------------------
 
 
 def check_predictor(model: Any, slope: Any, mixed: Any) -> None:
-    """Refuse what is no model of numbers, and derivatives that are no functions."""
+    """Raise if a model does not predict numbers, or if its derivatives are not functions."""
     if is_classifier(model):
         raise UnsupportedError(
             explained(
@@ -123,16 +128,16 @@ def check_predictor(model: Any, slope: Any, mixed: Any) -> None:
     if not callable(model) and not hasattr(model, "predict"):
         fix = "Pass the fitted model itself"
         if isinstance(model, Mapping):
-            fix += ", or several in a list: sd.explain([*models.values()], X)"
+            fix += ", or several models in a list: sd.explain([*models.values()], X)"
         raise UnsupportedError(
             explained(
                 f"prediction({title(model)})",
-                f"a {type(model).__name__}",
+                articled(type(model).__name__),
                 "a callable or an object with predict",
                 fix,
             )
         )
-    for what, given, wanted in (
+    for what, given, signature in (
         ("slope", slope, "jac(X) -> (n, d)"),
         ("mixed", mixed, "mixed(X, j, k) -> (n,)"),
     ):
@@ -140,24 +145,34 @@ def check_predictor(model: Any, slope: Any, mixed: Any) -> None:
             raise UnsupportedError(
                 explained(
                     what,
-                    f"a {type(given).__name__}",
-                    f"a function {wanted}",
+                    articled(type(given).__name__),
+                    f"a function {signature}",
                     "Pass the function, not its result",
                 )
             )
 
 
-def class_column(model: Any, class_: Any, asked: str) -> tuple[int | None, Any]:
-    """Return the column of `predict_proba` that holds the class, and the class's label."""
-    what = f"{asked}({title(model)})"
+def class_column(model: Any, class_: Any, function: str) -> tuple[int | None, Any]:
+    """Return the column of `predict_proba` that holds the class, and the label of the class.
+
+    Parameters
+    ----------
+    model : object
+        A classifier, or a callable.
+    class_ : object
+        The label of a class, or for a callable the index of a column. None stands for the second of two classes.
+    function : str
+        The function of `skedasis` that the user called, for messages.
+    """
+    what = f"{function}({title(model)})"
     classes = getattr(model, "classes_", None)
     if not hasattr(model, "predict_proba"):
         if is_classifier(model) or not callable(model):
             raise UnsupportedError(
                 explained(
                     what,
-                    f"a {title(model)} without predict_proba",
-                    "a classifier that gives probabilities",
+                    f"{articled(title(model))} without predict_proba",
+                    "a classifier with probabilities",
                     "Calibrate it (sklearn.calibration.CalibratedClassifierCV), or explain "
                     "sd.prediction(model.decision_function)",
                 )
@@ -167,32 +182,31 @@ def class_column(model: Any, class_: Any, asked: str) -> tuple[int | None, Any]:
                 explained(
                     what,
                     f"class_={class_!r}",
-                    "the index of a column, for a callable",
-                    "Pass class_=0, 1, …",
+                    "the index of an output column, because the model is a callable",
+                    "Pass an index, such as class_=0",
                 )
             )
         return (None, 1) if class_ is None else (int(class_), int(class_))
     if classes is None:
         raise UnsupportedError(
-            explained(what, "no classes_", "a fitted classifier", "Fit the model first")
+            explained(
+                what, "a model with no classes_", "a fitted classifier", "Fit the model first"
+            )
         )
     labels = list(np.asarray(classes).tolist())
     if class_ is None and len(labels) == 2:
         return 1, labels[1]
     if class_ in labels:
         return labels.index(class_), class_
-    got = f"{len(labels)} classes and none named" if class_ is None else f"class_={class_!r}"
+    got = f"{len(labels)} classes and no class_" if class_ is None else f"class_={class_!r}"
     raise ModelOutputError(
         f"{what}: got {got}, expected one class. "
-        f"Choose one class: sd.{asked}(model, class_={labels[-1]!r}); available: {labels}."
+        f"Choose one class: sd.{function}(model, class_={labels[-1]!r}); available: {labels}."
     )
 
 
-# ------------------------------------------------------------------------------------------
-# Which class is of which kind: linear, logistic, a perceptron, and what decides by log odds.
+# --- kinds of scikit-learn's estimators -----------------------------------------------------------
 
-
-# Models whose `predict` is X @ coef_ + intercept_. Generalised linear models are not among them: their link bends.
 LINEAR = {
     "ARDRegression",
     "BayesianRidge",
@@ -217,6 +231,7 @@ LINEAR = {
     "SGDRegressor",
     "TheilSenRegressor",
 }
+"""Models whose `predict` is X @ coef_ + intercept_. Generalised linear models are not, because of their link."""
 
 
 MULTI_TASK = {"MultiTaskElasticNet", "MultiTaskElasticNetCV", "MultiTaskLasso", "MultiTaskLassoCV"}
@@ -228,25 +243,25 @@ LOGISTIC = {"LogisticRegression", "LogisticRegressionCV"}
 PERCEPTRON = {"MLPClassifier", "MLPRegressor"}
 
 
-def named(model: Any, names: set[str], package: str = "sklearn.") -> bool:
-    """Return whether a model is of one of these classes of a package, and not of a class derived from it elsewhere."""
-    return type(model).__name__ in names and type(model).__module__.startswith(package)
+def is_sklearn_class(model: Any, names: set[str]) -> bool:
+    """Return whether the model's class is one of these of scikit-learn; classes derived elsewhere do not count."""
+    return type(model).__name__ in names and type(model).__module__.startswith("sklearn.")
 
 
-def settled(model: Any) -> Any:
-    """Return the estimator that a search for parameters has settled on, else the model itself."""
-    searched = type(model).__module__.startswith("sklearn.model_selection.")
-    return getattr(model, "best_estimator_", model) if searched else model
+def unwrap_search(model: Any) -> Any:
+    """Return the best estimator of a parameter search, and other models unchanged."""
+    is_search = type(model).__module__.startswith("sklearn.model_selection.")
+    return getattr(model, "best_estimator_", model) if is_search else model
 
 
 def decides_by_logit(model: Any) -> bool:
     """Return whether a two-class model's `decision_function` is the log odds of its second class."""
-    model = settled(model)
+    model = unwrap_search(model)
     steps = getattr(model, "steps", None)
     last = steps[-1][1] if steps else model
     if len(getattr(last, "classes_", ())) != 2:
         return False
-    if named(last, {"GradientBoostingClassifier", "HistGradientBoostingClassifier"}):
+    if is_sklearn_class(last, {"GradientBoostingClassifier", "HistGradientBoostingClassifier"}):
         return last.loss == "log_loss"
-    told = getattr(last, "multi_class", "auto") not in ("auto", "deprecated")
-    return named(last, LOGISTIC) and not told
+    multi_class_set = getattr(last, "multi_class", "auto") not in ("auto", "deprecated")
+    return is_sklearn_class(last, LOGISTIC) and not multi_class_set

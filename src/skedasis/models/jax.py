@@ -1,4 +1,8 @@
-"""Adapter of JAX functions: values and slopes, compiled for two batch sizes only."""
+"""Adapter of JAX functions: values and slopes, compiled for two batch sizes only.
+
+JAX compiles a function for each shape of its input. Parts are therefore filled up to one of two sizes: one for the few
+probe rows, one for all other parts.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +20,11 @@ from skedasis.models.autodiff import Differentiable
 from skedasis.models.introspection import title
 
 _DEVICE_ROWS = 32_768
-"""Rows of one pass on another device than the processor."""
+"""Rows per pass on a GPU or another accelerator."""
 
 
 def is_jitted(model: Any) -> bool:
-    """Return whether a model is what `jax.jit` returns: any other function may want NumPy's arrays."""
+    """Return whether a model is a result of `jax.jit`; any other function may expect NumPy arrays."""
     stages = getattr(sys.modules.get("jax"), "stages", None)
     if stages is None or type(model).__module__.split(".")[0] not in ("jax", "jaxlib"):
         return False
@@ -30,8 +34,7 @@ def is_jitted(model: Any) -> bool:
 class JaxModel(Differentiable):
     """A jitted function of rows.
 
-    Rows come in parts of one of two sizes, filled up with a row of theirs, so that it is compiled twice, once for the
-    few rows of a check and once for all others.
+    Parts are filled up to one of two sizes with copies of their last row, so that the function is compiled only twice.
     """
 
     source = "JAX autodiff"
@@ -43,84 +46,85 @@ class JaxModel(Differentiable):
     def __init__(self, model: Any, name: str | None = None) -> None:
         super().__init__(model, name or title(model))
 
-    def _start(self) -> None:
-        super()._start()
+    def _reset(self) -> None:
+        super()._reset()
         self._derivatives: tuple[Any, Any] | None = None
 
     @property
     def rows_at_once(self) -> int:
-        """Return the rows of one pass."""
+        """Return the number of rows per pass."""
         return ROWS if _jax().default_backend() == "cpu" else _DEVICE_ROWS
 
     @property
     def dtype(self) -> Any:
-        """Return float32, or float64 where JAX is told to compute in it (`jax_enable_x64`)."""
+        """Return float32, or float64 if JAX computes in it (`jax_enable_x64`)."""
         return np.dtype(_jax().dtypes.canonicalize_dtype(np.float64))
 
     def _state(self) -> Any:
-        """Return what the function needs besides the rows: what would be compiled into it otherwise."""
+        """Return the parameters of the function; passed as an argument, they are not compiled into it."""
         return ()
 
     def _apply(self, state: Any, x: Any) -> Any:
-        """Call the function; traced, it must not depend on anything but these."""
+        """Call the function. JAX traces this call, so it must depend on its arguments only."""
         return self.model(x)
 
-    def _values(self, part: NDArray[Any]) -> NDArray[Any]:
-        answer = self._apply(self._state(), self._filled(part))
-        if not hasattr(answer, "shape") or not hasattr(answer, "dtype"):
+    def _call_model(self, part: NDArray[Any]) -> NDArray[Any]:
+        response = self._apply(self._state(), self._filled(part))
+        if not hasattr(response, "shape") or not hasattr(response, "dtype"):
             raise ModelOutputError(
                 explained(
                     self.__name__,
-                    f"output of type {type(answer).__name__}",
+                    f"output of type {type(response).__name__}",
                     "one array, (n,) or (n, outputs)",
                     "Wrap it: jax.jit(lambda X: f(X)[...])",
                 )
             )
-        return _array(answer, len(part))
+        return _array(response, len(part))
 
-    def _pulled(
+    def _gradients(
         self, part: NDArray[Any], columns: Sequence[int | None], row: int | None = None
     ) -> list[NDArray[Any]]:
         x = self._filled(part)
         weight = np.ones(len(x), x.dtype) if row is None else np.eye(1, len(x), row, x.dtype)[0]
-        pull, _ = self._compiled()
-        places = np.array([c or 0 for c in columns], np.int32)
-        found = pull(self._state(), x, weight, places)
-        return [_array(one, len(part)) for one in found]
+        gradients, _ = self._compiled()
+        outputs = np.array([c or 0 for c in columns], np.int32)
+        return [_array(g, len(part)) for g in gradients(self._state(), x, weight, outputs)]
 
-    def _crossed(self, part: NDArray[Any], j: int, k: int, column: int | None) -> NDArray[Any]:
-        _, cross = self._compiled()
-        return _array(cross(self._state(), self._filled(part), j, k, column or 0), len(part))
+    def _mixed_derivative(
+        self, part: NDArray[Any], j: int, k: int, column: int | None
+    ) -> NDArray[Any]:
+        _, mixed = self._compiled()
+        return _array(mixed(self._state(), self._filled(part), j, k, column or 0), len(part))
 
     def _filled(self, part: NDArray[Any]) -> NDArray[Any]:
         size = PROBED if len(part) <= PROBED else max(self.rows_at_once, len(part))
         return np.concatenate([part, np.repeat(part[-1:], size - len(part), axis=0)])
 
     def _compiled(self) -> tuple[Any, Any]:
-        """Return the compiled derivatives: of outputs in turn after one forward pass, and the mixed one."""
+        """Return the compiled derivatives: gradients of several outputs after one forward pass, and the mixed one."""
         with self._lock:
             if self._derivatives is None:
                 jax = _jax()
-                self._derivatives = jax.jit(self._pull), jax.jit(self._cross)
+                self._derivatives = jax.jit(self._trace_gradients), jax.jit(self._trace_mixed)
             return self._derivatives
 
-    def _pull(self, state: Any, x: Any, weight: Any, places: Any) -> Any:
+    def _trace_gradients(self, state: Any, x: Any, weight: Any, outputs: Any) -> Any:
         jax = _jax()
-        answer, back = jax.vjp(lambda x: self._apply(state, x).reshape(len(x), -1), x)
-        count = answer.shape[1]
+        response, backward = jax.vjp(lambda x: self._apply(state, x).reshape(len(x), -1), x)
+        count = response.shape[1]
 
-        def one(place: Any) -> Any:
-            chosen = jax.numpy.arange(count) == place % count
-            return back((weight[:, None] * chosen).astype(answer.dtype))[0]
+        def gradient(output: Any) -> Any:
+            chosen = jax.numpy.arange(count) == output % count
+            return backward((weight[:, None] * chosen).astype(response.dtype))[0]
 
-        return jax.lax.map(one, places)
+        return jax.lax.map(gradient, outputs)
 
-    def _cross(self, state: Any, x: Any, j: Any, k: Any, place: Any) -> Any:
+    def _trace_mixed(self, state: Any, x: Any, j: Any, k: Any, output: Any) -> Any:
         jax = _jax()
 
         def total(x: Any) -> Any:
-            answer = self._apply(state, x).reshape(len(x), -1)
-            return answer[:, place % answer.shape[1]].sum()
+            response = self._apply(state, x).reshape(len(x), -1)
+            return response[:, output % response.shape[1]].sum()
 
         def slope(x: Any) -> Any:
             return jax.grad(total)(x)[:, j].sum()
@@ -132,10 +136,10 @@ def _jax() -> Any:
     return importlib.import_module("jax")
 
 
-def _array(answer: Any, n: int) -> NDArray[Any]:
-    """Return an answer's first n rows; NumPy has no bfloat16."""
-    small = answer.dtype.itemsize < 4 and _jax().numpy.issubdtype(
-        answer.dtype, _jax().numpy.floating
+def _array(response: Any, n: int) -> NDArray[Any]:
+    """Return the first n rows as a NumPy array; bfloat16, which NumPy does not have, becomes float32."""
+    small = response.dtype.itemsize < 4 and _jax().numpy.issubdtype(
+        response.dtype, _jax().numpy.floating
     )
-    whole = np.asarray(answer.astype(np.float32) if small else answer)
+    whole = np.asarray(response.astype(np.float32) if small else response)
     return whole if whole.ndim == 0 else whole[:n]

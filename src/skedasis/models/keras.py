@@ -1,4 +1,7 @@
-"""Adapter of Keras 3 models: with slopes on the torch and JAX back ends, values only on others."""
+"""Adapter of Keras 3 models: with slopes on the torch and JAX back ends, values only on others.
+
+`as_keras` chooses the adapter by the back end that Keras runs on.
+"""
 
 from __future__ import annotations
 
@@ -17,21 +20,21 @@ from skedasis.models.torch import TorchModel
 
 
 def is_keras(model: Any) -> bool:
-    """Return whether a model is one of Keras 3."""
+    """Return whether a model is a Keras 3 model."""
     keras = sys.modules.get("keras")
     kind = None if keras is None else getattr(keras, "Model", None)
     return isinstance(kind, type) and isinstance(model, kind) and hasattr(keras, "ops")
 
 
 def as_keras(model: Any) -> Adapted:
-    """Return a Keras model as a function of rows: one that differentiates itself where its back end does.
+    """Return the adapter of a Keras model: with slopes if its back end differentiates.
 
     Raises
     ------
     DataError
-        For a model that has not been built: it has no weights yet.
+        If the model has not been built: it has no weights yet.
     UnsupportedError
-        For one of several inputs or outputs.
+        If the model has several inputs or outputs.
     """
     if not model.built:
         raise DataError(
@@ -55,7 +58,7 @@ def as_keras(model: Any) -> Adapted:
             )
     backend = importlib.import_module("keras").backend.backend()
     kinds: dict[str, Callable[[Any], Adapted]] = {"torch": _OnTorch, "jax": _OnJax}
-    return kinds.get(backend, _Values)(model)
+    return kinds.get(backend, _ValuesOnly)(model)
 
 
 def _columns(model: Any) -> int | None:
@@ -64,7 +67,7 @@ def _columns(model: Any) -> int | None:
 
 
 class _OnTorch(TorchModel):
-    """A Keras model that is a torch module, too; its training is an argument of the call, no mode."""
+    """A Keras model that is also a torch module; training mode is an argument of its call, not a state."""
 
     source = "torch autograd (Keras)"
 
@@ -75,7 +78,7 @@ class _OnTorch(TorchModel):
     def _forward(self, module: Any, x: Any) -> Any:
         return super()._forward(lambda x: module(x, training=False), x)
 
-    def _evaluating(self) -> Any:
+    def _in_eval_mode(self) -> Any:
         return self.model
 
 
@@ -98,8 +101,8 @@ class _OnJax(JaxModel):
         return self.model.stateless_call(*state, x, training=False)[0]
 
 
-class _Values(Adapted):
-    """A Keras model on a back end whose derivatives are not at hand (TensorFlow): it answers by `predict`."""
+class _ValuesOnly(Adapted):
+    """A Keras model on a back end without derivatives here (TensorFlow), called by its `predict`."""
 
     def __init__(self, model: Any) -> None:
         super().__init__(model, type(model).__name__)
@@ -107,13 +110,13 @@ class _Values(Adapted):
 
     @property
     def rows_at_once(self) -> int:
-        """Return the rows of one call, each of which costs as much as many rows."""
+        """Return the number of rows per call: large, because of the fixed cost of a call."""
         return 16_384
 
     @property
     def dtype(self) -> Any:
-        """Return the type of floats that Keras computes in by default."""
+        """Return the default float dtype of Keras."""
         return np.dtype(importlib.import_module("keras").config.floatx())
 
-    def _values(self, part: NDArray[Any]) -> NDArray[Any]:
+    def _call_model(self, part: NDArray[Any]) -> NDArray[Any]:
         return np.asarray(self.model.predict(part, batch_size=2048, verbose=0))

@@ -1,4 +1,8 @@
-"""Adapter of ONNX models, evaluated by onnxruntime: values only."""
+"""Adapter of ONNX models, evaluated by onnxruntime: values only.
+
+`as_onnx` decides between a regressor and a classifier by the types of the outputs. A model has one input (rows,
+columns), or one input (rows, 1) per column, as converted scikit-learn pipelines with text columns have.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +36,7 @@ _LABELS = ("tensor(int64)", "tensor(string)")
 
 
 def is_onnx(model: Any) -> bool:
-    """Return whether a model is a session of onnxruntime, or a model of the onnx package."""
+    """Return whether a model is an onnxruntime session or an `onnx.ModelProto`."""
     runtime, onnx = sys.modules.get("onnxruntime"), sys.modules.get("onnx")
     sessions = getattr(runtime, "InferenceSession", None)
     protos = getattr(onnx, "ModelProto", None)
@@ -40,39 +44,39 @@ def is_onnx(model: Any) -> bool:
 
 
 def as_onnx(model: Any) -> Adapted:
-    """Return a session, or a model of the onnx package, as a function of rows; a classifier's with its probabilities.
+    """Return the adapter of an onnxruntime session or an `onnx.ModelProto`; that of a classifier has `predict_proba`.
 
     Raises
     ------
     UnsupportedError
-        Where onnxruntime is missing, and for inputs or outputs that are no table of numbers.
+        If onnxruntime is not installed, or inputs or outputs are not tables of numbers.
     """
     session = _session(model)
     kinds = [(o.name, o.type) for o in session.get_outputs()]
     inputs = session.get_inputs()
-    one = len(inputs) == 1 and len(inputs[0].shape) == 2
-    columns = all(len(i.shape) == 2 and i.shape[1] == 1 for i in inputs)
-    taken = all(i.type in _TYPES for i in inputs) and (one or columns)
+    one_table = len(inputs) == 1 and len(inputs[0].shape) == 2
+    one_per_column = all(len(i.shape) == 2 and i.shape[1] == 1 for i in inputs)
+    supported = all(i.type in _TYPES for i in inputs) and (one_table or one_per_column)
     labels = [name for name, kind in kinds if kind in _LABELS]
-    mapped = [name for name, kind in kinds if kind.startswith("seq(map(")]
+    mappings = [name for name, kind in kinds if kind.startswith("seq(map(")]
     numbers = [name for name, kind in kinds if kind in _NUMBERS]
-    if taken and labels and (mapped or numbers):
-        return OnnxClassifier(model, (mapped or numbers)[:1])
-    if taken and numbers:
+    if supported and labels and (mappings or numbers):
+        return OnnxClassifier(model, (mappings or numbers)[:1])
+    if supported and numbers:
         return OnnxModel(model, numbers)
     got = [f"{i.name} {i.type}{i.shape}" for i in inputs] + [f"{n} {kind}" for n, kind in kinds]
     raise UnsupportedError(
         explained(
             "ONNX model",
             f"inputs and outputs {', '.join(got)}"[:200],
-            "one input (rows, columns), or one (rows, 1) for each column, and outputs of floats",
-            "Wrap it: sd.prediction(lambda X: session.run(None, {...})[0][:, 0])",
+            "one input (rows, columns), or one input (rows, 1) for each column, and outputs of floats",
+            "Wrap the session: sd.prediction(lambda X: session.run(None, {...})[0][:, 0])",
         )
     )
 
 
 def _session(model: Any) -> Any:
-    """Return the session itself, or one for a model."""
+    """Return the session itself, or a new session for a `ModelProto`."""
     if not hasattr(model, "SerializeToString"):
         return model
     try:
@@ -81,8 +85,8 @@ def _session(model: Any) -> Any:
         raise UnsupportedError(
             explained(
                 "ONNX model",
-                "no onnxruntime to run it",
-                "onnxruntime",
+                "no installed onnxruntime",
+                "onnxruntime, which evaluates the model",
                 "Install it: pip install onnxruntime",
             )
         ) from error
@@ -92,13 +96,13 @@ def _session(model: Any) -> Any:
 
 
 class OnnxModel(Adapted):
-    """An ONNX model of numbers as a function of rows. Several outputs of numbers stand side by side, in their order.
+    """An ONNX model with numeric outputs as a function of rows; several outputs become columns, in their order.
 
     Parameters
     ----------
     model : InferenceSession or ModelProto
     names : list of str
-        Of the outputs.
+        The names of the outputs.
     """
 
     def __init__(self, model: Any, names: list[str]) -> None:
@@ -108,36 +112,36 @@ class OnnxModel(Adapted):
         width = inputs[0].shape[1] if len(inputs) == 1 else len(inputs)
         self.n_features_in_ = width if isinstance(width, int) else None
 
-    def _start(self) -> None:
-        super()._start()
-        self._running: Any = None
+    def _reset(self) -> None:
+        super()._reset()
+        self._session: Any = None
 
     @property
     def session(self) -> Any:
-        """Return the session, made when it is first asked for."""
+        """Return the session, which is made on first use."""
         with self._lock:
-            if self._running is None:
-                self._running = _session(self.model)
-            return self._running
+            if self._session is None:
+                self._session = _session(self.model)
+            return self._session
 
     @property
     def rows_at_once(self) -> int:
-        """Return the rows of one call: as many as the model was exported for, where it takes no others."""
-        fixed = self._fixed
+        """Return the number of rows per call: the batch size that the model was exported with, if it is fixed."""
+        fixed = self._fixed_rows
         return 4096 if fixed is None else fixed
 
     @property
-    def _fixed(self) -> int | None:
+    def _fixed_rows(self) -> int | None:
         rows = self.session.get_inputs()[0].shape[0]
         return rows if isinstance(rows, int) else None
 
     @property
     def dtype(self) -> Any:
-        """Return the type of the first input: of whole numbers only where all are."""
+        """Return the dtype of the first input."""
         return _TYPES[self.session.get_inputs()[0].type]
 
     def prepare(self, source: Source, what: str) -> Source:
-        """Return the rows as numbers; where each column is an input of its own, as they are, text among them."""
+        """Return the rows as numbers; unchanged, text included, if each column is an input of its own."""
         inputs = self.session.get_inputs()
         if len(inputs) == 1:
             return super().prepare(source, what)
@@ -149,7 +153,7 @@ class OnnxModel(Adapted):
                     what,
                     f"X with columns {have[:6]}",
                     f"the model's inputs {names[:6]}, in this order",
-                    "Select them: X[[i.name for i in session.get_inputs()]]",
+                    "Select the columns: X[[i.name for i in session.get_inputs()]]",
                 )
             )
         if len(have) != len(names):
@@ -157,34 +161,34 @@ class OnnxModel(Adapted):
                 explained(
                     what,
                     f"X with {len(have)} columns",
-                    f"{len(names)}, one for each input",
-                    "Pass the columns that the model was made for",
+                    f"{len(names)} columns, one for each input",
+                    "Pass the columns that the model was trained on",
                 )
             )
         return source
 
-    def _own(self, rows: NDArray[Any]) -> NDArray[Any]:
+    def _as_input(self, rows: NDArray[Any]) -> NDArray[Any]:
         if len(self.session.get_inputs()) > 1:
             return np.repeat(rows, 2, axis=0) if len(rows) == 1 else rows
-        return super()._own(rows)
+        return super()._as_input(rows)
 
-    def _values(self, part: NDArray[Any]) -> NDArray[Any]:
-        found = [self._table(answer) for answer in self._run(part)]
-        return found[0] if len(found) == 1 else np.hstack(found)
+    def _call_model(self, part: NDArray[Any]) -> NDArray[Any]:
+        tables = [self._table(response) for response in self._run(part)]
+        return tables[0] if len(tables) == 1 else np.hstack(tables)
 
-    def _table(self, answer: Any) -> NDArray[Any]:
-        array = np.asarray(answer)
+    def _table(self, response: Any) -> NDArray[Any]:
+        array = np.asarray(response)
         return array[:, None] if array.ndim == 1 and len(self.names) > 1 else array
 
     def _run(self, part: NDArray[Any]) -> list[Any]:
-        """Run the session, with rows added where it takes a certain number."""
-        n, fixed = len(part), self._fixed
+        """Run the session; pad the rows if it takes a fixed number of them."""
+        n, fixed = len(part), self._fixed_rows
         if fixed is not None and fixed != n:
             parts = [part[i : i + fixed] for i in range(0, n, fixed)]
-            short = np.repeat(part[-1:], fixed - len(parts[-1]), axis=0)
-            parts[-1] = np.concatenate([parts[-1], short])
+            padding = np.repeat(part[-1:], fixed - len(parts[-1]), axis=0)
+            parts[-1] = np.concatenate([parts[-1], padding])
             runs = [self._run(p) for p in parts]
-            return [np.concatenate(answers)[:n] for answers in zip(*runs, strict=True)]
+            return [np.concatenate(responses)[:n] for responses in zip(*runs, strict=True)]
         return self.session.run(self.names, self._feeds(part))
 
     def _feeds(self, part: NDArray[Any]) -> Mapping[str, NDArray[Any]]:
@@ -195,46 +199,46 @@ class OnnxModel(Adapted):
 
 
 class OnnxClassifier(OnnxModel):
-    """An ONNX classifier, which answers with labels and probabilities."""
+    """An ONNX classifier: its outputs are labels and probabilities."""
 
     @property
     def classes_(self) -> NDArray[Any]:
-        """Return the classes: by their labels where the probabilities bear these, else by their places."""
+        """Return the class labels if the model returns them with the probabilities, else the column indices."""
         with self._lock:
             if self._labels is None:
-                self._labels = self._asked()
+                self._labels = self._read_labels()
             return self._labels
 
-    def _start(self) -> None:
-        super()._start()
+    def _reset(self) -> None:
+        super()._reset()
         self._labels: NDArray[Any] | None = None
 
-    def _asked(self) -> NDArray[Any]:
-        """Return the classes from the answer for a row of zeros: the session names them nowhere else."""
+    def _read_labels(self) -> NDArray[Any]:
+        """Return the classes from the output for rows of zeros: the session states them nowhere else."""
         inputs = self.session.get_inputs()
         width = inputs[0].shape[1] if len(inputs) == 1 else len(inputs)
         text = [i.type == "tensor(string)" for i in inputs]
-        blank = np.zeros((2, width if isinstance(width, int) else 1), dtype=self.dtype)
+        zeros = np.zeros((2, width if isinstance(width, int) else 1), dtype=self.dtype)
         if len(inputs) > 1:
-            blank = np.array([["" if t else 0.0 for t in text]] * 2, dtype=object)
-        (answer,) = self._run(blank)
-        if isinstance(answer[0], Mapping):
-            return np.array(list(answer[0]))
-        return np.arange(max(np.shape(answer)[1], 2))
+            zeros = np.array([["" if t else 0.0 for t in text]] * 2, dtype=object)
+        (response,) = self._run(zeros)
+        if isinstance(response[0], Mapping):
+            return np.array(list(response[0]))
+        return np.arange(max(np.shape(response)[1], 2))
 
     def predict_proba(self, X: Any) -> NDArray[Any]:
         """Return the probabilities, (n, classes)."""
         return self(X)
 
-    def _table(self, answer: Any) -> NDArray[Any]:
-        if len(answer) and isinstance(answer[0], Mapping):
-            return np.array([list(row.values()) for row in answer], dtype=np.float32)
-        p = np.asarray(answer)
+    def _table(self, response: Any) -> NDArray[Any]:
+        if len(response) and isinstance(response[0], Mapping):
+            return np.array([list(row.values()) for row in response], dtype=np.float32)
+        p = np.asarray(response)
         return np.hstack([1 - p, p]) if p.ndim == 2 and p.shape[1] == 1 else p
 
 
 def _column(values: NDArray[Any], kind: str) -> NDArray[Any]:
-    """Return a column as its input takes it."""
+    """Return a column in the dtype of its input."""
     if kind == "tensor(string)":
         return np.array([[str(v[0])] for v in values], dtype=object)
     return to_array(values).astype(_TYPES[kind])

@@ -1,8 +1,8 @@
 """Which models are piecewise constant: trees, nearest neighbours, predicted classes, and combinations of these.
 
-Only this module decides it. It looks at the model alone: every quantity of such a model (its entropy, its loss, a
-quantile of its distribution) is piecewise constant too, whether it is evaluated from the trees' structure or by calling
-the model. Models are recognised by the path of their class; no library is imported.
+This module alone decides it, from the model only: every quantity of such a model (its entropy, its loss, a quantile of
+its distribution) is piecewise constant too, whether it is evaluated from the structure of trees or by calling the
+model. Models are recognised by the path of their class, without importing any library.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from __future__ import annotations
 import json
 from functools import partial
 from typing import Any
+
+from skedasis.models.introspection import is_sklearn_class
 
 ANSWERS = {"predict", "predict_proba", "predict_log_proba", "decision_function", "score_samples"}
 """Methods that return a model's response to rows."""
@@ -47,10 +49,10 @@ _KINDS: dict[str, set[str]] = {
     },
     "catboost": {"CatBoost", "CatBoostClassifier", "CatBoostRanker", "CatBoostRegressor"},
 }
-"""Trees and nearest neighbours, by their library."""
+"""Tree models and nearest neighbours of each library."""
 
 
-_OF_PARTS = {
+_ENSEMBLES = {
     "AdaBoostClassifier",
     "AdaBoostRegressor",
     "BaggingClassifier",
@@ -65,13 +67,13 @@ _OF_PARTS = {
     "VotingClassifier",
     "VotingRegressor",
 }
-"""Ensembles of scikit-learn that are piecewise constant if all of their `estimators_` are."""
+"""scikit-learn's ensembles that are piecewise constant if all of their `estimators_` are."""
 
 
 _STACKING = {"StackingClassifier", "StackingRegressor"}
 
 
-_AROUND_ONE = {
+_META = {
     "FixedThresholdClassifier": "estimator_",
     "FrozenEstimator": "estimator",
     "RFE": "estimator_",
@@ -85,8 +87,8 @@ _AROUND_ONE = {
 _CONSTANT = {"DummyClassifier", "DummyRegressor", "_ConstantPredictor"}
 
 
-_CUTTING = {"Binarizer", "KBinsDiscretizer", "RandomTreesEmbedding"}
-"""Transformers with finitely many different outputs: every model behind them is piecewise constant."""
+_DISCRETIZERS = {"Binarizer", "KBinsDiscretizer", "RandomTreesEmbedding"}
+"""Transformers with finitely many outputs; a pipeline with one of them is piecewise constant."""
 
 
 def is_piecewise_constant(model: Any) -> bool:
@@ -101,7 +103,7 @@ def is_piecewise_constant(model: Any) -> bool:
     Returns
     -------
     bool
-        False for a model that is not recognised, such as a function; its responses may still show that it is.
+        False for a model that is not recognised, such as a function. It may still be detected from its responses.
 
     Examples
     --------
@@ -119,7 +121,7 @@ def is_piecewise_constant(model: Any) -> bool:
     owner = getattr(model, "__self__", None)
     if owner is not None:
         return _is_method(owner, getattr(model, "__name__", ""))
-    return _is_pipeline(model) or _is_around_one(model) or _is_known(model)
+    return _is_pipeline(model) or _is_meta(model) or _is_known(model)
 
 
 def _is_method(owner: Any, name: str) -> bool:
@@ -137,31 +139,33 @@ def _is_pipeline(model: Any) -> bool:
     if not steps:
         return False
     before, last = steps[:-1], steps[-1][1]
-    return is_piecewise_constant(last) or any(_named(step, _CUTTING) for _, step in before)
+    return is_piecewise_constant(last) or any(
+        is_sklearn_class(step, _DISCRETIZERS) for _, step in before
+    )
 
 
-def _is_around_one(model: Any) -> bool:
+def _is_meta(model: Any) -> bool:
     """Return whether a model's response is a function of the response of one piecewise constant model."""
     # Transformed targets and parameter searches of any library; and NGBoost, where the parameters of the distribution
     # are sums of base learners.
-    inside = ["regressor_", "best_estimator_", "Base" if hasattr(model, "pred_dist") else ""]
-    if _named(model, set(_AROUND_ONE)):
-        inside.append(_AROUND_ONE[type(model).__name__])
-    found = [getattr(model, name, None) for name in inside if name]
-    return any(is_piecewise_constant(one) for one in found if one is not None)
+    attributes = ["regressor_", "best_estimator_", "Base" if hasattr(model, "pred_dist") else ""]
+    if is_sklearn_class(model, set(_META)):
+        attributes.append(_META[type(model).__name__])
+    inner = [getattr(model, name, None) for name in attributes if name]
+    return any(is_piecewise_constant(m) for m in inner if m is not None)
 
 
 def _is_known(model: Any) -> bool:
-    """Return whether a model is in the table, or an ensemble of scikit-learn of models that are."""
+    """Return whether a model is in the table, or a scikit-learn ensemble of models that are."""
     kind = _kind(model)
     if kind is not None:
-        return not _bends(model, kind)
-    if _named(model, _OF_PARTS):
+        return not _is_smooth(model, kind)
+    if is_sklearn_class(model, _ENSEMBLES):
         return _are_all(getattr(model, "estimators_", ()))
-    if _named(model, _STACKING):
+    if is_sklearn_class(model, _STACKING):
         last = is_piecewise_constant(getattr(model, "final_estimator_", None))
         return last or (not model.passthrough and _are_all(getattr(model, "estimators_", ())))
-    if _named(model, {"CalibratedClassifierCV"}):
+    if is_sklearn_class(model, {"CalibratedClassifierCV"}):
         return _are_all([c.estimator for c in getattr(model, "calibrated_classifiers_", ())])
     return False
 
@@ -177,22 +181,19 @@ def _kind(model: Any) -> tuple[str, str] | None:
     return None
 
 
-def _named(model: Any, names: set[str]) -> bool:
-    """Return whether a model is of one of these classes of scikit-learn."""
-    return type(model).__name__ in names and type(model).__module__.startswith("sklearn.")
-
-
 def _are_all(parts: Any) -> bool:
-    """Return whether there are parts, and all of them are piecewise constant or constant."""
-    return len(parts) > 0 and all(_named(p, _CONSTANT) or is_piecewise_constant(p) for p in parts)
+    """Return whether all parts are piecewise constant or constant; False without parts."""
+    return len(parts) > 0 and all(
+        is_sklearn_class(p, _CONSTANT) or is_piecewise_constant(p) for p in parts
+    )
 
 
-def _bends(model: Any, kind: tuple[str, str]) -> bool:
-    """Return whether the settings of a usually piecewise constant model make it something else."""
+def _is_smooth(model: Any, kind: tuple[str, str]) -> bool:
+    """Return whether the settings of a usually piecewise constant model make it smooth, such as linear trees."""
     library, name = kind
     if "Neighbors" in name:
         return model.weights != "uniform"
-    if name.startswith("GradientBoosting"):  # it may start from any model's predictions
+    if name.startswith("GradientBoosting"):  # its initial predictions may come from any model
         start = getattr(model, "init_", model.init)
         return hasattr(start, "predict") and not _are_all([start])
     if library == "lightgbm":

@@ -1,7 +1,11 @@
 """Registry of adapters: the type of a model of another library → a function of rows.
 
-No library is imported to see whether a model is one of its: whoever has a model has imported it. What adapts it is
-imported when the first such model is met.
+scikit-learn's estimators and plain functions need no adapter. For a model of torch, JAX, Keras, ONNX or XGBoost,
+`adapted` returns the adapter of the first row of `TABLE` whose test holds; for the path of a model file, it loads the
+model first. `skedasis.quantities.outputs` and `skedasis.distributions.registry` call it.
+
+No library is imported to test whether a model belongs to it: a library that is not in `sys.modules` cannot have made
+the model.
 """
 
 from __future__ import annotations
@@ -16,39 +20,32 @@ from skedasis.models.keras import as_keras, is_keras
 from skedasis.models.onnx import as_onnx, is_onnx
 from skedasis.models.torch import TorchModel, is_module
 
-# ------------------------------------------------------------------------------------------
-# What adapts the models of other libraries: one table.
-
-
 Row = tuple[Callable[[Any], bool], Callable[[Any], Any]]
+"""A test of a model, and the adapter for models that pass it."""
 
 
 TABLE: tuple[Row, ...] = (
     (is_booster, XGBooster),
-    (is_keras, as_keras),  # on torch it is a torch module, too
+    (is_keras, as_keras),  # before torch: with the torch back end it is also a torch module
     (is_module, TorchModel),
     (is_jitted, JaxModel),
     (is_onnx, as_onnx),
 )
-"""The first row whose test holds makes the function."""
+"""The first row whose test holds makes the adapter."""
 
 
-# ------------------------------------------------------------------------------------------
-# From a model of another library to a function of rows: looked up by what the model is.
-
-
-_HOMES = {"jax", "jaxlib", "keras", "onnx", "onnxruntime", "torch", "xgboost"}
-"""Libraries some of whose models are no functions of rows."""
+_LIBRARIES = {"jax", "jaxlib", "keras", "onnx", "onnxruntime", "torch", "xgboost"}
+"""Libraries with models that need an adapter."""
 
 
 def adapted(model: Any) -> Any:
-    """Return a model of another library as one of rows, what the path of a file names, and any other as it is."""
+    """Return the adapter of a model of another library, or of the model in a file; return other models unchanged."""
     if isinstance(model, str | os.PathLike):
         from skedasis.models.files import opened
 
         model = opened(model)
-    homes = {kind.__module__.partition(".")[0] for kind in type(model).__mro__}
-    if homes.isdisjoint(_HOMES):
+    libraries = {kind.__module__.partition(".")[0] for kind in type(model).__mro__}
+    if libraries.isdisjoint(_LIBRARIES):
         return model
     for fits, make in TABLE:
         if fits(model):

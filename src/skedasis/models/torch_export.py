@@ -1,9 +1,9 @@
 """Reader of `torch.export` archives that loads no pickle.
 
-torch promises nothing about a hostile file: it unpickles what stands in it, makes its symbols by `eval`, and writes the
-names of the graph into Python code that it runs. So the archive is looked at first, and only what a plain program needs
-is handed on, in a new archive: raw numbers, torch's own operations, names that are names, sums and products of sizes.
-Anything else is refused, unless the whole file is trusted.
+torch does not protect against malicious files: `torch.export.load` unpickles parts of the archive, creates symbols by
+`eval`, and writes the names of the graph into Python code that it runs. Therefore the archive is checked first, and
+copied to a new archive that holds only what a plain program needs: raw numbers, torch's own operations, valid names,
+and arithmetic expressions of sizes. Anything else raises an error, unless the user trusts the whole file.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from skedasis.errors import DataError, explained
 from skedasis.models.file_checks import broken, library
 
 _NAME = re.compile(r"[A-Za-z0-9_.+\-]*\Z")
+"""Texts that cannot become code."""
 
 
 _TARGET = re.compile(
@@ -31,73 +32,76 @@ _TARGET = re.compile(
     r"|math\.(?!__)\w+\Z"
     r"|_operator\.(getitem|add|sub|mul|truediv|floordiv|mod|pow|neg|eq|ne|lt|le|gt|ge|and_|or_|not_)\Z"
 )
+"""Operations that a program may call."""
 
 
 _SPECS = {"builtins.tuple", "builtins.list", "builtins.dict"}
+"""Containers that inputs and outputs may have."""
 
 
 _SIZES: tuple[type[ast.AST], ...] = (
-    *(
-        ast.Expression,
-        ast.Call,
-        ast.Name,
-        ast.Load,
-        ast.Constant,
-        ast.keyword,
-        ast.BinOp,
-        ast.UnaryOp,
-        ast.Compare,
-    ),
-    *(ast.operator, ast.unaryop, ast.cmpop),
+    ast.Expression,
+    ast.Call,
+    ast.Name,
+    ast.Load,
+    ast.Constant,
+    ast.keyword,
+    ast.BinOp,
+    ast.UnaryOp,
+    ast.Compare,
+    ast.operator,
+    ast.unaryop,
+    ast.cmpop,
 )
-"""What a size is made of: numbers, symbols, calls of named functions, operators. No attributes, no subscripts."""
+"""Syntax of a size: numbers, symbols, calls of named functions, operators; no attributes and no subscripts."""
 
 
 _FUNCTIONS = {
-    *(
-        "Symbol",
-        "Integer",
-        "Float",
-        "Rational",
-        "Max",
-        "Min",
-        "Mod",
-        "PythonMod",
-        "FloorDiv",
-        "CleanDiv",
-        "CeilDiv",
-    ),
-    *(
-        "Eq",
-        "Ne",
-        "Lt",
-        "Le",
-        "Gt",
-        "Ge",
-        "Add",
-        "Mul",
-        "Pow",
-        "PowByNatural",
-        "FloatPow",
-        "FloatTrueDiv",
-    ),
-    *(
-        "IntTrueDiv",
-        "ToFloat",
-        "TruncToInt",
-        "TruncToFloat",
-        "FloorToInt",
-        "CeilToInt",
-        "RoundToInt",
-        "And",
-        "Or",
-    ),
-    *("Not", "Where", "ModularIndexing", "true", "false", "True", "False"),
+    "Symbol",
+    "Integer",
+    "Float",
+    "Rational",
+    "Max",
+    "Min",
+    "Mod",
+    "PythonMod",
+    "FloorDiv",
+    "CleanDiv",
+    "CeilDiv",
+    "Eq",
+    "Ne",
+    "Lt",
+    "Le",
+    "Gt",
+    "Ge",
+    "Add",
+    "Mul",
+    "Pow",
+    "PowByNatural",
+    "FloatPow",
+    "FloatTrueDiv",
+    "IntTrueDiv",
+    "ToFloat",
+    "TruncToInt",
+    "TruncToFloat",
+    "FloorToInt",
+    "CeilToInt",
+    "RoundToInt",
+    "And",
+    "Or",
+    "Not",
+    "Where",
+    "ModularIndexing",
+    "true",
+    "false",
+    "True",
+    "False",
 }
+"""Functions and constants that a size may name."""
 
 
-class _Doubt(Exception):  # noqa: N818 - no error of anyone's: it carries the reason to where the file's name is known
-    """Something in the archive that a plain program does not need."""
+class _Rejected(Exception):  # noqa: N818 - internal: `program` turns it into a DataError with the file's name
+    """The archive has something that a plain program does not need; the message names it."""
 
 
 def program(file: Path, *, pickle: bool = False) -> Any:
@@ -107,41 +111,43 @@ def program(file: Path, *, pickle: bool = False) -> Any:
     ----------
     file : Path
     pickle : bool
-        Whether the file is trusted: then torch reads it as it is, and runs what is in it.
+        Whether the file is trusted: then torch reads it unchecked, and runs any code in it.
 
     Raises
     ------
     DataError
-        For files that are none or cut off, and for programs with more in them than torch's operations and numbers.
+        If the file is truncated or of another kind, or if the program has more in it than torch's operations and
+        numbers.
     """
     torch = library("torch", file, "torch")
     library("torch.export", file, "torch")
     if not zipfile.is_zipfile(file):
         raise broken(file, "torch.export")
     try:
-        source = str(file) if pickle else io.BytesIO(_sifted(file))
-    except _Doubt as doubt:
+        source = str(file) if pickle else io.BytesIO(_checked_archive(file))
+    except _Rejected as error:
         raise DataError(
             explained(
                 f"model {str(file)!r}",
-                f"a program with {doubt}",
-                "torch's own operations, and weights as plain numbers",
-                "Export it again, or pass --trust-pickle if you know who wrote the file: it then runs what is in it",
+                f"a program with {error}",
+                "only torch's own operations and weights as plain numbers",
+                "Export the module again, or, if you know who wrote the file, pass --trust-pickle: torch then runs any "
+                "code in it",
             )
-        ) from doubt
+        ) from error
     except (zipfile.BadZipFile, ValueError, KeyError, TypeError, RecursionError) as error:
         raise broken(file, "torch.export", error) from error
     try:
         with _silence():
             return torch.export.load(source).module()
     except Exception as error:
-        # A wrong archive fails as it likes, an assertion or a missing key.
+        # A malformed archive raises any error: AssertionError, KeyError, ...
         raise broken(file, "torch.export", error) from error
 
 
 @contextlib.contextmanager
 def _silence() -> Generator[None]:
-    """Keep torch from printing a traceback of its own beside the error."""
+    """Keep torch from logging its own traceback in addition to the error."""
     log = logging.getLogger("torch.export")
     level = log.level
     log.setLevel(logging.CRITICAL + 1)
@@ -151,71 +157,71 @@ def _silence() -> Generator[None]:
         log.setLevel(level)
 
 
-def _sifted(file: Path) -> bytes:
-    """Return an archive with only what was looked at: what torch's own reader finds in the file is not asked."""
+def _checked_archive(file: Path) -> bytes:
+    """Return a new archive of the checked records only: torch's reader may find others in the file."""
     with zipfile.ZipFile(file) as old:
         damaged = old.testzip()
         if damaged is not None:
             raise ValueError(f"{damaged} is damaged")
         records = {name.partition("/")[2]: old.read(name) for name in old.namelist()}
         if "serialized_exported_program.json" in old.namelist():
-            raise _Doubt("the form that torch had before version 2.8")
+            raise _Rejected("the archive format of torch before version 2.8")
     if "archive_format" not in records:
-        raise ValueError("no program in it")
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w", zipfile.ZIP_STORED) as new:
+        raise ValueError("the archive holds no program")
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_STORED) as new:
         for name, raw in records.items():
-            kept = _record(name, raw)
-            if kept is not None:
-                new.writestr(f"model/{name}", kept)
-    return made.getvalue()
+            checked = _check_record(name, raw)
+            if checked is not None:
+                new.writestr(f"model/{name}", checked)
+    return archive.getvalue()
 
 
-def _record(name: str, raw: bytes) -> bytes | None:
-    """Return what is handed on of one part of the archive; None for what nothing needs."""
+def _check_record(name: str, raw: bytes) -> bytes | None:
+    """Return the checked content of a record of the archive; None if no program needs it."""
     if name in ("archive_format", "archive_version", "byteorder", "version", ".data/version"):
         return raw
     if name.startswith("models/"):
-        return _model(raw)
+        return _check_program(raw)
     if name.startswith("data/sample_inputs/"):
-        return b""  # a pickle; torch asks for the part, and is content with an empty one
+        return b""  # a pickle; torch requires the record, but accepts an empty one
     if name.startswith(("data/aotinductor/", "data/executorch/")):
-        raise _Doubt("compiled code")
+        raise _Rejected("compiled code")
     if re.match(r"data/(weights|constants)/[^/]*_config\.json\Z", name):
-        return _config(raw)
+        return _check_weights(raw)
     if re.match(r"data/(weights/weight|constants/tensor)_\d+\Z", name):
         return raw
     if name.startswith(("data/weights/", "data/constants/")):
-        raise _Doubt(f"a pickle, {name}")
+        raise _Rejected(f"a pickle, {name}")
     return None
 
 
-def _config(raw: bytes) -> bytes:
-    """Return the list of weights; each must be plain numbers."""
-    said = json.loads(raw)
-    for entry in said["config"].values():
+def _check_weights(raw: bytes) -> bytes:
+    """Return the list of weights; raise if one of them is not plain numbers."""
+    document = json.loads(raw)
+    for entry in document["config"].values():
         if entry.get("use_pickle") or not re.match(r"(weight|tensor)_\d+\Z", entry["path_name"]):
-            raise _Doubt("a pickle among its weights")
-    _check_names(said)
-    return json.dumps(said).encode()
+            raise _Rejected("a pickle among its weights")
+    _check_texts(document)
+    return json.dumps(document).encode()
 
 
-def _model(raw: bytes) -> bytes:
-    """Return the program without what torch would turn into code, after a look at every text in it."""
-    said = json.loads(raw)
-    said["guards_code"] = []
-    for graph in _graphs(said):
+def _check_program(raw: bytes) -> bytes:
+    """Return the program without the parts that torch would run as code; raise if another text could become code."""
+    document = json.loads(raw)
+    document["guards_code"] = []
+    for graph in _graphs(document):
         for node in graph["nodes"]:
-            node["metadata"] = {}  # where it was written, and names that torch would look up
+            node["metadata"] = {}  # source locations, and names that torch would look up
             if not _TARGET.match(node["target"]):
-                raise _Doubt(f"the operation {node['target'][:80]!r}")
-    _check_names(said)
-    return json.dumps(said).encode()
+                raise _Rejected(f"the operation {node['target'][:80]!r}")
+    _check_texts(document)
+    return json.dumps(document).encode()
 
 
-def _graphs(said: Any) -> Iterator[Any]:
-    """Give all graphs in a program: branches and loops hold others."""
-    waiting = [said]
+def _graphs(document: Any) -> Iterator[Any]:
+    """Yield all graphs in a program: branches and loops hold further graphs."""
+    waiting = [document]
     while waiting:
         part = waiting.pop()
         if isinstance(part, dict):
@@ -226,56 +232,56 @@ def _graphs(said: Any) -> Iterator[Any]:
             waiting.extend(part)
 
 
-def _check_names(said: Any, key: str = "") -> None:
-    """Refuse texts that are neither names nor sizes: torch writes them into code."""
-    if isinstance(said, dict):
-        for name, part in said.items():
-            _check_names(name)
-            _check_names(part, name)
-    elif isinstance(said, list):
-        for part in said:
-            _check_names(part, key)
-    elif isinstance(said, str):
+def _check_texts(value: Any, key: str = "") -> None:
+    """Raise if a text in a JSON value is neither a name nor a size: torch writes texts into code."""
+    if isinstance(value, dict):
+        for name, part in value.items():
+            _check_texts(name)
+            _check_texts(part, name)
+    elif isinstance(value, list):
+        for part in value:
+            _check_texts(part, key)
+    elif isinstance(value, str):
         if key == "expr_str":
-            _check_size(said)
+            _check_size(value)
         elif key in ("in_spec", "out_spec"):
-            _check_spec(json.loads(said))
-        elif not _NAME.match(said):
-            raise _Doubt(f"the name {said[:80]!r}")
+            _check_spec(json.loads(value))
+        elif not _NAME.match(value):
+            raise _Rejected(f"the name {value[:80]!r}")
 
 
 def _check_size(text: str) -> None:
-    """Refuse what is no size: torch has it evaluated."""
+    """Raise if a text is not an arithmetic expression of sizes: torch evaluates it."""
     try:
         tree = ast.parse(text, mode="eval")
     except (SyntaxError, ValueError) as error:
-        raise _Doubt(f"the size {text[:80]!r}") from error
+        raise _Rejected(f"the size {text[:80]!r}") from error
     for part in ast.walk(tree):
-        called = not isinstance(part, ast.Call) or (
+        call_allowed = not isinstance(part, ast.Call) or (
             isinstance(part.func, ast.Name) and part.func.id in _FUNCTIONS
         )
-        plain = (
+        constant_allowed = (
             not isinstance(part, ast.Constant)
             or not isinstance(part.value, str)
             or part.value.isidentifier()
         )
-        named = (
+        name_allowed = (
             not isinstance(part, ast.Name)
             or part.id in _FUNCTIONS
             or re.match(r"[a-z]+\d+\Z", part.id)
         )
-        if not (isinstance(part, _SIZES) and called and plain and named):
-            raise _Doubt(f"the size {text[:80]!r}")
+        if not (isinstance(part, _SIZES) and call_allowed and constant_allowed and name_allowed):
+            raise _Rejected(f"the size {text[:80]!r}")
 
 
 def _check_spec(spec: Any) -> None:
-    """Refuse inputs and outputs other than tensors in tuples, lists and dictionaries by name."""
+    """Raise if inputs or outputs are not tensors in tuples, lists and dictionaries with valid names."""
     if isinstance(spec, list):
         for part in spec:
             _check_spec(part)
     elif isinstance(spec, dict):
         if spec.get("type") not in (None, *_SPECS):
-            raise _Doubt(f"inputs of type {spec['type']!r}")
+            raise _Rejected(f"inputs of type {spec['type']!r}")
         context = spec.get("context")
-        _check_names([] if context is None else json.loads(context))
+        _check_texts([] if context is None else json.loads(context))
         _check_spec(spec.get("children_spec", []))
