@@ -19,7 +19,7 @@ from skedasis.methods.base import Local
 from skedasis.methods.permutation import PFI, Lent, OnRows
 from skedasis.models.introspection import title
 from skedasis.quantities.base import Quantity
-from skedasis.quantities.loss import loss_called, of_class
+from skedasis.quantities.loss import class_indicator, loss_called
 from skedasis.quantities.outputs import Probability
 from skedasis.quantities.uncertainty import Entropy, PredictiveVariance
 from skedasis.results.display import METRIC_ROWS
@@ -176,7 +176,7 @@ def hits_of(quantity: Any, y: Any, name: str) -> Bools:
     """
     what = f"PFI(metric={name!r}): y"
     if isinstance(quantity, Probability):
-        hits = of_class(quantity, y) > 0
+        hits = class_indicator(quantity, y) > 0
         got = f"labels that {'all are' if hits.all() else 'never are'} the class of {quantity.name}"
     else:
         numbers = _NUMBERS.encode(y, what.removesuffix(": y"))

@@ -17,7 +17,7 @@ from skedasis.errors import DataError, ModelOutputError, TreeWarning, Unsupporte
 from skedasis.models.calling import Meter
 from skedasis.models.introspection import title
 from skedasis.quantities.base import Quantity
-from skedasis.quantities.evaluator import LOOKED_AT, Bound, Changes, Checked, Tape, sets_of
+from skedasis.quantities.evaluator import PROBE_ROWS, Bound, Changes, Checked, Tape, sets_of
 from skedasis.quantities.outputs import Prediction, Probability
 from skedasis.trees.ensemble import answer
 from skedasis.trees.evaluator import Forest, Question, TreeRows
@@ -336,7 +336,7 @@ def _countable(stand_in: Any, outputs: Outputs, source: Source, *, means: bool) 
 
 def _compare(outputs: Outputs, walked: Outputs, source: Source, checked: Checked) -> Meter:
     """Compare answers at some rows, and at rows put together from these."""
-    batch = source.some(LOOKED_AT, checked.among)
+    batch = source.some(PROBE_ROWS, checked.among)
     meter = Meter()
     single = next(iter(walked.values())).called.forest.ensemble.sums_single
     # At the rows themselves they have answered before.
