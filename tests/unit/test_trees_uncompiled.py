@@ -26,7 +26,7 @@ X = rows()
 @pytest.fixture(autouse=True)
 def nothing_said(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let what is said once be said again."""
-    monkeypatch.setattr(tree_evaluator, "_SAID", set())
+    monkeypatch.setattr(tree_evaluator, "_WARNED", set())
 
 
 @pytest.fixture
