@@ -91,8 +91,7 @@ def _helpers(module: ModuleType, names: tuple[str, ...]) -> None:
 
 @cache
 def compiled(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the kernel as a function that is compiled at its first call or loaded from the cache, and releases the
-    GIL.
+    """Return the kernel compiled by numba, at its first call or from the cache. It releases the GIL.
 
     If no cache folder is writable, the kernel is compiled in each process, with one warning.
     """

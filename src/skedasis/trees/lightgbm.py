@@ -232,5 +232,7 @@ def _levels(booster: Any, infos: list[str], seen: dict[int, Ints]) -> dict[int, 
     levels = {column: list(names) for column, names in zip(columns, stored, strict=False)}
     fits = all(seen[c].max(initial=-1) < len(levels[c]) for c in seen if c in levels)
     if stored and (len(stored) != len(columns) or not fits):
-        raise NoTrees("it is unknown which columns of this LightGBM model are pandas categories")
+        raise NoTrees(
+            "the columns of pandas categories of this LightGBM model cannot be determined"
+        )
     return levels
