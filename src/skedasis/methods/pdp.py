@@ -76,8 +76,8 @@ def exact_grid(column: Column, traits: Traits, method: str) -> Grid:
         )
     low, high = column.low, column.high
     inside = traits.jumps[(traits.jumps >= low) & (traits.jumps < high)]
-    behind = np.nextafter(inside, np.inf)
-    points = np.unique(np.concatenate([[low], inside, behind, [high]]))
+    after = np.nextafter(inside, np.inf)
+    points = np.unique(np.concatenate([[low], inside, after, [high]]))
     return Grid(points, EVERY_JUMP, widths_share(points))
 
 
@@ -92,7 +92,7 @@ def curve_moments(
     weights: Floats | None,
     center: Center,
     anchor: int | None = None,
-    share: Floats | None = None,
+    point_weights: Floats | None = None,
 ) -> tuple[dict[str, Moments], Floats]:
     """Return the moments of the curves and of the centred curves, and the curves to show.
 
@@ -105,13 +105,15 @@ def curve_moments(
         What is subtracted from the curves to show.
     anchor : int, optional
         Index of the point at which curves are zero, instead of `center`.
-    share : ndarray of float, shape (m,), optional
+    point_weights : ndarray of float, shape (m,), optional
         Weight of each point in the mean of a curve; None means equal weights.
     """
     # Subtract the value at one point first: the mean of a constant curve and its deviations are then exactly zero.
     anchored = curves - curves[0 if anchor is None else anchor]
     if center != "start" and anchor is None:
-        anchored -= (np.full(len(curves), 1 / len(curves)) if share is None else share) @ anchored
+        anchored -= (
+            np.full(len(curves), 1 / len(curves)) if point_weights is None else point_weights
+        ) @ anchored
     shown = curves if center is None and anchor is None else anchored
     centred = Moments.of_curves(anchored, weights)
     # Without centring, the variance of the raw curves gives the standard error of their mean.
@@ -126,7 +128,7 @@ def mean_moments(
     bound: Bound,
     center: Center,
     anchor: int | None = None,
-    share: Floats | None = None,
+    point_weights: Floats | None = None,
 ) -> dict[str, Moments]:
     """Return the moments of `curve_moments` from sums of the curves over the rows; their variances are NaN.
 
@@ -135,7 +137,7 @@ def mean_moments(
     total : ndarray of float, shape (m,)
         Weighted sums over the batch's rows.
     bound : Bound
-    center, anchor, share
+    center, anchor, point_weights
         As in `curve_moments`.
     """
     m, n, w = len(total), len(bound), bound.weights
@@ -144,7 +146,9 @@ def mean_moments(
     raw = total / weight
     anchored = raw - raw[0 if anchor is None else anchor]
     if center != "start" and anchor is None:
-        anchored = anchored - (anchored.mean() if share is None else share @ anchored)
+        anchored = anchored - (
+            anchored.mean() if point_weights is None else point_weights @ anchored
+        )
     sizes = np.full(m, float(n)), np.full(m, weight), np.full(m, weight2)
     unknown = np.full(m, np.nan)
     centred = Moments(*sizes, anchored, unknown)

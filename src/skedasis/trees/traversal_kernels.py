@@ -256,8 +256,8 @@ def narrowed(stretch: Array, above: int, q: int, bound: int, left: int, made: in
     """Store the stretch that remains of the stretch `above` on one side of the test of node q."""
     low, high = max(stretch[above, LOW], MISSING), stretch[above, HIGH]
     lower, upper = stretch[above, LOWER], stretch[above, UPPER]
-    # A test that excludes no remaining code sets no bound. Missing numbers may pass combinations of tests that no number
-    # passes: then the stretch is empty, and all numbers start at the first test with another result.
+    # A test that excludes no remaining code sets no bound. Missing numbers may pass combinations of tests that no
+    # number passes: then the stretch is empty, and all numbers start at the first test with another result.
     if bound >= NAMED:
         low, high = MOST, MISSING
     elif left == 1 and bound < high:
