@@ -537,7 +537,7 @@ def test_proposition_2_an_unused_feature_has_exactly_none(quantity, form, weight
 @pytest.mark.parametrize("quantity", LABEL_FREE)
 def test_proposition_3_conditional_importance_is_refused_where_it_says_nothing(quantity, rng):
     with refused(
-        sd.UnsupportedError, "conditional", "does not know the label", "Proposition 3", "zero"
+        sd.UnsupportedError, "conditional", "does not depend on the label", "Proposition 3", "zero"
     ):
         important(LABEL_FREE[quantity], rng.normal(size=(60, 2)), conditional=True)
 

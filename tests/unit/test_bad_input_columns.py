@@ -103,7 +103,7 @@ def test_a_model_that_takes_no_missing_values_costs_the_point_only(method, fails
     e = sd.explain(f, X, 0, method=method)
     assert e.missing == 2
     assert e.missing_point is None
-    assert "no point of missing values" in e.provenance["missing"]
+    assert "no point for missing values" in e.provenance["missing"]
     assert ("contains NaN" if fails else "NaN or infinity") in e.provenance["missing"]
     assert rise(e) == pytest.approx(2 * (e.x[-1] - e.x[0]), rel=1e-6)
 

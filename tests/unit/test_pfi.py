@@ -416,7 +416,7 @@ def test_counts_that_are_none(name, value):
 
 @pytest.mark.parametrize("value", [-1, 1.5, True, "some", None])
 def test_numbers_of_rows_to_keep_that_are_none(value):
-    with refused(sd.DataError, "PFI(local)", repr(value), "a whole number from 0"):
+    with refused(sd.DataError, "PFI(local)", repr(value), "a whole number of at least 0"):
         sd.PFI(local=value)
 
 

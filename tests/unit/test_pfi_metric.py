@@ -147,7 +147,7 @@ def test_scores_of_classes_have_no_metrics_of_numbers():
         ("neg_mean_absolute_error", "sd.loss(model, 'absolute_error')"),
         ("log_loss", "sd.loss(model, 'log_loss')"),
         ("brier", "sd.loss(sd.probability(model), 'squared_error')"),
-        ("good", "Name one"),
+        ("good", "Use one of these"),
     ],
 )
 def test_unknown_names_are_told_what_they_may_mean(name, fix):

@@ -79,5 +79,5 @@ def test_dropout_that_is_left_on_is_refused(X):
     torch = pytest.importorskip("torch", reason="torch is not installed")
     net = torch.nn.Sequential(torch.nn.Linear(3, 16), torch.nn.Dropout(0.5), torch.nn.Linear(16, 1))
     net.requires_grad_(False)
-    with pytest.raises(sd.ModelOutputError, match="two answers"):
+    with pytest.raises(sd.ModelOutputError, match="two different responses"):
         sd.explain(values(net), X)

@@ -183,14 +183,14 @@ def test_none_as_a_category_is_refused() -> None:
 def test_ordered_categories_of_lightgbm_are_refused() -> None:
     names = pd.Categorical(np.where(TWO, "u", "v"), categories=["u", "v"])
     frame = pd.DataFrame({"a": X[:, 0], "c": names, "o": names.as_ordered(), "one": 1.0})
-    assert "cannot be told" in reason(boosters("LGBMRegressor").fit(frame, Y))
+    assert "cannot be determined" in reason(boosters("LGBMRegressor").fit(frame, Y))
 
 
 def test_other_models_are_no_candidates() -> None:
     linear = pytest.importorskip("sklearn.linear_model").LinearRegression().fit(X, Y)
     assert not is_candidate(linear)
     assert not is_candidate(len)
-    assert "LinearRegression is no ensemble" in reason(linear)
+    assert "LinearRegression is not a supported tree ensemble" in reason(linear)
     assert is_candidate(scikit("ExtraTreesRegressor"))
 
 

@@ -315,7 +315,7 @@ METHODS = [sd.ALE(bins=6), sd.PDP(grid=6), sd.PDP(grid=6, heterogeneity=False), 
 def test_explained_as_the_model_is(method: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """All trees count as large here, and batches are small."""
     monkeypatch.setattr(evaluator, "MOST_LEAVES", 1)
-    monkeypatch.setattr(traversal, "_CELLS", 20)
+    monkeypatch.setattr(traversal, "_PARTIAL_SUMS", 20)
     X, y = _with_gaps()
     X = np.where(np.isnan(X), 0.5, X)
     model = _forest(X, y)

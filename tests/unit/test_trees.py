@@ -50,7 +50,7 @@ def test_the_model_sees_no_more_than_two_checks(
     assert max(counted.rows) <= 64
     assert said["tree_rows"] > 0
     assert said["trees"] == (
-        "exact: 10 trees of GradientBoostingRegressor are walked, the model is not called"
+        "exact: 10 trees of GradientBoostingRegressor evaluated without calling the model"
     )
 
 

@@ -24,7 +24,7 @@ X, Y = rows(), grown("boosting")[2]
 @pytest.fixture(autouse=True)
 def nothing_said(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let what is said once be said again."""
-    monkeypatch.setattr(tree_evaluator, "_SAID", set())
+    monkeypatch.setattr(tree_evaluator, "_WARNED", set())
 
 
 @pytest.mark.parametrize("kind", ["linear trees", "unknown", "wrong"])
@@ -32,7 +32,11 @@ def test_what_cannot_be_walked_is_called_and_said_once(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = grown("boosting")[0]
-    words = {"linear trees": "linear trees", "unknown": "of another kind", "wrong": "differently"}
+    words = {
+        "linear trees": "linear trees",
+        "unknown": "of another kind",
+        "wrong": "differ by up to",
+    }
     if kind == "linear trees":
         lightgbm = pytest.importorskip("lightgbm")
         model = lightgbm.LGBMRegressor(n_estimators=3, linear_tree=True, n_jobs=1, verbose=-1).fit(
@@ -91,7 +95,7 @@ def test_trees_that_were_read_wrongly_are_found_out(
     model, rows_, _ = grown(case)
     monkeypatch.setattr(readers, "load", lambda m: change(_load(m)))
     about = sd.prediction(model, output="all") if case == "two outputs" else plain(case)
-    with pytest.warns(sd.TreeWarning, match="answer differently"):
+    with pytest.warns(sd.TreeWarning, match="differ by up to"):
         sd.explain(about, rows_, 0, method=sd.ALE(bins=5))
 
 
@@ -113,7 +117,7 @@ def test_leaves_that_no_row_reaches_but_rows_put_together_do(
     assert len(lost) > 3
     value[lost, output] += 1e-3
     monkeypatch.setattr(readers, "load", lambda m: replace(e, value=value))
-    with pytest.warns(sd.TreeWarning, match="answer differently"):
+    with pytest.warns(sd.TreeWarning, match="differ by up to"):
         sd.explain(sd.prediction(model, output="all"), both, 0, method=sd.ALE(bins=5))
 
 
@@ -137,9 +141,9 @@ def test_categories_that_were_attributed_wrongly_are_found_out(
         {**e.levels, 1: ["u", "v", "w", "x"]},
         {**e.levels, 3: [1, 30, 7]},
     ):
-        monkeypatch.setattr(tree_evaluator, "_SAID", set())
+        monkeypatch.setattr(tree_evaluator, "_WARNED", set())
         monkeypatch.setattr(readers, "load", lambda m, levels=levels: replace(e, levels=levels))
-        with pytest.warns(sd.TreeWarning, match="answer differently"):
+        with pytest.warns(sd.TreeWarning, match="differ by up to"):
             sd.explain(model, frame, "a", method=sd.ALE(bins=5))
 
 
@@ -204,7 +208,7 @@ def test_levels_of_an_ordered_column_taken_for_those_of_another(levels: list[Any
         warnings.simplefilter("ignore")
         model.fit(frame, y, categorical_feature=["n"])
     assert _load(model).levels == {2: levels}
-    with pytest.warns(sd.TreeWarning, match="is called instead of walked"):
+    with pytest.warns(sd.TreeWarning, match="the model is called"):
         found = sd.explain(model, frame, "a", method=sd.PDP(grid=4))
     same(found, sd.explain(model, frame, "a", method=sd.PDP(grid=4), tree="off"))
 

@@ -26,7 +26,7 @@ X = rows()
 @pytest.fixture(autouse=True)
 def nothing_said(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let what is said once be said again."""
-    monkeypatch.setattr(tree_evaluator, "_SAID", set())
+    monkeypatch.setattr(tree_evaluator, "_WARNED", set())
 
 
 @pytest.fixture
@@ -187,7 +187,7 @@ def copied(folder: Path) -> Path:
     target = folder / "copy" / "skedasis"
     shutil.copytree(own, target, ignore=shutil.ignore_patterns("__pycache__"))
     # A file in the place of the folder: also the administrator cannot write into that.
-    (target / "quantity" / "trees" / "__pycache__").write_text("no folder")
+    (target / "trees" / "__pycache__").write_text("no folder")
     return target.parent
 
 
@@ -227,7 +227,7 @@ def test_nowhere_to_keep_kernels(tmp_path: Path) -> None:
         XDG_CACHE_HOME=str(blocked / "home"),
     )
     said = done.stdout.splitlines()
-    assert sum("no folder for compiled tree kernels" in line for line in said) == 1
+    assert sum("No folder for compiled tree kernels" in line for line in said) == 1
     assert said[-2].startswith("exact: ")
     assert said[-1] == "True"
 

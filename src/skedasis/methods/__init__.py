@@ -1,23 +1,26 @@
-"""Methods: how a quantity becomes an effect. Each is three pure steps, *plan, local, read*, in a file of its own.
+"""Methods turn a quantity into an effect in three pure steps: *plan, compute, finalize*. Each method has its own file.
 
-| method | local effect | fair to correlated features | model rows a feature | pick it when |
+| method | local effect | valid for correlated features | model rows per feature | use it if |
 |---|---|---|---|---|
-| `RHALE` | slope at the row | yes | 0 to 2 N | you want to know for whom the average is not true |
-| `UALE` | slope at the row | yes | 0 to 2 N | as RHALE, the spread accumulated as in its first paper |
-| `DALE` | slope at the row | yes | 0 to 2 N | as RHALE, on bins of your own |
-| `ALE` | difference across the row's bin | yes | 2 N at most | the model has no slopes |
-| `PDP` | the row's whole curve | no | m N | features are independent, or the question is "what if all were set to x" |
+| `RHALE` | slope at the row | yes | 0 to 2 N | you want to see where the average misleads |
+| `UALE` | slope at the row | yes | 0 to 2 N | as RHALE, with heterogeneity accumulated as in its first paper |
+| `DALE` | slope at the row | yes | 0 to 2 N | as RHALE, on bins that you choose |
+| `ALE` | difference across the row's bin | yes | at most 2 N | the model has no slopes |
+| `PDP` | the row's whole curve | no | m N | features are independent, or you ask "what if all rows had value x" |
 | `ICE` | the row's whole curve | no | m N | single rows matter |
-| `MPlot` | the quantity at the row | no: it holds the others' effects | N for all features | you want to see the data |
+| `MPlot` | the quantity at the row | no: includes others' effects | N for all features | you want to see the data |
 
-What users write is the method for a numeric feature. The same for a categorical feature, and for two features, stands
-in a file of its own:
+The public classes are the methods for a numeric feature. `for_levels` and `for_pair` return their variants for a
+categorical feature and for two features:
 
 | | categorical feature | two features |
 |---|---|---|
-| `ALE` | `levels.py`: steps between neighbouring levels | `pairs.py`, `corners.py`: double differences |
-| `DALE` | refused: there are no slopes between levels | `pairs.py`: mixed derivatives |
-| `RHALE`, `UALE` | `levels.py`: runs of steps (ordinal features) | refused |
-| `PDP`, `ICE` | `pdp_levels.py` | `pdp_pairs.py` |
-| `MPlot` | `mplot.py` | refused |
+| `ALE` | `ale_categorical.py`: differences between adjacent levels | `ale_pairs.py`: double differences |
+| `DALE` | error: no slopes between levels | `ale_pairs.py`: mixed derivatives |
+| `RHALE`, `UALE` | `ale_categorical.py`: groups of adjacent levels (ordinal features) | error |
+| `PDP`, `ICE` | `pdp.py` | `pdp.py` |
+| `MPlot` | `mplot.py` | error |
+
+`permutation.py`, `permutation_plan.py` and `permutation_metric.py` implement permutation feature importance,
+`missing.py` the effect of missing values.
 """

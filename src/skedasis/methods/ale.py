@@ -1,17 +1,20 @@
 """ALE, DALE, RHALE and UALE of numeric features: definitions, and their shared plan, compute and finalize.
 
-For each row, the difference of the quantity at its bin's two edges, everything else as it is; averaged within bins;
-accumulated over them. Rows are moved within their own bin only, so correlated features stay plausible.
+All four average local effects of the rows within bins and accumulate the averages over the bins:
 
-Of a categorical feature rows move to the neighbouring levels (`ale_categorical.py`), of two features to the corners
-of their cell (`methods/ale_pairs.py`).
+- `ALE` (RHALE Eq. 3): the local effect is the difference of the quantity between the two edges of the row's bin, all
+  other features unchanged. Rows are moved within their own bin only, which avoids extrapolation for correlated
+  features.
+- `DALE` (RHALE Eq. 4): the local effect is the partial derivative at the row. No row is moved, so that bins may be wide
+  and may be chosen again without calling the model.
+- `RHALE` and `UALE`: derivatives as in DALE, on bins chosen by an optimal partition (Eq. 13, or penalized likelihood).
+  The standard deviation of the local effects within bins (Eq. 11) shows heterogeneity. Step functions (tree ensembles)
+  have no slopes: their curve is that of the ALE, and the bins summarise it (docs/explanation/heterogeneity.md).
 
-The local effect of a row is the partial derivative where the row is. No row is moved at all, bins may be wide, and
-may be chosen again without the model.
-
-Slopes at the rows as in DALE; bins by the optimal partition, of Eq. 13 or by its risk; the standard deviation of the
-slopes within bins (Eq. 11) shows where rows differ. Step functions (ensembles of trees) have no slopes: their curve is
-that of the ALE, and the bins summarise it (docs/explanation/heterogeneity.md).
+`Accumulated` holds what they share. For features with few values, and for integers under models without slopes, local
+effects are differences between adjacent observed values. The variants for categorical features are in
+`ale_categorical.py` (differences between adjacent levels), those for two features in `ale_pairs.py` (differences
+between the corners of a cell).
 """
 
 from __future__ import annotations
@@ -39,9 +42,9 @@ from skedasis.binning import (
 from skedasis.data.column_stats import Column
 from skedasis.data.features import Feature, find
 from skedasis.errors import ModelOutputError, UnsupportedError, explained
-from skedasis.methods.ale_categorical import LevelSteps, to_neighbours
+from skedasis.methods.ale_categorical import LevelSteps, adjacent_differences
 from skedasis.methods.ale_pairs import OwnValuesOrQuantiles, PairALE, PairDALE, fixed
-from skedasis.methods.base import Bound, Local, Parameters, Plan, chosen, given_for, one_of
+from skedasis.methods.base import Bound, Local, Parameters, Plan, chosen, one_of, param_for_feature
 from skedasis.models.adapters import Traits
 from skedasis.results.build.accumulated import accumulate, chosen_bins, spread_of
 from skedasis.results.build.linear_form import AXIS, LOCAL, RISE
@@ -56,36 +59,35 @@ if TYPE_CHECKING:
     from skedasis.stats.heterogeneity_score import HeterogeneityScore
 
 
-# ------------------------------------------------------------------------------------------
-# What ALE, DALE, UALE and RHALE share: how local effects are gathered by cell, and how the result is read.
+# --- shared by all --------------------------------------------------------------------------------
 
 
 _FINE = 1024
-"""Fixed fine cells of a result whose rows are not all kept."""
-
+"""Number of fine cells of a result whose rows are not all kept."""
 
 Bins = Binning | int | Literal["auto"] | Mapping[Any, Any]
 
 
 @dataclass(frozen=True)
 class Accumulated(Parameters):
-    """Parameters of every accumulated effect.
+    """Base class of accumulated effects: their parameters, and the steps plan, compute and finalize.
 
     Parameters
     ----------
     bins : "auto", int, Binning or mapping
-        The scheme, or a number of bins of the method's usual kind; ``{"feature": bins}`` says it for each feature.
+        The scheme, or a number of bins of the method's default scheme; a mapping ``{"feature": bins}`` sets it for each
+        feature.
     center : {"mean", "start", None}
-        What is subtracted: the mean over bins of the mid-values, weighted by their rows; or nothing (the curve starts
-        at zero then).
+        What is subtracted from the curve: "mean", the mean over bins of the mid-values, weighted by their rows; else
+        nothing, so that the curve starts at zero.
     accumulate : {"variance", "std"}
-        How the spread is accumulated: RHALE Eq. 16 or UALE Eq. 9.
+        How heterogeneity is accumulated: RHALE Eq. 16 or UALE Eq. 9.
     ddof : int
-        What n_k is lowered by in bin variances.
+        Delta degrees of freedom: variances within bins are divided by n_k - ddof.
     accumulate_se : {"quadrature", "sum"}
         How standard errors are accumulated; "sum" is the draft's Eq. 5, conservative.
     top_levels : int, optional
-        Of a categorical feature: only so many of the most frequent levels.
+        For a categorical feature, the number of most frequent levels to use.
     """
 
     bins: Bins = "auto"
@@ -98,7 +100,7 @@ class Accumulated(Parameters):
     uses_slopes = True
     scored = True
     usual: ClassVar[Binning] = Uniform(20)
-    """The meaning of "auto" for local effects that belong to points."""
+    """The scheme for "auto" if local effects are evaluated at points."""
 
     def __post_init__(self) -> None:
         one_of(f"{self.name}(center)", self.center, ("mean", "start", None))
@@ -108,61 +110,65 @@ class Accumulated(Parameters):
         self.binning()
 
     def scheme(self, bins: Any) -> Binning:
-        """Return the scheme that bins stand for."""
+        """Return the scheme for a value of `bins`."""
         return self.usual if bins == "auto" else as_binning(bins, Uniform)
 
     def binning(self) -> Binning:
-        """Return the scheme, for features of which nothing else is said."""
+        """Return the scheme for features without an entry of their own in `bins`."""
         return self.scheme("auto" if isinstance(self.bins, Mapping) else self.bins)
 
     @property
     def follows_curve(self) -> bool:
-        """Return whether bins are chosen by their risk."""
+        """Return whether bins are chosen by penalized likelihood."""
         return self.binning().by_risk
 
     def check(self, features: Sequence[Feature]) -> None:
-        """Refuse bins for a feature that is not there."""
+        """Raise if `bins` names a feature that does not exist."""
         for name in self.bins if isinstance(self.bins, Mapping) else ():
             find(features, name)
 
     def for_feature(self, feature: Feature) -> Any:
-        """Return the method as it is for a feature, with its bins.
+        """Return the method for a feature, with the feature's bins.
 
-        An ordinal feature of numbers is numeric where edges on its axis are asked for by name: they win.
+        Explicit edges (`Uniform`, `Quantile`, `Edges`) for a numeric ordinal feature make it numeric.
         """
-        bins = given_for(self.bins, feature, "auto")
+        bins = param_for_feature(self.bins, feature, "auto")
         explicit = feature.kind == "ordinal" and feature.numeric
         if feature.categorical and not (explicit and isinstance(bins, (Uniform, Quantile, Edges))):
             return self.for_levels(feature)
         return replace(self, bins=bins) if isinstance(self.bins, Mapping) else self
 
     def plan(self, column: Column, traits: Traits) -> Plan:
-        """Choose the fine cells, which depend on the column alone.
+        """Choose the fine cells, which depend on the column only.
 
-        The curve of a feature with few values is made of steps between these, unless slopes are given or edges are
-        named: the model is never evaluated between two values. For integers with more values and a model without
-        slopes the curve is made of such steps, too, but the cells are those of the scheme.
+        The curve of a feature with few values consists of differences between adjacent values, unless slopes or
+        explicit edges are given: the model is never evaluated between two values. For integers with more values and a
+        model without slopes, local effects are such differences, too, but the cells are those of the scheme.
         """
         scheme, bins = self.binning(), "auto" if isinstance(self.bins, Mapping) else self.bins
-        traits = self._fitting(column, traits, fixed=is_fixed(bins), plain=bins == "auto")
+        traits = self._local_effects(column, traits, fixed=is_fixed(bins), plain=bins == "auto")
         cells = fitting(bins, scheme, column, traits.local, traits.jumps)
-        stepping = traits.local in ("value_steps", "integer_steps") and len(cells) > 0
-        values = column.distinct_values if stepping else None
+        by_values = traits.local in ("value_steps", "integer_steps") and len(cells) > 0
+        values = column.distinct_values if by_values else None
         return Plan(column.summary(), traits, cells, values=values)
 
     def observed_only(self, column: Column) -> bool:
-        """Return whether the feature has few values: the curve is then made of steps between these."""
+        """Return whether the feature has few values, so that the model is evaluated at these only."""
         return column.few_values() is not None
 
-    def _fitting(self, column: Column, traits: Traits, *, fixed: bool, plain: bool) -> Traits:
-        """Return how the local effects of a column are computed, given what the quantity offers."""
+    def _local_effects(self, column: Column, traits: Traits, *, fixed: bool, plain: bool) -> Traits:
+        """Return how local effects of the column are computed, given the quantity's traits.
+
+        `fixed` means that edges are given explicitly, `plain` that `bins` is "auto".
+        """
         if traits.given or column.low == column.high:
             return traits
         few = column.few_values() is not None
         if traits.local == "edges":
             return _VALUES if few and plain else traits
         if few and (fixed or isinstance(self.binning(), AutoUniform)):
-            # Edges need not be values. A step function is differenced across them; otherwise steps are interpolated.
+            # Edges need not be observed values: step functions are differenced across bins, for other quantities the
+            # differences between adjacent values are interpolated.
             return traits if traits.local == "steps" else _BETWEEN
         if few:
             return _VALUES
@@ -171,17 +177,17 @@ class Accumulated(Parameters):
         return traits
 
     def sets(self, plans: Sequence[Plan]) -> int:
-        """Return 2, for a row is evaluated at two edges or on either side of itself; 1 for slopes and steps."""
-        one = ("slopes", "value_steps", "integer_steps")
-        return 1 if all(p.traits.local in one for p in plans) else 2
+        """Return 2 if rows are evaluated at two edges or on either side; 1 for slopes and for adjacent values."""
+        single = ("slopes", "value_steps", "integer_steps")
+        return 1 if all(p.traits.local in single for p in plans) else 2
 
     def row_bytes(self, plan: Plan) -> int:
-        """Return the size of a value, the local effects and perhaps a weight."""
-        held = {"steps": 3, "value_steps": 4, "integer_steps": 4}.get(plan.traits.local, 2)
-        return 8 * (held + plan.column.weighted)
+        """Return the bytes of a value, the local effects and, if the rows are weighted, a weight."""
+        n_floats = {"steps": 3, "value_steps": 4, "integer_steps": 4}.get(plan.traits.local, 2)
+        return 8 * (n_floats + plan.column.weighted)
 
     def refined(self, plan: Plan) -> Plan:
-        """Return a plan with up to 1,024 fixed fine cells, where local effects belong to points."""
+        """Return a plan with up to 1,024 fine cells, if local effects are evaluated at points."""
         cells, column = plan.bins, plan.column
         pointwise = plan.traits.local in ("slopes", "differences", "integer_steps")
         if not pointwise or not 0 < len(cells) < _FINE // 2:
@@ -191,7 +197,7 @@ class Accumulated(Parameters):
         return replace(plan, cells=fine, coarse=np.searchsorted(fine.edges, cells.edges))
 
     def local(self, bound: Bound, plan: Plan, keep: Bools | None) -> Local:
-        """Gather the batch's local effects by cell; in a second round, its rises across the chosen bins."""
+        """Return the moments of the local effects by cell; in a second round, of the differences across the bins."""
         cells, column = plan.bins if plan.rises is None else plan.rises, plan.column
         x = bound.column(column.feature.position)
         cell = cells.locate(x)
@@ -205,12 +211,12 @@ class Accumulated(Parameters):
             bound, cell, x = bound.some(rows), cell[rows], x[rows]
             keep = None if keep is None else keep[rows]
         if plan.rises is not None:
-            rise = bound.across(column.feature.position, cells.edges, cell)
-            effects = rise / cells.widths.take(cell)
+            difference = bound.across(column.feature.position, cells.edges, cell)
+            effects = difference / cells.widths.take(cell)
             moments = {RISE: Moments.of(effects, cell, len(cells), bound.weights)}
             return Local(moments, chosen({"across": effects}, keep))
         if plan.values is not None:
-            return self._stepping(bound, plan, (x, cell), keep, beyond)
+            return self._by_values(bound, plan, (x, cell), keep, beyond)
         effects = self._effects(bound, plan, cell)
         local = Moments.of(effects, cell, len(cells), bound.weights)
         return Local(
@@ -220,7 +226,7 @@ class Accumulated(Parameters):
             beyond,
         )
 
-    def _stepping(
+    def _by_values(
         self,
         bound: Bound,
         plan: Plan,
@@ -228,25 +234,25 @@ class Accumulated(Parameters):
         keep: Bools | None,
         beyond: int,
     ) -> Local:
-        """Gather the rows' steps to the neighbouring values."""
+        """Return the moments of the differences between each row's value and the adjacent values."""
         (x, cell), values, cells, j = at, plan.values, plan.bins, plan.column.feature.position
         if values is None:
-            raise TypeError("steps are between values")
-        place = np.searchsorted(values, x)
+            raise TypeError("differences between values require a plan with values")
+        code = np.searchsorted(values, x)
         size, w = len(values), bound.weights
-        down, up = to_neighbours(bound, lambda p: {j: values[p]}, place, size)
-        both = existing(down, up, place, size)
+        down, up = adjacent_differences(bound, lambda codes: {j: values[codes]}, code, size)
+        both = existing(down, up, code, size)
         widths = np.append(np.append(np.nan, np.diff(values)), np.nan)
         if plan.traits.local == "value_steps":
-            # Cells are closed on the right: a row's cell ends at its value, that of the first value begins there.
-            effects = np.where(place > 0, down / widths[place], up / widths[place + 1])
+            # Cells are closed on the right: a row's cell ends at its value; that of the first value begins there.
+            effects = np.where(code > 0, down / widths[code], up / widths[code + 1])
         else:
-            slopes = both / np.stack([widths[place], widths[place + 1]], axis=1)
-            known = ~np.isnan(slopes)
-            effects = np.where(known, slopes, 0.0).sum(axis=1) / known.sum(axis=1)
+            slopes = both / np.stack([widths[code], widths[code + 1]], axis=1)
+            exists = ~np.isnan(slopes)
+            effects = np.where(exists, slopes, 0.0).sum(axis=1) / exists.sum(axis=1)
         local = Moments.of(effects, cell, len(cells), w)
         moments = {
-            **step_moments(down, up, place, size, w),
+            **step_moments(down, up, code, size, w),
             LOCAL: local,
             AXIS: Moments.of(x, cell, len(cells), w, like=local),
         }
@@ -254,6 +260,7 @@ class Accumulated(Parameters):
         return Local(moments, chosen(kept, keep), _largest(effects), beyond)
 
     def _effects(self, bound: Bound, plan: Plan, cell: Ints) -> Floats:
+        """Return each row's local effect: its slope, or its difference across its cell divided by the width."""
         column, cells = plan.column, plan.bins
         if plan.traits.local in ("slopes", "differences"):
             effects = bound.local_slopes(column, plan.traits)
@@ -264,17 +271,17 @@ class Accumulated(Parameters):
                         f"slope of {column.feature.name!r}",
                         f"NaN or infinity for {bad} rows",
                         "finite numbers",
-                        "Check the slope function, and that X has no missing values it cannot take",
+                        "Check the slope function, also for missing values in X",
                     )
                 )
             return effects
-        rise = bound.across(column.feature.position, cells.edges, cell)
-        return rise / cells.widths.take(cell)
+        difference = bound.across(column.feature.position, cells.edges, cell)
+        return difference / cells.widths.take(cell)
 
     def read(
         self, plan: Plan, local: Local, about: About, *, exact: bool, kind: WeightKind
     ) -> Effect:
-        """Choose the bins by merging cells, and accumulate."""
+        """Choose the bins as unions of cells, and accumulate."""
         spec, rows = self._spec(plan, kind), rows_of(local, exact=exact)
         effect = self._effect(plan, local, spec, about, rows)
         notes = {"local_effects": plan.traits.source, "rows_outside": local.outside}
@@ -296,11 +303,11 @@ class Accumulated(Parameters):
     def _effect(
         self, plan: Plan, local: Local, spec: Spec, about: About, rows: Rows | None
     ) -> Effect:
-        """Choose the bins by merging cells, and accumulate."""
+        """Choose the bins as unions of cells, and accumulate."""
         cells, moments = plan.bins, local.moments
         if plan.traits.local == "value_steps":
-            every = np.arange(len(cells.edges))
-            return accumulate(cells, moments, every, spec, about, rows, values=plan.values)
+            all_edges = np.arange(len(cells.edges))
+            return accumulate(cells, moments, all_edges, spec, about, rows, values=plan.values)
         scheme = self.binning()
         if spec.parameters.get("bins") == "auto" and spec.pointwise:
             spec = replace(spec, parameters={**spec.parameters, "bins": scheme.describe()})
@@ -315,15 +322,13 @@ class Accumulated(Parameters):
 
 _VALUES = Traits("value_steps", "steps between the feature's few distinct values")
 
-
 _BETWEEN = Traits("integer_steps", "steps between the feature's few distinct values")
-
 
 _INTEGERS = Traits("integer_steps", "steps between neighbouring observed integers")
 
 
 def rows_of(local: Local, *, exact: bool) -> Rows | None:
-    """Return the rows that were kept."""
+    """Return the kept rows, or None if there are none."""
     r = local.kept
     if not r:
         return None
@@ -335,45 +340,44 @@ def _largest(effects: Floats) -> float:
 
 
 def no_derivatives(name: str, column: Column, traits: Traits) -> str:
-    """Return what is said where derivatives are asked of a model that has none."""
+    """Return the error message for a model without derivatives."""
     return explained(
         f"{name} of {column.feature.name!r}",
         f"a model without derivatives ({traits.source})",
         "a differentiable model",
-        "Use sd.RHALE(), which takes differences across bins, or sd.ALE()",
+        "Use sd.RHALE(), which uses differences across bins, or sd.ALE()",
     )
 
 
-# ------------------------------------------------------------------------------------------
-# ALE: accumulated local effects (Apley & Zhu 2020; RHALE Eq. 3).
+# --- ALE (Apley & Zhu 2020; RHALE Eq. 3) ----------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class ALE(Accumulated):
-    """Accumulated local effects of a feature, numeric or categorical, or of two.
+    """Accumulated local effects of a numeric or categorical feature, or of two features.
 
     Parameters
     ----------
     bins : "auto", int, Binning or mapping
-        "auto": 32 quantiles; of a feature with few values (at most 13, or at most 64 with ten rows or more a value)
-        these values: the step between two of them is the mean of its ends' means. An integer means `Quantile` bins;
-        ``{"feature": bins}`` sets them for each feature. With a scheme that chooses (`Optimal`, …) its fine cells are
-        differenced and then merged. For two features "auto" means 20 quantiles, or the values of a feature with few.
+        "auto": 32 quantiles; for a feature with few values (at most 13, or at most 64 with at least ten rows per value)
+        its values, where the difference between two adjacent values is the mean of the two values' mean differences. An
+        integer means `Quantile` bins; ``{"feature": bins}`` sets them for each feature. For a scheme that chooses bins
+        (`Optimal`, …), differences are computed across its fine cells, which are then merged. For two features "auto"
+        means 20 quantiles, or the values of a feature with few values.
     center, accumulate, ddof, accumulate_se, top_levels
         As in `RHALE`.
     order : None, "similarity", sequence of levels, or a mapping of these by feature
-        Of a categorical feature's levels. None: the feature's own order, if it is ordinal or declared, else the
-        similarity of the levels in the other features (Apley & Zhu).
+        Order of a categorical feature's levels. None: the feature's own order if it is ordinal or declared, else by
+        the similarity of the levels in the other features (Apley & Zhu).
     empty : {"nearest", None}
-        Of two features: cells without rows take the double difference of the nearest cell that has some, or add nothing
-        (and, between numeric features, have no value). They are marked either way.
+        For two features: cells without rows take the double difference of the nearest cell with rows ("nearest"), or
+        contribute nothing and, for numeric features, have no value (None). They are marked in both cases.
 
     Notes
     -----
-    At most 2 N model rows a feature; fewer where an edge is the row's own value. With few values as many, and N once
-    for all such features. For a categorical feature each row at
-    most twice, plus once itself for all of them. For two numeric features 4 N,
-    whatever the bins; at most 6 N with one categorical feature among the two, 9 N with two.
+    Costs at most 2 N model rows per feature; fewer if edges equal the rows' own values. The same holds for features
+    with few values and for categorical features, plus N once for all of them. For two numeric features 4 N,
+    independent of the bins; at most 6 N if one of the two is categorical, 9 N if both are.
 
     References
     ----------
@@ -405,68 +409,67 @@ class ALE(Accumulated):
         one_of("ALE(empty)", self.empty, ("nearest", None))
 
     def scheme(self, bins: Any) -> Binning:
-        """Return the scheme; the sides of a user's edges belong to the bins as quantiles' do."""
+        """Return the scheme; bins with a user's edges are closed on the right, like quantiles."""
         scheme = self.usual if bins == "auto" else as_binning(bins, Quantile)
         if isinstance(scheme, Edges) and scheme.closed is None:
             return replace(scheme, closed="right")
         return scheme
 
     def check(self, features: Sequence[Feature]) -> None:
-        """Refuse bins, or an order, for a feature that is not there."""
+        """Raise if `bins` or `order` names a feature that does not exist."""
         super().check(features)
         for name in self.order if isinstance(self.order, Mapping) else ():
             find(features, name)
 
     def for_levels(self, feature: Feature) -> LevelSteps:
-        """Return the same for a categorical feature."""
+        """Return the variant for a categorical feature."""
         return LevelSteps(self, self.order)
 
     def in_place_of(self, feature: Feature) -> LevelSteps:
-        """Return the same for a categorical feature: nothing has to take its place."""
+        """Return the method for a categorical feature when all features are explained: the categorical ALE."""
         return self.for_levels(feature)
 
     def for_pair(self, features: tuple[Feature, Feature]) -> PairALE:
-        """Return the same for two features."""
+        """Return the variant for two features."""
         return PairALE(self)
 
     def fixed_binning(self, feature: Feature) -> Binning:
-        """Return the scheme for one of two features: one that needs no local effects to choose."""
-        bins = given_for(self.bins, feature, "auto")
+        """Return the scheme for one of two features, which must not depend on local effects."""
+        bins = param_for_feature(self.bins, feature, "auto")
         return OwnValuesOrQuantiles() if bins == "auto" else fixed(self.scheme(bins), self.name)
 
     def plan(self, column: Column, traits: Traits) -> Plan:
-        """Choose the bins; derivatives, even if there are some, are not asked for."""
+        """Choose the bins. Derivatives are not used, even if the quantity has them."""
         return super().plan(column, Traits("edges", "differences across each row's bin"))
 
 
-# ------------------------------------------------------------------------------------------
-# DALE: ALE from derivatives (Gkolemis et al. 2022; RHALE Eq. 4).
+# --- DALE (Gkolemis et al. 2022; RHALE Eq. 4) -----------------------------------------------------
 
 
 @dataclass(frozen=True)
 class DALE(Accumulated):
-    """Differential accumulated local effects, on bins of your choice, of a feature or of two.
+    """Differential accumulated local effects of a feature or of two features, on bins that you choose.
 
     Parameters
     ----------
     bins : "auto", int, Binning or mapping
-        "auto": 20 equal bins; of a feature with few values the steps between these. An integer means `Uniform` bins;
-        ``{"feature": bins}`` says it for each feature.
+        "auto": 20 bins of equal width; for a feature with few values, the intervals between adjacent values. An integer
+        means `Uniform` bins; ``{"feature": bins}`` sets them for each feature.
     center, accumulate, ddof, accumulate_se, top_levels
         As in `RHALE`.
     empty : {"nearest", None}
-        Of two features: as in `ALE`.
+        For two features, as in `ALE`.
 
     Raises
     ------
     UnsupportedError
-        When explaining a piecewise constant model, whose derivative is zero almost everywhere.
+        If the model is piecewise constant, because its derivative is zero almost everywhere.
 
     Notes
     -----
-    N slope rows for all features together where the model has slopes, else 2 N model rows a feature. Of two features
-    the local effect is the mixed second derivative: N rows of the model's own, else 2 N slope rows, else 4 N model
-    rows.
+    Costs N slope rows for all features together if the model has slopes, else 2 N model rows per feature. For two
+    features the local effect is the mixed second derivative: N slope rows if the model provides it, else 2 N slope
+    rows, else 4 N model rows.
 
     References
     ----------
@@ -492,30 +495,30 @@ class DALE(Accumulated):
         one_of("DALE(empty)", self.empty, ("nearest", None))
 
     def in_place_of(self, feature: Feature) -> LevelSteps:
-        """Return what takes this method's place for a categorical feature: between levels there are no slopes."""
+        """Return the method for a categorical feature when all features are explained: ALE, which needs no slopes."""
         return LevelSteps(self, instead_of=self.name)
 
     def for_pair(self, features: tuple[Feature, Feature]) -> PairDALE:
-        """Return the same for two features."""
+        """Return the variant for two features."""
         return PairDALE(self)
 
     def fixed_binning(self, feature: Feature) -> Binning:
         """Return the scheme for one of two features."""
-        return fixed(self.scheme(given_for(self.bins, feature, "auto")), self.name)
+        return fixed(self.scheme(param_for_feature(self.bins, feature, "auto")), self.name)
 
     def plan(self, column: Column, traits: Traits) -> Plan:
-        """Choose the bins; refuse a model without derivatives."""
+        """Choose the bins; raise for a model without derivatives."""
         if traits.local == "steps":
             raise UnsupportedError(no_derivatives(self.name, column, traits))
         return super().plan(column, traits)
 
 
-# ------------------------------------------------------------------------------------------
-# RHALE: robust and heterogeneity-aware ALE (Gkolemis et al. 2023), and UALE, where it came from.
+# --- RHALE (Gkolemis et al. 2023) and UALE --------------------------------------------------------
 
 
 RISK = Optimal(criterion="risk")
-"""The usual bins: they beat Eq. 13 at the papers' settings on all their cases (docs/guides/bins.md)."""
+"""The default bins. On all cases of the papers they are better than Eq. 13 at the papers' settings
+(docs/guides/bins.md)."""
 
 
 @dataclass(frozen=True)
@@ -525,40 +528,41 @@ class RHALE(Accumulated):
     Parameters
     ----------
     bins : "auto", int, Binning or mapping
-        "auto": ``Optimal(criterion="risk")`` for slopes. For step functions and features with few values: the fewest
-        unions of the cells of ``ALE(bins="auto")`` whose polyline describes the curve to within a tenth of
-        √(importance² + score²). An integer means `Uniform` bins. The papers' bins are `Optimal()`. Named edges
-        (`Uniform`, `Quantile`, `Edges`) are the cells as well as the bins of a step function.
+        "auto": ``Optimal(criterion="risk")`` for slopes; for step functions and features with few values, the fewest
+        unions of the cells of ``ALE(bins="auto")`` whose polyline approximates the curve to within a tenth of
+        √(importance² + score²). An integer means `Uniform` bins. The papers' bins are `Optimal()`. For step functions,
+        explicit edges (`Uniform`, `Quantile`, `Edges`) define both the cells and the bins.
     center : {"mean", "start", None}
-        "mean" subtracts the mean over bins of the mid-values, weighted by their rows; "start" and None leave zero at
-        the left end.
+        "mean" subtracts the mean over bins of the mid-values, weighted by their rows; with "start" and None the curve
+        starts at zero at the left end.
     accumulate : {"variance", "std"}
-        The spread at the edges: root of the sum of width² std² (Eq. 16), or sum of width * std (UALE Eq. 9).
+        Heterogeneity at the edges: root of the sum of width² std² (Eq. 16), or sum of width * std (UALE Eq. 9).
     ddof : {1, 0}
-        1 divides bin variances by n - 1 (Eq. 11), 0 by n (UALE Eq. 11, the draft's Eq. 4).
+        1 divides variances within bins by n - 1 (Eq. 11), 0 by n (UALE Eq. 11, the draft's Eq. 4).
     accumulate_se : {"quadrature", "sum"}
-        Errors of the bins are added as independent ones are, or by the draft's Eq. 5, which is conservative.
+        Standard errors of the bins are added in quadrature, as for independent errors, or by the draft's Eq. 5, which
+        is conservative.
     top_levels : int, optional
-        Of a categorical feature: only so many of the most frequent levels.
+        For a categorical feature, the number of most frequent levels to use.
     local_effects : {"auto", "slopes", "steps"}
-        "auto" takes slopes unless the model is known or found to be piecewise constant, or its slopes do not match its
-        rises. "slopes" takes slopes unless the model is known to be piecewise constant; "steps" treats the model as a
-        step function.
+        "auto" uses slopes unless the model is known or found to be piecewise constant, or its slopes do not match its
+        differences. "slopes" uses slopes unless the model is known to be piecewise constant. "steps" treats the model
+        as a step function.
 
     Notes
     -----
-    N slope rows for all features together if the model has slopes, else 2 N model rows per feature; and up to 1,024
-    model rows per feature to compare slopes with the rises of the model. For step functions and features with few
-    values: 2 N model rows per feature for the curve, and in a second round up to 2 N more for the rows' rises across
-    the bins that the first round chose. The number of bins costs nothing.
+    Costs N slope rows for all features together if the model has slopes, else 2 N model rows per feature; and up to
+    1,024 model rows per feature to compare slopes with differences of the model. For step functions and features with
+    few values: 2 N model rows per feature for the curve, and in a second round up to 2 N more for the rows' differences
+    across the bins that the first round chose. The cost does not depend on the number of bins.
 
-    For step functions `x`, `value` and `std_error` refer to the edges of the cells, and are those of the ALE; `bins`
-    are the chosen bins. A row's local effect is its rise across its whole bin divided by the bin's width, so that
-    Eq. 16 adds variances of rises, for any cells.
+    For step functions, `x`, `value` and `std_error` refer to the edges of the cells and are those of the ALE; `bins`
+    are the chosen bins. A row's local effect is its difference across its whole bin divided by the bin's width, so that
+    Eq. 16 adds variances of differences, for any cells.
 
-    Of an ordinal feature the local effects are the steps between neighbouring levels, each row at most twice plus once
-    itself; the same dynamic program groups runs of steps that are alike. A nominal feature has no axis: explained by
-    name it is refused, and with ``features=None`` it gets its categorical `ALE`.
+    For an ordinal feature the local effects are differences between adjacent levels, which cost each row at most twice,
+    plus once at its own level; the same dynamic program groups adjacent differences of similar size. A nominal feature
+    has no axis: explaining it by name raises an error, and with ``features=None`` its categorical `ALE` is returned.
 
     References
     ----------
@@ -581,7 +585,7 @@ class RHALE(Accumulated):
 
     @property
     def replaces_slopes(self) -> bool:
-        """Return whether slopes that do not match the rises are replaced: not if they are requested by name."""
+        """Return whether slopes that do not match the differences are replaced: not for ``local_effects="slopes"``."""
         return self.local_effects != "slopes"
 
     def __post_init__(self) -> None:
@@ -589,12 +593,12 @@ class RHALE(Accumulated):
         one_of(f"{self.name}(local_effects)", self.local_effects, ("auto", "slopes", "steps"))
 
     def for_levels(self, feature: Feature) -> Any:
-        """Return the same for an ordinal feature: steps between its levels, in runs that the scheme chooses.
+        """Return the variant for an ordinal feature: differences between adjacent levels, grouped by the scheme.
 
         Raises
         ------
         UnsupportedError
-            For a nominal feature, and for bins that do not choose.
+            For a nominal feature, and for a scheme that does not group levels.
         """
         chooses = isinstance(self.binning(), (Optimal, Greedy))
         if feature.kind == "ordinal" and chooses:
@@ -605,19 +609,19 @@ class RHALE(Accumulated):
                     f"{self.name}(bins={type(self.binning()).__name__}) of {feature.name!r}",
                     "bins on an axis",
                     "Optimal or Greedy, which group levels",
-                    "Use sd.RHALE(); or, if its values are numbers, declare them continuous",
+                    "Use sd.RHALE(). If the values are numbers, declare the feature continuous",
                 )
             )
         return super().for_levels(feature)
 
     def in_place_of(self, feature: Feature) -> LevelSteps:
-        """Return what takes this method's place for a categorical feature, where all features are explained."""
+        """Return the method for a categorical feature when all features are explained: ALE unless it is ordinal."""
         if feature.kind == "ordinal" and isinstance(self.binning(), (Optimal, Greedy)):
             return LevelSteps(self, grouped=True)
         return LevelSteps(self, instead_of=self.name)
 
     def plan(self, column: Column, traits: Traits) -> Plan:
-        """Choose the fine cells; the bins are chosen when the slopes are known."""
+        """Choose the fine cells; the bins are chosen from the local effects later."""
         if self.local_effects == "steps":
             traits = Traits("steps", "differences across bins, as requested")
         elif self.local_effects == "slopes" and traits.local == "steps":
@@ -634,10 +638,10 @@ class RHALE(Accumulated):
         about: About,
         kind: WeightKind,
     ) -> Plan | None:
-        """Return the plan of a second round, which computes the rows' rises across the chosen bins."""
+        """Return the plan of a second round for step functions, which computes differences across the chosen bins."""
         if plan.rises is not None or not plan.traits.on_cells or len(plan.bins) == 0:
             return None
-        if is_fixed(self.bins):  # named edges are the cells as well as the bins
+        if is_fixed(self.bins):  # explicit edges define both the cells and the bins
             return None
         scheme, spec = self.binning(), self._spec(plan, kind)
         if scheme.by_risk:
@@ -647,13 +651,13 @@ class RHALE(Accumulated):
         else:
             spread = spread_of(spec, local.largest, plan.column.feature.name)
             kept = scheme.choose(plan.bins, local.moments[LOCAL], spread)
-        # The rises across single cells are known already.
+        # If every cell is a bin, the differences are known from the first round.
         return None if len(kept) > len(plan.bins) else replace(plan, rises=plan.bins.keep(kept))
 
     def _effect(
         self, plan: Plan, local: Local, spec: Spec, about: About, rows: Rows | None
     ) -> Effect:
-        """Choose the bins by merging cells, and accumulate; for step functions add the chosen bins to the ALE."""
+        """Choose the bins and accumulate; for step functions, add the chosen bins to the ALE."""
         if not plan.traits.on_cells or len(plan.bins) == 0:
             return super()._effect(plan, local, spec, about, rows)
         effect = self._on_cells(plan, local, spec, about, rows)
@@ -666,20 +670,20 @@ class RHALE(Accumulated):
         self, plan: Plan, local: Local, spec: Spec, about: About, rows: Rows | None
     ) -> Effect:
         """Return the ALE on all cells."""
-        every = np.arange(len(plan.bins.edges))
-        return accumulate(plan.bins, local.moments, every, spec, about, rows, values=plan.values)
+        edges = np.arange(len(plan.bins.edges))
+        return accumulate(plan.bins, local.moments, edges, spec, about, rows, values=plan.values)
 
 
 @dataclass(frozen=True)
 class UALE(RHALE):
-    """RHALE with standard deviations accumulated (UALE Eq. 9) and divided by n (Eq. 11).
+    """RHALE that accumulates standard deviations (UALE Eq. 9) with variances divided by n (Eq. 11).
 
     Parameters, cost and errors are those of `RHALE`.
 
     References
     ----------
-    Uncertainty-aware Accumulated Local Effects, Eq. 8 to 15. (Its Eq. 15 omits the width and the discount, and states
-    feasibility the wrong way round; Eq. 13 is what is minimised.)
+    Uncertainty-aware Accumulated Local Effects, Eq. 8 to 15. (Eq. 15 of the paper omits the width and the discount, and
+    reverses the feasibility condition; this implementation minimises Eq. 13.)
 
     Examples
     --------

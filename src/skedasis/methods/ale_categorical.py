@@ -1,8 +1,10 @@
 """ALE of categorical features, and RHALE of ordinal features.
 
-Levels are put into an order: the feature's own, a user's, or one in which neighbours are alike in the other features.
-Each row is moved one level down and one level up. A step from one level to the next pools the rows of both; steps are
-accumulated. Rows move to similar levels only, which for numeric features is what keeps ALE close to the data.
+Levels are put into an order: the feature's own, the user's, or one by the similarity of levels in the other features.
+Each row is moved one level down and one level up. The difference between two adjacent levels is averaged over the rows
+of both, and these differences are accumulated (Apley & Zhu 2020; docs/explanation/levels-and-pairs.md). Rows move to
+similar levels only, which avoids extrapolation, as small bins do for numeric features. The RHALE of an ordinal feature
+additionally groups adjacent differences of similar size.
 """
 
 from __future__ import annotations
@@ -17,14 +19,14 @@ from skedasis._types import Bools, Floats, Ints, Json
 from skedasis.data.categories import LevelColumn
 from skedasis.data.features import Feature
 from skedasis.errors import DataError, explained
-from skedasis.methods.base import Bound, Form, Local, chosen, given_for
+from skedasis.methods.base import Bound, Form, Local, chosen, param_for_feature
 from skedasis.results.build.categorical import accumulate_levels, grouped
 from skedasis.results.build.steps import Steps, existing, step_moments
 from skedasis.results.effect import About, Effect, LevelStats, Rows, Spec, joined
 from skedasis.stats.moments import WeightKind
 
 MOST_LEVELS = 2000
-"""More of them are refused, unless the most frequent ones are asked for: it may be an identifier."""
+"""Maximum number of levels without `top_levels`: a feature with more levels may be an identifier."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,13 +37,13 @@ class LevelPlan:
     ----------
     column : LevelColumn
     order : ndarray of int, shape (L,)
-        By place in the order: the column's code.
+        The column's code of each level, in this order.
     places : ndarray of int
-        By code: the place in the order, -1 for levels that do not take part. The last entry stands for code -1.
+        The position in the order of each code, -1 for levels that are not used. The last entry is for code -1.
     chosen : str
         How the order was chosen.
     notes : dict
-        For the provenance.
+        Entries for the provenance.
     """
 
     column: LevelColumn
@@ -55,7 +57,7 @@ class LevelPlan:
 
     @classmethod
     def of(cls, column: LevelColumn, order: Ints, chosen: str) -> LevelPlan:
-        """Put the levels into an order; those that are not in it take no part."""
+        """Return the plan for an order; levels that are not in it are not used."""
         places = np.full(len(column.levels) + 1, -1)
         places[order] = np.arange(len(order))
         levels = column.levels.take(order)
@@ -64,7 +66,7 @@ class LevelPlan:
 
     @property
     def stats(self) -> LevelStats:
-        """Return the levels as a result carries them."""
+        """Return the levels with their counts, as stored in a result."""
         levels, order = self.column.levels.take(self.order), self.order
         return LevelStats(
             levels.values,
@@ -75,28 +77,28 @@ class LevelPlan:
         )
 
     def at(self, bound: Bound) -> Ints:
-        """Return the batch's rows' places in the order, -1 for none."""
+        """Return the positions of the rows' levels in the order, -1 for levels that are not used."""
         return self.places[bound.codes(self.column)]
 
     def changes(self, places: Ints) -> dict[int, Any]:
-        """Return what puts the levels at these places into the feature's columns, (m,) or (n, m)."""
+        """Return the changes that insert the levels at these positions in the order, (m,) or (n, m)."""
         return self.column.changes(self.order[places])
 
 
 @dataclass(frozen=True)
 class LevelSteps(Form):
-    """The ALE of a categorical feature; with `grouped` the RHALE of an ordinal one.
+    """The ALE of a categorical feature; if `grouped`, the RHALE of an ordinal feature.
 
     Parameters
     ----------
     base : ALE, RHALE or UALE
-        The method as the user wrote it.
+        The user's method.
     order : None, "similarity", sequence, or mapping of these by feature
         See `ALE`.
     grouped : bool
-        Whether runs of steps are grouped by the bins' scheme.
+        Whether adjacent differences are grouped by the method's binning scheme.
     instead_of : str
-        The method that was asked for, where this one took its place.
+        Name of the requested method, if this one replaces it.
     """
 
     order: Any = None
@@ -108,46 +110,46 @@ class LevelSteps(Form):
 
     @property
     def name(self) -> str:
-        """Return the name of the method as the user wrote it; ALE where that has none for categories."""
+        """Return the name of the user's method; "ALE" if this variant replaces it."""
         return self.base.name if self.grouped or not self.instead_of else "ALE"
 
     def plan(self, column: LevelColumn, traits: Any) -> LevelPlan:
-        """Put the levels into an order."""
-        asked = given_for(self.order, column.feature, None)
-        order, chosen = ordered(column, asked, self.name)
+        """Choose the order of the levels."""
+        requested = param_for_feature(self.order, column.feature, None)
+        order, chosen = ordered(column, requested, self.name)
         return LevelPlan.of(column, order, chosen)
 
     def sets(self, plans: Sequence[LevelPlan]) -> int:
-        """Return how many levels a row is moved to in one call: one at a time."""
+        """Return 1: each call moves a row to one level."""
         return 1
 
     def row_bytes(self, plan: LevelPlan) -> int:
-        """Return the size of a place, two steps and a weight."""
+        """Return the bytes of a position, two differences and a weight."""
         return 32
 
     def local(self, bound: Bound, plan: LevelPlan, keep: Bools | None) -> Local:
-        """Move each row to its neighbouring levels, and gather what that changes, level by level."""
-        place, size = plan.at(bound), len(plan)
-        if (place < 0).any():
-            rows = np.flatnonzero(place >= 0)
-            bound, place = bound.some(rows), place[rows]
+        """Move each row to the adjacent levels, and return the moments of the differences by level."""
+        position, size = plan.at(bound), len(plan)
+        if (position < 0).any():
+            rows = np.flatnonzero(position >= 0)
+            bound, position = bound.some(rows), position[rows]
             keep = None if keep is None else keep[rows]
         weights = bound.weights
         outside = 0
-        if len(place) == 0 or size == 1:
-            down = up = np.zeros(len(place))
+        if len(position) == 0 or size == 1:
+            down = up = np.zeros(len(position))
         else:
-            down, up = to_neighbours(bound, plan.changes, place, size)
-        moments = step_moments(down, up, place, size, weights)
-        both = existing(down, up, place, size)
-        kept = {"x": place.astype(float), "effect": both, "weight": weights}
+            down, up = adjacent_differences(bound, plan.changes, position, size)
+        moments = step_moments(down, up, position, size, weights)
+        both = existing(down, up, position, size)
+        kept = {"x": position.astype(float), "effect": both, "weight": weights}
         largest = float(max(np.abs(down).max(initial=0.0), np.abs(up).max(initial=0.0)))
         return Local(moments, chosen(kept, keep), largest, outside)
 
     def read(
         self, plan: LevelPlan, local: Local, about: About, *, exact: bool, kind: WeightKind
     ) -> Effect:
-        """Accumulate the steps."""
+        """Accumulate the differences between adjacent levels."""
         base, stats = self.base, plan.stats
         spec = Spec(
             self.name,
@@ -177,39 +179,40 @@ class LevelSteps(Form):
         return effect.with_provenance(notes)
 
 
-def to_neighbours(
-    bound: Bound, changes: Callable[[Ints], dict[int, Any]], place: Ints, size: int
+def adjacent_differences(
+    bound: Bound, changes: Callable[[Ints], dict[int, Any]], position: Ints, size: int
 ) -> tuple[Floats, Floats]:
-    """Return each row's step from the value, or level, before and to the one after; zero where there is none.
+    """Return each row's difference from the previous value or level, and to the next one; 0 where there is none.
 
     Parameters
     ----------
     bound : Bound
     changes : callable
-        Returns what puts the values at these places, (n, 1), into the feature's columns.
-    place : ndarray of int, shape (n,)
-        The rows' places among the values.
+        Returns the changes that insert the values at the given positions, (n, 1), into the feature's columns.
+    position : ndarray of int, shape (n,)
+        The positions of the rows' values in the order of values.
     size : int
-        How many values there are: at least two.
+        Number of values: at least two.
 
     Notes
     -----
-    Costs each row itself once for all features, and each of its neighbours once.
+    Costs one model row per row for all features together, and one for each adjacent value of each row.
     """
     last = size - 1
     own = bound.at()
-    near = np.where(place < last, place + 1, place - 1)
-    moved = bound.sweep_together(changes(near[:, None]), 1)[:, 0]
-    up = np.where(place < last, moved - own, 0.0)
-    down = np.where(place < last, 0.0, own - moved)
-    inner = np.flatnonzero((place > 0) & (place < last))
+    # One call moves every row: up where possible, else down. A second call moves the inner rows down.
+    neighbour = np.where(position < last, position + 1, position - 1)
+    moved = bound.sweep_together(changes(neighbour[:, None]), 1)[:, 0]
+    up = np.where(position < last, moved - own, 0.0)
+    down = np.where(position < last, 0.0, own - moved)
+    inner = np.flatnonzero((position > 0) & (position < last))
     if len(inner):
-        below = changes((place[inner] - 1)[:, None])
+        below = changes((position[inner] - 1)[:, None])
         down[inner] = own[inner] - bound.some(inner).sweep_together(below, 1)[:, 0]
     return down, up
 
 
-def ordered(column: LevelColumn, asked: Any, method: str) -> tuple[Ints, str]:
+def ordered(column: LevelColumn, requested: Any, method: str) -> tuple[Ints, str]:
     """Return the order of a categorical feature's levels, and how it was chosen.
 
     Raises
@@ -218,39 +221,43 @@ def ordered(column: LevelColumn, asked: Any, method: str) -> tuple[Ints, str]:
         For an order that misses an observed level, or names one twice.
     """
     feature, size = column.feature, len(column.levels)
-    if asked is None:
+    if requested is None:
         if feature.kind == "ordinal" or feature.levels is not None:
-            said = "declared" if feature.levels is not None else "ascending values"
-            return np.arange(size), said
-        asked = "similarity"
-    if isinstance(asked, str) or not isinstance(asked, Iterable):
-        if asked != "similarity":
+            chosen = "declared" if feature.levels is not None else "ascending values"
+            return np.arange(size), chosen
+        requested = "similarity"
+    if isinstance(requested, str) or not isinstance(requested, Iterable):
+        if requested != "similarity":
             raise DataError(
                 explained(
                     f"{method}(order)",
-                    repr(asked),
+                    repr(requested),
                     "None, 'similarity' or a sequence of levels",
                     "Write the levels in their order: order=['low', 'high']",
                 )
             )
         return column.similar(), "similarity of the other features"
-    return _as_given(column, list(asked), method), "given"
+    return _user_order(column, list(requested), method), "given"
 
 
-def _as_given(column: LevelColumn, asked: list[Any], method: str) -> Ints:
+def _user_order(column: LevelColumn, requested: list[Any], method: str) -> Ints:
+    """Return the codes of the levels in the user's order; raise unless it has each observed level once."""
     labels = column.levels.labels
-    found = [column.levels.find(level) for level in asked]
-    # "missing", and what stands in tables for truth values and numbers, name levels too.
-    named = [
-        labels.index(v) if p < 0 and v in labels else p for v, p in zip(asked, found, strict=True)
-    ]
-    places = np.array(named, dtype=np.int64)
-    there = places[places >= 0]
-    absent = np.setdiff1d(np.arange(len(column.levels)), there)
-    got, fix = "", "Add what is missing"
+    found = [column.levels.find(level) for level in requested]
+    # Labels name levels, too: "missing", and the text shown for booleans and numbers.
+    codes = np.array(
+        [
+            labels.index(v) if code < 0 and v in labels else code
+            for v, code in zip(requested, found, strict=True)
+        ],
+        dtype=np.int64,
+    )
+    codes = codes[codes >= 0]
+    absent = np.setdiff1d(np.arange(len(column.levels)), codes)
+    got, fix = "", "Add the levels that are not in the order"
     if len(absent):
         got = f"no {joined([column.levels.labels[i] for i in absent])}"
-    elif len(set(there.tolist())) < len(there):
+    elif len(set(codes.tolist())) < len(codes):
         got, fix = "a level twice", "Name each level once"
     if got:
         raise DataError(
@@ -261,10 +268,10 @@ def _as_given(column: LevelColumn, asked: list[Any], method: str) -> Ints:
                 fix,
             )
         )
-    return there
+    return codes
 
 
 def own_order(column: LevelColumn, feature: Feature) -> LevelPlan:
-    """Return the levels in their own order, where that changes nothing but the look."""
-    said = "declared" if feature.levels is not None else "ascending values"
-    return LevelPlan.of(column, np.arange(len(column.levels)), said)
+    """Return the levels in the feature's own order, for methods whose values do not depend on the order."""
+    chosen = "declared" if feature.levels is not None else "ascending values"
+    return LevelPlan.of(column, np.arange(len(column.levels)), chosen)

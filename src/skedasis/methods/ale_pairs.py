@@ -1,8 +1,13 @@
-"""Second-order ALE and DALE of two features (ale_vs_pdp 6.2.1).
+"""Second-order ALE and DALE of two features: their interaction, without main effects (ale_vs_pdp 6.2.1).
 
-Each row is moved to the corners of its own cell: the two edges of its bin of a numeric feature, the levels before and
-after its own of a categorical one. The double difference (Eq. 6.5) is what the second feature changes in the effect of
-the first. Averaged by cell, accumulated over both axes, freed of main effects and mean, it is the second-order effect.
+For ALE each row is moved to the corners of its own cell: for a numeric feature the two edges of its bin, for a
+categorical feature its level and the adjacent levels. The double difference between the corners (Eq. 6.5) is the change
+of the first feature's effect with the second feature. For DALE the mixed second derivative at the row takes its place.
+These local effects are averaged by cell and accumulated over both axes; after subtracting main effects and mean they
+are the second-order effect (`skedasis.results.build.pairs`).
+
+A *node* is an edge of a numeric feature's bins or a level of a categorical feature. A row's *home* is the index of its
+bin or level.
 """
 
 from __future__ import annotations
@@ -20,7 +25,7 @@ from skedasis.data.column_stats import Column, Summary
 from skedasis.data.features import Feature
 from skedasis.errors import DataError, UnsupportedError, explained
 from skedasis.methods.ale_categorical import LevelPlan, ordered
-from skedasis.methods.base import Bound, Form, Local, chosen, given_for
+from skedasis.methods.base import Bound, Form, Local, chosen, param_for_feature
 from skedasis.models.adapters import Traits
 from skedasis.results.build.pairs import (
     CELL,
@@ -37,13 +42,12 @@ from skedasis.results.surface import PairRows, Side, Surface
 from skedasis.stats.grid import Cells, Grid
 from skedasis.stats.moments import Moments, WeightKind
 
-# ------------------------------------------------------------------------------------------
-# One of the two features of a pair, between the data and the algebra of surfaces.
+# --- features of a pair ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class SideColumn:
-    """A feature of a pair as it was planned.
+    """Plan of one feature of a pair.
 
     Parameters
     ----------
@@ -52,9 +56,9 @@ class SideColumn:
     chosen : str
         How its nodes were chosen, for the provenance.
     summary : Summary, optional
-        Of a numeric feature.
+        For a numeric feature.
     levels : LevelPlan, optional
-        Of a categorical one.
+        For a categorical feature.
     """
 
     side: Side
@@ -65,11 +69,11 @@ class SideColumn:
 
     @property
     def categorical(self) -> bool:
-        """Return whether rows live at levels."""
+        """Return whether the feature is categorical."""
         return self.levels is not None
 
     def changes(self, nodes: Ints) -> dict[int, Any]:
-        """Return what puts the values of these nodes into the feature's columns, (m,) or (n, m)."""
+        """Return the changes that insert the values of these nodes into the feature's columns, (m,) or (n, m)."""
         if self.levels is not None:
             return self.levels.changes(nodes)
         return {self.feature.position: np.asarray(self.side.nodes)[nodes]}
@@ -78,13 +82,13 @@ class SideColumn:
 def side_of(
     nodes: LevelPlan | Grid | Cells, column: Column | None = None, chosen: str = ""
 ) -> SideColumn:
-    """Return a feature of a pair, from the plan of its levels, or from its points or its bins and its column."""
+    """Return the plan of one feature of a pair, from its levels, or from its grid or bins and its column."""
     if isinstance(nodes, LevelPlan):
         return SideColumn(
             Side(levels=nodes.stats), nodes.column.feature, nodes.chosen, levels=nodes
         )
     if column is None:
-        raise TypeError("numeric sides have a column")
+        raise TypeError("a numeric feature requires its column")
     values = column.distinct(2)
     two = (float(values[0]), float(values[1])) if values is not None and len(values) == 2 else None
     grid = isinstance(nodes, Grid)
@@ -93,17 +97,17 @@ def side_of(
     return SideColumn(side, summary.feature, nodes.chosen if grid else chosen, summary)
 
 
-def places_of(bound: Bound, column: SideColumn) -> Floats:
-    """Return the rows' values, or the places of their levels; NaN where there is none."""
+def axis_values(bound: Bound, column: SideColumn) -> Floats:
+    """Return the rows' values, or the positions of their levels; NaN for missing values and omitted levels."""
     if column.levels is None:
         return bound.column(column.feature.position)
-    place = column.levels.at(bound).astype(float)
-    return np.where(place < 0, np.nan, place)
+    position = column.levels.at(bound).astype(float)
+    return np.where(position < 0, np.nan, position)
 
 
 @dataclass(frozen=True)
 class OwnValuesOrQuantiles(Binning):
-    """The default bins of a feature of a pair: its own values if they are few, else quantiles."""
+    """The default bins of a feature of a pair: between its values if they are few, else quantiles."""
 
     k: int = 20
 
@@ -114,7 +118,7 @@ class OwnValuesOrQuantiles(Binning):
 
 
 def fixed(scheme: Binning, method: str) -> Binning:
-    """Refuse a scheme that chooses its bins by the local effects of one feature.
+    """Return a scheme of fixed bins; raise for a scheme that chooses bins by the local effects of one feature.
 
     Raises
     ------
@@ -126,32 +130,31 @@ def fixed(scheme: Binning, method: str) -> Binning:
     raise UnsupportedError(
         explained(
             f"{method}(bins={name}()) of two features",
-            "bins that are chosen by the effect of one",
+            "bins chosen from the effect of a single feature",
             "Uniform, Quantile or Edges",
-            f"Write for example sd.{method}(bins=20)",
+            f"Use for example sd.{method}(bins=20)",
         )
     )
 
 
-# ------------------------------------------------------------------------------------------
-# The corners of a row's cell in two features, and the differences between them (ale_vs_pdp Eq. 6.5).
+# --- corners of a row's cell, and double differences (ale_vs_pdp Eq. 6.5) -------------------------
 
 
 UP, DOWN = (0, 0, 1), (-1, -1, 0)
-"""Moves: the cell, and the nodes before and after it, counted from the row's home."""
+"""Moves: the cell, and the nodes at its lower and upper end, relative to the row's home."""
 
 
 @dataclass(frozen=True, eq=False)
 class Differences:
-    """What the corners give.
+    """Double differences of a batch.
 
     Parameters
     ----------
     moments : dict of str to Moments
-        What `skedasis.results.build.pairs.surface` reads.
+        Input of `skedasis.results.build.pairs.surface`.
     across : ndarray of float, shape (n, q), optional
-        Each row's double differences in the cells that it takes part in, in the order of `taking_part`; NaN where there
-        is no such cell. None where a feature is constant.
+        Each row's double differences in the cells that it contributes to, in the order of `taking_part`; NaN where
+        there is no such cell. None if a feature is constant.
     largest : float
         The largest absolute value at a corner.
     """
@@ -167,23 +170,23 @@ def differences(
     homes: tuple[Ints, Ints],
     x: tuple[Floats, Floats],
 ) -> Differences:
-    """Evaluate the quantity at the corners of the rows' cells, and gather the differences by cell.
+    """Evaluate the quantity at the corners of the rows' cells, and return the moments of double differences by cell.
 
     Parameters
     ----------
     bound : Bound
     sides : tuple of two SideColumn
     homes : tuple of two ndarray of int, shape (n,)
-        Where the rows live.
+        Indices of the rows' bins or levels.
     x : tuple of two ndarray of float, shape (n,)
-        Their values.
+        The rows' values.
 
     Returns
     -------
     Differences
     """
     if all(not s.categorical and s.side.m > 1 for s in sides):
-        return _of_numbers(bound, sides, homes, x)
+        return _numeric_differences(bound, sides, homes, x)
     corners = Corners(bound, sides, homes)
     return Differences(corners.moments(x), corners.across(), _largest(*corners.at.values()))
 
@@ -192,19 +195,19 @@ def _largest(*values: Floats) -> float:
     return max((float(np.abs(v).max(initial=0.0)) for v in values), default=0.0)
 
 
-def _of_numbers(
+def _numeric_differences(
     bound: Bound,
     sides: tuple[SideColumn, SideColumn],
     homes: tuple[Ints, Ints],
     x: tuple[Floats, Floats],
 ) -> Differences:
-    """Do so for two numeric features: four corners in one call, 4 n model rows."""
-    low, high, share = [], [], []
+    """Return the double differences of two numeric features: four corners in one call, 4 n model rows."""
+    low, high, fraction = [], [], []
     for side, home, values in zip(sides, homes, x, strict=True):
         edges = np.asarray(side.side.nodes)
         low.append(edges[:-1].take(home))
         high.append(edges[1:].take(home))
-        share.append((values - low[-1]) / (high[-1] - low[-1]))
+        fraction.append((values - low[-1]) / (high[-1] - low[-1]))
     first, second = (s.feature.position for s in sides)
     corners = {
         first: (low[0], high[0], low[0], high[0]),
@@ -217,20 +220,20 @@ def _of_numbers(
     cell = Moments.of(delta, homes[0] * m + homes[1], k * m, bound.weights)
     home = Moments(*cell.sizes, np.zeros(k * m), np.zeros(k * m))
     across = delta[:, None]
-    # Between the two edges of the other feature the difference is interpolated to the row's own value.
-    share[1] *= delta
-    share[0] *= delta
+    # Main effects: the difference is interpolated between the other feature's two edges, to the row's own value.
+    fraction[1] *= delta
+    fraction[0] *= delta
     moments = {
         CELL: cell.reshape(k, m),
         HOME: home.reshape(k, m),
-        MAIN0: Moments.of(below + share[1], homes[0], k, bound.weights),
-        MAIN1: Moments.of(before + share[0], homes[1], m, bound.weights),
+        MAIN0: Moments.of(below + fraction[1], homes[0], k, bound.weights),
+        MAIN1: Moments.of(before + fraction[0], homes[1], m, bound.weights),
     }
     return Differences(moments, across, _largest(q))
 
 
 def counted(cell: Ints, cells: int, weights: Floats | None) -> Moments:
-    """Return the moments of rows of which only their number and weight matter."""
+    """Return moments that hold the number and weight of the rows in each cell only."""
     return Moments.of(np.zeros(len(cell)), cell, cells, weights)
 
 
@@ -245,8 +248,8 @@ class Corners:
 
     Notes
     -----
-    4 n model rows for two numeric features; 6 n at most with one categorical feature, 9 n with two, less what rows at
-    the first and last levels save.
+    Costs 4 n model rows for two numeric features; at most 6 n with one categorical feature, 9 n with two. Rows at the
+    first and last levels cost less.
     """
 
     def __init__(
@@ -254,15 +257,16 @@ class Corners:
     ) -> None:
         self.bound, self.sides, self.homes = bound, sides, homes
         self.at: dict[tuple[int, int], Floats] = {}
-        # The feature of levels goes outside: its rows at the ends are left out there, once for both edges of the other.
+        # A categorical feature is the outer loop: rows at its first or last level are left out once for both edges of
+        # the numeric feature.
         swap = sides[1].categorical and not sides[0].categorical
         outer, inner = (1, 0) if swap else (0, 1)
         for o in offsets(sides[outer].side):
-            for group in _together(sides[inner]):
-                self._ask(outer, o, inner, group)
+            for group in _nodes_per_call(sides[inner]):
+                self._evaluate(outer, o, inner, group)
 
-    def _ask(self, outer: int, o: int, inner: int, group: tuple[int, ...]) -> None:
-        """Evaluate at one node of the outer feature, and one or two of the inner one."""
+    def _evaluate(self, outer: int, o: int, inner: int, group: tuple[int, ...]) -> None:
+        """Evaluate the quantity at one node of the outer feature and one or two nodes of the inner feature."""
         h, g = self.homes[outer], self.homes[inner]
         valid = _valid(self.sides[outer].side, h + o) & _valid(self.sides[inner].side, g + group[0])
         rows = np.flatnonzero(valid)
@@ -275,55 +279,58 @@ class Corners:
             self.at[0, 0] = part.at()
             return
         nodes = np.stack([g[rows] + i for i in group], axis=1)
-        first = np.broadcast_to((h[rows] + o)[:, None], nodes.shape)
-        changes = {**self.sides[outer].changes(first), **self.sides[inner].changes(nodes)}
-        found = part.sweep_together(changes, len(group))
+        outer_nodes = np.broadcast_to((h[rows] + o)[:, None], nodes.shape)
+        changes = {**self.sides[outer].changes(outer_nodes), **self.sides[inner].changes(nodes)}
+        values = part.sweep_together(changes, len(group))
         for k, key in enumerate(keys):
             self.at[key] = np.zeros(len(h))
-            self.at[key][rows] = found[:, k]
+            self.at[key][rows] = values[:, k]
 
     def moments(self, x: tuple[Floats, Floats]) -> dict[str, Moments]:
-        """Return the moments that a surface is read off."""
+        """Return the moments from which a surface is built."""
         (h0, h1), weights = self.homes, self.bound.weights
         sides = (self.sides[0].side, self.sides[1].side)
         shape = sides[0].homes, sides[1].homes
         home = counted(h0 * shape[1] + h1, shape[0] * shape[1], weights)
-        found = {
+        moments = {
             CELL: self._cells(sides),
             HOME: home.reshape(*shape),
             MAIN0: self._main(0, x[1]),
             MAIN1: self._main(1, x[0]),
         }
         joint = self._joint(home)
-        return found if joint is None else {**found, JOINT: joint.reshape(-1, *shape)}
+        return moments if joint is None else {**moments, JOINT: joint.reshape(-1, *shape)}
 
     def across(self) -> Floats | None:
-        """Return each row's double differences, (n, q); NaN where it has no such cell."""
+        """Return each row's double differences, (n, q); NaN where there is no such cell."""
         sides = (self.sides[0].side, self.sides[1].side)
         cells = taking_part(sides)[:, self.homes[0] * sides[1].homes + self.homes[1]]
-        found = [
+        deltas = [
             (self.at[b0, b1] - self.at[a0, b1]) - (self.at[b0, a1] - self.at[a0, a1])
             for _, a0, b0 in moves(sides[0])
             for _, a1, b1 in moves(sides[1])
         ]
-        return np.where(cells >= 0, found, np.nan).T.copy() if found else None
+        return np.where(cells >= 0, deltas, np.nan).T.copy() if deltas else None
 
     def _joint(self, home: Moments) -> Moments | None:
-        """Gather, home by home, the rows' double differences and the sums of each two of them."""
+        """Return the moments, by home, of the rows' double differences and of their pairwise sums.
+
+        The variance of a sum of two gives their covariance.
+        """
         across = self.across()
         if across is None:
             return None
-        known, width = np.nan_to_num(across), self.sides[1].side.homes
-        q, place = known.shape[1], self.homes[0] * width + self.homes[1]
-        values = [known[:, i] for i in range(q)]
-        values += [known[:, i] + known[:, j] for i in range(q) for j in range(i + 1, q)]
-        parts = [Moments.of(v, place, len(home.weight), self.bound.weights, home) for v in values]
+        deltas, width = np.nan_to_num(across), self.sides[1].side.homes
+        q, index = deltas.shape[1], self.homes[0] * width + self.homes[1]
+        values = [deltas[:, i] for i in range(q)]
+        values += [deltas[:, i] + deltas[:, j] for i in range(q) for j in range(i + 1, q)]
+        parts = [Moments.of(v, index, len(home.weight), self.bound.weights, home) for v in values]
         return Moments(
             *(np.stack(a) for a in zip(*(p.arrays().values() for p in parts), strict=True))
         )
 
     def _cells(self, sides: tuple[Side, Side]) -> Moments:
-        """Pool the double differences (Eq. 6.5) of all rows that take part in each cell."""
+        """Return the moments of the double differences (Eq. 6.5) of all rows that contribute to each cell."""
         k, m = sides[0].m - 1, sides[1].m - 1
         total = Moments.zeros((k, m))
         for c0, a0, b0 in moves(sides[0]):
@@ -338,66 +345,66 @@ class Corners:
         return total
 
     def _main(self, axis: int, other: Floats) -> Moments:
-        """Pool the differences along one feature, at the row's own value of the other.
+        """Return the moments of the differences along one feature, at the row's own value of the other feature.
 
-        Of a numeric feature only the two edges around that value are known: between them it is interpolated.
+        If the other feature is numeric, the quantity is interpolated between the two edges around its value.
         """
-        side, across = self.sides[axis].side, self.sides[1 - axis]
+        side, other_side = self.sides[axis].side, self.sides[1 - axis]
         k = side.m - 1
         total = Moments.zeros(k)
-        share = np.zeros(len(other))
-        if not across.categorical and across.side.m > 1:
-            edges, h = np.asarray(across.side.nodes), self.homes[1 - axis]
-            share = (other - edges[h]) / (edges[h + 1] - edges[h])
+        fraction = np.zeros(len(other))
+        if not other_side.categorical and other_side.side.m > 1:
+            edges, h = np.asarray(other_side.side.nodes), self.homes[1 - axis]
+            fraction = (other - edges[h]) / (edges[h + 1] - edges[h])
         for c, a, b in moves(side):
             low = self._along(axis, b, 0) - self._along(axis, a, 0)
-            rise = low
-            if share.any():
+            difference = low
+            if fraction.any():
                 high = self._along(axis, b, 1) - self._along(axis, a, 1)
-                rise = (1 - share) * low + share * high
+                difference = (1 - fraction) * low + fraction * high
             cell = self.homes[axis] + c
             rows = (cell >= 0) & (cell < k)
             w = self.bound.weights
             total = total.merge(
-                Moments.of(rise[rows], cell[rows], k, None if w is None else w[rows])
+                Moments.of(difference[rows], cell[rows], k, None if w is None else w[rows])
             )
         return total
 
     def _along(self, axis: int, own: int, other: int) -> Floats:
+        """Return the values at a node of the feature `axis` and a node of the other feature."""
         return self.at[(own, other) if axis == 0 else (other, own)]
 
 
 def offsets(side: Side) -> tuple[int, ...]:
-    """Return the nodes around a home, counted from it."""
+    """Return the nodes of a row's cells, relative to its home."""
     if side.levels is not None:
         return (-1, 0, 1) if side.m > 1 else (0,)
     return (0, 1) if side.m > 1 else (0,)
 
 
 def moves(side: Side) -> tuple[tuple[int, int, int], ...]:
-    """Return the cells that a row takes part in: its bin, or the steps on both sides of its level."""
+    """Return the moves of the cells that a row contributes to: its bin, or the intervals on both sides of its level."""
     if side.m == 1:
         return ()
     return (UP, DOWN) if side.levels is not None else (UP,)
 
 
-def _together(column: SideColumn) -> list[tuple[int, ...]]:
-    """Return the nodes that are evaluated in one call: both edges of a bin, or one level."""
-    around = offsets(column.side)
-    return [(o,) for o in around] if column.categorical else [around]
+def _nodes_per_call(column: SideColumn) -> list[tuple[int, ...]]:
+    """Return the groups of nodes that are evaluated in one call: both edges of a bin, or one level."""
+    nodes = offsets(column.side)
+    return [(o,) for o in nodes] if column.categorical else [nodes]
 
 
 def _valid(side: Side, nodes: Ints) -> Bools:
     return (nodes >= 0) & (nodes < side.m)
 
 
-# ------------------------------------------------------------------------------------------
-# ALE and DALE of two features: what they do together that neither does alone (ale_vs_pdp 6.2.1).
+# --- methods --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class PairPlan:
-    """The cells of two features.
+    """Plan of the second-order ALE or DALE: the cells of two features.
 
     Parameters
     ----------
@@ -418,7 +425,7 @@ class PairALE(Form):
     Parameters
     ----------
     base : ALE
-        The method as the user wrote it.
+        The user's method.
     """
 
     compares_missing = False
@@ -439,34 +446,33 @@ class PairALE(Form):
             scheme = self.base.fixed_binning(column.feature)
             return side_of(scheme.candidates(column), column, type(scheme).__name__)
         feature = column.feature
-        asked = given_for(self.base.order, feature, None)
-        without = feature.kind == "nominal" and feature.levels is None and asked is None
-        if (
-            both and without and len(column.levels) > 2
-        ):  # of two levels the direction changes nothing
+        order = param_for_feature(self.base.order, feature, None)
+        unordered = feature.kind == "nominal" and feature.levels is None and order is None
+        # For two levels the order changes the sign only.
+        if both and unordered and len(column.levels) > 2:
             raise UnsupportedError(
                 explained(
                     f"{self.name} of two categorical features",
                     f"{feature.name!r}, whose levels have no order",
                     "an order for both",
-                    f"Give one, sd.ALE(order={{{feature.name!r}: [...]}}) or order='similarity'; or use sd.PDP() "
+                    f"Pass an order: sd.ALE(order={{{feature.name!r}: [...]}}) or order='similarity'; or use sd.PDP() "
                     "(in a shell --method pdp)",
                 )
             )
-        return side_of(LevelPlan.of(column, *ordered(column, asked, self.name)))
+        return side_of(LevelPlan.of(column, *ordered(column, order, self.name)))
 
     def sets(self, plans: Sequence[PairPlan]) -> int:
-        """Return 2: the corners two by two, so that columns which stay as they are need two copies, not four."""
+        """Return 2: two corners per call, so that the unchanged columns need two copies, not four."""
         return 2
 
     def row_bytes(self, plan: PairPlan) -> int:
-        """Return the size of two values, a weight, and the double differences."""
+        """Return the bytes of two values, a weight, and the double differences."""
         return 24 + 8 * len(taking_part((plan.sides[0].side, plan.sides[1].side)))
 
     def local(self, bound: Bound, plan: PairPlan, keep: Bools | None) -> Local:
-        """Gather the batch's double differences by cell."""
+        """Return the moments of the batch's double differences by cell."""
         sides = (plan.sides[0].side, plan.sides[1].side)
-        x = tuple(places_of(bound, s) for s in plan.sides)
+        x = tuple(axis_values(bound, s) for s in plan.sides)
         homes = tuple(side.home(values) for side, values in zip(sides, x, strict=True))
         inside = (homes[0] >= 0) & (homes[1] >= 0)
         beyond = left_out(plan.sides, x, inside)
@@ -475,11 +481,11 @@ class PairALE(Form):
             bound, x = bound.some(rows), tuple(v[rows] for v in x)
             homes = tuple(h[rows] for h in homes)
             keep = None if keep is None else keep[rows]
-        found = differences(bound, plan.sides, (homes[0], homes[1]), (x[0], x[1]))
-        kept = {"x0": x[0], "x1": x[1], "weight": bound.weights, "across": found.across}
-        # A double difference of four values is known but for a few units in their last place.
-        rounding = 16 * bound.eps * found.largest
-        return Local(found.moments, chosen(kept, keep), largest=rounding, outside=beyond)
+        double = differences(bound, plan.sides, (homes[0], homes[1]), (x[0], x[1]))
+        kept = {"x0": x[0], "x1": x[1], "weight": bound.weights, "across": double.across}
+        # Rounding error of a double difference of four values: a few units in their last place.
+        rounding = 16 * bound.eps * double.largest
+        return Local(double.moments, chosen(kept, keep), largest=rounding, outside=beyond)
 
     def read(
         self,
@@ -490,7 +496,7 @@ class PairALE(Form):
         exact: bool,
         kind: WeightKind,
     ) -> Surface:
-        """Accumulate."""
+        """Accumulate the double differences over both axes."""
         base, r = self.base, local.kept
         local_effects: Any = "edges" if self.name == "ALE" else "slopes"
         spec = Spec(
@@ -513,33 +519,33 @@ class PairALE(Form):
                 r.get("slope1"),
                 r.get("across"),
             )
-        some_rows(local, plan.sides, self.name)
+        check_rows(local, plan.sides, self.name)
         sides = (plan.sides[0].side, plan.sides[1].side)
-        shown = surface(sides, local.moments, spec, about, rows, fill=base.empty == "nearest")
+        result = surface(sides, local.moments, spec, about, rows, fill=base.empty == "nearest")
         used = int(local.moments[HOME].count.sum())
-        said = {"rows_outside": local.outside, "rows_in_cells": used, **plan.notes}
+        notes = {"rows_outside": local.outside, "rows_in_cells": used, **plan.notes}
         if self.name == "ALE":
-            said["rounding"] = local.largest
-        return shown.with_provenance(said)
+            notes["rounding"] = local.largest
+        return result.with_provenance(notes)
 
 
 @dataclass(frozen=True)
 class PairDALE(PairALE):
-    """The second-order ALE from mixed derivatives: cells may be chosen again without the model.
+    """The second-order ALE from mixed derivatives; other cells can be chosen later without calling the model.
 
     Parameters
     ----------
     base : DALE
-        The method as the user wrote it.
+        The user's method.
     """
 
     uses_slopes = True
 
     def plan(self, columns: tuple[Any, Any], traits: tuple[Traits, Traits]) -> PairPlan:
-        """Choose the bins; refuse categories, and models without derivatives."""
-        for column, found in zip(columns, traits, strict=True):
-            if isinstance(column, LevelColumn) or found.local == "steps":
-                got = "a categorical feature" if isinstance(column, LevelColumn) else found.source
+        """Choose the bins; raise for categorical features and for models without derivatives."""
+        for column, own in zip(columns, traits, strict=True):
+            if isinstance(column, LevelColumn) or own.local == "steps":
+                got = "a categorical feature" if isinstance(column, LevelColumn) else own.source
                 raise UnsupportedError(
                     explained(
                         f"{self.name} of {column.feature.name!r} with another feature",
@@ -553,17 +559,17 @@ class PairDALE(PairALE):
         return PairPlan(plan.sides, traits, {**notes, "slopes": traits[0].source})
 
     def sets(self, plans: Sequence[PairPlan]) -> int:
-        """Return 4: the corners around a row, where there are no derivatives."""
+        """Return 4: finite differences evaluate four points around each row."""
         return 4
 
     def row_bytes(self, plan: PairPlan) -> int:
-        """Return the size of two values, a mixed derivative, two slopes and a weight."""
+        """Return the bytes of two values, a mixed derivative, two slopes and a weight."""
         return 48
 
     def local(self, bound: Bound, plan: PairPlan, keep: Bools | None) -> Local:
-        """Gather the batch's mixed derivatives by cell."""
+        """Return the moments of the batch's mixed derivatives by cell."""
         sides = (plan.sides[0].side, plan.sides[1].side)
-        x0, x1 = (places_of(bound, s) for s in plan.sides)
+        x0, x1 = (axis_values(bound, s) for s in plan.sides)
         inside = (sides[0].home(x0) >= 0) & (sides[1].home(x1) >= 0)
         beyond = left_out(plan.sides, (x0, x1), inside)
         if not inside.all():
@@ -572,7 +578,7 @@ class PairDALE(PairALE):
             keep = None if keep is None else keep[rows]
         first, second = plan.sides[0].summary, plan.sides[1].summary
         if first is None or second is None:
-            raise TypeError("numeric sides have summaries")
+            raise TypeError("numeric features require column summaries")
         mixed, slope0, slope1 = bound.mixed_slopes((first, second), plan.traits)
         rows = PairRows(x0, x1, mixed, bound.weights, slope0=slope0, slope1=slope1)
         widths = (np.diff(sides[0].nodes), np.diff(sides[1].nodes))
@@ -583,7 +589,7 @@ class PairDALE(PairALE):
 
 
 def left_out(sides: tuple[SideColumn, SideColumn], x: tuple[Floats, ...], inside: Bools) -> int:
-    """Return how many rows lie beyond the edges, or at levels that were cut; rows without a value are none of these."""
+    """Return the number of rows outside the bins or at omitted levels, not counting rows with missing values."""
     missing = np.zeros(len(inside), dtype=bool)
     for side, values in zip(sides, x, strict=True):
         if side.levels is None or side.levels.column.outside == 0:
@@ -591,8 +597,8 @@ def left_out(sides: tuple[SideColumn, SideColumn], x: tuple[Floats, ...], inside
     return int(np.count_nonzero(~inside & ~missing))
 
 
-def some_rows(local: Local, sides: tuple[SideColumn, SideColumn], method: str) -> None:
-    """Refuse a pair of which no row has both values.
+def check_rows(local: Local, sides: tuple[SideColumn, SideColumn], method: str) -> None:
+    """Raise if no row has values of both features.
 
     Raises
     ------
@@ -603,15 +609,15 @@ def some_rows(local: Local, sides: tuple[SideColumn, SideColumn], method: str) -
         raise DataError(
             explained(
                 f"{method} of ({names})",
-                "no row that has a value of both",
-                "some",
-                "Look at where they are missing",
+                "no row with values of both features",
+                "at least one such row",
+                "Check where the two features have missing values",
             )
         )
 
 
 def check_pair(names: tuple[str, str]) -> None:
-    """Refuse a feature with itself.
+    """Raise if both features of a pair are the same.
 
     Raises
     ------
@@ -623,6 +629,6 @@ def check_pair(names: tuple[str, str]) -> None:
                 "features",
                 f"the pair of {names[0]!r} with itself",
                 "two features",
-                "Name two, or explain the one",
+                "Name two different features, or explain the single feature",
             )
         )

@@ -1,8 +1,8 @@
-"""`Method`: plan, compute, finalize. The protocol, parameters, variants, and statistics of a batch.
+"""`Method`: plan, compute, finalize. The protocol, base classes of methods and variants, and statistics of a batch.
 
-`plan` sees a summary of a column and chooses cells. `local` sees one batch of rows, and is the only step that calls the
-model. `read` sees what was gathered, and makes the result. A method is a frozen dataclass of its parameters; running it
-stores nothing in it.
+`plan` chooses cells from a summary of a column. `local` (compute) returns the statistics of one batch of rows and is
+the only step that calls the model. `read` (finalize) makes the result from the merged statistics of all batches. A
+method is a frozen dataclass of its parameters, and running it does not change it.
 """
 
 from __future__ import annotations
@@ -30,36 +30,38 @@ if TYPE_CHECKING:
     from skedasis.stats.heterogeneity_score import HeterogeneityScore
 
 
-# ------------------------------------------------------------------------------------------
-# `Bound` as methods know it: rows of one batch, and what can be asked of a quantity there.
+# --- evaluator ------------------------------------------------------------------------------------
 
 
 class Bound(Protocol):
-    """One batch of rows bound to a quantity: all that a method knows of a model."""
+    """Evaluator of a quantity on one batch of rows: the only access of a method to the model.
+
+    Implemented by `skedasis.quantities.evaluator.Bound`.
+    """
 
     @property
     def weights(self) -> Floats | None:
-        """The rows' weights; None means 1 each."""
+        """The rows' weights; None means 1 for each row."""
         ...
 
     @property
     def eps(self) -> float:
-        """The relative rounding of the model's answers."""
+        """Unit round-off of the dtype that the model computes in."""
         ...
 
     @property
     def row_id(self) -> Ints:
-        """The rows' places in X."""
+        """The rows' indices in X."""
         ...
 
     @property
     def places(self) -> Ints:
-        """The rows' places among those that take part."""
+        """The rows' positions among the rows used in the explanation."""
         ...
 
     @property
     def shared(self) -> dict[str, Any]:
-        """What features of one batch share."""
+        """Intermediate values shared by the features of one batch."""
         ...
 
     def __len__(self) -> int: ...
@@ -69,7 +71,7 @@ class Bound(Protocol):
         ...
 
     def codes(self, column: LevelColumn) -> Ints:
-        """Return the rows' places in a categorical feature's levels, -1 for none."""
+        """Return the rows' codes of a categorical feature's levels, -1 for values without a code."""
         ...
 
     def labels(self) -> Floats:
@@ -81,7 +83,7 @@ class Bound(Protocol):
         ...
 
     def some(self, rows: Ints) -> Bound:
-        """Return the same for some of the rows."""
+        """Return the evaluator of a subset of the rows."""
         ...
 
     def sweep(self, j: int, values: Floats) -> Floats:
@@ -89,7 +91,7 @@ class Bound(Protocol):
         ...
 
     def sweep_together(self, changes: Mapping[int, Any], m: int) -> Floats:
-        """Return the quantity, (n, m), with several columns replaced at once."""
+        """Return the quantity, (n, m), with several columns replaced at the same time."""
         ...
 
     def sums(self, changes: Mapping[int, Any], m: int) -> Floats:
@@ -107,7 +109,7 @@ class Bound(Protocol):
     def mixed_slopes(
         self, columns: tuple[Summary, Summary], traits: tuple[Traits, Traits]
     ) -> tuple[Floats, Floats | None, Floats | None]:
-        """Return the mixed second derivative by two features, and the slope by each where there is one, (n,)."""
+        """Return the mixed second derivative by two features, and the slopes by each if available, (n,) each."""
         ...
 
     def across(self, j: int, edges: Floats, cell: Ints) -> Floats:
@@ -119,32 +121,31 @@ class Bound(Protocol):
         ...
 
     def local_slopes(self, column: Summary, traits: Traits) -> Floats:
-        """Return the partial derivative by one feature, (n,): the quantity's own, or central differences."""
+        """Return the partial derivative by one feature, (n,), from the derivatives or by central differences."""
         ...
 
 
-# ------------------------------------------------------------------------------------------
-# What every method is: three pure steps.
+# --- plan, statistics of a batch, rows ------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What `plan` gives: the cells or the grid, and how local effects are got.
+    """Result of `Method.plan`: the cells or the grid, and how local effects are computed.
 
     Parameters
     ----------
     column : Summary
-        Of the column that it was made from.
+        Summary of the feature's column.
     traits : Traits
     cells : Cells or Grid
     notes : dict
-        For the provenance.
+        Entries for the provenance.
     coarse : ndarray of int, optional
-        Which of the cells' edges were planned, where more were put between them (see `Method.refined`).
+        Indices of the planned edges among the cells' edges, if fine cells were added (see `Method.refined`).
     values : ndarray of float, optional
-        The feature's observed values, where the curve is made of steps between them.
+        The feature's observed values, if the curve consists of differences between adjacent values.
     rises : Cells, optional
-        Bins that the first round chose. The second round computes the rows' rises across them.
+        Bins that the first round chose. The second round computes each row's difference across its bin.
     """
 
     column: Summary
@@ -157,30 +158,30 @@ class Plan:
 
     @property
     def bins(self) -> Cells:
-        """Return the cells of a plan that has some."""
+        """Return the cells, for methods that plan cells."""
         return self.cells
 
     @property
     def grid(self) -> Grid:
-        """Return the grid of a plan that has one."""
+        """Return the grid, for methods that plan a grid."""
         return self.cells
 
 
 @dataclass(eq=False)
 class Local:
-    """What `local` gives of one batch. Two of them merge into what it would give of both.
+    """Statistics of one batch, returned by `Method.local`. Merging two gives the statistics of both batches.
 
     Parameters
     ----------
     moments : dict of str to Moments or Totals
     kept : dict of str to ndarray
-        Arrays by rows, for the rows that are kept; not merged, but collected by `Kept`.
+        Arrays with one entry per kept row. They are not merged here; `Kept` collects them.
     largest : float
         Largest absolute local effect.
     outside : int
-        Rows beyond the edges.
+        Number of rows outside the cells.
     notes : dict
-        What the provenance is to say.
+        Entries for the provenance.
     """
 
     moments: dict[str, Any]
@@ -190,7 +191,7 @@ class Local:
     notes: Json = field(default_factory=dict)
 
     def merge(self, other: Local) -> Local:
-        """Return what both batches give together, but for the rows."""
+        """Return the statistics of both batches, without the row arrays."""
         moments = {k: m.merge(other.moments[k]) for k, m in self.moments.items()}
         largest = max(self.largest, other.largest)
         notes = {**other.notes, **self.notes}
@@ -198,48 +199,48 @@ class Local:
 
 
 class Kept:
-    """The rows that are kept of all features, written batch by batch into one block for each kind of array.
+    """Store of row arrays of all features, written batch by batch into one block per kind of array.
 
-    One large block takes a fraction of the time of many arrays (the system hands out its memory in large pages), and
-    nothing has to be joined at the end.
+    One large block is much faster to allocate than many arrays, because the system provides it in large pages, and
+    nothing has to be concatenated at the end.
 
     Parameters
     ----------
     features : sequence
-        What each is known by.
+        Key of each feature.
     capacity : int
-        Rows of each feature at most.
+        Maximum number of rows per feature.
     """
 
     def __init__(self, features: Sequence[Any], capacity: int) -> None:
-        self._place = {j: i for i, j in enumerate(features)}
+        self._index = {j: i for i, j in enumerate(features)}
         self._filled = dict.fromkeys(features, 0)
         self._capacity = capacity
         self._blocks: dict[tuple[str, Any, Any], Any] = {}
         self._views: dict[Any, dict[str, Any]] = {j: {} for j in features}
 
     def add(self, j: Any, arrays: Mapping[str, Any]) -> None:
-        """Write a batch's arrays of feature j behind those of the batches before."""
+        """Append a batch's arrays of feature j."""
         if not arrays:
             return
         start, rows = self._filled[j], len(next(iter(arrays.values())))
         views = self._views[j]
         for name, array in arrays.items():
-            whole, there = _whole(array, start, self._capacity), views.get(name)
-            if whole is not None and (there is None or there is whole):
-                views[name] = whole  # nobody will write to it: there is nothing to put together
+            base, current = _complete_base(array, start, self._capacity), views.get(name)
+            if base is not None and (current is None or current is base):
+                views[name] = base  # a read-only array of all rows: no copy needed
                 continue
-            if there is None or not there.flags.writeable:
-                views[name] = self._room(name, array)[self._place[j]]
-                if there is not None:
-                    views[name][:start] = there[:start]
+            if current is None or not current.flags.writeable:
+                views[name] = self._block(name, array)[self._index[j]]
+                if current is not None:
+                    views[name][:start] = current[:start]
             views[name][start : start + rows] = array
         self._filled[j] += rows
 
-    def _room(self, name: str, array: Any) -> Any:
+    def _block(self, name: str, array: Any) -> Any:
         kind = (name, array.dtype, array.shape[1:])
         if kind not in self._blocks:
-            shape = (len(self._place), self._capacity, *array.shape[1:])
+            shape = (len(self._index), self._capacity, *array.shape[1:])
             self._blocks[kind] = np.empty(shape, dtype=array.dtype)
         return self._blocks[kind]
 
@@ -248,8 +249,8 @@ class Kept:
         return {name: view[: self._filled[j]] for name, view in self._views[j].items()}
 
 
-def _whole(array: Any, start: int, capacity: int) -> Any:
-    """Return the array that this one is a part of, at this place, if it holds all rows and nobody will write to it."""
+def _complete_base(array: Any, start: int, capacity: int) -> Any:
+    """Return the read-only array of all rows of which `array` is the slice beginning at `start`, or None."""
     if array.flags.writeable or not array.flags.c_contiguous:
         return None
     if len(array) == capacity:
@@ -262,21 +263,24 @@ def _whole(array: Any, start: int, capacity: int) -> Any:
     return base if same and offset == start * base.strides[0] else None
 
 
-class Method(Protocol):
-    """A method for one kind of feature, or for two features: its parameters, and three steps.
+# --- protocol -------------------------------------------------------------------------------------
 
-    What users write (`ALE`, `PDP`, …) is the method for a numeric feature; its `for_levels` and `for_pair` give the
-    same for a categorical feature and for two.
+
+class Method(Protocol):
+    """A method for one kind of feature, or for two features: its parameters, and the three steps.
+
+    The public classes (`ALE`, `PDP`, …) are the methods for a numeric feature; their `for_levels` and `for_pair` return
+    the variants for a categorical feature and for two features.
     """
 
     @property
     def name(self) -> str:
-        """The method's name, as users write it."""
+        """Name of the public class."""
         ...
 
     @property
     def uses_slopes(self) -> bool:
-        """Whether it asks for derivatives, so that it matters whether there are any."""
+        """Whether the method needs derivatives, so that the quantity is checked for them."""
         ...
 
     @property
@@ -286,56 +290,56 @@ class Method(Protocol):
 
     @property
     def checks_slopes(self) -> bool:
-        """Whether slopes are compared with how much the quantity rises across the bins."""
+        """Whether slopes are compared with the differences of the quantity across the bins."""
         ...
 
     @property
     def follows_curve(self) -> bool:
-        """Whether bins are chosen so that they follow the curve, and do not straighten it."""
+        """Whether bins are chosen by penalized likelihood, so that they preserve the shape of the curve."""
         ...
 
     @property
     def replaces_slopes(self) -> bool:
-        """Whether slopes that do not match the rises of the quantity are replaced by differences."""
+        """Whether slopes that do not match the differences of the quantity are replaced by differences."""
         ...
 
     @property
     def leaves_out_missing(self) -> bool:
-        """Whether the model is never asked for rows that miss the feature, but to compare them."""
+        """Whether rows with a missing value of the feature are evaluated only to compute the effect of missing it."""
         ...
 
     def held(self, plans: Sequence[Any]) -> int:
-        """Return how many numbers of each row are held at a time: batches are sized by it, too."""
+        """Return the number of floats held in memory per row, which limits the size of batches."""
         ...
 
     @property
     def batch_rows(self) -> int | None:
-        """How many rows a batch should have at most, for its arrays to stay where they are quickly at hand."""
+        """Maximum number of rows per batch for which its arrays stay in the processor's cache; None for no limit."""
         ...
 
     @property
     def compares_missing(self) -> bool:
-        """Whether rows without a value are compared with observed values of the feature (see `methods/missing.py`)."""
+        """Whether rows with a missing value are compared with observed values (see `skedasis.methods.missing`)."""
         ...
 
     def plan(self, column: Any, traits: Any) -> Any:
-        """Choose the cells from a summary of the column (of both columns, for a pair)."""
+        """Choose the cells from the column (for a pair, from both columns)."""
         ...
 
     def sets(self, plans: Sequence[Any]) -> int:
-        """Return how many values a row is evaluated at in one call, at most: batches are sized by it."""
+        """Return the maximum number of values per row in one call of the model, which limits the size of batches."""
         ...
 
     def rows_wanted(self, rows: int) -> int:
-        """Return how many of the rows are to be kept, if there is room."""
+        """Return the number of rows to keep, if memory allows."""
         ...
 
     def row_bytes(self, plan: Any) -> int:
-        """Return what keeping one row costs."""
+        """Return the bytes needed to keep one row."""
         ...
 
     def refined(self, plan: Any) -> Any:
-        """Return a plan whose moments allow other bins later, for when the rows cannot all be kept."""
+        """Return a plan with fine cells, from whose moments other bins can be formed if not all rows can be kept."""
         ...
 
     def describe(self) -> Json:
@@ -343,7 +347,7 @@ class Method(Protocol):
         ...
 
     def local(self, bound: Bound, plan: Any, keep: Bools | None) -> Local:
-        """Call the model for one batch; keep the rows that `keep` marks (None: all)."""
+        """Return the statistics of one batch, with the arrays of the rows where `keep` is True (None: all rows)."""
         ...
 
     def observed_only(self, column: Column) -> bool:
@@ -358,17 +362,20 @@ class Method(Protocol):
         about: About,
         kind: WeightKind,
     ) -> Plan | None:
-        """Return the plan of one more round over the rows, given what the rounds before gathered; None for no more."""
+        """Return the plan of another round over the rows, given the statistics so far, or None if none is needed."""
         ...
 
     def read(self, plan: Any, local: Local, about: Any, *, exact: bool, kind: WeightKind) -> Any:
-        """Make the result."""
+        """Return the result from the statistics of all batches."""
         ...
+
+
+# --- base classes ---------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """A method's parameters can be written down."""
+    """Base class of the public methods: default hooks, and a description of the parameters."""
 
     compares_missing = True
     leaves_out_missing = True
@@ -379,21 +386,21 @@ class Parameters:
     replaces_slopes = False
     batch_rows = None
     by_rows = False
-    """Whether what it does to a row depends on which other rows there are, not on cells or levels."""
+    """Whether the changes made to a row depend on the other rows, as in a permutation, not on cells or levels."""
 
     def given(self, source: Source, groups: Any, seed: int) -> tuple[Source, Any]:
-        """Return the rows that take part, and groups: for most methods what the caller gave."""
+        """Return the rows and groups to use; by default the caller's."""
         return source, groups
 
     def heed(self, model: Any, y: Any) -> None:
-        """Warn of what was given in vain, and refuse what is missing. Most methods take what they get."""
+        """Warn about arguments that this method ignores, and raise if a required one is missing. Does nothing here."""
 
     def on(self, quantity: Quantity, source: Source, seed: int) -> Any:
-        """Return the method for these rows. Most know them by their columns alone."""
+        """Return the method for these rows; by default the method itself, which needs columns only."""
         return self
 
     def held(self, plans: Sequence[Any]) -> int:
-        """Return how many numbers of each row are held at a time: few, unless rows have curves."""
+        """Return the number of floats held in memory per row; 0 unless rows have curves."""
         return 0
 
     @property
@@ -402,23 +409,23 @@ class Parameters:
         return type(self).__name__
 
     def check(self, features: Sequence[Feature]) -> None:
-        """Refuse parameters that name features which are not there. Most name none."""
+        """Raise if a parameter names a feature that does not exist. Does nothing here."""
 
     def for_feature(self, feature: Feature) -> Any:
-        """Return the method as it is for a feature: itself for a numeric one."""
+        """Return the method for a feature: itself if the feature is numeric, else its categorical variant."""
         return self.for_levels(feature) if feature.categorical else self
 
     def for_levels(self, feature: Feature) -> Any:
-        """Return the method for a categorical feature.
+        """Return the variant for a categorical feature.
 
         Raises
         ------
         UnsupportedError
-            Where there is none.
+            If there is none.
         """
         fix = "Use sd.ALE() or sd.PDP()"
         if str(feature.dtype).lower().startswith(("bool", "int", "uint", "float")):
-            fix += f'; or, if its values are amounts, declare it: schema={{{feature.name!r}: "continuous"}}'
+            fix += f'; if its values are quantities, declare it: schema={{{feature.name!r}: "continuous"}}'
         raise UnsupportedError(
             explained(
                 f"{self.name} of {feature.name!r}",
@@ -429,33 +436,33 @@ class Parameters:
         )
 
     def for_pair(self, features: tuple[Feature, Feature]) -> Any:
-        """Return the method for two features.
+        """Return the variant for two features.
 
         Raises
         ------
         UnsupportedError
-            Where there is none.
+            If there is none.
         """
         names = ", ".join(repr(f.name) for f in features)
         raise UnsupportedError(
             explained(
                 f"{self.name} of ({names})",
                 "two features",
-                "a method of pairs: ALE, DALE or PDP",
+                "a method for pairs: ALE, DALE or PDP",
                 "Use method=sd.ALE()",
             )
         )
 
     def rows_wanted(self, rows: int) -> int:
-        """Return how many of the rows are to be kept, if there is room: all of them."""
+        """Return the number of rows to keep, if memory allows: all."""
         return rows
 
     def refined(self, plan: Plan) -> Plan:
-        """Return a plan whose moments allow other bins later. Most plans are what they are."""
+        """Return a plan with fine cells; by default the plan itself."""
         return plan
 
     def observed_only(self, column: Column) -> bool:
-        """Return False: most methods also evaluate the model between observed values."""
+        """Return whether the model is evaluated at observed values only; by default False."""
         return False
 
     def further(
@@ -466,7 +473,7 @@ class Parameters:
         about: About,
         kind: WeightKind,
     ) -> Plan | None:
-        """Return None: most methods need one round."""
+        """Return None: one round suffices."""
         return None
 
     def describe(self) -> Json:
@@ -474,8 +481,11 @@ class Parameters:
         return {f.name: plain(getattr(self, f.name)) for f in fields(self)}
 
 
+# --- helpers for parameters and rows --------------------------------------------------------------
+
+
 def plain(value: Any) -> Any:
-    """Return a parameter as something that JSON can hold."""
+    """Return a parameter as a value that JSON can represent."""
     if isinstance(value, Binning):
         return value.describe()
     if isinstance(value, np.ndarray):
@@ -486,55 +496,54 @@ def plain(value: Any) -> Any:
         return plain(value.item())
     if isinstance(value, (list, tuple)):
         return [plain(v) for v in value]
-    # Levels may be anything, dates for example.
+    # Levels may be of any type, such as dates.
     return value if value is None or isinstance(value, (str, int, float)) else str(value)
 
 
 def chosen(arrays: Mapping[str, Any], keep: Bools | None) -> dict[str, Any]:
-    """Return the rows that are kept, of those arrays that there are."""
-    there = {name: a for name, a in arrays.items() if a is not None}
+    """Return the rows of the arrays where `keep` is True (None: all rows), without arrays that are None."""
+    present = {name: a for name, a in arrays.items() if a is not None}
     if keep is None:
-        return there
-    places = np.flatnonzero(keep)
-    return {name: a[places] for name, a in there.items()} if len(places) else {}
+        return present
+    rows = np.flatnonzero(keep)
+    return {name: a[rows] for name, a in present.items()} if len(rows) else {}
 
 
-def given_for(value: Any, feature: Feature, usual: Any) -> Any:
-    """Return what a parameter says for a feature, where it is a mapping by features; else the parameter itself."""
+def param_for_feature(value: Any, feature: Feature, default: Any) -> Any:
+    """Return the value of a parameter for a feature: its entry or the default in a mapping, else the parameter."""
     if not isinstance(value, Mapping):
         return value
     names = [feature.label, feature.name]
-    # A place in X counts where columns have no numbers for labels, which would be misread.
+    # Column indices are accepted unless labels are numbers, with which they would be confused.
     if isinstance(feature.label, str) or feature.label == feature.position:
         names.append(feature.position)
-    return next((value[n] for n in names if n in value), usual)
+    return next((value[n] for n in names if n in value), default)
 
 
-def one_of(what: str, value: Any, known: tuple[Any, ...]) -> None:
-    """Refuse a value that is none of those known.
+def one_of(what: str, value: Any, options: tuple[Any, ...]) -> None:
+    """Raise if a value is not one of the options.
 
     Raises
     ------
     DataError
     """
-    if value not in known:
+    if value not in options:
         raise DataError(
-            explained(what, repr(value), " | ".join(map(repr, known)), "Name one of these")
+            explained(what, repr(value), " | ".join(map(repr, options)), "Use one of these")
         )
 
 
-# ------------------------------------------------------------------------------------------
-# What the forms of a method share: the same method for a categorical feature, or for two features.
+# --- base class of variants -----------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Form:
-    """A method in the form that meets one kind of feature; what is said of it is what the user wrote.
+    """Base class of a method's variants for a categorical feature or for two features.
 
     Parameters
     ----------
     base : method
-        The method as the user wrote it.
+        The method as the user created it, whose name and parameters the variant reports.
     """
 
     base: Any
@@ -551,27 +560,27 @@ class Form:
 
     @property
     def name(self) -> str:
-        """Return the name of the method as the user wrote it."""
+        """Return the name of the user's method."""
         return self.base.name
 
     @property
     def top_levels(self) -> int | None:
-        """Return how many of the most frequent levels were asked for."""
+        """Return the number of most frequent levels to use; None for all."""
         return self.base.top_levels
 
     def heed(self, model: Any, y: Any) -> None:
-        """Warn of nothing: what was given has been settled."""
+        """Do nothing: the arguments have been checked by the user's method."""
 
     def describe(self) -> Json:
         """Return the parameters as plain values."""
         return self.base.describe()
 
     def refined(self, plan: Any) -> Any:
-        """Return the plan as it is: levels, and differences across cells, cannot be cut finer."""
+        """Return the plan itself: levels, and cells across which differences are taken, cannot be refined."""
         return plan
 
     def observed_only(self, column: Column) -> bool:
-        """Return False: forms for pairs decide by their cells, and levels have nothing between them."""
+        """Return False: not used for pairs, and levels have no values between them."""
         return False
 
     def further(
@@ -582,7 +591,7 @@ class Form:
         about: About,
         kind: WeightKind,
     ) -> None:
-        """Return None: forms need one round."""
+        """Return None: one round suffices."""
         return
 
     def held(self, plans: Sequence[Any]) -> int:
@@ -590,5 +599,5 @@ class Form:
         return 0
 
     def rows_wanted(self, rows: int) -> int:
-        """Return how many rows are to be kept: all."""
+        """Return the number of rows to keep, if memory allows: all."""
         return rows

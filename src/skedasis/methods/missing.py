@@ -1,7 +1,7 @@
-"""What missing a feature does: a point of its own, for a missing value has no place on the axis.
+"""The effect of missing values: a separate point of the effect, because a missing value has no position on the axis.
 
-For each row without a value the quantity there is compared with its mean over the feature's observed values, everything
-else in the row as it is.
+For each row with a missing value, the effect is the quantity at the row minus its weighted mean with the observed
+values of the feature inserted (the donor values), all other features unchanged.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from skedasis.stats.moments import Moments
 
 MISSING = "missing"
 _SMALL = 2_000
-"""Model rows that an exact answer may cost, whatever the size of X."""
+"""Model rows that using all observed values may cost, independent of the size of X."""
 
 
 @dataclass(frozen=True, eq=False)
 class Donors:
-    """Observed values that are put where one is missing.
+    """Observed values that are inserted where values are missing.
 
     Parameters
     ----------
     changes : mapping
-        Of the feature's columns.
+        Replaced values by column index.
     weight : ndarray of float, shape (m,)
-        Their shares, which sum to one.
+        Weights of the values, which sum to one.
     exact : bool
         Whether these are all observed values.
     plan : Plan or LevelPlan
-        The feature's.
+        Plan of the feature.
     """
 
     changes: Mapping[int, Any]
@@ -46,54 +46,55 @@ class Donors:
     plan: Any
 
     def rows(self, bound: Bound) -> Ints:
-        """Return which of the batch's rows miss the feature."""
+        """Return the positions of the batch's rows with a missing value."""
         if isinstance(self.plan, LevelPlan):
             return np.flatnonzero(bound.codes(self.plan.column) < 0)
         return np.flatnonzero(np.isnan(bound.column(self.plan.column.feature.position)))
 
 
 def donors_of(column: Any, plan: Any) -> Donors | None:
-    """Return the values to compare with: all where that costs little, else quantiles; None if nothing is missing.
+    """Return the donor values: all observed values if that is cheap, else quantiles; None if no values are missing.
 
     Notes
     -----
-    Costs one model row for each row without a value, and one for each of its donors: about 2 N at most
-    (2,000 where X is small, 10 for each row without a value where these are many).
+    Costs one model row for each row with a missing value, and one for each of its donor values: at most about 2 N
+    (2,000 if X is small; 10 for each row with a missing value if these are many).
     """
     if not column.missing:
         return None
     if isinstance(plan, LevelPlan):
         if plan.column.outside or not plan.column.missing or plan.column.feature.kind == "nominal":
-            return None  # a nominal feature's missing values are a level like others
-        column = plan.column  # all observed levels, whatever is shown
-        every = column.changes(np.arange(len(column.levels)))
-        return Donors(every, column.weight / column.weight.sum(), True, plan)
+            return None  # for a nominal feature, "missing" is a level
+        column = plan.column  # all observed levels, not only those of the plan
+        changes = column.changes(np.arange(len(column.levels)))
+        return Donors(changes, column.weight / column.weight.sum(), True, plan)
     if not isinstance(plan, Plan) or not isinstance(column, Column):
         return None
-    j, most = plan.column.feature.position, _budget(len(column), column.missing)
-    values = column.distinct(most)
+    j, n_donors = plan.column.feature.position, _max_donors(len(column), column.missing)
+    values = column.distinct(n_donors)
     if values is not None:
-        cell = np.searchsorted(values, column.x)
-        weight = np.bincount(cell, column.weights, len(values))
+        code = np.searchsorted(values, column.x)
+        weight = np.bincount(code, column.weights, len(values))
         return Donors({j: values}, weight / weight.sum(), True, plan)
-    middles = column.order_statistics(2 * most, np.arange(1, 2 * most, 2))
-    return Donors({j: middles}, np.full(most, 1 / most), False, plan)
+    # Quantiles at the midpoints of n_donors intervals of equal probability.
+    midpoints = column.order_statistics(2 * n_donors, np.arange(1, 2 * n_donors, 2))
+    return Donors({j: midpoints}, np.full(n_donors, 1 / n_donors), False, plan)
 
 
-def _budget(present: int, missing: int) -> int:
+def _max_donors(present: int, missing: int) -> int:
     return max(10, 2 * (present + missing) // missing, _SMALL // missing)
 
 
 def missing_moments(bound: Bound, donors: Donors) -> tuple[Moments, str | None]:
-    """Return the moments of what missing the feature does in the batch's rows, and why not where the model refuses."""
+    """Return the moments of the effect of missing values in the batch, and the reason if the model fails for them."""
     rows = donors.rows(bound)
     if len(rows) == 0:
         return Moments.zeros(1), None
     part = bound.some(rows)
     try:
         own = part.at()
-        given = part.sweep_together(donors.changes, len(donors.weight))
+        inserted = part.sweep_together(donors.changes, len(donors.weight))
     except (ModelOutputError, ValueError, TypeError) as error:
-        return Moments.zeros(1), f"no point of missing values: {str(error)[:200]}"
-    effect = own - given @ donors.weight
+        return Moments.zeros(1), f"no point for missing values: {str(error)[:200]}"
+    effect = own - inserted @ donors.weight
     return Moments.of(effect, np.zeros(len(rows), dtype=np.int64), 1, part.weights), None

@@ -1,8 +1,8 @@
-"""M-plots: the mean of the quantity over the rows of each bin (docs/explanation/effects.md). No row is altered.
+"""M-plots: the mean of the quantity over the rows of each bin (docs/explanation/effects.md). No row is changed.
 
-They show how the prediction goes with a feature, whatever it is that brings it about: where features are correlated, a
-feature's M-plot holds the effects of the others. Laid over the PDP and the ALE on the same bins it shows how much of
-what is seen in the data is the feature's own doing.
+An M-plot shows the association of the prediction with a feature: if features are correlated, it includes the effects of
+the other features. Compared with the PDP and the ALE on the same bins, it shows how much of the association is due to
+the feature itself.
 """
 
 from __future__ import annotations
@@ -37,22 +37,23 @@ class MPlot(Parameters):
     Parameters
     ----------
     bins : "auto", int or Binning
-        "auto": of a feature with few values one bin for each value, else 20 quantiles. An integer means `Quantile`
-        bins, as in `ALE`: then both have the same.
+        "auto": one bin per value for a feature with few values, else 20 quantiles. An integer means `Quantile` bins,
+        which are then the same as those of `ALE`.
     of : {"quantity", "label", "residual"}
-        What is averaged: the quantity, the observed label ``y``, or the label minus the quantity. The last two need
-        numbers for labels.
+        What is averaged: the quantity, the observed label ``y``, or the label minus the quantity. The last two require
+        numeric labels.
     center : {"mean", None}
         "mean" subtracts the mean over the data.
     ddof : {1, 0}
         1 divides variances within bins by n - 1, 0 by n.
     top_levels : int, optional
-        Of a categorical feature: only so many of the most frequent levels.
+        For a categorical feature, the number of most frequent levels to use.
 
     Notes
     -----
-    N model rows for all features together; none for ``of="label"``. The points are the means of the feature within the
-    bins. `Effect.heterogeneity` is the spread of the quantity within the bin, `Effect.bins` gives all figures.
+    Costs N model rows for all features together; none for ``of="label"``. The points are the means of the feature
+    within the bins. `Effect.heterogeneity` is the standard deviation of the averaged values within the bins;
+    `Effect.bins` has all statistics.
 
     References
     ----------
@@ -85,32 +86,32 @@ class MPlot(Parameters):
         self.binning()
 
     def binning(self) -> Binning:
-        """Return the scheme; the sides of a user's edges belong to the bins as quantiles' do."""
+        """Return the scheme; bins with a user's edges are closed on the right, like quantiles."""
         scheme = Quantile(20) if self.bins == "auto" else as_binning(self.bins, Quantile)
         if isinstance(scheme, Edges) and scheme.closed is None:
             return replace(scheme, closed="right")
         return scheme
 
     def for_feature(self, feature: Feature) -> Any:
-        """Return the method as it is for a feature; edges that were asked for by name win."""
+        """Return the method for a feature; an explicit scheme for a numeric ordinal feature makes it numeric."""
         explicit = feature.kind == "ordinal" and feature.numeric
         if feature.categorical and not (explicit and isinstance(self.bins, Binning)):
             return self.for_levels(feature)
         return self
 
     def for_levels(self, feature: Feature) -> LevelMPlot:
-        """Return the same for a categorical feature."""
+        """Return the variant for a categorical feature."""
         return LevelMPlot(self)
 
     def heed(self, model: Any, y: Any) -> None:
-        """Refuse labels that are to be shown, but are not there."""
+        """Raise if labels are required but not given."""
         if self.of != "quantity" and y is None:
             raise DataError(
                 explained(
                     f"MPlot(of={self.of!r})",
                     "no labels",
                     "the observed label of each row",
-                    "Pass them: sd.explain(q, X, feature, y=y, method=...)",
+                    "Pass the labels: sd.explain(q, X, feature, y=y, method=...)",
                 )
             )
 
@@ -119,35 +120,35 @@ class MPlot(Parameters):
         values = column.few_values() if self.bins == "auto" else None
         if values is None or len(values) == 1:
             cells = self.binning().candidates(column)
-        else:  # edges halfway between the values, and below the right one even if nothing lies between them
-            halves = values[:-1] + np.diff(values) / 2
-            halves = np.minimum(halves, np.nextafter(values[1:], -np.inf))
-            cells = Cells(np.unique(np.concatenate([values[:1], halves, values[-1:]])), "right")
+        else:  # edges halfway between the values, and below the right one even for adjacent floats
+            midpoints = values[:-1] + np.diff(values) / 2
+            midpoints = np.minimum(midpoints, np.nextafter(values[1:], -np.inf))
+            cells = Cells(np.unique(np.concatenate([values[:1], midpoints, values[-1:]])), "right")
         return Plan(column.summary(), Traits("values", "the rows as they are"), cells)
 
     def sets(self, plans: Sequence[Plan]) -> int:
-        """Return 1: the rows as they are."""
+        """Return 1: rows are not changed."""
         return 1
 
     def row_bytes(self, plan: Plan) -> int:
-        """Return the size of a value, what is averaged, and perhaps a weight."""
+        """Return the bytes of a value, the averaged number and a weight."""
         return 24
 
     def values(self, bound: Bound) -> Floats:
-        """Return what is averaged, row by row."""
+        """Return the averaged number of each row."""
         if self.of == "quantity":
             return bound.at()
         labels = bound.labels()
         return labels if self.of == "label" else labels - bound.at()
 
     def local(self, bound: Bound, plan: Plan, keep: Bools | None) -> Local:
-        """Gather the batch's values by cell."""
+        """Return the moments of the batch's values by cell."""
         cells, x = plan.bins, bound.column(plan.column.feature.position)
         values, weights = self.values(bound), bound.weights
-        # A constant feature has one edge, and all its rows in one cell.
+        # A constant feature has one edge only; all its rows belong to one bin.
         cell = np.where(np.isnan(x), -1, 0) if len(cells) == 0 else cells.locate(x)
         inside, absent = cell >= 0, np.isnan(x)
-        missing = _without(values, weights, absent)
+        missing = _moments_of_missing(values, weights, absent)
         beyond = int(np.count_nonzero(~inside & ~absent))
         if not inside.all():
             x, values, cell = x[inside], values[inside], cell[inside]
@@ -164,7 +165,7 @@ class MPlot(Parameters):
     def read(
         self, plan: Plan, local: Local, about: About, *, exact: bool, kind: WeightKind
     ) -> Effect:
-        """Choose the bins by merging cells, and average."""
+        """Choose the bins as unions of cells, and average."""
         spec = self.spec(kind, plan.bins.closed)
         spread = Spread(self.ddof, kind, local.largest, EXACT, plan.column.feature.name)
         kept = np.zeros(1, dtype=np.int64)
@@ -176,7 +177,7 @@ class MPlot(Parameters):
         return effect.with_provenance({"averaged": self.of, "rows_outside": local.outside})
 
     def spec(self, kind: WeightKind, closed: Any = "left") -> Spec:
-        """Return how the result is made."""
+        """Return the specification of the result."""
         return Spec(
             self.name,
             self.center,
@@ -188,7 +189,7 @@ class MPlot(Parameters):
         )
 
     def about(self, about: About) -> About:
-        """Return what the result is about: a label's mean is no prediction."""
+        """Return the description of the result's subject, with the averaged number as the quantity."""
         if self.of == "quantity":
             return about
         return replace(
@@ -203,7 +204,7 @@ class LevelMPlot(Form):
     Parameters
     ----------
     base : MPlot
-        The method as the user wrote it.
+        The user's method.
     """
 
     base: MPlot
@@ -212,46 +213,46 @@ class LevelMPlot(Form):
     leaves_out_missing = False
 
     def plan(self, column: LevelColumn, traits: Any) -> LevelPlan:
-        """Take the levels in their own order: it changes nothing but the look."""
+        """Take the levels in the feature's own order, as the values do not depend on the order."""
         return own_order(column, column.feature)
 
     def sets(self, plans: Sequence[LevelPlan]) -> int:
-        """Return 1: the rows as they are."""
+        """Return 1: rows are not changed."""
         return 1
 
     def row_bytes(self, plan: LevelPlan) -> int:
-        """Return the size of a place, what is averaged, and a weight."""
+        """Return the bytes of a position, the averaged number and a weight."""
         return 24
 
     def local(self, bound: Bound, plan: LevelPlan, keep: Bools | None) -> Local:
-        """Gather the batch's values by level."""
-        place, values, weights = plan.at(bound), self.base.values(bound), bound.weights
-        inside = place >= 0
-        # Rows of levels that were cut have a value.
-        absent = ~inside if plan.column.outside == 0 else np.zeros(len(place), dtype=bool)
-        missing = _without(values, weights, absent)
+        """Return the moments of the batch's values by level."""
+        position, values, weights = plan.at(bound), self.base.values(bound), bound.weights
+        inside = position >= 0
+        # With `top_levels`, position -1 means an omitted level, not a missing value.
+        absent = ~inside if plan.column.outside == 0 else np.zeros(len(position), dtype=bool)
+        missing = _moments_of_missing(values, weights, absent)
         if not inside.all():
-            place, values = place[inside], values[inside]
+            position, values = position[inside], values[inside]
             weights = None if weights is None else weights[inside]
             keep = None if keep is None else keep[inside]
-        moments = {LOCAL: Moments.of(values, place, len(plan), weights), MISSING: missing}
-        kept = {"x": place.astype(float), "effect": values, "weight": weights}
+        moments = {LOCAL: Moments.of(values, position, len(plan), weights), MISSING: missing}
+        kept = {"x": position.astype(float), "effect": values, "weight": weights}
         return Local(moments, chosen(kept, keep), float(np.abs(values).max(initial=0.0)))
 
     def read(
         self, plan: LevelPlan, local: Local, about: About, *, exact: bool, kind: WeightKind
     ) -> Effect:
-        """Average."""
+        """Average the values of each level."""
         r = local.kept
         rows = Rows(r["x"], r["effect"], r.get("weight"), exact) if r else None
         spec = self.base.spec(kind)
         effect = marginal_levels(plan.stats, local.moments, spec, self.base.about(about), rows)
-        said = {"averaged": self.base.of, "rows_outside": plan.column.outside, **plan.notes}
-        return effect.with_provenance(said)
+        notes = {"averaged": self.base.of, "rows_outside": plan.column.outside, **plan.notes}
+        return effect.with_provenance(notes)
 
 
-def _without(values: Floats, weights: Floats | None, absent: Bools) -> Moments:
-    """Return the moments over the rows that miss the feature: in an M-plot they are as they are, too."""
+def _moments_of_missing(values: Floats, weights: Floats | None, absent: Bools) -> Moments:
+    """Return the moments of the values of rows with a missing value, which an M-plot averages like others."""
     w = None if weights is None else weights[absent]
     cell = np.zeros(int(absent.sum()), dtype=np.int64)
     return Moments.of(values[absent], cell, 1, w)

@@ -1,8 +1,11 @@
 """PDP and ICE: numeric features, categorical features, pairs, and the exact grid of step functions.
 
-Every row is evaluated with the feature set to each point of a grid, everything else as it is. A row's values are its
-ICE curve (entropy_importance Eq. 4), their mean over rows is the PDP (Eq. 3). Where features are correlated, rows are
-moved to places where no data lies.
+Every row is evaluated with the feature set to each point of a grid, all other features unchanged. A row's values are
+its ICE curve (entropy_importance Eq. 4; Goldstein et al. 2015), their mean over rows is the PDP (Eq. 3; Friedman 2001).
+If features are correlated, the model is evaluated far from the data (extrapolation).
+
+For a categorical feature the grid is its observed levels, for two features a product grid. For tree ensembles, which
+are step functions, `exact_grid` has points on both sides of every jump.
 """
 
 from __future__ import annotations
@@ -19,8 +22,17 @@ from skedasis.data.column_stats import MANY_FEW, Column
 from skedasis.data.features import Feature, find
 from skedasis.errors import DataError, UnsupportedError, explained
 from skedasis.methods.ale_categorical import LevelPlan
-from skedasis.methods.ale_pairs import SideColumn, places_of, side_of
-from skedasis.methods.base import Bound, Form, Local, Parameters, Plan, chosen, given_for, one_of
+from skedasis.methods.ale_pairs import SideColumn, axis_values, side_of
+from skedasis.methods.base import (
+    Bound,
+    Form,
+    Local,
+    Parameters,
+    Plan,
+    chosen,
+    one_of,
+    param_for_feature,
+)
 from skedasis.models.adapters import Traits
 from skedasis.results.build.pdp import depend, depend_levels, depend_pair
 from skedasis.results.effect import About, Curves, Effect, Rows, Spec
@@ -28,50 +40,48 @@ from skedasis.results.surface import PairRows, Surface
 from skedasis.stats.grid import EVERY_JUMP, Grid, distinct, uniform_edges, widths_share
 from skedasis.stats.moments import Moments, WeightKind
 
-# ------------------------------------------------------------------------------------------
-# The grid that misses nothing: on both sides of every jump of a piecewise constant quantity.
+# --- exact grid of step functions -----------------------------------------------------------------
 
 
 EXACT = "exact"
 
 
 def exact_grid(column: Column, traits: Traits, method: str) -> Grid:
-    """Return the ends of the data, and for each jump between them the last number before it and the first behind it.
+    """Return the ends of the data range and, for each jump between them, the last float before and the first after it.
 
-    Between two points a curve is a line: level, or a jump from one number to the next. So what is drawn and evaluated
-    is the step function itself. Its mean over the axis counts each step by its width.
+    Interpolated linearly between these points, a curve is the step function itself: constant, or a jump between two
+    adjacent floats. Its mean over the axis weights each step by its width.
 
     Parameters
     ----------
     column : Column
     traits : Traits
-        With the quantity's jumps.
+        With the positions of the quantity's jumps.
     method : str
         For the message.
 
     Raises
     ------
     UnsupportedError
-        Where it is not known where the quantity jumps.
+        If the positions of the jumps are not known.
     """
     if traits.jumps is None:
         raise UnsupportedError(
             explained(
                 f"{method}(grid='exact') of {column.feature.name!r}",
                 "a quantity whose jumps are not known",
-                "trees that are walked (scikit-learn, LightGBM, XGBoost), and a numeric feature",
+                "a tree ensemble of scikit-learn, LightGBM or XGBoost evaluated from its trees, and a numeric feature",
                 "Use grid=50",
             )
         )
     low, high = column.low, column.high
     inside = traits.jumps[(traits.jumps >= low) & (traits.jumps < high)]
-    behind = np.nextafter(inside, np.inf)
-    points = np.unique(np.concatenate([[low], inside, behind, [high]]))
+    after = np.nextafter(inside, np.inf)
+    points = np.unique(np.concatenate([[low], inside, after, [high]]))
     return Grid(points, EVERY_JUMP, widths_share(points))
 
 
-# ------------------------------------------------------------------------------------------
-# What PDP, ICE and their kin share: the moments of rows' curves over a grid, anchored or not.
+# --- moments of curves ----------------------------------------------------------------------------
 
 
 RAW, ANCHORED, AXIS = "raw", "anchored", "axis"
@@ -82,32 +92,34 @@ def curve_moments(
     weights: Floats | None,
     center: Center,
     anchor: int | None = None,
-    share: Floats | None = None,
+    point_weights: Floats | None = None,
 ) -> tuple[dict[str, Moments], Floats]:
-    """Return the moments of curves, of the anchored curves, and the curves as they are shown.
+    """Return the moments of the curves and of the centred curves, and the curves to show.
 
     Parameters
     ----------
     curves : ndarray of float, shape (m, n)
-        One row a point of the grid, one column an instance.
+        One row per point of the grid, one column per row of X.
     weights : ndarray of float, shape (n,), optional
     center : {"mean", "start", None}
-        What is subtracted from the curves that are shown.
+        What is subtracted from the curves to show.
     anchor : int, optional
-        The point at which curves are anchored instead.
-    share : ndarray of float, shape (m,), optional
-        What each point counts in the mean of a curve; None means alike.
+        Index of the point at which curves are zero, instead of `center`.
+    point_weights : ndarray of float, shape (m,), optional
+        Weight of each point in the mean of a curve; None means equal weights.
     """
-    # By way of one point: a curve that does not move then has a mean, and deviations, of exactly zero.
+    # Subtract the value at one point first: the mean of a constant curve and its deviations are then exactly zero.
     anchored = curves - curves[0 if anchor is None else anchor]
     if center != "start" and anchor is None:
-        anchored -= (np.full(len(curves), 1 / len(curves)) if share is None else share) @ anchored
+        anchored -= (
+            np.full(len(curves), 1 / len(curves)) if point_weights is None else point_weights
+        ) @ anchored
     shown = curves if center is None and anchor is None else anchored
-    moved = Moments.of_curves(anchored, weights)
-    # Without centring the curves' own scatter gives the error of their mean.
+    centred = Moments.of_curves(anchored, weights)
+    # Without centring, the variance of the raw curves gives the standard error of their mean.
     return {
-        ANCHORED: moved,
-        RAW: Moments.of_curves(curves, weights) if shown is curves else moved,
+        ANCHORED: centred,
+        RAW: Moments.of_curves(curves, weights) if shown is curves else centred,
     }, shown
 
 
@@ -116,17 +128,17 @@ def mean_moments(
     bound: Bound,
     center: Center,
     anchor: int | None = None,
-    share: Floats | None = None,
+    point_weights: Floats | None = None,
 ) -> dict[str, Moments]:
-    """Return what `curve_moments` does where only the curves' sums over the rows are known: their spread is NaN.
+    """Return the moments of `curve_moments` from sums of the curves over the rows; their variances are NaN.
 
     Parameters
     ----------
     total : ndarray of float, shape (m,)
         Weighted sums over the batch's rows.
     bound : Bound
-    center, anchor, share
-        As there.
+    center, anchor, point_weights
+        As in `curve_moments`.
     """
     m, n, w = len(total), len(bound), bound.weights
     weight = float(n) if w is None else float(w.sum())
@@ -134,28 +146,29 @@ def mean_moments(
     raw = total / weight
     anchored = raw - raw[0 if anchor is None else anchor]
     if center != "start" and anchor is None:
-        anchored = anchored - (anchored.mean() if share is None else share @ anchored)
+        anchored = anchored - (
+            anchored.mean() if point_weights is None else point_weights @ anchored
+        )
     sizes = np.full(m, float(n)), np.full(m, weight), np.full(m, weight2)
     unknown = np.full(m, np.nan)
-    moved = Moments(*sizes, anchored, unknown)
+    centred = Moments(*sizes, anchored, unknown)
     plain = center is None and anchor is None
-    return {ANCHORED: moved, RAW: Moments(*sizes, raw, unknown) if plain else moved}
+    return {ANCHORED: centred, RAW: Moments(*sizes, raw, unknown) if plain else centred}
 
 
 def axis_moments(grid: Grid, x: Floats, weights: Floats | None, *, missing: bool) -> Moments:
-    """Return the moments of a feature between the points of a grid and beyond them, (m + 1 cells)."""
+    """Return the moments of a feature in the m + 1 cells between and outside the m points of a grid."""
     if missing:
         present = ~np.isnan(x)
         x, weights = x[present], None if weights is None else weights[present]
     return Moments.of(x, grid.locate(x), len(grid) + 1, weights)
 
 
-# ------------------------------------------------------------------------------------------
-# PDP and ICE: partial dependence (Friedman 2001) and individual conditional expectation (Goldstein et al. 2015).
+# --- numeric features -----------------------------------------------------------------------------
 
 
 N_POINTS = 50
-"""Points of a grid where nothing is said."""
+"""Default number of points of a grid."""
 
 
 @dataclass(frozen=True)
@@ -165,36 +178,37 @@ class PDP(Parameters):
     Parameters
     ----------
     grid : int, array_like, mapping or None
-        A number of points (None: 50, for each of two features 20); the points themselves, for all features or as
-        ``{"feature": array}`` (others then get the usual number); or "exact", for trees: all their jumps, so that the
-        curve is the step function itself. Unless points are given a feature with few values has its own: at most 13, or
-        at most 64 of whole numbers or with ten rows or more a value; a categorical one has its observed levels. Points
-        of dates, times and durations are such.
+        A number of points (None: 50; 20 for each of two features); an array of points for all features; a mapping
+        ``{"feature": array}`` (other features then get the default number); or "exact", for tree ensembles: all their
+        jumps, so that the curve is the step function itself. Unless points are given, the grid of a feature with few
+        values is its values (at most 13, or at most 64 if they are integers or have at least ten rows each), and that
+        of a categorical feature its observed levels. For a time axis, pass dates, times or durations.
     ice : int or "all"
-        How many individual curves to keep with the result: a seeded sample of the rows. The mean is over all rows.
+        Number of ICE curves to keep with the result: a seeded sample of the rows. The mean is over all rows.
     center : {"mean", "start", None}
         Subtract from each curve its unweighted mean over the grid, or its value at the left end.
     percentiles : (float, float)
-        Between which of the feature's percentiles a grid of so many points lies.
+        The feature's percentiles between which a grid with a given number of points lies.
     spacing : {"uniform", "quantile"}
         Equidistant points, or quantiles.
     anchor : value or mapping, optional
-        c-ICE: subtract from each curve its value at this value of the feature (``{"feature": value}`` for several).
+        c-ICE: subtract from each curve its value at this value of the feature; ``{"feature": value}`` sets it for each
+        feature.
     derivative : bool
-        d-ICE and its mean: the slopes of the curves. Exact where the model has slopes (m N slope rows instead of m N
-        model rows), else second-order differences along the grid.
+        d-ICE and its mean: the slopes of the curves. Exact if the model has slopes (m N slope rows instead of m N model
+        rows), else second-order differences along the grid.
     top_levels : int, optional
-        Of a categorical feature: only so many of the most frequent levels.
+        For a categorical feature, the number of most frequent levels to use.
     heterogeneity : bool
-        False asks for the mean alone: no curves are kept, and heterogeneity and standard errors are NaN. Of trees whose
-        leaves are summed it is then counted, some ten times as fast as from the rows' curves.
+        False computes the mean only: no curves are kept, and heterogeneity and standard errors are NaN. For sums of
+        trees the mean is then computed from row counts, about ten times as fast as from curves.
 
     Notes
     -----
-    m N model rows a feature for m points (one more for an anchor), m0 m1 N for two features. Memory does not grow with
-    N. `heterogeneity` is the standard deviation over rows (ddof 1) of the curves minus their own anchor: the value at
-    the left end for ``center="start"``, at `anchor` where one is given, else their mean over the grid. Slopes have no
-    level that would have to be taken off: theirs is the standard deviation of the slopes themselves.
+    Costs m N model rows per feature for m points (and N for an anchor), m0 m1 N for two features. Memory does not grow
+    with N. `heterogeneity` is the standard deviation over rows (ddof 1) of the centred curves, from which their value
+    at the left end is subtracted for ``center="start"``, their value at `anchor` if given, else their mean over the
+    grid. Slopes need no centring: their heterogeneity is the standard deviation of the slopes.
 
     References
     ----------
@@ -222,7 +236,7 @@ class PDP(Parameters):
 
     @property
     def uses_slopes(self) -> bool:
-        """Return whether derivatives are asked for, or jumps."""
+        """Return whether derivatives or jumps are needed."""
         return self.derivative or self._exact
 
     @property
@@ -232,12 +246,12 @@ class PDP(Parameters):
 
     @property
     def scored(self) -> bool:
-        """Return whether there is a heterogeneity score: unless the mean alone was asked for."""
+        """Return whether there is a heterogeneity score: not for ``heterogeneity=False``."""
         return self.heterogeneity
 
     @property
     def means_only(self) -> bool:
-        """Return whether nothing but means over rows is asked for."""
+        """Return whether only means over rows are needed."""
         return not self.heterogeneity
 
     def __post_init__(self) -> None:
@@ -245,9 +259,9 @@ class PDP(Parameters):
             raise DataError(
                 explained(
                     f"{self.name}(anchor)",
-                    f"center={self.center!r} and derivative={self.derivative} besides",
+                    f"an anchor with center={self.center!r} and derivative={self.derivative}",
                     "an anchor alone",
-                    "Leave the others out",
+                    "Leave center and derivative out, or leave anchor out",
                 )
             )
         one_of(f"{self.name}(center)", self.center, ("mean", "start", None))
@@ -264,7 +278,7 @@ class PDP(Parameters):
                 explained(
                     f"{self.name}(heterogeneity)",
                     "False, with derivative=True",
-                    "the curves, whose slopes are asked for",
+                    "heterogeneity=True, because slopes require the curves",
                     "Leave heterogeneity out",
                 )
             )
@@ -289,78 +303,79 @@ class PDP(Parameters):
                         f"{self.name}(grid)",
                         f"{grid!r}"[:60],
                         "at least one finite point, or 'exact'",
-                        "Use a number such as 50, or an array of values",
+                        "Use a number of points such as 50, or an array of values",
                     )
                 )
 
     def check(self, features: Sequence[Feature]) -> None:
-        """Refuse a grid, or an anchor, for a feature that is not there."""
+        """Raise if `grid` or `anchor` names a feature that does not exist."""
         for given in (self.grid, self.anchor):
             for name in given if isinstance(given, Mapping) else ():
                 find(features, name)
 
     def for_feature(self, feature: Feature) -> Any:
-        """Return the method as it is for a feature; points on the axis of an ordinal one win."""
-        grid = given_for(self.grid, feature, None)
-        counted = grid is None or isinstance(grid, (int, np.integer))
+        """Return the method for a feature; explicit points for a numeric ordinal feature make it numeric."""
+        grid = param_for_feature(self.grid, feature, None)
+        is_count = grid is None or isinstance(grid, (int, np.integer))
         if (
             feature.kind == "ordinal"
             and feature.numeric
-            and not counted
+            and not is_count
             and _points(grid) is not None
         ):
             return self
         return super().for_feature(feature)
 
     def for_levels(self, feature: Feature) -> LevelPDP:
-        """Return the same for a categorical feature."""
+        """Return the variant for a categorical feature."""
         return LevelPDP(self)
 
     def for_pair(self, features: tuple[Feature, Feature]) -> PairPDP:
-        """Return the same for two features."""
+        """Return the variant for two features."""
         return PairPDP(self)
 
     def plan(self, column: Column, traits: Traits) -> Plan:
         """Choose the grid."""
-        wanted = given_for(self.grid, column.feature, N_POINTS)
-        exact = isinstance(wanted, str)
+        requested = param_for_feature(self.grid, column.feature, N_POINTS)
+        exact = isinstance(requested, str)
         grid = exact_grid(column, traits, self.name) if exact else self.grid_of(column, N_POINTS)
-        notes = {"derivative": _way(traits, len(grid))} if self.derivative else {}
+        notes = {"derivative": _slope_source(traits, len(grid))} if self.derivative else {}
         return Plan(column.summary(), traits, grid, notes)
 
-    def grid_of(self, column: Column, usual: int) -> Grid:
-        """Return the points for a column: `usual` of them, where nothing is said.
+    def grid_of(self, column: Column, default: int) -> Grid:
+        """Return the grid for a column, with `default` points unless `grid` specifies them.
 
         Raises
         ------
         DataError
-            For points that are no numbers.
+            For points that are not numbers.
         UnsupportedError
-            For all jumps of two features.
+            For the exact grid of two features.
         """
-        wanted = given_for(self.grid, column.feature, usual)
-        wanted = usual if wanted is None else wanted
-        if isinstance(wanted, str):
+        requested = param_for_feature(self.grid, column.feature, default)
+        requested = default if requested is None else requested
+        if isinstance(requested, str):
             raise UnsupportedError(
                 explained(
                     f"{self.name}(grid='exact') of two features",
-                    "every pair of jumps, which are millions",
-                    "points for each of the two",
+                    "a product grid of all jumps, which has millions of points",
+                    "points for each of the two features",
                     "Use grid=20, or explain one feature",
                 )
             )
-        if not isinstance(wanted, (int, np.integer)):
+        if not isinstance(requested, (int, np.integer)):
             time = column.feature.time
-            points = _points(wanted)
+            points = _points(requested)
             if time is not None:
-                points = time.days(wanted, f"{self.name}(grid) of {column.feature.name!r}").ravel()
+                what = f"{self.name}(grid) of {column.feature.name!r}"
+                points = time.days(requested, what).ravel()
             if points is None:
                 raise DataError(
                     explained(
                         f"{self.name}(grid) of {column.feature.name!r}",
-                        f"{wanted!r}"[:60],
+                        f"{requested!r}"[:60],
                         "numbers",
-                        'Give grids by feature: grid={"age": [20, 40], "sex": ["f"]}',
+                        'Pass a grid for each feature: grid={"age": [20, 40], "sex": ["f"]}',
                     )
                 )
             return Grid(distinct(column.snap(points)), "given")
@@ -370,66 +385,66 @@ class PDP(Parameters):
         low, high = self.percentiles
         ends = np.array([round(low * 1000), round(high * 1000)])
         if self.spacing == "quantile":
-            steps = np.rint(np.linspace(ends[0], ends[1], int(wanted))).astype(int)
+            steps = np.rint(np.linspace(ends[0], ends[1], int(requested))).astype(int)
             return Grid(distinct(column.order_statistics(100_000, steps)), "quantiles")
         z = column.order_statistics(100_000, ends)
-        said = f"equidistant between percentiles {low:g} and {high:g}"
-        if z[0] == z[1]:  # one value has nearly all rows: the percentiles would show nothing else
-            z, said = np.array([column.low, column.high]), "equidistant over the whole range"
-        points = uniform_edges(z[0], z[1], int(wanted) - 1) if wanted > 1 else z[:1]
-        return Grid(distinct(column.snap(points)), said)
+        chosen = f"equidistant between percentiles {low:g} and {high:g}"
+        if z[0] == z[1]:  # nearly all rows have the same value: use the whole range instead
+            z, chosen = np.array([column.low, column.high]), "equidistant over the whole range"
+        points = uniform_edges(z[0], z[1], int(requested) - 1) if requested > 1 else z[:1]
+        return Grid(distinct(column.snap(points)), chosen)
 
     def _own_values(self, column: Column) -> Floats | None:
-        """Return the values of a feature that has few, of whole numbers up to 64, and of one with an order."""
+        """Return the values of a feature with few values, with at most 64 integers, or of an ordinal feature."""
         if column.feature.kind == "ordinal":
             return column.distinct()
         few = column.few_values()
         return column.distinct(MANY_FEW) if few is None and column.integer else few
 
     def sets(self, plans: Sequence[Plan]) -> int:
-        """Return about ten, a divisor of the largest grid where there is one.
+        """Return about ten points per call, dividing the largest grid into calls of nearly equal size.
 
-        Batches are then some 10,000 rows: few enough that their curves stay in the cache while they are averaged, and
-        many enough that setting up a batch costs nothing beside it.
+        Batches then have about 10,000 rows: few enough that their curves stay in the processor's cache while they are
+        averaged, many enough that the overhead of a batch is negligible.
         """
         points = max(len(p.grid) for p in plans)
         return -(-points // max(1, round(points / 10)))
 
     def swept(self, plans: Sequence[Plan]) -> int:
-        """Return how many values a row is evaluated at, in as many calls as it takes."""
+        """Return the number of values per row over all calls: the size of the largest grid."""
         return max(len(p.grid) for p in plans)
 
     def held(self, plans: Sequence[Plan]) -> int:
-        """Return the length of a row's curve."""
+        """Return the number of floats held per row: its curve and the anchor."""
         return max(len(p.grid) for p in plans) + 1 if self.heterogeneity else 2
 
     def rows_wanted(self, rows: int) -> int:
-        """Return how many curves are to be kept."""
+        """Return the number of curves to keep."""
         return rows if self.ice == "all" else min(self.ice, rows)
 
     def row_bytes(self, plan: Plan) -> int:
-        """Return the size of a curve, the row's own value, its place and perhaps its weight."""
+        """Return the bytes of a curve, the row's own value, its index and its weight."""
         return 8 * (len(plan.grid) * self.heterogeneity + 3)
 
     def local(self, bound: Bound, plan: Plan, keep: Bools | None) -> Local:
-        """Sweep the grid, and gather the curves point by point."""
+        """Evaluate the curves on the grid, and return their moments at each point."""
         grid, j = plan.grid, plan.column.feature.position
         if not self.heterogeneity:
             return self._means(bound, plan, keep)
         curves, anchor = self._curves(bound, plan)
         weights, x = bound.weights, bound.column(j)
         moments, shown = curve_moments(curves, weights, self.center, anchor, grid.share)
-        if anchor is not None:  # it was one more point, and is none of the grid
+        if anchor is not None:  # remove the anchor, an additional point after those of the grid
             moments = {k: m.take(slice(0, len(grid))) for k, m in moments.items()}
             shown = shown[: len(grid)]
         if self.derivative and self.center is None:
-            moments[ANCHORED] = moments[RAW]  # slopes have no level that would have to be taken off
+            moments[ANCHORED] = moments[RAW]  # slopes need no centring
         moments[AXIS] = axis_moments(grid, x, weights, missing=bool(plan.column.missing))
         kept = {"x": x, "row": bound.row_id, "curve": shown.T, "weight": weights}
         return Local(moments, chosen(kept, keep))
 
     def _means(self, bound: Bound, plan: Plan, keep: Bools | None) -> Local:
-        """Sum over the rows, without their curves."""
+        """Return the moments from sums over the rows, without their curves."""
         grid, j = plan.grid, plan.column.feature.position
         points, anchor = self._points(plan)
         total = bound.sums({j: points}, len(points))
@@ -441,18 +456,18 @@ class PDP(Parameters):
         return Local(moments, chosen(kept, keep))
 
     def _points(self, plan: Plan) -> tuple[Floats, int | None]:
-        """Return the points, and the place of the anchor behind those of the grid."""
+        """Return the points to evaluate, and the index of the anchor, which follows those of the grid."""
         points = plan.grid.points
-        anchor = given_for(self.anchor, plan.column.feature, None)
+        anchor = param_for_feature(self.anchor, plan.column.feature, None)
         if anchor is None:
             return points, None
         time, what = plan.column.feature.time, f"{self.name}(anchor)"
-        place = _number(anchor, self.name) if time is None else float(time.days(anchor, what))
-        there = plan.column.snap(np.array([place]))
-        return np.append(points, there), len(points)
+        value = _number(anchor, self.name) if time is None else float(time.days(anchor, what))
+        anchor_point = plan.column.snap(np.array([value]))
+        return np.append(points, anchor_point), len(points)
 
     def _curves(self, bound: Bound, plan: Plan) -> tuple[Floats, int | None]:
-        """Return the rows' curves (m, n), or their slopes, and the place of the anchor behind the grid's points."""
+        """Return the rows' curves, (m, n), or their slopes, and the index of the anchor."""
         j = plan.column.feature.position
         points, anchor = self._points(plan)
         if not self.derivative:
@@ -467,8 +482,8 @@ class PDP(Parameters):
     def read(
         self, plan: Plan, local: Local, about: About, *, exact: bool, kind: WeightKind
     ) -> Effect:
-        """Average."""
-        anchored = given_for(self.anchor, plan.column.feature, None) is not None
+        """Average the curves."""
+        anchored = param_for_feature(self.anchor, plan.column.feature, None) is not None
         spec = Spec(
             self.name,
             "anchor" if anchored else self.center,
@@ -480,15 +495,17 @@ class PDP(Parameters):
         m = local.moments
         r = local.kept
         rows = Rows(r["x"], None, r.get("weight"), exact) if r else None
-        curved = "curve" in r
-        curves = Curves(r["curve"], r["x"], r["row"], r.get("weight"), exact) if curved else None
+        has_curves = "curve" in r
+        curves = (
+            Curves(r["curve"], r["x"], r["row"], r.get("weight"), exact) if has_curves else None
+        )
         effect = depend(plan.grid, m[RAW], m[ANCHORED], m[AXIS], spec, about, rows, curves)
         return effect.with_provenance({"grid": plan.grid.chosen, **plan.notes})
 
 
 @dataclass(frozen=True)
 class ICE(PDP):
-    """Individual conditional expectation: `PDP` that keeps every row's curve (as far as `keep` allows).
+    """Individual conditional expectation: `PDP` that keeps the curve of every row (as far as `keep` allows).
 
     Parameters, cost and errors are those of `PDP`. The curves are in `Effect.curves`.
 
@@ -506,8 +523,8 @@ class ICE(PDP):
     ice: int | Literal["all"] = "all"
 
 
-def _way(traits: Traits, points: int) -> str:
-    """Return how the curves' slopes are got, in words."""
+def _slope_source(traits: Traits, points: int) -> str:
+    """Return how the curves' slopes are computed, for the provenance."""
     if traits.local == "slopes":
         return traits.source
     return "differences along the grid" if points > 1 else "none: there is one point only"
@@ -518,36 +535,38 @@ def _number(anchor: Any, method: str) -> float:
     if points is None or points.ndim or not np.isfinite(points):
         raise DataError(
             explained(
-                f"{method}(anchor)", repr(anchor)[:60], "a finite number", "Name a value of x"
+                f"{method}(anchor)",
+                repr(anchor)[:60],
+                "a finite number",
+                "Pass a value of the feature",
             )
         )
     return float(points)
 
 
 def _is_grid(grid: Any) -> bool:
-    """Return whether something is a number of points, some finite points, or some levels."""
+    """Return whether a value is a valid grid: a number of points, finite points, levels, or "exact"."""
     if isinstance(grid, (int, np.integer)) and not isinstance(grid, bool):
         return bool(grid >= 1)
     if isinstance(grid, (str, bool)):
         return grid == EXACT
     points = _points(grid)
-    if points is None:  # levels, which are known when the feature is
+    if points is None:  # levels, which are checked when the feature is known
         return hasattr(grid, "__len__") and len(grid) > 0
     return points.ndim == 1 and len(points) > 0 and bool(np.isfinite(points).all())
 
 
 def _points(grid: Any) -> Floats | None:
-    """Return points that are numbers as an array, None for anything else."""
+    """Return numeric points as an array, None for anything else."""
     try:
-        if np.asarray(grid).dtype.kind in "mM":  # NumPy would count ticks
+        if np.asarray(grid).dtype.kind in "mM":  # as floats, times would be counts of their unit
             return None
         return np.asarray(grid, dtype=float)
     except (TypeError, ValueError):
         return None
 
 
-# ------------------------------------------------------------------------------------------
-# PDP and ICE of categorical features: every row is given each of the observed levels.
+# --- categorical features -------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -557,11 +576,11 @@ class LevelPDP(Form):
     Parameters
     ----------
     base : PDP
-        The method as the user wrote it.
+        The user's method.
     """
 
     def plan(self, column: LevelColumn, traits: Any) -> LevelPlan:
-        """Choose the levels: all that are observed, unless some are given."""
+        """Choose the levels: all observed levels, unless `grid` lists some."""
         if self.base.derivative:
             raise UnsupportedError(
                 explained(
@@ -571,88 +590,91 @@ class LevelPDP(Form):
                     "Leave derivative out",
                 )
             )
-        asked = given_for(self.base.grid, column.feature, None)
-        asked = (
-            None if isinstance(asked, str) and asked == EXACT else asked
-        )  # levels are all there is
-        if asked is None or isinstance(asked, (int, np.integer)) or self._for_others(column, asked):
+        requested = param_for_feature(self.base.grid, column.feature, None)
+        is_exact = isinstance(requested, str) and requested == EXACT
+        if (
+            requested is None
+            or is_exact  # the observed levels are all possible values
+            or isinstance(requested, (int, np.integer))
+            or self._is_for_numeric(column, requested)
+        ):
             return LevelPlan.of(column, np.arange(len(column.levels)), "the observed levels")
-        return LevelPlan.of(column, _given(column, list(asked), self.name), "given")
+        return LevelPlan.of(column, _requested_levels(column, list(requested), self.name), "given")
 
-    def _for_others(self, column: LevelColumn, asked: Any) -> bool:
-        """Return whether a grid for all features is one of points, which this feature knows nothing of."""
-        numbers = np.asarray(asked).dtype.kind in "iuf"
-        known = any(column.levels.find(v) >= 0 for v in list(asked))
-        return numbers and not known and not isinstance(self.base.grid, Mapping)
+    def _is_for_numeric(self, column: LevelColumn, requested: Any) -> bool:
+        """Return whether a grid for all features is one of numbers, none of which is a level of this feature."""
+        are_numbers = np.asarray(requested).dtype.kind in "iuf"
+        any_level = any(column.levels.find(v) >= 0 for v in list(requested))
+        return are_numbers and not any_level and not isinstance(self.base.grid, Mapping)
 
     def sets(self, plans: Sequence[LevelPlan]) -> int:
-        """Return how many levels a row is given in one call."""
+        """Return the maximum number of levels per row in one call."""
         return min(max(len(p) for p in plans), 10)
 
     def swept(self, plans: Sequence[LevelPlan]) -> int:
-        """Return how many values a row is evaluated at, in as many calls as it takes."""
+        """Return the number of levels per row over all calls."""
         return max(len(p) for p in plans)
 
     def held(self, plans: Sequence[LevelPlan]) -> int:
-        """Return the length of a row's curve."""
+        """Return the number of floats held per row: its curve."""
         return max(len(p) for p in plans) if not self.means_only else 2
 
     @property
     def scored(self) -> bool:
-        """Return whether there is a heterogeneity score: unless the mean alone was asked for."""
+        """Return whether there is a heterogeneity score: not for ``heterogeneity=False``."""
         return self.base.scored
 
     @property
     def means_only(self) -> bool:
-        """Return whether nothing but means over rows is asked for."""
+        """Return whether only means over rows are needed."""
         return self.base.means_only
 
     def rows_wanted(self, rows: int) -> int:
-        """Return how many curves are to be kept."""
+        """Return the number of curves to keep."""
         return self.base.rows_wanted(rows)
 
     def row_bytes(self, plan: LevelPlan) -> int:
-        """Return the size of a curve, the row's own level, its place and perhaps its weight."""
+        """Return the bytes of a curve, the row's own level, its index and its weight."""
         return 8 * (len(plan) + 3)
 
     def local(self, bound: Bound, plan: LevelPlan, keep: Bools | None) -> Local:
-        """Give each row each level."""
+        """Evaluate each row at each level, and return the moments by level."""
         size = len(plan)
         if self.means_only:
             total = bound.sums(plan.changes(np.arange(size)), size)
             means = mean_moments(total, bound, self.base.center, self._anchor(plan))
-            place = plan.at(bound).astype(float)
-            place[place < 0] = np.nan
-            return Local(means, chosen({"x": place, "weight": bound.weights}, keep))
+            position = plan.at(bound).astype(float)
+            position[position < 0] = np.nan
+            return Local(means, chosen({"x": position, "weight": bound.weights}, keep))
         curves = bound.sweep_together(plan.changes(np.arange(size)), size).T
         anchor = self._anchor(plan)
         moments, shown = curve_moments(curves, bound.weights, self.base.center, anchor)
-        place = plan.at(bound).astype(float)
-        place[place < 0] = np.nan
-        kept = {"x": place, "row": bound.row_id, "curve": shown.T, "weight": bound.weights}
+        position = plan.at(bound).astype(float)
+        position[position < 0] = np.nan
+        kept = {"x": position, "row": bound.row_id, "curve": shown.T, "weight": bound.weights}
         return Local(moments, chosen(kept, keep))
 
     def _anchor(self, plan: LevelPlan) -> int | None:
-        """Return the place of the level at which curves are anchored."""
-        anchor = given_for(self.base.anchor, plan.column.feature, None)
+        """Return the position of the anchor level, None without an anchor."""
+        anchor = param_for_feature(self.base.anchor, plan.column.feature, None)
         if anchor is None:
             return None
-        places = plan.places[plan.column.levels.find(anchor)]
-        if places < 0:
+        position = plan.places[plan.column.levels.find(anchor)]
+        if position < 0:
             raise DataError(
                 explained(
                     f"{self.name}(anchor)",
                     repr(anchor),
                     f"one of the levels {list(plan.stats.labels)[:6]}",
-                    "Name one that is shown",
+                    "Name a level that is shown",
                 )
             )
-        return int(places)
+        return int(position)
 
     def read(
         self, plan: LevelPlan, local: Local, about: About, *, exact: bool, kind: WeightKind
     ) -> Effect:
-        """Average."""
+        """Average the curves."""
         anchored = self._anchor(plan) is not None
         spec = Spec(
             self.name,
@@ -663,40 +685,42 @@ class LevelPDP(Form):
         )
         r = local.kept
         rows = Rows(r["x"], None, r.get("weight"), exact) if r else None
-        curved = "curve" in r
-        curves = Curves(r["curve"], r["x"], r["row"], r.get("weight"), exact) if curved else None
+        has_curves = "curve" in r
+        curves = (
+            Curves(r["curve"], r["x"], r["row"], r.get("weight"), exact) if has_curves else None
+        )
         m = local.moments
         effect = depend_levels(plan.stats, m[RAW], m[ANCHORED], spec, about, rows, curves)
-        said = {"grid": plan.chosen, "rows_outside": plan.column.outside, **plan.notes}
-        return effect.with_provenance(said)
+        notes = {"grid": plan.chosen, "rows_outside": plan.column.outside, **plan.notes}
+        return effect.with_provenance(notes)
 
 
-def _given(column: LevelColumn, asked: list[Any], method: str) -> Ints:
-    places = np.array([column.levels.find(v) for v in asked], dtype=np.int64)
-    absent = [v for v, p in zip(asked, places, strict=True) if p < 0]
-    if absent or len(places) == 0 or len(np.unique(places)) < len(places):
+def _requested_levels(column: LevelColumn, requested: list[Any], method: str) -> Ints:
+    """Return the codes of the requested levels; raise unless they are distinct observed levels."""
+    codes = np.array([column.levels.find(v) for v in requested], dtype=np.int64)
+    absent = [v for v, code in zip(requested, codes, strict=True) if code < 0]
+    if absent or len(codes) == 0 or len(np.unique(codes)) < len(codes):
         raise DataError(
             explained(
                 f"{method}(grid) of {column.feature.name!r}",
-                f"{absent[0]!r}, which no row has" if absent else "no level, or one twice",
+                f"{absent[0]!r}, which no row has" if absent else "no level, or a level twice",
                 f"some of the observed levels {list(column.levels.labels)[:6]}",
                 "Name each level once",
             )
         )
-    return places
+    return codes
 
 
-# ------------------------------------------------------------------------------------------
-# PDP of two features: the mean over rows with both set to each point of a product grid.
+# --- two features ---------------------------------------------------------------------------------
 
 
 N_POINTS_OF_PAIRS = 20
-"""Points for each of two features, where nothing is said."""
+"""Default number of points for each of two features."""
 
 
 @dataclass(frozen=True, eq=False)
 class PairGrid:
-    """The product grid.
+    """Plan of the PDP of two features: a product grid.
 
     Parameters
     ----------
@@ -715,12 +739,12 @@ class PairGrid:
 
 @dataclass(frozen=True)
 class PairPDP(Form):
-    """The PDP of two features.
+    """The PDP of two features: the mean over rows with both set to each point of a product grid.
 
     Parameters
     ----------
     base : PDP
-        The method as the user wrote it.
+        The user's method.
     """
 
     compares_missing = False
@@ -730,13 +754,14 @@ class PairPDP(Form):
         """Choose the grid of each feature."""
         base = self.base
         if base.derivative or base.anchor is not None or base.center == "start":
-            got = "derivative=True" if base.derivative else f"anchor={base.anchor!r}"
+            keyword = "derivative" if base.derivative else "anchor"
+            keyword = "center" if base.center == "start" else keyword
             raise UnsupportedError(
                 explained(
                     f"{self.name} of two features",
-                    "center='start'" if base.center == "start" else got,
-                    "center=None or 'mean'",
-                    "Leave it out, or explain one feature",
+                    f"{keyword}={getattr(base, keyword)!r}",
+                    "center=None or 'mean', without derivative and anchor",
+                    f"Leave {keyword} out, or explain one feature",
                 )
             )
         sides: list[SideColumn] = []
@@ -748,29 +773,29 @@ class PairPDP(Form):
         return PairGrid((sides[0], sides[1]), {"grid": [s.chosen for s in sides]})
 
     def sets(self, plans: Sequence[PairGrid]) -> int:
-        """Return about ten points a call, as for one feature."""
+        """Return about ten points per call, as for one feature."""
         points = max(p.size for p in plans)
         return -(-points // max(1, round(points / 10)))
 
     def swept(self, plans: Sequence[PairGrid]) -> int:
-        """Return how many values a row is evaluated at, in as many calls as it takes."""
+        """Return the number of points per row over all calls."""
         return max(p.size for p in plans)
 
     def held(self, plans: Sequence[PairGrid]) -> int:
-        """Return the length of a row's curve."""
+        """Return the number of floats held per row: its values on the product grid."""
         return max(p.size for p in plans)
 
     def row_bytes(self, plan: PairGrid) -> int:
-        """Return the size of two values and a weight, and of a row's own surface where all are asked for."""
-        return 24 + 8 * plan.size * self._keeps_curves
+        """Return the bytes of two values, a weight and, if all individual surfaces are kept, the row's surface."""
+        return 24 + 8 * plan.size * self._keeps_surfaces
 
     @property
-    def _keeps_curves(self) -> bool:
-        """Return whether the rows' own surfaces are kept: all, or none, for a few of them say little."""
+    def _keeps_surfaces(self) -> bool:
+        """Return whether the rows' individual surfaces are kept: for ``ice="all"`` only."""
         return self.base.ice == "all" and not self.base.means_only
 
     def local(self, bound: Bound, plan: PairGrid, keep: Bools | None) -> Local:
-        """Sweep the product grid."""
+        """Evaluate the product grid, and return the moments at each point."""
         first, second = plan.sides
         i, j = np.divmod(np.arange(plan.size), second.side.m)
         changes = {**first.changes(i), **second.changes(j)}
@@ -780,8 +805,8 @@ class PairPDP(Form):
         else:
             values = bound.sweep_together(changes, plan.size).T
             moments, shown = curve_moments(values, bound.weights, self.base.center)
-        kept = {"across": shown.T} if shown is not None and self._keeps_curves else {}
-        x0, x1 = places_of(bound, first), places_of(bound, second)
+        kept = {"across": shown.T} if shown is not None and self._keeps_surfaces else {}
+        x0, x1 = axis_values(bound, first), axis_values(bound, second)
         return Local(
             {RAW: moments[RAW], ANCHORED: moments[ANCHORED]},
             chosen({"x0": x0, "x1": x1, "weight": bound.weights, **kept}, keep),
@@ -796,7 +821,7 @@ class PairPDP(Form):
         exact: bool,
         kind: WeightKind,
     ) -> Surface:
-        """Average."""
+        """Average the surfaces."""
         spec = Spec(
             self.name, self.base.center, "none", weight_kind=kind, parameters=self.describe()
         )

@@ -1,8 +1,14 @@
-"""PFI: by permutations, by all pairs of rows, weighted, and conditional.
+"""Permutation feature importance (PFI): by permutations, by all pairs of rows, weighted, and conditional.
 
-How much does a quantity rise, on average over the rows, when a feature's values come from other rows? On a loss that is
-the classical importance, on the negative log-likelihood Likelihood-PFI (Eq. 5), on an entropy Entropy-PFI (sec. 3.2).
-Rows are moved to places where no data lies if features depend on each other: for an entropy that is what is measured.
+The importance of a feature is the mean increase of the quantity over the rows when each row gets the feature's value of
+another row, its *donor* (Breiman 2001; entropy_importance Eq. 1). For a loss this is the classical importance, for the
+negative log-likelihood Likelihood-PFI (Eq. 5), for an entropy Entropy-PFI (sec. 3.2). If features are dependent, the
+model extrapolates; for an entropy, this is what is measured.
+
+`PFI` is the public method. It has plans for given rows only, so that `PFI.on` returns a variant that knows the rows:
+`RowPFI` (permutations), `WeightedPFI` (rows of different weights), `ConditionalPFI` (donors within subgroups),
+`ExactPFI` (all ordered pairs of rows) or `MetricPFI` (a metric of the whole sample; `permutation_metric.py`). The
+donors are drawn in `permutation_plan.py`; `combine` merges the features' results.
 """
 
 from __future__ import annotations
@@ -21,81 +27,87 @@ from skedasis.data.dataset import Source
 from skedasis.data.features import Feature
 from skedasis.errors import DataError, LeftOutWarning, UnsupportedError, explained
 from skedasis.methods.base import Bound, Form, Local, Parameters, chosen, plain
-from skedasis.methods.permutation_plan import Deal, deal, subgroups, uneven
+from skedasis.methods.permutation_plan import (
+    PermutationPlan,
+    draw_donors,
+    has_unequal_weights,
+    subgroups,
+)
 from skedasis.models.adapters import Traits
 from skedasis.quantities.base import Quantity
 from skedasis.results.importance import Importance, LocalImportance
 from skedasis.stats.moments import Totals, WeightKind
 from skedasis.stats.resampling import influence_error, parts_error, permutation_error
 
-# ------------------------------------------------------------------------------------------
-# PFI: permutation feature importance (Breiman 2001; entropy_importance Eq. 1, 5 and 6).
+# --- the public method ----------------------------------------------------------------------------
 
 
 _SAMPLE = 4099
-"""Keeps the sample of rows apart from other draws with the same seed."""
+"""Makes the sample of rows independent of other draws with the same seed."""
 
 
 @dataclass(frozen=True)
 class PFI(Parameters):
-    """Permutation importance: the mean rise of the quantity when a feature's values come from other rows.
+    """Permutation importance: the mean increase of the quantity when a feature's values come from other rows.
 
     It estimates E q(X'_s, X_c, Y) - E q(X_s, X_c, Y), where X'_s is distributed as X_s and independent of the rest
-    (entropy_importance Eq. 2), by all ordered pairs of rows, i = j included: in expectation (1 - 1/N) of it.
+    (entropy_importance Eq. 2), by the mean over all ordered pairs of rows including i = j, whose expectation is
+    (1 - 1/N) of it.
 
     Parameters
     ----------
     repeats : int
-        How many permutations.
+        Number of permutations.
     groups : mapping of str to list of columns, optional
-        Columns that move together, under a name of their own, as in `skedasis.explain`.
+        Columns that are permuted together under one name, as in `skedasis.explain`.
     max_samples : int or float, optional
-        Take so many of the rows only, or such a part of them: a seeded sample without replacement. Rows keep their
-        weights, and the provenance says so.
+        Number of rows to use, or their fraction: a seeded sample without replacement. Rows keep their weights. The
+        provenance states that the rows are a sample.
     local : int or "all"
-        How many single rows to keep with the result: a seeded sample.
+        Number of single rows to keep with the result: a seeded sample.
     metric : callable or str, optional
-        What is compared where it is no mean over rows: ``metric(y, values) -> float`` of the labels and the quantity,
-        given ``sample_weight=`` besides where there are weights; or the name of a metric of scikit-learn: "roc_auc",
-        "average_precision", "r2", "explained_variance", "max_error", "median_absolute_error". Importance is how much it
-        gets worse. All rows are kept in memory.
+        A metric of the whole sample instead of a mean over rows: ``metric(y, values) -> float`` of the labels and the
+        quantity, called with ``sample_weight=`` if rows are weighted; or the name of a metric of scikit-learn:
+        "roc_auc", "average_precision", "r2", "explained_variance", "max_error", "median_absolute_error". The importance
+        is the deterioration of the metric. All rows are kept in memory.
     greater_is_better : bool
-        Whether a `metric` of one's own is better the larger it is.
+        Whether larger values of a user's `metric` are better.
     conditional : bool
-        Permute within subgroups of rows that are alike in the other features: the leaves of a decision tree that
-        predicts the feature from them. Only of quantities that know the label.
+        Permute within subgroups of rows that are similar in the other features: the leaves of a decision tree that
+        predicts the feature from them. Only for quantities that depend on the label.
     subgroup_rows : int
-        How many rows such a subgroup has at least.
+        Minimum number of rows per subgroup.
     exact : bool
-        No draws: the mean over all ordered pairs of rows, each row with itself included, which is what random
-        permutations estimate. For a small X.
+        Use all ordered pairs of rows, including each row with itself, instead of permutations, which estimate this
+        mean. For small X.
 
     Raises
     ------
     DataError
-        For less than one repeat, groups that overlap, a metric without y, and settings that exclude each other.
+        For less than one repeat, groups that overlap, a metric without y, and arguments that exclude each other.
     UnsupportedError
-        For a pair of features, and for ``conditional=True`` on an entropy, variance or prediction: their conditional
+        For a pair of features, and for ``conditional=True`` with an entropy, variance or prediction, whose conditional
         importance is zero by construction (entropy_importance, Proposition 3).
 
     Notes
     -----
-    N (1 + R D) model rows for R repeats of D features, all repeats of a feature in one call of a batch; N (1 + N D)
-    with ``exact=True``. Never clipped at zero: a feature that does not matter has an importance around zero, and
-    exactly zero where the model does not use it (Proposition 2).
+    Costs N (1 + R D) model rows for R repeats of D features, all repeats of a feature in one call per batch;
+    N (1 + N D) with ``exact=True``. Values are not clipped at zero: an irrelevant feature has an importance around
+    zero, and exactly zero if the model does not use it (Proposition 2).
 
-    All features share the permutations (but with ``conditional=True``, where each has subgroups of its own), which are
-    drawn before the first batch for the rows' keys (`row_id`): the result does not depend on batches, threads, or the
-    order of columns (but where two columns split a subgroup equally well). No row borrows from itself; that it would,
-    once in N times, is a factor 1 - 1/N of the mean, which a `metric` does not have.
-    Weighted rows lend in proportion to their weights; a row borrows from one other in each repeat, whatever its weight,
-    so that draws add more to the error than if rows were repeated.
+    All features share the permutations (except with ``conditional=True``, where each feature has its own subgroups).
+    They are drawn before the first batch and keyed by `row_id`, so that the result does not depend on batches, threads,
+    or the order of columns (unless two columns split a subgroup equally well). No row is its own donor; the mean is
+    multiplied by 1 - 1/N instead, the probability of another row as donor. This factor is not applied to a `metric`.
+    Weighted rows are donors with probabilities proportional to their weights. A row has one donor in each repeat,
+    whatever its weight, so that the permutations add more to the error than if rows were repeated.
 
-    `std_error` and the analytic interval include that the rows are a sample: the Hájek projection of the mean over
-    pairs, from sums over blocks of rows (`skedasis.stats.resampling.pair_variance`), plus what the draws add. Below
-    some 50 rows they are too narrow (0.8 to 0.9 instead of 0.95 at 10 rows). With ``conditional=True`` the error
-    is that of independent draws of donors and recipients, which is rather too large; with a `metric` it comes from the
-    jackknife over ten parts of the rows, which calls the metric twenty times as often as the values do.
+    `std_error` and the analytic interval include the sampling of the rows: the Hájek projection of the mean over pairs,
+    from sums over blocks of rows (`skedasis.stats.resampling.pair_variance`), plus the variance of the permutations.
+    Below about 50 rows the intervals are too narrow (coverage 0.8 to 0.9 instead of 0.95 at 10 rows). With
+    ``conditional=True`` the error is that of independent draws of donors and recipients, which is conservative. With a
+    `metric` it is the jackknife's over ten parts of the rows, which calls the metric twenty times as often as the
+    values do.
 
     References
     ----------
@@ -128,81 +140,81 @@ class PFI(Parameters):
     by_rows = True
 
     def __post_init__(self) -> None:
-        _whole("repeats", self.repeats, 1, 10)
-        _whole("subgroup_rows", self.subgroup_rows, 2, 30)
+        _check_integer("repeats", self.repeats, 1, 10)
+        _check_integer("subgroup_rows", self.subgroup_rows, 2, 30)
         if self.local != "all":
-            _whole("local", self.local, 0, 1000)
-        _share(self.max_samples)
+            _check_integer("local", self.local, 0, 1000)
+        _check_sample_size(self.max_samples)
         for name in ("exact", "conditional", "greater_is_better"):
             if not isinstance(getattr(self, name), (bool, np.bool_)):
                 got = repr(getattr(self, name))[:60]
                 raise DataError(explained(f"PFI({name})", got, "True or False", "Use one of them"))
-        chosen = {
+        exclusive = {
             "exact": self.exact,
             "conditional": self.conditional,
             "metric": self.metric is not None,
         }
-        if sum(chosen.values()) > 1:
-            names = " and ".join(k for k, v in chosen.items() if v)
-            raise DataError(explained("PFI", names, "one of them", "Leave the others out"))
+        if sum(exclusive.values()) > 1:
+            names = " and ".join(k for k, v in exclusive.items() if v)
+            raise DataError(explained("PFI", names, "only one of them", "Leave the others out"))
         if not (self.metric is None or isinstance(self.metric, str) or callable(self.metric)):
             raise DataError(
                 explained(
                     "PFI(metric)",
                     f"a {type(self.metric).__name__}",
-                    "a function metric(y, values), or a name",
+                    "a function metric(y, values), or the name of a metric",
                     "Use metric='roc_auc'",
                 )
             )
 
     def describe(self) -> Json:
         """Return the parameters as plain values."""
-        said = {f.name: getattr(self, f.name) for f in fields(self)}
+        parameters = {f.name: getattr(self, f.name) for f in fields(self)}
         if self.groups is not None:
-            said["groups"] = {k: list(v) for k, v in self.groups.items()}
+            parameters["groups"] = {k: list(v) for k, v in self.groups.items()}
         if callable(self.metric):
-            said["metric"] = getattr(self.metric, "__name__", type(self.metric).__name__)
-        return {k: plain(v) for k, v in said.items()}
+            parameters["metric"] = getattr(self.metric, "__name__", type(self.metric).__name__)
+        return {k: plain(v) for k, v in parameters.items()}
 
     def given(self, source: Source, groups: Any, seed: int) -> tuple[Source, Any]:
-        """Return the rows that take part, and all groups."""
+        """Return the rows to use, a sample for `max_samples`, and the caller's groups with those of the method."""
         if self.groups is not None:
-            # What is no mapping is refused where groups are read.
+            # Groups that are no mapping are rejected where they are resolved.
             own = self.groups
             groups = {**(groups or {}), **own} if isinstance(own, Mapping) else own
-        wanted = self.max_samples
-        if wanted is None:
+        requested = self.max_samples
+        if requested is None:
             return source, groups
         n = len(source)
-        size = max(1, round(wanted * n)) if isinstance(wanted, float) else int(wanted)
+        size = max(1, round(requested * n)) if isinstance(requested, float) else int(requested)
         if size >= n:
             return source, groups
         drawn = np.random.default_rng([_SAMPLE, seed]).choice(n, size, replace=False)
         return source.only(np.sort(source.order[drawn])), groups
 
     def heed(self, model: Any, y: Any) -> None:
-        """Warn of labels that are given with a bare estimator: its prediction has no use for them."""
-        bare = not isinstance(model, Quantity) and hasattr(model, "predict")
-        if bare and y is not None and self.metric is None:
+        """Warn if labels are given with a bare estimator, because predictions do not depend on them."""
+        is_bare = not isinstance(model, Quantity) and hasattr(model, "predict")
+        if is_bare and y is not None and self.metric is None:
             warnings.warn(
-                "PFI: y is not used, for it is the prediction whose rise is measured. To see which features the model "
-                'needs to be right use sd.loss(model, "squared_error") or sd.nll(model).',
+                "PFI: y is not used, because PFI of a model measures how its prediction changes. To measure which "
+                'features the model needs for its accuracy, use sd.loss(model, "squared_error") or sd.nll(model).',
                 LeftOutWarning,
                 stacklevel=4,
             )
 
     def on(self, quantity: Quantity, source: Source, seed: int) -> Any:
-        """Return the form that knows the rows: who lends to whom.
+        """Return the variant for these rows.
 
         Raises
         ------
         UnsupportedError
-            For a conditional importance of what does not know the label.
+            For the conditional importance of a quantity that does not depend on the label.
         """
-        return form_of(self, quantity, source, seed)
+        return variant_for_rows(self, quantity, source, seed)
 
     def for_pair(self, features: tuple[Feature, Feature]) -> Any:
-        """Refuse: two features that move together are a group."""
+        """Raise `UnsupportedError`: two features that are permuted together are a group."""
         one, two = (f.name for f in features)
         raise UnsupportedError(
             explained(
@@ -214,84 +226,84 @@ class PFI(Parameters):
         )
 
 
-def _whole(what: str, value: Any, least: int, usual: int) -> None:
+def _check_integer(what: str, value: Any, least: int, default: int) -> None:
+    """Raise `DataError` unless the value is an integer of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
         raise DataError(
             explained(
                 f"PFI({what})",
                 repr(value)[:60],
-                f"a whole number from {least}",
-                f"Use {what}={usual}",
+                f"a whole number of at least {least}",
+                f"Use {what}={default}",
             )
         )
 
 
-def _share(value: Any) -> None:
-    """Refuse a sample that is neither a number of rows nor a part of them."""
+def _check_sample_size(value: Any) -> None:
+    """Raise `DataError` unless the value is None, a number of rows, or a fraction of them."""
     if value is None:
         return
-    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= 1
-    part = isinstance(value, (float, np.floating)) and 0 < value <= 1
-    if not (whole or part):
+    is_count = isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= 1
+    is_fraction = isinstance(value, (float, np.floating)) and 0 < value <= 1
+    if not (is_count or is_fraction):
         raise DataError(
             explained(
                 "PFI(max_samples)",
                 repr(value)[:60],
-                "a number of rows, or a part of them between 0.0 and 1.0",
+                "a number of rows, or a fraction between 0.0 and 1.0",
                 "Use max_samples=10_000",
             )
         )
 
 
-# ------------------------------------------------------------------------------------------
-# PFI on given rows: plan, local, read. By permutations, by all pairs of rows, or of a metric.
+# --- base class of variants -----------------------------------------------------------------------
 
 
 CALL = 20_000
-"""Rows of one call: twice as many would save a cheap model a tenth of its time, and take nearly twice the memory."""
+"""Rows per call of the model: twice as many would make cheap models 10 % faster, but nearly double the memory."""
 
 
-def form_of(base: PFI, quantity: Quantity, source: Source, seed: int) -> Any:
-    """Return the form that was asked for."""
+def variant_for_rows(base: PFI, quantity: Quantity, source: Source, seed: int) -> Any:
+    """Return the variant of PFI that its parameters and the rows' weights require."""
     if base.exact:
-        return exact_form(base, source, seed)
+        return exact_variant(base, source, seed)
     if base.metric is not None:
-        from skedasis.methods.permutation_metric import metric_form
+        from skedasis.methods.permutation_metric import metric_variant
 
-        return metric_form(base, quantity, source, seed)
+        return metric_variant(base, quantity, source, seed)
     if base.conditional:
-        return conditional_form(base, quantity, source, seed)
-    if uneven(source.weights):
+        return conditional_variant(base, quantity, source, seed)
+    if has_unequal_weights(source.weights):
         return WeightedPFI(base, source, seed)
     return RowPFI(base, source, seed)
 
 
 @dataclass(frozen=True, eq=False)
-class Lent:
-    """A plan: the columns that move, and who lends to whom.
+class FeaturePlan:
+    """Plan of PFI: the permuted columns, and the donors of the rows.
 
     Parameters
     ----------
     feature : Feature
-    deal : Deal, optional
-        None where every row lends to every other.
+    drawn : PermutationPlan, optional
+        None if every row is a donor of every other.
     notes : dict
-        For the provenance.
+        Entries for the provenance.
     """
 
     feature: Feature
-    deal: Deal | None
+    drawn: PermutationPlan | None
     notes: Json
 
     @property
-    def circles(self) -> Deal:
-        """Return the deal of a plan that has one."""
-        return Deal(()) if self.deal is None else self.deal
+    def permutations(self) -> PermutationPlan:
+        """Return the drawn permutations, for variants that draw some."""
+        return PermutationPlan(()) if self.drawn is None else self.drawn
 
 
 @dataclass(frozen=True)
-class OnRows(Form):
-    """What the forms share: rows, their weights, and a seed.
+class RowBasedVariant(Form):
+    """Base class of PFI's variants for given rows.
 
     Parameters
     ----------
@@ -307,7 +319,7 @@ class OnRows(Form):
     reads_columns = False
 
     def given(self, source: Source, groups: Any, seed: int) -> tuple[Source, Any]:
-        """Return what was given: it has been settled."""
+        """Return the arguments: the user's method has resolved them."""
         return source, groups
 
     def on(self, quantity: Quantity, source: Source, seed: int) -> Any:
@@ -315,79 +327,80 @@ class OnRows(Form):
         return self
 
     def check(self, features: Sequence[Feature]) -> None:
-        """Accept: there is no parameter that names features, but groups, which have been read."""
+        """Do nothing: groups have been resolved, and no other parameter names features."""
 
     def for_feature(self, feature: Feature) -> Any:
-        """Return itself: features of all kinds are lent alike."""
+        """Return itself: features of all kinds are permuted in the same way."""
         return self
 
     def for_pair(self, features: tuple[Feature, Feature]) -> Any:
-        """Refuse."""
+        """Raise `UnsupportedError`."""
         return self.base.for_pair(features)
 
     def together(self, found: Any, record: Json) -> Importance:
         """Return one result of all features."""
-        return together(found, record, sampled=self.source.sampled)
+        return combine(found, record, sampled=self.source.sampled)
 
-    def plan(self, column: Feature, traits: Traits) -> Lent:
-        """Say what moves, and from where."""
-        return Lent(column, self.deal, {})
+    def plan(self, column: Feature, traits: Traits) -> FeaturePlan:
+        """Return the columns to permute, and the donors."""
+        return FeaturePlan(column, self.drawn, {})
 
     @cached_property
-    def deal(self) -> Deal | None:
-        """Return who lends to whom, for all features."""
+    def drawn(self) -> PermutationPlan | None:
+        """Return the donors of the rows, which all features share."""
         rows = self.source
-        return deal(len(rows), rows.sorted, self.base.repeats, self.seed, rows.weights)
+        return draw_donors(len(rows), rows.sorted, self.base.repeats, self.seed, rows.weights)
 
     @property
     def weight(self) -> float:
-        """Return the weight of all rows."""
+        """Return the total weight of the rows."""
         w = self.source.weights
         return float(len(self.source)) if w is None else float(w.sum())
 
     @property
     def batch_rows(self) -> int | None:
-        """Return how many rows a batch has at most."""
+        """Return the maximum number of rows per batch."""
         return max(250, CALL // self.base.repeats)
 
     def sets(self, plans: Sequence[Any]) -> int:
-        """Return how many values a row gets in one call: all repeats."""
+        """Return the number of values per row in one call: all repeats."""
         return self.base.repeats
 
     def rows_wanted(self, rows: int) -> int:
-        """Return how many single rows are to be kept."""
+        """Return the number of single rows to keep."""
         return rows if self.base.local == "all" else min(self.base.local, rows)
 
-    def row_bytes(self, plan: Lent) -> int:
-        """Return what a kept row costs: its values in all repeats, and what it is."""
+    def row_bytes(self, plan: FeaturePlan) -> int:
+        """Return the bytes of a kept row: the values of all repeats, its own value, index and weight."""
         return 8 * (self.base.repeats + 3)
 
-    def _rows(self, places: Ints) -> Ints:
-        """Return the rows of X at these places."""
+    def _rows(self, positions: Ints) -> Ints:
+        """Return the indices in X of the rows at these positions."""
         ids = self.source.row_id
-        return places if ids is None else ids[places]
+        return positions if ids is None else ids[positions]
 
-    def _lenders(self, bound: Bound, plan: Lent) -> tuple[Ints, Borrowed]:
-        """Return the lenders' places, (repeats, n), and rows of X; once for all features that share them."""
-        known = bound.shared.get("lenders")
-        if known is None or known[0] is not plan.deal:
-            places = plan.circles.lenders(bound.places)
-            known = plan.deal, places, Borrowed(self._rows(places))
-            bound.shared["lenders"] = known
-        return known[1], known[2]
+    def _donors(self, bound: Bound, plan: FeaturePlan) -> tuple[Ints, Borrowed]:
+        """Return the donors' positions, (repeats, n), and their values; computed once for features that share them."""
+        cached = bound.shared.get("donors")
+        if cached is None or cached[0] is not plan.drawn:
+            donors = plan.permutations.donors(bound.places)
+            cached = plan.drawn, donors, Borrowed(self._rows(donors))
+            bound.shared["donors"] = cached
+        return cached[1], cached[2]
 
-    def _after(self, bound: Bound, plan: Lent, borrowed: Borrowed) -> Floats:
-        """Return the quantity with borrowed values, (repeats, n)."""
-        changes = dict.fromkeys(plan.feature.columns, borrowed)
-        return bound.sweep_together(changes, len(borrowed.rows)).T
+    def _after(self, bound: Bound, plan: FeaturePlan, values: Borrowed) -> Floats:
+        """Return the quantity with the donors' values, (repeats, n)."""
+        changes = dict.fromkeys(plan.feature.columns, values)
+        return bound.sweep_together(changes, len(values.rows)).T
 
     def _kept(self, bound: Bound, after: Floats, keep: Bools | None) -> dict[str, Any]:
+        """Return the arrays of the kept rows: the quantity before and after, the row's index and weight."""
         own, row, weight = bound.at(), bound.row_id, bound.weights
         return chosen({"after": after.T, "own": own, "row": row, "weight": weight}, keep)
 
     def _result(
         self,
-        plan: Lent,
+        plan: FeaturePlan,
         local: Local,
         about: Any,
         values: Floats,
@@ -395,7 +408,7 @@ class OnRows(Form):
         *,
         exact: bool,
     ) -> Importance:
-        """Put a result of one feature together."""
+        """Return the result of one feature."""
         r, name = local.kept, plan.feature.name
         kept = None
         if r:
@@ -417,92 +430,98 @@ class OnRows(Form):
         )
 
 
+# --- permutations ---------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True)
-class RowPFI(OnRows):
-    """Means over rows, with values that permutations bring."""
+class RowPFI(RowBasedVariant):
+    """PFI by permutations: the mean increase of the quantity with the donors' values."""
 
     @cached_property
     def sizes(self) -> list[float]:
-        """Return of each circle the sum of squared weights of the rows in its blocks."""
-        if self.deal is None:
+        """Return for each cycle the sum of squared weights of the rows in its blocks."""
+        if self.drawn is None:
             return []
         w, n = self.source.weights, len(self.source)
         squares = n if w is None else float(w @ w)
-        # Where some rows are in no block, all weigh the same.
-        return [squares * c.inside / n for c in self.deal.circles]
+        # If some rows are in no block, all rows have equal weights.
+        return [squares * c.n_in_blocks / n for c in self.drawn.cycles]
 
-    def local(self, bound: Bound, plan: Lent, keep: Bools | None) -> Local:
-        """Call the model with borrowed values, and sum the rises by blocks of receivers."""
-        lenders, borrowed = self._lenders(bound, plan)
-        after = self._after(bound, plan, borrowed)
+    def local(self, bound: Bound, plan: FeaturePlan, keep: Bools | None) -> Local:
+        """Call the model with the donors' values, and sum the increases by blocks of recipients."""
+        donors, values = self._donors(bound, plan)
+        after = self._after(bound, plan, values)
         own, w = bound.at(), bound.weights
-        rises = after - own
-        others = plan.circles.circles[0].others(bound.places)
-        rises *= others if w is None else others * w
-        sums = self._sums(bound, plan, rises, lenders)
+        increases = after - own
+        distinct = plan.permutations.cycles[0].distinct_fraction(bound.places)
+        increases *= distinct if w is None else distinct * w
+        sums = self._sums(bound, plan, increases, donors)
         sums["own"] = Totals(np.array([own.sum() if w is None else own @ w]))
         return Local(sums, self._kept(bound, after, keep))
 
-    def _sums(self, bound: Bound, plan: Lent, rises: Floats, lenders: Ints) -> dict[str, Any]:
-        """Return the weighted rises, (repeats, n), summed by blocks."""
-        return {"rises": self._by_receiver(bound, plan, rises)}
+    def _sums(
+        self, bound: Bound, plan: FeaturePlan, increases: Floats, donors: Ints
+    ) -> dict[str, Any]:
+        """Return the weighted increases, (repeats, n), summed by blocks of recipients."""
+        return {"recipients": self._by_recipient(bound, plan, increases)}
 
-    def _by_receiver(self, bound: Bound, plan: Lent, rises: Floats) -> Totals:
-        """Return (repeats, n) numbers summed by the blocks of the rows that borrow, (repeats, blocks + 1)."""
-        parts, size = [], plan.circles.blocks + 1
+    def _by_recipient(self, bound: Bound, plan: FeaturePlan, increases: Floats) -> Totals:
+        """Return (repeats, n) numbers summed by the blocks of the recipients, (repeats, blocks + 1)."""
+        parts, size = [], plan.permutations.blocks + 1
         blocks = self._blocks(bound, plan)
-        for (some, _), block in zip(plan.circles.turns, blocks, strict=True):
-            parts += [np.bincount(block, rise, size) for rise in rises[some]]
+        for (repeats, _), block in zip(plan.permutations.by_repeats, blocks, strict=True):
+            parts += [np.bincount(block, increase, size) for increase in increases[repeats]]
         return Totals(np.array(parts))
 
-    def _by_lender(self, plan: Lent, rises: Floats, lenders: Ints) -> Totals:
-        """Return the same by the blocks of the rows that are borrowed from."""
-        parts, size = [], plan.circles.blocks + 1
-        for some, circle in plan.circles.turns:
-            pairs = zip(lenders[some], rises[some], strict=True)
-            parts += [np.bincount(circle.block(lender), rise, size) for lender, rise in pairs]
+    def _by_donor(self, plan: FeaturePlan, increases: Floats, donors: Ints) -> Totals:
+        """Return (repeats, n) numbers summed by the blocks of the donors, (repeats, blocks + 1)."""
+        parts, size = [], plan.permutations.blocks + 1
+        for repeats, cycle in plan.permutations.by_repeats:
+            pairs = zip(donors[repeats], increases[repeats], strict=True)
+            parts += [np.bincount(cycle.block(donor), increase, size) for donor, increase in pairs]
         return Totals(np.array(parts))
 
-    def _blocks(self, bound: Bound, plan: Lent) -> list[Ints]:
-        known = bound.shared.get("blocks")
-        if known is None or known[0] is not plan.deal:
-            known = plan.deal, [c.block(bound.places) for c in plan.circles.circles]
-            bound.shared["blocks"] = known
-        return known[1]
+    def _blocks(self, bound: Bound, plan: FeaturePlan) -> list[Ints]:
+        """Return the rows' blocks in each cycle; computed once for features that share the permutations."""
+        cached = bound.shared.get("blocks")
+        if cached is None or cached[0] is not plan.drawn:
+            cached = plan.drawn, [c.block(bound.places) for c in plan.permutations.cycles]
+            bound.shared["blocks"] = cached
+        return cached[1]
 
     def read(
-        self, plan: Lent, local: Local, about: Any, *, exact: bool, kind: WeightKind
+        self, plan: FeaturePlan, local: Local, about: Any, *, exact: bool, kind: WeightKind
     ) -> Importance:
-        """Average, and say how sure that is."""
-        sums = local.moments["rises"].sums
+        """Average the increases, and compute the standard error."""
+        sums = local.moments["recipients"].sums
         values = sums.sum(axis=1) / self.weight
         norm = self._norm(kind)
-        error, freedom = permutation_error(self._parts(plan, sums), norm)
-        return self._result(plan, local, about, values, (error, freedom), exact=exact)
+        error, df = permutation_error(self._parts(plan, sums), norm)
+        return self._result(plan, local, about, values, (error, df), exact=exact)
 
-    def _parts(self, plan: Lent, sums: Floats) -> list[tuple[Floats, Floats, float]]:
-        """Return for each circle its blocks' sums, its steps, and the size of its rows."""
-        turns = zip(plan.circles.turns, self.sizes, strict=True)
-        return [(sums[some, : c.blocks], c.steps, size) for (some, c), size in turns]
+    def _parts(self, plan: FeaturePlan, sums: Floats) -> list[tuple[Floats, Floats, float]]:
+        """Return for each cycle the sums of its blocks, its steps, and the sum of squared weights of its rows."""
+        cycles = zip(plan.permutations.by_repeats, self.sizes, strict=True)
+        return [(sums[repeats, : c.blocks], c.steps, size) for (repeats, c), size in cycles]
 
     def _norm(self, kind: WeightKind) -> tuple[float, float]:
-        """Return what the variances of rows, and of draws, are divided by to be those of a mean."""
+        """Return the divisors that turn the variances between rows, and between permutations, into those of a mean."""
         w = self.source.weights
         effective = len(self.source) if w is None else w.sum() ** 2 / (w @ w)
         return (self.weight if kind == "frequency" else float(effective)), float(effective)
 
 
-def together(found: Mapping[str, Importance], record: Json, *, sampled: bool) -> Importance:
+def combine(found: Mapping[str, Importance], record: Json, *, sampled: bool) -> Importance:
     """Return one importance of all features.
 
     Parameters
     ----------
     found : mapping of str to Importance
-        Each of one feature.
+        The importance of each feature.
     record : dict
-        How they were made.
+        Provenance of the run.
     sampled : bool
-        Whether the rows are a sample of those that were given.
+        Whether the rows are a sample of those given.
     """
     parts = list(found.values())
     first = parts[0]
@@ -534,16 +553,15 @@ def together(found: Mapping[str, Importance], record: Json, *, sampled: bool) ->
     )
 
 
-# ------------------------------------------------------------------------------------------
-# PFI by all ordered pairs of rows: nothing is drawn.
+# --- all ordered pairs of rows --------------------------------------------------------------------
 
 
-_PAIRS = 200_000_000
-"""Pairs of rows that are taken on at most."""
+_MAX_PAIRS = 200_000_000
+"""Maximum number of pairs of rows."""
 
 
-def exact_form(base: PFI, source: Source, seed: int) -> ExactPFI:
-    """Return the form for all pairs.
+def exact_variant(base: PFI, source: Source, seed: int) -> ExactPFI:
+    """Return the variant for all pairs.
 
     Raises
     ------
@@ -555,88 +573,95 @@ def exact_form(base: PFI, source: Source, seed: int) -> ExactPFI:
 
 
 def _check_size(rows: int) -> None:
-    if rows**2 > _PAIRS:
+    if rows**2 > _MAX_PAIRS:
         raise DataError(
             explained(
                 "PFI(exact=True)",
                 f"{rows:,} rows, which are {rows**2:,} pairs for each feature",
-                f"at most {_PAIRS:,} pairs",
+                f"at most {_MAX_PAIRS:,} pairs",
                 "Use sd.PFI(repeats=30), or max_samples",
             )
         )
 
 
 @dataclass(frozen=True)
-class ExactPFI(OnRows):
-    """The mean over all ordered pairs of rows."""
+class ExactPFI(RowBasedVariant):
+    """PFI by all ordered pairs of rows; nothing is drawn."""
 
     @cached_property
-    def deal(self) -> Deal | None:
-        """Return None: every row lends to every other."""
+    def drawn(self) -> PermutationPlan | None:
+        """Return None: every row is a donor of every other."""
         return None
 
     @property
     def batch_rows(self) -> int | None:
-        """Return how many rows meet all the others at a time."""
+        """Return the maximum number of rows per batch, each of which is evaluated with the values of all rows."""
         return max(1, CALL // len(self.source))
 
     def sets(self, plans: Sequence[Any]) -> int:
-        """Return how many values a row gets: those of all rows."""
+        """Return the number of values per row: one for each row."""
         return len(self.source)
 
-    def row_bytes(self, plan: Lent) -> int:
-        """Return what a kept row costs."""
+    def row_bytes(self, plan: FeaturePlan) -> int:
+        """Return the bytes of a kept row: its mean after, its own value, index and weight."""
         return 32
 
-    def local(self, bound: Bound, plan: Lent, keep: Bools | None) -> Local:
-        """Call the model with everyone's values, and sum the rises by receiver and by lender."""
+    def local(self, bound: Bound, plan: FeaturePlan, keep: Bools | None) -> Local:
+        """Call the model with the values of all rows, and sum the increases by recipient and by donor."""
         n = len(self.source)
-        everyone = Borrowed(self._rows(np.arange(n))[:, None])
-        rises = self._after(bound, plan, everyone) - bound.at()
+        all_rows = Borrowed(self._rows(np.arange(n))[:, None])
+        increases = self._after(bound, plan, all_rows) - bound.at()
         w, all_w = bound.weights, self.source.weights
-        mean = rises.mean(axis=0) if all_w is None else all_w @ rises / self.weight
-        received = np.zeros(n)
-        received[bound.places] = mean
-        lent = (rises.sum(axis=1) if w is None else rises @ w) / self.weight
+        mean = increases.mean(axis=0) if all_w is None else all_w @ increases / self.weight
+        by_recipient = np.zeros(n)
+        by_recipient[bound.places] = mean
+        by_donor = (increases.sum(axis=1) if w is None else increases @ w) / self.weight
         own = bound.at()
         total = np.array([own.sum() if w is None else own @ w])
-        sums = {"received": Totals(received), "lent": Totals(lent), "own": Totals(total)}
+        sums = {
+            "recipients": Totals(by_recipient),
+            "donors": Totals(by_donor),
+            "own": Totals(total),
+        }
         return Local(sums, self._kept(bound, (own + mean)[None], keep))
 
     def read(
-        self, plan: Lent, local: Local, about: Any, *, exact: bool, kind: WeightKind
+        self, plan: FeaturePlan, local: Local, about: Any, *, exact: bool, kind: WeightKind
     ) -> Importance:
-        """Average, and say how sure that is."""
-        received, lent = local.moments["received"].sums, local.moments["lent"].sums
+        """Average the increases, and compute the standard error."""
+        recipients, donors = (local.moments[k].sums for k in ("recipients", "donors"))
         w = self.source.weights
-        mean = float(received.mean() if w is None else w @ received / self.weight)
-        error = influence_error(received + lent - 2 * mean, w, kind)
+        mean = float(recipients.mean() if w is None else w @ recipients / self.weight)
+        error = influence_error(recipients + donors - 2 * mean, w, kind)
         return self._result(plan, local, about, np.array([mean]), error, exact=exact)
 
 
-# ------------------------------------------------------------------------------------------
-# PFI of rows that differ in weight: the same means, and an error that knows what the weights are.
+# --- rows of different weights --------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class WeightedPFI(RowPFI):
-    """Means over rows of different weights.
+    """PFI of rows with different weights: the same means, and an error that depends on the kind of weights.
 
-    A block's sum counts rows by their squared weights, as samples want it. Of frequencies a row of weight w is w rows,
-    which count by w: where heavy rows vary less than light ones, or more, that is another error. Sums in which a row
-    that borrows, or lends, has the root of its weight say by how much.
+    The variance of block sums weights rows by their squared weights, which is right for sampling weights. A row with
+    frequency weight w stands for w rows, which count by w instead; the error differs if heavy rows vary more, or less,
+    than light ones. The ratio is estimated from sums in which the recipient, or the donor, is weighted by the root of
+    its weight.
     """
 
-    def _sums(self, bound: Bound, plan: Lent, rises: Floats, lenders: Ints) -> dict[str, Any]:
-        """Sum by receivers and by lenders, with the rows' weights and with their roots."""
-        found = super()._sums(bound, plan, rises, lenders)
+    def _sums(
+        self, bound: Bound, plan: FeaturePlan, increases: Floats, donors: Ints
+    ) -> dict[str, Any]:
+        """Return sums by recipients and by donors, with the rows' weights and with the roots of their weights."""
+        sums = super()._sums(bound, plan, increases, donors)
         own, all_roots = bound.weights, np.sqrt(self._weights)
         roots = np.ones(len(bound)) if own is None else np.sqrt(own)
-        # `rises` carry the receiver's weight, and so does a lender gather its own from all that borrow from it.
-        found["lent"] = self._by_lender(plan, rises, lenders)
-        found["rises by root"] = self._by_receiver(bound, plan, rises / roots)
-        found["lent by root"] = self._by_lender(plan, rises / all_roots[lenders], lenders)
-        return found
+        # `increases` include the recipient's weight. Over the repeats, a donor's sum is proportional to its own weight,
+        # because it is drawn with this probability.
+        sums["donors"] = self._by_donor(plan, increases, donors)
+        sums["recipients by root"] = self._by_recipient(bound, plan, increases / roots)
+        sums["donors by root"] = self._by_donor(plan, increases / all_roots[donors], donors)
+        return sums
 
     @property
     def _weights(self) -> Floats:
@@ -644,54 +669,57 @@ class WeightedPFI(RowPFI):
         return np.ones(len(self.source)) if w is None else w
 
     def read(
-        self, plan: Lent, local: Local, about: Any, *, exact: bool, kind: WeightKind
+        self, plan: FeaturePlan, local: Local, about: Any, *, exact: bool, kind: WeightKind
     ) -> Importance:
-        """Average, and say how sure that is."""
-        sums = local.moments["rises"].sums
+        """Average the increases, and compute the standard error for the kind of weights."""
+        sums = local.moments["recipients"].sums
         values = sums.sum(axis=1) / self.weight
         norm = self._norm(kind)
         if kind == "frequency":
-            norm = norm[0] / self._repeated(plan, local, float(values.mean())), norm[1]
-        error, freedom = permutation_error(self._parts(plan, sums), norm)
-        if kind == "sampling":  # few heavy rows say no more than as few rows would
-            freedom = min(freedom, max(norm[1] - 1, 1.0))
-        return self._result(plan, local, about, values, (error, freedom), exact=exact)
+            norm = norm[0] / self._variance_ratio(plan, local, float(values.mean())), norm[1]
+        error, df = permutation_error(self._parts(plan, sums), norm)
+        if kind == "sampling":  # few heavy rows have no more degrees of freedom than as few rows
+            df = min(df, max(norm[1] - 1, 1.0))
+        return self._result(plan, local, about, values, (error, df), exact=exact)
 
-    def _repeated(self, plan: Lent, local: Local, mean: float) -> float:
-        """Return the rows' variance, each counted by its weight, beside that of rows counted by squared weights."""
+    def _variance_ratio(self, plan: FeaturePlan, local: Local, mean: float) -> float:
+        """Return the ratio of the rows' variance counted by weights to that counted by squared weights."""
         w = self._weights
         size = float(w.sum()), float(w @ w)
-        by_root = self._spread(plan, local, " by root", mean, np.sqrt(w)) / size[0]
-        by_weight = self._spread(plan, local, "", mean, w) / size[1]
+        by_root = self._block_variation(plan, local, " by root", mean, np.sqrt(w)) / size[0]
+        by_weight = self._block_variation(plan, local, "", mean, w) / size[1]
         return by_root / by_weight if by_weight > 0 and by_root > 0 else 1.0
 
-    def _spread(self, plan: Lent, local: Local, kind: str, mean: float, share: Floats) -> float:
-        """Return the squares of what blocks lend and receive beyond the mean, summed, on average over the circles."""
-        received: Totals = local.moments[f"rises{kind}"]
-        lent: Totals = local.moments[f"lent{kind}"]
-        everyone, found = np.arange(len(share)), []
-        for some, circle in plan.circles.turns:
-            usual = 2 * mean * np.bincount(circle.block(everyone), share, received.sums.shape[1])
-            part = (received.sums[some] + lent.sums[some]).mean(axis=0) - usual
-            found.append(float(((part - part.mean()) ** 2).sum()))
-        return float(np.mean(found))
+    def _block_variation(
+        self, plan: FeaturePlan, local: Local, kind: str, mean: float, weight: Floats
+    ) -> float:
+        """Return the sum of squared deviations of the blocks' sums from their mean, averaged over the cycles."""
+        recipients: Totals = local.moments[f"recipients{kind}"]
+        donors: Totals = local.moments[f"donors{kind}"]
+        all_rows, variation = np.arange(len(weight)), []
+        for repeats, cycle in plan.permutations.by_repeats:
+            expected = (
+                2 * mean * np.bincount(cycle.block(all_rows), weight, recipients.sums.shape[1])
+            )
+            part = (recipients.sums[repeats] + donors.sums[repeats]).mean(axis=0) - expected
+            variation.append(float(((part - part.mean()) ** 2).sum()))
+        return float(np.mean(variation))
 
 
-# ------------------------------------------------------------------------------------------
-# Conditional PFI: values borrowed within subgroups of rows that are alike in the other features.
+# --- conditional ----------------------------------------------------------------------------------
 
 
 LEAST_ROWS = 7
-"""Fewer rows have no standard error."""
+"""Minimum number of rows for a standard error."""
 
 
-def conditional_form(base: PFI, quantity: Quantity, source: Source, seed: int) -> ConditionalPFI:
-    """Return the form for subgroups.
+def conditional_variant(base: PFI, quantity: Quantity, source: Source, seed: int) -> ConditionalPFI:
+    """Return the variant for subgroups.
 
     Raises
     ------
     UnsupportedError
-        For what does not know the label.
+        For a quantity that does not depend on the label.
     """
     _check_conditional(quantity)
     return ConditionalPFI(base, source, seed)
@@ -704,46 +732,48 @@ def _check_conditional(quantity: Quantity) -> None:
     raise UnsupportedError(
         explained(
             f"PFI(conditional=True) of {quantity.describe()}",
-            "a quantity that does not know the label",
+            "a quantity that does not depend on the label",
             "a loss, or a negative log-likelihood",
-            "Leave conditional out: drawn from its conditional distribution a feature leaves the joint "
-            "distribution as it is, so such an importance is zero by construction (entropy_importance, Proposition 3)",
+            "Leave conditional out: conditional permutation does not change the joint distribution of the features, "
+            "so that this importance is zero by construction (entropy_importance, Proposition 3)",
         )
     )
 
 
 @dataclass(frozen=True)
 class ConditionalPFI(RowPFI):
-    """Values borrowed within subgroups of rows that are alike in the other features (Molnar et al. 2023)."""
+    """PFI with donors from subgroups of rows that are similar in the other features (Molnar et al. 2023)."""
 
-    def plan(self, column: Feature, traits: Traits) -> Lent:
-        """Find the subgroups."""
-        found = subgroups(self.source, column, self.base.subgroup_rows, self.seed)
+    def plan(self, column: Feature, traits: Traits) -> FeaturePlan:
+        """Find the feature's subgroups, and draw donors within them."""
+        groups = subgroups(self.source, column, self.base.subgroup_rows, self.seed)
         rows, w = self.source, self.source.weights
-        dealt = deal(len(rows), rows.sorted, self.base.repeats, self.seed, w, found)
-        return Lent(column, dealt, {"subgroups": {column.name: int(found.max()) + 1}})
+        drawn = draw_donors(len(rows), rows.sorted, self.base.repeats, self.seed, w, groups)
+        return FeaturePlan(column, drawn, {"subgroups": {column.name: int(groups.max()) + 1}})
 
-    def _sums(self, bound: Bound, plan: Lent, rises: Floats, lenders: Ints) -> dict[str, Any]:
-        """Sum by blocks of lenders, too."""
-        found = super()._sums(bound, plan, rises, lenders)
-        return {**found, "lent": self._by_lender(plan, rises, lenders)}
+    def _sums(
+        self, bound: Bound, plan: FeaturePlan, increases: Floats, donors: Ints
+    ) -> dict[str, Any]:
+        """Return sums by blocks of recipients and of donors."""
+        sums = super()._sums(bound, plan, increases, donors)
+        return {**sums, "donors": self._by_donor(plan, increases, donors)}
 
     def read(
-        self, plan: Lent, local: Local, about: Any, *, exact: bool, kind: WeightKind
+        self, plan: FeaturePlan, local: Local, about: Any, *, exact: bool, kind: WeightKind
     ) -> Importance:
-        """Average; the error takes what a row lends and what it receives for its part."""
-        received, lent = (local.moments[k].sums for k in ("rises", "lent"))
-        values = received.sum(axis=1) / self.weight
-        everyone, w = np.arange(len(self.source)), self.source.weights
-        spread: list[float] = []
-        for some, circle in plan.circles.turns:  # each has blocks of its own
-            weight = np.bincount(circle.block(everyone), w, received.shape[1])
-            part = (received[some] + lent[some]).mean(axis=0)
-            spread.append(parts_error(part - 2 * values.mean() * weight, self.weight)[0])
-        # Parts are independent rows: weights that are frequencies stand for more of them.
+        """Average the increases; compute the error from blocks, as recipients and as donors."""
+        recipients, donors = (local.moments[k].sums for k in ("recipients", "donors"))
+        values = recipients.sum(axis=1) / self.weight
+        all_rows, w = np.arange(len(self.source)), self.source.weights
+        errors: list[float] = []
+        for repeats, cycle in plan.permutations.by_repeats:  # each cycle has its own blocks
+            weight = np.bincount(cycle.block(all_rows), w, recipients.shape[1])
+            part = (recipients[repeats] + donors[repeats]).mean(axis=0)
+            errors.append(parts_error(part - 2 * values.mean() * weight, self.weight)[0])
+        # Blocks are independent parts of the rows; frequency weights stand for more rows.
         norm = self._norm(kind)
-        error = float(np.sqrt(np.mean(np.square(spread)) * norm[1] / norm[0]))
-        freedom = float(min(received.shape[1], len(self.source)) - 1)
+        error = float(np.sqrt(np.mean(np.square(errors)) * norm[1] / norm[0]))
+        df = float(min(recipients.shape[1], len(self.source)) - 1)
         if len(self.source) < LEAST_ROWS:
-            error, freedom = np.nan, np.nan
-        return self._result(plan, local, about, values, (error, freedom), exact=exact)
+            error, df = np.nan, np.nan
+        return self._result(plan, local, about, values, (error, df), exact=exact)

@@ -1,4 +1,8 @@
-"""PFI of a metric of the whole sample, such as AUC or R²."""
+"""PFI of a metric of the whole sample, such as AUC or R².
+
+Such a metric is not a mean over rows, so that all rows are kept, and the metric is computed at the end, before and
+after each permutation. The standard error is that of a jackknife over parts of the rows.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +20,10 @@ from skedasis.data.factorize import missing_among
 from skedasis.distributions.base import Labels
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError, explained
 from skedasis.methods.base import Local
-from skedasis.methods.permutation import PFI, Lent, OnRows
+from skedasis.methods.permutation import PFI, FeaturePlan, RowBasedVariant
 from skedasis.models.introspection import title
 from skedasis.quantities.base import Quantity
-from skedasis.quantities.loss import loss_called, of_class
+from skedasis.quantities.loss import class_indicator, loss_called
 from skedasis.quantities.outputs import Probability
 from skedasis.quantities.uncertainty import Entropy, PredictiveVariance
 from skedasis.results.display import METRIC_ROWS
@@ -34,8 +38,7 @@ _NAMES: dict[str, tuple[str, int]] = {
     "r2": ("r2_score", 1),
     "roc_auc": ("roc_auc_score", 1),
 }
-"""scikit-learn's functions, and whether more of them is better."""
-
+"""Functions of scikit-learn, and 1 if larger values are better, else -1."""
 
 _ALIASES = {
     "ap": "average_precision",
@@ -49,97 +52,99 @@ _ALIASES = {
 }
 
 
-_OF_CLASSES = ("average_precision", "roc_auc")
+_CLASSIFICATION = ("average_precision", "roc_auc")
+"""Metrics of the scores of a class."""
 
-
-_OF_SPREAD = ("explained_variance", "r2")
-
+_RELATIVE = ("explained_variance", "r2")
+"""Metrics relative to the variance of the labels."""
 
 _UNWEIGHTED = ("max_error",)
-"""Rows of weight zero are gone before; all others count alike for a maximum."""
-
+"""Metrics that take no weights. Rows of weight zero are removed beforehand; a maximum ignores other weights."""
 
 _NUMBERS = Labels("numbers")
 
-
 _PARTS = 10
-"""Parts of the jackknife."""
+"""Number of parts of the jackknife."""
 
 
-def metric_form(base: PFI, quantity: Quantity, source: Source, seed: int) -> MetricPFI:
-    """Return the form for a metric.
+def metric_variant(base: PFI, quantity: Quantity, source: Source, seed: int) -> MetricPFI:
+    """Return the variant of PFI for a metric.
 
     Raises
     ------
     DataError
-        For an unknown name, without labels, for labels that the metric has no use for, and for weights with a function
-        that takes none.
+        For an unknown name, missing labels, labels that do not suit the metric, and weights if a function takes none.
     UnsupportedError
-        For a name without scikit-learn, and for a quantity that the named metric cannot compare with labels.
+        For a name if scikit-learn is not installed, and for a quantity that the named metric cannot compare with
+        labels.
     """
     metric: Any = base.metric
     if source.y is None:
         raise DataError(
-            explained("PFI(metric)", "no y", "the label of each row", "Pass y=, the labels of X")
+            explained(
+                "PFI(metric)", "no y", "the label of each row", "Pass y= with the labels of X"
+            )
         )
     missing = int(missing_among(source.y).sum())
     if missing:
         got = f"{missing:,} missing labels (NaN or None)"
         raise DataError(explained("y", got, "a label for every row", "Leave these rows out"))
     if isinstance(metric, str):
-        _named(metric)
-        check_compared(metric, quantity)
+        _sklearn_metric(metric)
+        check_comparable(metric, quantity)
     elif source.weights is not None and not _takes_weights(metric):
         raise DataError(
             explained(
                 f"PFI(metric={_title(metric)})",
                 "a function that takes no sample_weight, and weights",
-                "metric(y, values, sample_weight=...), for rows count by their weights",
-                "Let it take sample_weight, or leave weights out",
+                "metric(y, values, sample_weight=...), which uses the weights of the rows",
+                "Add a parameter sample_weight to the function, or leave weights out",
             )
         )
     y = source.y
-    if isinstance(metric, str) and metric in _OF_CLASSES:
-        for one in _outputs(quantity):
-            hits_of(one, y, metric)  # now, rather than when the model has been called
+    if isinstance(metric, str) and metric in _CLASSIFICATION:
+        for output in _outputs(quantity):
+            positives(output, y, metric)  # raise before the model is called
     elif isinstance(metric, str):
         y = _NUMBERS.encode(y, f"PFI(metric={metric!r})")
-        if metric in _OF_SPREAD and len(y) < 2:
-            got = f"{len(y)} row, whose labels have no spread"
+        if metric in _RELATIVE and len(y) < 2:
+            got = f"{len(y)} row, whose labels have no variance"
             raise DataError(
-                explained(f"PFI(metric={metric!r})", got, "2 rows or more", "Pass more")
+                explained(f"PFI(metric={metric!r})", got, "2 rows or more", "Pass more rows")
             )
     return MetricPFI(base, source, seed, y)
 
 
-def check_compared(name: str, quantity: Quantity) -> None:
-    """Refuse a quantity that a named metric cannot compare with labels.
+def check_comparable(name: str, quantity: Quantity) -> None:
+    """Raise if a named metric cannot compare the quantity with labels.
 
     Raises
     ------
     UnsupportedError
     """
-    for one in _outputs(quantity):
-        wrong = one.labelled or isinstance(one, (Entropy, PredictiveVariance))
-        scores = name in _OF_CLASSES
-        if not wrong and (scores or not isinstance(one, Probability)):
+    for output in _outputs(quantity):
+        no_prediction = output.labelled or isinstance(output, (Entropy, PredictiveVariance))
+        is_score = name in _CLASSIFICATION
+        if not no_prediction and (is_score or not isinstance(output, Probability)):
             continue
-        proper = "sd.probability, sd.logit or sd.prediction" if scores else "sd.prediction"
+        expected = "sd.probability, sd.logit or sd.prediction" if is_score else "sd.prediction"
         fix = (
-            "sd.probability(model, class_=...)" if scores else "a regressor, or sd.prediction of it"
+            "sd.probability(model, class_=...)"
+            if is_score
+            else "a regressor, or sd.prediction of it"
         )
         raise UnsupportedError(
             explained(
-                f"PFI(metric={name!r}) of {one.describe()}",
-                "a quantity that predicts no label" if wrong else "the score of a class",
-                f"one that does: {proper}",
-                f"Pass {fix}; or leave metric out, for the rise of the quantity itself",
+                f"PFI(metric={name!r}) of {output.describe()}",
+                "a quantity that predicts no label" if no_prediction else "the score of a class",
+                f"a prediction of the label: {expected}",
+                f"Pass {fix}; or leave metric out to measure the increase of the quantity itself",
             )
         )
 
 
 def _outputs(quantity: Any) -> list[Any]:
-    """Return the quantities of the outputs; where their number is not known yet, one that is like them."""
+    """Return the quantity of each output; if their number is not known yet, a list with one representative."""
     parts = getattr(quantity, "parts", None) or {}
     return list(parts.values()) or [getattr(quantity, "one", quantity)]
 
@@ -147,10 +152,12 @@ def _outputs(quantity: Any) -> list[Any]:
 def _takes_weights(metric: Any) -> bool:
     """Return whether a function takes `sample_weight`."""
     try:
-        taken = inspect.signature(metric).parameters
+        parameters = inspect.signature(metric).parameters
     except (TypeError, ValueError):  # compiled functions have no signature
         return True
-    return "sample_weight" in taken or any(p.kind is p.VAR_KEYWORD for p in taken.values())
+    return "sample_weight" in parameters or any(
+        p.kind is p.VAR_KEYWORD for p in parameters.values()
+    )
 
 
 def _title(metric: Any) -> str:
@@ -158,13 +165,13 @@ def _title(metric: Any) -> str:
     return repr(metric) if isinstance(metric, str) else title(metric)
 
 
-def hits_of(quantity: Any, y: Any, name: str) -> Bools:
-    """Return whether each row is of the class that is scored, shape (n,).
+def positives(quantity: Any, y: Any, name: str) -> Bools:
+    """Return whether each row belongs to the scored class, shape (n,).
 
     Parameters
     ----------
     quantity : Quantity
-        A probability or its log odds, of the class whose rows count; or scores, high where the larger of two labels is.
+        The probability or log odds of a class; or a score that is higher for the larger of two labels.
     y : ndarray, shape (n,)
     name : str
         The metric, for messages.
@@ -172,33 +179,36 @@ def hits_of(quantity: Any, y: Any, name: str) -> Bools:
     Raises
     ------
     DataError
-        For labels that the quantity does not know, and where all rows are of one class.
+        For labels that the quantity does not know, and if all rows belong to one class.
     """
     what = f"PFI(metric={name!r}): y"
     if isinstance(quantity, Probability):
-        hits = of_class(quantity, y) > 0
-        got = f"labels that {'all are' if hits.all() else 'never are'} the class of {quantity.name}"
+        result = class_indicator(quantity, y) > 0
+        some = "all are" if result.all() else "never are"
+        got = f"labels that {some} the class of {quantity.name}"
     else:
         numbers = _NUMBERS.encode(y, what.removesuffix(": y"))
-        found = np.unique(numbers)
-        if len(found) > 2:
+        labels = np.unique(numbers)
+        if len(labels) > 2:
             fix = "Encode them, for example y == 'yes', or pass sd.probability(model, class_=...)"
-            raise DataError(explained(what, f"{len(found):,} different labels", "two", fix))
-        hits = numbers == found[-1]
-        got = f"{found[-1]:g} for all rows"
-    if hits.all() or not hits.any():
+            raise DataError(explained(what, f"{len(labels):,} different labels", "two", fix))
+        result = numbers == labels[-1]
+        got = f"{labels[-1]:g} for all rows"
+    if result.all() or not result.any():
         raise DataError(
-            explained(what, got, "rows of the class and others", "Pass rows of both kinds")
+            explained(what, got, "rows of the class and other rows", "Pass rows of both kinds")
         )
-    return hits
+    return result
 
 
-def _named(name: str) -> tuple[Any, int]:
-    """Return scikit-learn's function, and whether more of it is better."""
+def _sklearn_metric(name: str) -> tuple[Any, int]:
+    """Return scikit-learn's function, and 1 if larger values are better, else -1."""
     if name not in _NAMES:
         known = ", ".join(map(repr, _NAMES))
         raise DataError(
-            explained("PFI(metric)", repr(name), f"one of {known}, or a function", _meant(name))
+            explained(
+                "PFI(metric)", repr(name), f"one of {known}, or a function", _suggestion(name)
+            )
         )
     try:
         import sklearn.metrics
@@ -206,7 +216,7 @@ def _named(name: str) -> tuple[Any, int]:
         raise UnsupportedError(
             explained(
                 f"PFI(metric={name!r})",
-                "no scikit-learn, whose metric it is",
+                "a metric of scikit-learn, which is not installed",
                 "scikit-learn, or a function of your own",
                 "Install it: pip install 'skedasis[sklearn]'",
             )
@@ -215,43 +225,43 @@ def _named(name: str) -> tuple[Any, int]:
     return getattr(sklearn.metrics, function), sign
 
 
-def _meant(name: str) -> str:
-    """Return what to do instead of an unknown name: use a near one, or the loss that it is the mean of."""
+def _suggestion(name: str) -> str:
+    """Return the fix for an unknown name: a similar name, or the loss whose mean the metric is."""
     plain = name.lower().replace("-", "_").replace(" ", "_").removeprefix("neg_")
     loss = loss_called(plain)
     if loss is not None:
         of = "model" if "brier" not in plain else "sd.probability(model)"
-        return f"Explain the loss that it is a mean of, without a metric: sd.loss({of}, {loss!r})"
+        return f"This metric is a mean of losses: explain sd.loss({of}, {loss!r}) without a metric"
     near = _ALIASES.get(plain) or next(iter(difflib.get_close_matches(plain, _NAMES, 1)), None)
-    return "Name one" if near is None else f"Did you mean {near!r}?"
+    return "Use one of these" if near is None else f"Did you mean {near!r}?"
 
 
 @dataclass(frozen=True)
-class MetricPFI(OnRows):
-    """How much a metric falls with values that permutations bring.
+class MetricPFI(RowBasedVariant):
+    """PFI of a metric: its deterioration when a feature is permuted.
 
     Parameters
     ----------
     y : ndarray, shape (N,)
-        Labels, as the metric takes them.
+        Labels in the form that the metric takes.
     """
 
     y: Any
 
     def rows_wanted(self, rows: int) -> int:
-        """Return how many rows are to be kept: all, for the metric sees them at once."""
+        """Return the number of rows to keep: all, as the metric is computed from all rows."""
         return rows
 
     def refined(self, plan: Any) -> Any:
-        """Refuse: not all rows can be kept."""
+        """Raise `DataError`: called if memory does not allow keeping all rows."""
         rows = len(self.source)
         needed = rows * self.row_bytes(plan) / 1e6
         raise DataError(
             explained(
                 "PFI(metric)",
-                f"a budget that does not hold {rows:,} rows of {self.base.repeats} repeats",
-                f"room for them: {needed:,.0f} MB for each feature",
-                'Raise it: keep="4GB", or lower repeats or max_samples',
+                f"a memory budget too small for {rows:,} rows of {self.base.repeats} repeats",
+                f"{needed:,.0f} MB for each feature",
+                'Raise the budget, for example keep="4GB", or lower repeats or max_samples',
             )
         )
 
@@ -263,46 +273,46 @@ class MetricPFI(OnRows):
 
     @property
     def _metric(self) -> tuple[Any, int]:
-        """Return the metric, and 1 where it is better the larger it is, else -1."""
+        """Return the metric, and 1 if larger values are better, else -1."""
         metric: Any = self.base.metric
         if isinstance(metric, str):
-            return _named(metric)
+            return _sklearn_metric(metric)
         return metric, 1 if self.base.greater_is_better else -1
 
     def _score(self, y: Any, values: Floats, rows: Any) -> float:
-        """Return the metric as something that is better the larger it is, of values and the rows they are of."""
+        """Return the metric of the values of some rows, with the sign for which larger is better."""
         metric, sign = self._metric
         w = None if self.base.metric in _UNWEIGHTED else self.source.weights
         weights = {} if w is None else {"sample_weight": w[rows]}
         try:
-            found = metric(y[rows], values[rows], **weights)
+            returned = metric(y[rows], values[rows], **weights)
         except Exception as error:
-            self._explain(error)
+            self._annotate(error)
             raise
         try:
-            number = float(found)
+            number = float(returned)
         except (TypeError, ValueError):
             number = np.nan
         if not np.isfinite(number):
             raise ModelOutputError(
                 explained(
                     f"PFI(metric={self.what})",
-                    repr(found)[:60],
+                    repr(returned)[:60],
                     "a finite number",
                     "Return one number for all rows",
                 )
             )
         return sign * number
 
-    def _explain(self, error: Exception) -> None:
-        """Say what helps where a metric wants predicted labels, else add a note of how it was called."""
+    def _annotate(self, error: Exception) -> None:
+        """Raise a helpful error if the metric requires predicted labels, else add a note on how it was called."""
         if isinstance(error, ValueError) and "continuous" in str(error):
             raise DataError(
                 explained(
                     f"PFI(metric={self.what})",
                     f"a metric of predicted labels ({str(error).splitlines()[0][:80]})",
                     "a metric of labels and the quantity's values: metric(y, values)",
-                    "For wrong labels explain sd.loss(model, 'zero_one') without a metric",
+                    "To measure the error rate, explain sd.loss(model, 'zero_one') without a metric",
                 )
             ) from error
         error.add_note(
@@ -310,30 +320,30 @@ class MetricPFI(OnRows):
             f"{len(self.source):,} rows"
         )
 
-    def local(self, bound: Any, plan: Lent, keep: Bools | None) -> Local:
-        """Call the model with borrowed values, and keep everything."""
-        _, borrowed = self._lenders(bound, plan)
-        after = self._after(bound, plan, borrowed)
+    def local(self, bound: Any, plan: FeaturePlan, keep: Bools | None) -> Local:
+        """Call the model with the donors' values, and keep all rows."""
+        _, values = self._donors(bound, plan)
+        after = self._after(bound, plan, values)
         kept = self._kept(bound, after, keep)
-        # Which class is scored depends on the output: only here it is known.
+        # The scored class depends on the output, which only the evaluator knows.
         return Local({"own": Totals(np.zeros(1))}, kept, notes={"of": bound.quantity})
 
     def _labels(self, quantity: Any) -> Any:
-        """Return the labels as the metric takes them."""
-        return hits_of(quantity, self.y, self.what) if self._of_classes else self.y
+        """Return the labels in the form that the metric takes."""
+        return positives(quantity, self.y, self.what) if self._is_classification else self.y
 
     @property
-    def _of_classes(self) -> bool:
-        return isinstance(self.base.metric, str) and self.base.metric in _OF_CLASSES
+    def _is_classification(self) -> bool:
+        return isinstance(self.base.metric, str) and self.base.metric in _CLASSIFICATION
 
     def read(
-        self, plan: Lent, local: Local, about: Any, *, exact: bool, kind: WeightKind
+        self, plan: FeaturePlan, local: Local, about: Any, *, exact: bool, kind: WeightKind
     ) -> Importance:
-        """Compare the metric before and after."""
+        """Compare the metric before and after permutation."""
         own, after = local.kept["own"], np.ascontiguousarray(local.kept["after"].T)
-        y, everyone = self._labels(local.notes["of"]), np.arange(len(own))
-        base = self._score(y, own, everyone)
-        values = np.array([base - self._score(y, a, everyone) for a in after])
+        y, all_rows = self._labels(local.notes["of"]), np.arange(len(own))
+        base = self._score(y, own, all_rows)
+        values = np.array([base - self._score(y, a, all_rows) for a in after])
         sign = self._metric[1]
         return Importance(
             (plan.feature.name,),
@@ -346,62 +356,68 @@ class MetricPFI(OnRows):
             about.unit,
             about.library,
             self.name,
-            self._some(plan, local),
+            self._local_importance(plan, local),
             {"metric": self.what, "greater_is_better": sign > 0},
         )
 
-    def _error(self, plan: Lent, y: Any, own: Floats, after: Floats, kind: WeightKind) -> float:
-        """Return the jackknife's error over parts of the rows.
+    def _error(
+        self, plan: FeaturePlan, y: Any, own: Floats, after: Floats, kind: WeightKind
+    ) -> float:
+        """Return the standard error of a jackknife over parts of the rows.
 
-        A part is taken out as rows that borrow and as rows that lend, in all repeats: a row is in the metric twice.
+        A part is left out as recipients and as donors, in all repeats, because a row contributes to the metric as both.
         """
         n = len(own)
         if n < METRIC_ROWS or len(after) < 3:
             return np.nan
         part = np.empty(n, dtype=np.int64)
         part[self.source.order] = np.random.default_rng([_PARTS, self.seed]).permutation(n) % _PARTS
-        lent = part[plan.circles.lenders(np.arange(n))]
+        donor_part = part[plan.permutations.donors(np.arange(n))]
         try:
-            with warnings.catch_warnings():  # whoever asked has not asked for parts of the rows
+            with (
+                warnings.catch_warnings()
+            ):  # warnings about parts of the rows would confuse the user
                 warnings.simplefilter("ignore")
-                left = np.array(
-                    [self._without(k, part, lent, y, own, after) for k in range(_PARTS)]
+                estimates = np.array(
+                    [self._without(k, part, donor_part, y, own, after) for k in range(_PARTS)]
                 )
         except (ValueError, ArithmeticError):
             return np.nan
-        error = np.sqrt((_PARTS - 1) / _PARTS * ((left - left.mean()) ** 2).sum())
-        return float(error * np.sqrt(self._repeated(kind)))
+        error = np.sqrt((_PARTS - 1) / _PARTS * ((estimates - estimates.mean()) ** 2).sum())
+        return float(error * np.sqrt(self._variance_factor(kind)))
 
-    def _without(self, k: int, part: Ints, lent: Ints, y: Any, own: Floats, after: Floats) -> float:
-        """Return the importance without a part of the rows; NaN where the rest is of one class.
+    def _without(
+        self, k: int, part: Ints, donor_part: Ints, y: Any, own: Floats, after: Floats
+    ) -> float:
+        """Return the importance without part k of the rows; NaN if the other rows belong to one class.
 
-        Before and after on the same rows: a feature that is not used has no error.
+        Both metrics are computed on the same rows, so that the error of an unused feature is 0.
         """
-        rest = [np.flatnonzero((part != k) & (lenders != k)) for lenders in lent]
-        if self._of_classes and any(len(np.unique(y[r])) < 2 for r in rest):
-            return np.nan  # a part holds all of a class
-        fallen = [
+        rest = [np.flatnonzero((part != k) & (donors != k)) for donors in donor_part]
+        if self._is_classification and any(len(np.unique(y[r])) < 2 for r in rest):
+            return np.nan  # the part contains all rows of a class
+        decreases = [
             self._score(y, own, r) - self._score(y, a, r) for a, r in zip(after, rest, strict=True)
         ]
-        return float(np.mean(fallen))
+        return float(np.mean(decreases))
 
-    def _repeated(self, kind: WeightKind) -> float:
-        """Return how many times fewer rows there are than their weights say: frequencies stand for equal rows."""
+    def _variance_factor(self, kind: WeightKind) -> float:
+        """Return the factor of the variance for frequency weights, which stand for several equal rows; else 1."""
         w = self.source.weights
         return 1.0 if w is None or kind == "sampling" else float(w.sum() / (w @ w))
 
-    def _some(self, plan: Lent, local: Local) -> LocalImportance | None:
-        """Return the single rows that were asked for."""
+    def _local_importance(self, plan: FeaturePlan, local: Local) -> LocalImportance | None:
+        """Return the importance of the sampled single rows; None for ``local=0``."""
         rows = len(self.source)
-        wanted = rows if self.base.local == "all" else min(self.base.local, rows)
-        if wanted == 0:
+        n_local = rows if self.base.local == "all" else min(self.base.local, rows)
+        if n_local == 0:
             return None
-        picked = np.random.default_rng(self.seed).choice(rows, wanted, replace=False)
+        picked = np.random.default_rng(self.seed).choice(rows, n_local, replace=False)
         picked = np.sort(self.source.order[picked])
         r = local.kept
         weight = r["weight"][picked] if "weight" in r else None
         after = np.ascontiguousarray(r["after"][picked])[None]
         name = (plan.feature.name,)
         return LocalImportance(
-            name, r["row"][picked], r["own"][picked].copy(), after, weight, wanted == rows
+            name, r["row"][picked], r["own"][picked].copy(), after, weight, n_local == rows
         )

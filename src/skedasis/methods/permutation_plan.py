@@ -1,16 +1,17 @@
 """Permutation plan of PFI: the donor row of each row and repeat; subgroups for conditional PFI.
 
-All rows stand on a circle, in a random order, and each borrows from the row that is some steps ahead of it. So every
-row lends exactly once, as in any permutation; over random orders each pair of rows is equally likely; and what varies
-with the lender can be told from what varies with the receiver (`resample.permutation_error`), for the steps are whole
-blocks of the circle: a block's rows borrow from one other block's, all of them.
+The plan is drawn before the first batch. The rows are put into a random cyclic order, and the donor of a row is the row
+a fixed number of steps ahead of it. So every row is a donor exactly once, as in any permutation, and over random orders
+each pair of rows is equally likely. The steps are whole blocks of the cycle, so that all rows of a block have their
+donors in one other block; `stats.resampling.permutation_error` uses this to separate the variance between donors from
+the variance between recipients.
 
-No row borrows from itself, as one of n does in a random permutation: drawn for all rows at once, that would come out
-as all of them or none. It is counted instead: `others` says which part of all pairs are pairs of different rows, and
-the pairs of a row with itself, which change nothing, make up the rest.
+No row is its own donor, although in a random permutation one row of n is, on average: with a fixed number of steps,
+either all rows or none would be. Instead `distinct_fraction` gives the fraction of all ordered pairs that are pairs of
+different rows; the remaining pairs, of a row with itself, leave the quantity unchanged.
 
-The draws belong to the rows' keys. They depend neither on batches nor on threads nor, with `row_id`, on the rows'
-order; and all features share them, so that two features are compared by the same pairs of rows.
+The draws are keyed by the rows' ids. They do not depend on batches, threads or, with `row_id`, the order of rows. All
+features share them, so that features are compared on the same pairs of rows.
 """
 
 from __future__ import annotations
@@ -27,28 +28,24 @@ from skedasis.data.dataset import Source
 from skedasis.data.features import Feature
 from skedasis.errors import UnsupportedError, explained
 
-# ------------------------------------------------------------------------------------------
-# Who lends whom its values: the permutations of PFI, drawn before the first batch.
+# --- donors ---------------------------------------------------------------------------------------
 
 
 BLOCKS = 127
-"""Blocks of a circle: so many independent looks at how rows differ."""
+"""Number of blocks of a cycle, between which the variance of rows is estimated."""
 
+REPEATS_PER_CYCLE = 10
+"""Repeats that share a cyclic order. More of them separate donors from recipients better, up to a limit."""
 
-STEPS = 10
-"""Repeats that share a circle. Many of them tell lenders from receivers better, but not without end."""
-
-
-_FEW = 3
-"""Blocks that the longest arc of a weighted circle may cover for its steps to be whole blocks."""
-
+_MAX_ARC = 3
+"""Maximum number of blocks that the longest arc may cover for the steps of weighted rows to be whole blocks."""
 
 _SALT = 4098
-"""Keeps these draws apart from others that are made with the same seed."""
+"""Makes these draws independent of others with the same seed."""
 
 
-class Circle(Protocol):
-    """Rows on a circle, and the steps of some repeats."""
+class CyclicPermutation(Protocol):
+    """A cyclic order of the rows, and the steps of some repeats."""
 
     @property
     def steps(self) -> Floats:
@@ -57,288 +54,292 @@ class Circle(Protocol):
 
     @property
     def blocks(self) -> int:
-        """Return how many blocks there are."""
+        """Return the number of blocks."""
         ...
 
-    def lenders(self, places: Ints) -> Ints:
-        """Return the places of the rows that these borrow from, (repeats, n)."""
+    def donors(self, rows: Ints) -> Ints:
+        """Return the positions of the rows' donors, (repeats, n)."""
         ...
 
     @property
-    def inside(self) -> int:
-        """Return how many rows stand in blocks."""
+    def n_in_blocks(self) -> int:
+        """Return the number of rows that belong to a block."""
         ...
 
-    def block(self, places: Ints) -> Ints:
+    def block(self, rows: Ints) -> Ints:
         """Return the rows' blocks, (n,); `blocks` for rows that belong to none."""
         ...
 
-    def others(self, places: Ints) -> Floats | float:
-        """Return which part of a row's lenders are other rows, for each row, (n,), or for all."""
+    def distinct_fraction(self, rows: Ints) -> Floats | float:
+        """Return the fraction of a row's possible donors that are other rows, for each row, (n,), or for all."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
-class Blocks:
-    """A circle of blocks of equally many rows: for rows of equal weight.
+class EqualCycle:
+    """A cycle of blocks with equal numbers of rows, for rows of equal weight.
 
     Parameters
     ----------
-    at : ndarray of int, shape (N,)
-        Each row's place on the circle.
+    position : ndarray of int, shape (N,)
+        Each row's position in the cycle.
     row : ndarray of int, shape (N,)
-        The row at each place.
+        The row at each position.
     size, blocks : int
-        Rows of a block, and how many blocks. The rows left over have a small circle of their own.
+        Rows per block, and number of blocks. The remaining rows form a small cycle of their own.
     steps : ndarray of float, shape (r,)
     """
 
-    at: NDArray[np.integer[Any]]
+    position: NDArray[np.integer[Any]]
     row: NDArray[np.integer[Any]]
     size: int
     blocks: int
     steps: Floats
 
     @property
-    def inside(self) -> int:
-        """Return how many rows stand in blocks."""
+    def n_in_blocks(self) -> int:
+        """Return the number of rows that belong to a block."""
         return self.size * self.blocks
 
-    def lenders(self, places: Ints) -> Ints:
-        """Return the places of the rows that these borrow from, (repeats, n)."""
-        inside = self.inside
-        over = len(self.row) - inside
-        at, steps = self.at[places].astype(np.int64), self.steps.astype(np.int64)[:, None]
-        ahead = at + steps * self.size
-        ahead = np.where(ahead >= inside, ahead - inside, ahead)
-        if over:
-            aside = at >= inside
-            turn = 1 + steps % (over - 1)  # anyone but itself
-            ahead = np.where(aside, inside + (at - inside + turn) % over, ahead)
+    def donors(self, rows: Ints) -> Ints:
+        """Return the positions of the rows' donors, (repeats, n)."""
+        n_in_blocks = self.n_in_blocks
+        n_rest = len(self.row) - n_in_blocks
+        position = self.position[rows].astype(np.int64)
+        steps = self.steps.astype(np.int64)[:, None]
+        ahead = position + steps * self.size
+        ahead = np.where(ahead >= n_in_blocks, ahead - n_in_blocks, ahead)
+        if n_rest:
+            in_rest = position >= n_in_blocks
+            step = 1 + steps % (n_rest - 1)  # never the row itself
+            rest = n_in_blocks + (position - n_in_blocks + step) % n_rest
+            ahead = np.where(in_rest, rest, ahead)
         return self.row[ahead].astype(np.int64)
 
-    def block(self, places: Ints) -> Ints:
-        """Return the rows' blocks, (n,)."""
-        return np.minimum(self.at[places] // self.size, self.blocks).astype(np.int64)
+    def block(self, rows: Ints) -> Ints:
+        """Return the rows' blocks, (n,); `blocks` for the remaining rows."""
+        return np.minimum(self.position[rows] // self.size, self.blocks).astype(np.int64)
 
-    def others(self, places: Ints) -> float:
-        """Return which part of each row's lenders are other rows."""
+    def distinct_fraction(self, rows: Ints) -> float:
+        """Return the fraction of each row's possible donors that are other rows."""
         return 1 - 1 / len(self.row)
 
 
 @dataclass(frozen=True, eq=False)
-class Arcs:
-    """Circles of rows that take up arcs of the length of their weights: one circle, or one for each subgroup.
+class WeightedCycles:
+    """Cycles on which each row covers an arc as long as its weight: one cycle, or one for each subgroup.
 
-    Each row looks ahead from a point of its arc, and borrows from the row whose arc it meets: any row of its circle
-    with the probability of its weight.
+    The donor of a row is the row whose arc lies a given distance ahead of a point on the row's own arc: each row of the
+    cycle with a probability proportional to its weight.
 
     Parameters
     ----------
     row : ndarray of int, shape (N,)
-        Rows in order, circle by circle.
+        Rows in cyclic order, cycle by cycle.
     point : ndarray of float, shape (N,)
-        Each row's point, from the beginning of its circle.
-    circle : ndarray of int, shape (N,)
-        Each row's circle.
+        Each row's point, measured from the start of its cycle.
+    cycle : ndarray of int, shape (N,)
+        Each row's cycle.
     ends : ndarray of float, shape (N,)
-        Where each place's arc ends, from the beginning of all circles.
-    length : ndarray of float, shape (circles,)
-    ahead : ndarray of float, shape (r, circles)
-        How far the rows look.
+        End of the arc of each entry of `row`, measured from the start of the first cycle.
+    length : ndarray of float, shape (cycles,)
+    ahead : ndarray of float, shape (r, cycles)
+        Distance from a row to its donor.
     blocks : int
-    apart : ndarray of float, shape (N,), optional
-        Which part of a row's lenders are other rows, where it looks too far to meet itself.
+    fraction : ndarray of float, shape (N,), optional
+        Fraction of a row's possible donors that are other rows, if the distances exclude the row itself.
     """
 
     row: Ints
     point: Floats
-    circle: Ints
+    cycle: Ints
     ends: Floats
     length: Floats
     ahead: Floats
     blocks: int
-    apart: Floats | None = None
+    fraction: Floats | None = None
 
     @property
-    def inside(self) -> int:
-        """Return how many rows stand in blocks: all."""
+    def n_in_blocks(self) -> int:
+        """Return the number of rows: all belong to a block."""
         return len(self.row)
 
     @property
     def steps(self) -> Floats:
-        """Return how far the rows look, in blocks."""
+        """Return the distance from a row to its donor, in blocks."""
         return self.ahead[:, 0] / self.length[0] * self.blocks
 
-    def lenders(self, places: Ints) -> Ints:
-        """Return the places of the rows that these borrow from, (repeats, n)."""
-        circle = self.circle[places]
-        length = self.length[circle]
+    def donors(self, rows: Ints) -> Ints:
+        """Return the positions of the rows' donors, (repeats, n)."""
+        cycle = self.cycle[rows]
+        length = self.length[cycle]
         start = np.append(0.0, np.cumsum(self.length))
-        met = (self.point[places] + self.ahead[:, circle]) % length
-        found = np.searchsorted(self.ends, start[circle] + met, side="right")
-        # Rounding may carry a point to the very end of its circle.
-        last = np.searchsorted(self.ends, start[circle + 1], side="left")
-        return self.row[np.minimum(found, np.minimum(last, len(self.row) - 1))]
+        target = (self.point[rows] + self.ahead[:, cycle]) % length
+        index = np.searchsorted(self.ends, start[cycle] + target, side="right")
+        # Rounding may move a point to the very end of its cycle.
+        last = np.searchsorted(self.ends, start[cycle + 1], side="left")
+        return self.row[np.minimum(index, np.minimum(last, len(self.row) - 1))]
 
-    def block(self, places: Ints) -> Ints:
+    def block(self, rows: Ints) -> Ints:
         """Return the rows' blocks, (n,)."""
-        share = self.point[places] / self.length[self.circle[places]]
-        return np.minimum((share * self.blocks).astype(np.int64), self.blocks - 1)
+        fraction = self.point[rows] / self.length[self.cycle[rows]]
+        return np.minimum((fraction * self.blocks).astype(np.int64), self.blocks - 1)
 
-    def others(self, places: Ints) -> Floats | float:
-        """Return which part of each row's lenders are other rows; 1 where rows do meet themselves."""
-        return 1.0 if self.apart is None else self.apart[places]
+    def distinct_fraction(self, rows: Ints) -> Floats | float:
+        """Return the fraction of each row's possible donors that are other rows; 1 if a row can be its own donor."""
+        return 1.0 if self.fraction is None else self.fraction[rows]
 
 
 @dataclass(frozen=True, eq=False)
-class Deal:
-    """All repeats: circles, each with the steps of some of them.
+class PermutationPlan:
+    """The donors of all rows in all repeats: cyclic permutations, each with the steps of some repeats.
 
     Parameters
     ----------
-    circles : sequence of Circle
+    cycles : sequence of CyclicPermutation
     """
 
-    circles: Sequence[Circle]
+    cycles: Sequence[CyclicPermutation]
 
-    def lenders(self, places: Ints) -> Ints:
-        """Return the places of the rows that these borrow from, shape (repeats, n)."""
-        return np.concatenate([c.lenders(places) for c in self.circles])
+    def donors(self, rows: Ints) -> Ints:
+        """Return the positions of the rows' donors, shape (repeats, n)."""
+        return np.concatenate([c.donors(rows) for c in self.cycles])
 
     @property
-    def turns(self) -> list[tuple[slice, Circle]]:
-        """Return each circle with the repeats that it is for."""
-        ends = np.cumsum([0, *(len(c.steps) for c in self.circles)])
-        return [(slice(ends[k], ends[k + 1]), c) for k, c in enumerate(self.circles)]
+    def by_repeats(self) -> list[tuple[slice, CyclicPermutation]]:
+        """Return each cyclic permutation with the slice of its repeats."""
+        ends = np.cumsum([0, *(len(c.steps) for c in self.cycles)])
+        return [(slice(ends[k], ends[k + 1]), c) for k, c in enumerate(self.cycles)]
 
     @property
     def blocks(self) -> int:
-        """Return the largest number of blocks of a circle."""
-        return max(c.blocks for c in self.circles)
+        """Return the largest number of blocks of a cycle."""
+        return max(c.blocks for c in self.cycles)
 
 
-def uneven(weights: Floats | None) -> bool:
+def has_unequal_weights(weights: Floats | None) -> bool:
     """Return whether rows differ in weight."""
     return weights is not None and bool((weights != weights[0]).any())
 
 
-def deal(
+def draw_donors(
     rows: int,
     order: Ints | None,
     repeats: int,
     seed: int,
     weights: Floats | None,
-    circle: Ints | None = None,
-) -> Deal:
-    """Draw who lends to whom.
+    subgroup: Ints | None = None,
+) -> PermutationPlan:
+    """Draw the donors of all rows and repeats.
 
     Parameters
     ----------
     rows : int
         N.
     order : ndarray of int, shape (N,), optional
-        The rows' places in the order of their keys; None where they stand in it.
+        The positions of the rows in the order of their ids; None if they are in this order.
     repeats, seed : int
     weights : ndarray of float, shape (N,), optional
-        Rows lend in proportion to them.
-    circle : ndarray of int, shape (N,), optional
-        Each row's subgroup, 0, 1, …: rows borrow within it.
+        Rows are donors with probabilities proportional to their weights.
+    subgroup : ndarray of int, shape (N,), optional
+        Each row's subgroup, 0, 1, …, to which its donors belong.
     """
-    even = circle is None and not uneven(weights)
-    shared = min(STEPS, max(1, (min(rows, BLOCKS) - 1) // 2))
-    circles: list[Circle] = []
-    for number, first in enumerate(range(0, repeats, shared)):
-        part = min(shared, repeats - first)
+    equal = subgroup is None and not has_unequal_weights(weights)
+    per_cycle = min(REPEATS_PER_CYCLE, max(1, (min(rows, BLOCKS) - 1) // 2))
+    cycles: list[CyclicPermutation] = []
+    for number, first in enumerate(range(0, repeats, per_cycle)):
+        n_repeats = min(per_cycle, repeats - first)
         rng = np.random.default_rng([_SALT, seed, number])
-        if even:
-            circles.append(_even(rows, order, part, rng))
+        if equal:
+            cycles.append(_draw_equal(rows, order, n_repeats, rng))
         else:
-            circles.append(_arcs(rows, order, part, rng, weights, circle))
-    return Deal(circles)
+            cycles.append(_draw_weighted(rows, order, n_repeats, rng, weights, subgroup))
+    return PermutationPlan(cycles)
 
 
-def _even(n: int, order: Ints | None, repeats: int, rng: np.random.Generator) -> Blocks:
-    # Half the memory, where whole numbers of half the size will do.
-    kind = np.int32 if n < 2**31 else np.int64
-    at = np.arange(n, dtype=kind)
-    rng.shuffle(at)
+def _draw_equal(n: int, order: Ints | None, repeats: int, rng: np.random.Generator) -> EqualCycle:
+    """Draw a cyclic order of rows of equal weight."""
+    # int32 halves the memory.
+    dtype = np.int32 if n < 2**31 else np.int64
+    position = np.arange(n, dtype=dtype)
+    rng.shuffle(position)
     if order is not None:
-        drawn, at = at, np.empty(n, dtype=kind)
-        at[order] = drawn
-    row = np.empty(n, dtype=kind)
-    row[at] = np.arange(n, dtype=kind)
-    blocks = _blocks(n)
-    steps = _steps(1, blocks, repeats, rng)
-    return Blocks(at, row, n // blocks, blocks, (steps % blocks).astype(float))
+        drawn, position = position, np.empty(n, dtype=dtype)
+        position[order] = drawn
+    row = np.empty(n, dtype=dtype)
+    row[position] = np.arange(n, dtype=dtype)
+    blocks = _n_blocks(n)
+    steps = _draw_steps(1, blocks, repeats, rng)
+    return EqualCycle(position, row, n // blocks, blocks, (steps % blocks).astype(float))
 
 
-def _steps(least: int, blocks: int, repeats: int, rng: np.random.Generator) -> Ints:
-    """Return steps of whole blocks, no fewer than `least` in either direction."""
+def _draw_steps(least: int, blocks: int, repeats: int, rng: np.random.Generator) -> Ints:
+    """Draw steps of whole blocks, at least `least` in either direction."""
     half = max(least, (blocks - 1) // 2)
-    # No two steps alike, nor one the other's opposite, which would ask the same pairs of rows twice.
+    # All steps differ, and none is the opposite of another, which would evaluate the same pairs of rows twice.
     steps = rng.permutation(half - least + 1)[:repeats] + least
     return np.where(rng.random(len(steps)) < 0.5, steps, blocks - steps)
 
 
-def _blocks(n: int) -> int:
-    """Return how many blocks leave the fewest rows over; not one, which could borrow from nobody."""
+def _n_blocks(n: int) -> int:
+    """Return the number of blocks that leaves the fewest rows over, but not one row, which would have no donor."""
     if n <= BLOCKS:
         return n
     return min(range(BLOCKS, BLOCKS // 2, -1), key=lambda g: (n % g == 1, n % g))
 
 
-def _arcs(
+def _draw_weighted(
     n: int,
     order: Ints | None,
     repeats: int,
     rng: np.random.Generator,
     weights: Floats | None,
-    circle: Ints | None,
-) -> Arcs:
-    own = np.zeros(n, dtype=np.int64) if circle is None else circle
+    subgroup: Ints | None,
+) -> WeightedCycles:
+    """Draw cyclic orders of rows that differ in weight, or of the rows of each subgroup."""
+    cycle = np.zeros(n, dtype=np.int64) if subgroup is None else subgroup
     drawn, within = np.empty(n), np.empty(n)
-    known = slice(None) if order is None else order
-    drawn[known], within[known] = rng.random(n), rng.random(n)
-    row = np.lexsort((drawn, own))
+    by_id = slice(None) if order is None else order
+    drawn[by_id], within[by_id] = rng.random(n), rng.random(n)
+    row = np.lexsort((drawn, cycle))
     w = np.ones(n) if weights is None else weights
     ends = np.cumsum(w[row])
-    length = np.bincount(own, w).astype(float)
+    length = np.bincount(cycle, w).astype(float)
     start = np.append(0.0, np.cumsum(length))[:-1]
     point = np.empty(n)
-    blocks, apart = min(n, BLOCKS), None
+    blocks, fraction = min(n, BLOCKS), None
     if weights is None:
-        # Whole steps, from the middle of one arc to the middle of another: a permutation.
+        # Whole steps from the middle of one arc to the middle of another: a permutation.
         ahead = 1 + np.floor(rng.random((repeats, len(length))) * (length - 1))
-        within, apart = np.full(n, 0.5), 1 - 1 / length[own]
-    elif circle is None:
-        ahead, far = _weighted(n, float(w.max()), float(length[0]), repeats, rng)
-        apart = 1 - w / length[0] if far else None
+        within, fraction = np.full(n, 0.5), 1 - 1 / length[cycle]
+    elif subgroup is None:
+        ahead, excludes_own = _draw_distances(n, float(w.max()), float(length[0]), repeats, rng)
+        fraction = 1 - w / length[0] if excludes_own else None
     else:
         ahead = rng.random((repeats, len(length))) * length
-    point[row] = ends - w[row] - start[own[row]] + within[row] * w[row]
-    return Arcs(row, point, own, ends, length, ahead, blocks, apart)
+    point[row] = ends - w[row] - start[cycle[row]] + within[row] * w[row]
+    return WeightedCycles(row, point, cycle, ends, length, ahead, blocks, fraction)
 
 
-def _weighted(
+def _draw_distances(
     n: int, longest: float, length: float, repeats: int, rng: np.random.Generator
 ) -> tuple[Floats, bool]:
-    """Return how far the rows of one circle look, (repeats, 1), and whether that is beyond the longest arc."""
+    """Draw the distances to the donors on one cycle, (repeats, 1); return also whether they exceed the longest arc."""
     least = max(1, int(np.ceil(longest * BLOCKS / length)))
-    if n > BLOCKS and least <= _FEW and (BLOCKS - 1) // 2 - least + 1 >= repeats:
-        steps = _steps(least, BLOCKS, repeats, rng)
+    if n > BLOCKS and least <= _MAX_ARC and (BLOCKS - 1) // 2 - least + 1 >= repeats:
+        steps = _draw_steps(least, BLOCKS, repeats, rng)
         return steps[:, None] * length / BLOCKS, True
-    # Where arcs are long beside the circle only looks of any length are fair; spread, so that they differ.
+    # With arcs that are long relative to the cycle, only distances from the whole cycle give unbiased donors. They are
+    # stratified, so that they differ between repeats.
     drawn = (rng.permutation(repeats) + rng.random(repeats)) / repeats
     return drawn[:, None] * length, False
 
 
-# ------------------------------------------------------------------------------------------
-# Subgroups of rows alike in all features but one: the leaves of a tree that predicts the one from the rest.
+# --- subgroups for conditional PFI ----------------------------------------------------------------
 
 
 def subgroups(source: Source, feature: Feature, rows: int, seed: int) -> Ints:
-    """Return each row's subgroup: 0, 1, …, shape (N,).
+    """Return each row's subgroup, 0, 1, …, shape (N,): the leaf of a tree that predicts the feature from the others.
 
     Parameters
     ----------
@@ -346,19 +347,20 @@ def subgroups(source: Source, feature: Feature, rows: int, seed: int) -> Ints:
     feature : Feature
         A column, or a group of columns.
     rows : int
-        Rows of a subgroup at least.
+        Minimum number of rows per subgroup.
     seed : int
-        For equal splits of the tree.
+        Breaks ties between splits of the tree.
 
     Raises
     ------
     UnsupportedError
-        Without scikit-learn.
+        If scikit-learn is not installed.
 
     Notes
     -----
-    No model row; the tree is fitted once for each feature, and pruned of what chance explains. Within a leaf the
-    feature hardly depends on the others any more, as far as axis-parallel splits can see it (Molnar et al. 2023).
+    Costs no model rows. The tree is fitted once for each feature, and splits that are not significant are pruned.
+    Within a leaf the feature is nearly independent of the others, as far as axis-parallel splits can achieve this
+    (Molnar et al. 2023).
     """
     others = [f for f in source.features if f.position not in feature.columns]
     if not others:
@@ -369,55 +371,55 @@ def subgroups(source: Source, feature: Feature, rows: int, seed: int) -> Ints:
         raise UnsupportedError(
             explained(
                 "PFI(conditional=True)",
-                "no scikit-learn, whose trees find the subgroups",
+                "no scikit-learn, whose decision trees define the subgroups",
                 "scikit-learn",
                 "Install it: pip install 'skedasis[sklearn]'",
             )
         ) from error
-    # In the order of the rows' keys, for ties between splits are broken by what comes first.
+    # In the order of the rows' ids, because ties between splits are broken by the order of the rows.
     order = source.order
-    known = np.concatenate([_numbers(source, f) for f in others], axis=1)[order]
-    wanted = np.concatenate(
+    predictors = np.concatenate([_numbers(source, f) for f in others], axis=1)[order]
+    targets = np.concatenate(
         [_targets(source, source.features[j]) for j in feature.columns], axis=1
     )[order]
     weights = None if source.weights is None else source.weights[order]
     tree: Any = DecisionTreeRegressor(min_samples_leaf=rows, random_state=seed)
-    tree.fit(known, wanted, weights)
-    leaf = _pruned(tree.tree_, len(others))[tree.apply(known)]
-    found = np.empty(len(source), dtype=np.int64)
-    found[order] = np.unique(leaf, return_inverse=True)[1]
-    return found
+    tree.fit(predictors, targets, weights)
+    leaf = _pruned(tree.tree_, len(others))[tree.apply(predictors)]
+    subgroup = np.empty(len(source), dtype=np.int64)
+    subgroup[order] = np.unique(leaf, return_inverse=True)[1]
+    return subgroup
 
 
-def _pruned(tree: Any, others: int) -> Ints:
-    """Return for each node of a tree the one that it ends in when splits that chance explains are taken back.
+def _pruned(tree: Any, n_others: int) -> Ints:
+    """Return for each node of a tree its ancestor that is a leaf after pruning splits that are not significant.
 
-    A tree splits noise as well as anything else, and rows alike in the feature itself are no subgroup. From the root
-    down a split stays if it lowers the sum of squares by more than the largest F statistic that one would find among
-    all splits where there is nothing (Andrews 1993: about 11; more for several features), or if it does so together
-    with the two splits below it: some features tell something together that neither tells alone.
+    Unpruned trees split noise, too, and rows with similar values of the feature itself would not form a valid subgroup.
+    From the root down, a split is kept if it lowers the sum of squares by more than the critical value of the largest F
+    statistic among all splits under independence (Andrews 1993: about 11; larger for several features), or if it does
+    so together with the two splits below it, as for an interaction of two features.
     """
-    critical = 11 + 2 * np.log(others)
+    critical = 11 + 2 * np.log(n_others)
     squares = tree.weighted_n_node_samples * tree.impurity
     left, right = tree.children_left, tree.children_right
     inner = left >= 0
     rest = np.where(inner, squares[left] + squares[right], squares)
     below = np.where(inner, rest[left] + rest[right], squares)
     rows = tree.n_node_samples
-    stays = inner & ((squares - rest) * np.maximum(rows - 2, 1) > critical * rest)
-    stays |= inner & ((squares - below) * np.maximum(rows - 4, 1) > 3 * critical * below)
-    ends = np.arange(tree.node_count)
+    is_kept = inner & ((squares - rest) * np.maximum(rows - 2, 1) > critical * rest)
+    is_kept |= inner & ((squares - below) * np.maximum(rows - 4, 1) > 3 * critical * below)
+    leaf = np.arange(tree.node_count)
     for node in range(tree.node_count):  # parents come before their children
-        if left[node] >= 0 and (ends[node] != node or not stays[node]):
-            ends[left[node]] = ends[right[node]] = ends[node]
-    return ends
+        if left[node] >= 0 and (leaf[node] != node or not is_kept[node]):
+            leaf[left[node]] = leaf[right[node]] = leaf[node]
+    return leaf
 
 
 def _numbers(source: Source, feature: Feature) -> Floats:
-    """Return a feature as columns that a tree can split on: itself, or one of zeros and ones for each level."""
+    """Return a feature as columns that a tree can split on: ranks or codes, or an indicator for each frequent level."""
     if not feature.categorical:
         column = source.table.column(feature.position, source.row_id)
-        # Ranks: trees compute in single precision, which an offset or a scale would exhaust. Missing comes last.
+        # Ranks, because trees compute in float32, too coarse for values with a large offset. Missing values come last.
         return np.unique(column, return_inverse=True)[1].astype(float)[:, None]
     codes, values = source.table.coded(feature.position, source.row_id)
     if feature.kind == "ordinal":
@@ -427,7 +429,7 @@ def _numbers(source: Source, feature: Feature) -> Floats:
 
 
 def _targets(source: Source, feature: Feature) -> Floats:
-    """Return a feature's ranks or levels on one scale, so that columns of a group count alike."""
+    """Return a feature's ranks or indicators, standardised so that the columns of a group have equal weight."""
     numbers = _numbers(source, feature)
-    spread = numbers.std(axis=0)
-    return (numbers - numbers.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    std = numbers.std(axis=0)
+    return (numbers - numbers.mean(axis=0)) / np.where(std > 0, std, 1.0)

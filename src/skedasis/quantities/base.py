@@ -1,4 +1,8 @@
-"""`Quantity`: a scalar function of a row (and of its label, where it needs one), derived from a fitted model."""
+"""`Quantity`: a scalar function of a row, and of its label for losses and likelihoods, derived from a fitted model.
+
+A subclass says how to call the model (`raw`) and how to compute its values from the model's response (`read`). Methods
+never call these: they ask the evaluator that `Quantity.on` returns (see `skedasis.quantities.evaluator`).
+"""
 
 from __future__ import annotations
 
@@ -20,135 +24,137 @@ if TYPE_CHECKING:
     from skedasis.quantities.evaluator import Bound, Tape
 
 
-# ------------------------------------------------------------------------------------------
-# `Quantity`: a scalar function of a row (and of its label, where it needs one), derived from a fitted model.
-
-
 CALL_ROWS = 100_000
-"""Rows that one call of the model carries: enough to hide what a call costs, few enough to stay in memory."""
-
+"""Rows per call of the model: enough to make the overhead of a call negligible, few enough to fit in memory."""
 
 FULL_CALL = 10_000
-"""Rows from which on what a call costs is small beside what it does."""
-
+"""Rows per call above which the overhead of a call is small relative to its work."""
 
 _EPS = float(np.finfo(float).eps)
 
 
 class Quantity(ABC):
-    """A scalar function of a row. Immutable; picklable where its model is.
+    """A scalar function of a row. Immutable; picklable if its model is.
 
     Attributes
     ----------
-    name : str
-        Shown on axes.
-    unit : str or None
-        Shown on axes.
+    name, unit : str or None
+        Label and unit on the axes of plots.
     """
 
     name: str = "prediction"
     unit: str | None = None
 
     labelled: bool = False
-    """Whether it needs the rows' labels: a likelihood and a loss do, a prediction and an entropy do not."""
+    """Whether the quantity needs the rows' labels: likelihoods and losses do, predictions and entropies do not."""
 
     @property
     def called(self) -> Any:
-        """Return the model that `raw` calls, None where it is not known."""
+        """Return the model that `raw` calls, or None if it is not known."""
         return None
 
     def calling(self, model: Any) -> Quantity | None:
-        """Return the same quantity of another model that answers alike, None where that cannot be."""
+        """Return this quantity of another model with the same responses, or None if that is not possible."""
         return None
 
     @abstractmethod
     def raw(self, X: Any) -> Any:
-        """Call the model on rows in X's container, and return all that it answers.
+        """Call the model on rows in X's container and return its full response.
 
-        Kept apart from `read`, so that one call serves all quantities that can be read off the same answer: the outputs
-        of a model, or the entropy and the likelihood of its predictive distribution.
+        Separate from `read`, so that one call serves all quantities that are computed from the same response: the
+        outputs of a model, or the entropy and the likelihood of its predictive distribution.
         """
 
     def read(self, raw: Any, y: Any = None) -> Any:
-        """Return the quantity's values from what `raw` returned: (n,) numbers, if all is well.
+        """Return the quantity's values from the response that `raw` returned: (n,) numbers, unless it is invalid.
 
         Parameters
         ----------
         raw : object
-            The model's answer for n rows.
+            The model's response for n rows.
         y : ndarray, shape (n,), optional
-            These rows' labels as `encoded` returned them, where the quantity is `labelled`.
+            The rows' labels as returned by `encoded`, if the quantity is `labelled`.
         """
         return raw
 
     def encoded(self, y: Any) -> Any:
-        """Return labels as `read` takes them, or refuse them. Only where the quantity is `labelled`."""
+        """Return labels in the form that `read` takes; raise `DataError` if they are invalid. Only if `labelled`."""
         return y
 
     def computed(self, raw: Any) -> Any:
-        """Return the type that the model computed in, where what is read off its answer hides it; else None."""
+        """Return the dtype that the model computed in if the dtype of `read`'s values does not show it, else None."""
         return None
 
     def floored(self, raw: Any, y: Any = None) -> int:
-        """Return for how many rows the answer was too small for its logarithm and was raised to a floor."""
+        """Return the number of rows whose probability was raised to a floor before taking its logarithm."""
         return 0
 
     def outputs(
         self, source: Source, meter: Meter | None = None, among: Ints | None = None
     ) -> dict[Any, Quantity] | None:
-        """Return the quantities of the single outputs, by their labels; None for a quantity that is one itself.
+        """Return the quantity of each output by its label, or None if the quantity has a single output.
 
-        Where the model has to be asked how many there are, it is on rows that are `among` those of these places, and
-        `meter` counts them.
+        If the model has to be called to learn the number of outputs, it is called on rows at the positions `among`,
+        and `meter` counts them.
         """
         return None
 
     @property
     def has_mixed(self) -> bool:
-        """Return whether there are mixed second derivatives of its own."""
+        """Return whether the quantity provides mixed second derivatives."""
         return False
 
     def mixed(self, X: Any, j: int, k: int) -> Any:
-        """Return the mixed second derivative by columns j and k at each row, (n,). Only where `has_mixed`."""
+        """Return the mixed second derivative by columns j and k at each row, (n,). Only if `has_mixed`."""
         raise UnsupportedError(
-            explained(self.describe(), "no mixed derivative", "one of its own", "Give mixed=")
+            explained(
+                self.describe(),
+                "a model without mixed derivatives",
+                "a model that provides them",
+                "Pass a function for them: sd.prediction(model, mixed=...)",
+            )
         )
 
     def slopes(self, X: Any, y: Any = None) -> Any:
-        """Call the model's derivative: (n, d). Only where `traits` says that there is one."""
+        """Call the model's derivative and return it, (n, d). Only if `traits` reports one."""
         raise UnsupportedError(
-            explained(self.describe(), "no derivative", "a differentiable model", "Give slope=")
+            explained(
+                self.describe(),
+                "a model without derivatives",
+                "a differentiable model",
+                "Pass a function for them: sd.prediction(model, slope=...)",
+            )
         )
 
     def traits(self, feature: Feature) -> Traits:
-        """Return what the quantity can do for a feature."""
+        """Return how local effects of a feature are best computed: from derivatives or from differences."""
         return Traits("differences", "central differences")
 
     def describe(self) -> str:
-        """Return the quantity as a user would write it, for errors and provenances."""
+        """Return the quantity as a user would write it, for errors and the provenance."""
         return self.name
 
     def prepare(self, source: Source) -> Source:
-        """Check that the rows are of the kind that the model was fitted on, and return them in its container.
+        """Check that the rows match the model's training data and return them in the container that it was fitted on.
 
-        Where the quantity is `labelled`, they carry their labels as it reads them.
+        If the quantity is `labelled`, the rows carry their encoded labels.
         """
         return self.with_labels(source)
 
     def with_labels(self, source: Source) -> Source:
-        """Return the rows with their labels encoded, if the quantity needs them.
+        """Return the rows with their encoded labels if the quantity needs labels.
 
         Raises
         ------
         DataError
-            Where there are none, or some are missing.
+            If the source has no labels, or some are missing.
         """
         if not self.labelled:
             return source
         if source.y is None:
             raise DataError(
                 explained(
-                    self.describe(), "no y", "the label of each row", "Pass y=, the labels of X"
+                    self.describe(), "no y", "the label of each row", "Pass y= with the labels of X"
                 )
             )
         missing = int(missing_among(source.y).sum())
@@ -158,14 +164,14 @@ class Quantity(ABC):
                     f"{self.describe()}: y",
                     f"{missing:,} missing labels (NaN or None)",
                     "a label for every row",
-                    "Leave these rows out",
+                    "Leave these rows out of X and y",
                 )
             )
         return replace(source, targets=np.asarray(self.encoded(source.y)))
 
     @property
     def axis(self) -> str:
-        """Return the text for an axis."""
+        """Return the axis label: the name, with the unit if there is one."""
         return f"{self.name} [{self.unit}]" if self.unit else self.name
 
     def on(
@@ -176,19 +182,19 @@ class Quantity(ABC):
         used: Bound | None = None,
         tape: Tape | None = None,
     ) -> Bound:
-        """Bind the quantity to a batch of rows.
+        """Return the evaluator of the quantity on a batch of rows.
 
         Parameters
         ----------
         batch : Batch
         copies : int
-            How many sets of the batch's rows one call of the model carries at most.
+            Maximum number of copies of the batch in one call of the model.
         eps : float
-            Unit round-off of the numbers that the model computes in.
+            Unit round-off of the dtype that the model computes in.
         used : Bound, optional
-            A bound of the same worker that is done: its buffer's memory is used again.
+            A finished evaluator of the same worker, whose buffer is reused.
         tape : Tape, optional
-            Answers that are shared with the model's other outputs.
+            Cache of responses, shared with the evaluators of the model's other outputs.
         """
         if getattr(self.called, "forest", None) is not None:
             from skedasis.quantities.tree_evaluator import TreeBound
@@ -205,19 +211,19 @@ class Quantity(ABC):
         ----------
         X : array or data frame of n rows
         y : array of n labels, optional
-            For quantities that need them.
+            Required by losses and likelihoods.
 
         Returns
         -------
         ndarray of float, shape (n,)
-            Of a quantity with several outputs a dictionary of these.
+            For a quantity with several outputs, a dictionary with one array per output.
 
         Raises
         ------
         DataError
-            Where X does not fit the model.
+            If X does not match the model.
         ModelOutputError
-            Where the model's answer is not one finite number a row.
+            If the model does not return one finite number per row.
 
         Notes
         -----

@@ -1,7 +1,8 @@
-"""Evaluation of a quantity on a batch of rows: the one place that calls the model.
+"""Evaluation of a quantity on a batch of rows: the only place that calls the model.
 
-The model is touched in this file and nowhere else: its rows are counted here, its answers checked here, and the buffer
-that its inputs are written to lives here.
+`Bound` evaluates a quantity at the rows of one batch and with columns replaced (for grids, bin edges and permutations).
+It owns the buffer that the model's inputs are written to, counts calls and rows, and validates the responses. `Tape`
+caches responses for models with several outputs. `check` probes the model once before the work begins.
 """
 
 from __future__ import annotations
@@ -28,152 +29,154 @@ from skedasis.models.adapters import Traits
 from skedasis.models.calling import Meter, Pace, as_array, as_numbers, checked, unit_round_off
 from skedasis.quantities.base import Quantity
 
-# ------------------------------------------------------------------------------------------
-# A tape of a model's answers, for quantities of several outputs: one more axis, never a second code path.
+# --- cache of responses ---------------------------------------------------------------------------
 
 
 class Tape:
-    """Answers by what was asked: which of the batch's rows, and what their columns were replaced by.
+    """Cache of model responses, keyed by the rows of the batch and the replaced values of their columns.
 
-    Each output of a model runs through the same steps on its own; the first one asks the model, the others find the
-    answer here. So the model's rows are those of one output, and no method needs to know of several.
+    Each output of a model runs through the same steps; the first one calls the model, the others find the response
+    here. So several outputs cost the model rows of one, and methods need no code for several outputs.
     """
 
-    def __init__(self, answers: dict[bytes, Any] | None = None, rows: bytes = b"") -> None:
-        self._answers = {} if answers is None else answers
+    def __init__(self, responses: dict[bytes, Any] | None = None, rows: bytes = b"") -> None:
+        self._responses = {} if responses is None else responses
         self._rows = rows
 
     def part(self, rows: Ints) -> Tape:
-        """Return the tape as some of the rows see it."""
-        return Tape(self._answers, hashlib.blake2b(self._rows + rows.tobytes()).digest())
+        """Return a view of the cache for a subset of the batch's rows."""
+        return Tape(self._responses, hashlib.blake2b(self._rows + rows.tobytes()).digest())
 
     def key(self, changes: Mapping[int, Any]) -> bytes:
-        """Return what identifies a question."""
-        mark = hashlib.blake2b(self._rows, digest_size=24)
+        """Return the key of the response to these changes."""
+        digest = hashlib.blake2b(self._rows, digest_size=24)
         for j, values in changes.items():
-            mark.update(f"|{j}".encode())
+            digest.update(f"|{j}".encode())
             if isinstance(values, Borrowed):
-                mark.update(values.mark)
+                digest.update(values.mark)
                 continue
             parts = (values.codes,) if isinstance(values, Coded) else values
             for part in parts if isinstance(parts, tuple) else (parts,):
                 array = np.ascontiguousarray(part)
-                mark.update(f"{array.shape}{array.dtype}".encode())
-                mark.update(array.data)
-        # Answers at the rows themselves stay when the rest is forgotten.
-        return mark.digest() if changes else b"own" + self._rows
+                digest.update(f"{array.shape}{array.dtype}".encode())
+                digest.update(array.data)
+        # A key of its own for unchanged rows: `forget` keeps their response.
+        return digest.digest() if changes else b"own" + self._rows
 
     def __contains__(self, key: object) -> bool:
-        return key in self._answers
+        return key in self._responses
 
     def __getitem__(self, key: Any) -> Any:
-        return self._answers[key]
+        return self._responses[key]
 
-    def __setitem__(self, key: Any, answer: Any) -> None:
-        # A copy: a model may answer with a part of its input, which is written to later.
-        self._answers[key] = answer if isinstance(answer, Predicted) else np.array(answer)
+    def __setitem__(self, key: Any, response: Any) -> None:
+        # Copy: a model may return a view of its input, and the input buffer is overwritten later.
+        self._responses[key] = response if isinstance(response, Predicted) else np.array(response)
 
     def forget(self) -> None:
-        """Forget all answers but those at the rows of X: the next feature asks other questions."""
-        for key in [k for k in self._answers if k != b"own"]:
-            del self._answers[key]
+        """Delete all responses except those at the rows of X, which the next feature uses again."""
+        for key in [k for k in self._responses if k != b"own"]:
+            del self._responses[key]
 
 
-# ------------------------------------------------------------------------------------------
-# Which level it was: a model that fails for one of a categorical feature's levels is to say so.
+# --- failing levels -------------------------------------------------------------------------------
 
 
-_MOST, _TRIED = 2000, 64
-"""Levels that are tried one by one, and rows that are tried for one that the model takes."""
+_MAX_LEVELS, _MAX_ROWS = 2000, 64
+"""Maximum number of levels to try one by one, and of rows to try in search of one that the model accepts."""
 
 
-def blamed(error: Exception, quantity: Quantity, batch: Batch, changes: Mapping[int, Any]) -> None:
-    """Add a note to a model's exception that names the levels it fails for.
+def note_failing_levels(
+    error: Exception, quantity: Quantity, batch: Batch, changes: Mapping[int, Any]
+) -> None:
+    """Add a note to a model's exception that names the levels for which the model fails.
 
-    The levels that were put into the rows are tried one by one; where none was, those of all categorical features. They
-    are tried in a row that the model takes as it is, for another feature's level must not be blamed on this one. Only
-    a failure costs this, and its rows are not counted: there is no result to count them for.
+    Tries the inserted levels one by one, or the levels of all categorical features if none were inserted. They are
+    inserted into a row that the model accepts, so that another feature's level is not reported instead. The model rows
+    of this search are not counted, because a failure has no result to report them in.
     """
-    base = _working(quantity, batch)
+    base = _accepted_row(quantity, batch)
     if base is None:
         return
     if changes:
         for j, values in changes.items():
             if isinstance(values, Coded):
-                rows = values.rows[np.unique(values.codes)][:_MOST]
-                _note(error, batch, j, _failing(quantity, base, rows, j))
+                rows = values.rows[np.unique(values.codes)][:_MAX_LEVELS]
+                _add_note(error, batch, j, _failing_rows(quantity, base, rows, j))
         return
     for feature in batch.source.features:
         if feature.kind == "continuous":
             continue
         try:
-            column = batch.source.levels(feature, most=_MOST)
-        except DataError:  # too many levels, or none: there is nobody to blame
+            column = batch.source.levels(feature, most=_MAX_LEVELS)
+        except DataError:  # too many levels to try, or none
             continue
         j = feature.position
-        _note(error, batch, j, _failing(quantity, base, column.levels.rows, j))
+        _add_note(error, batch, j, _failing_rows(quantity, base, column.levels.rows, j))
 
 
-def _working(quantity: Quantity, batch: Batch) -> Batch | None:
-    """Return a row of the batch that the model takes as it is, None if there is none among the first."""
-    for place in range(min(len(batch), _TRIED)):
-        one = batch.take(np.array([place]))
-        if _takes(quantity, one.tile(1).own()):
+def _accepted_row(quantity: Quantity, batch: Batch) -> Batch | None:
+    """Return a row of the batch that the model accepts unchanged, or None if it rejects all of the first rows."""
+    for i in range(min(len(batch), _MAX_ROWS)):
+        one = batch.take(np.array([i]))
+        if _accepts(quantity, one.tile(1).own()):
             return one
     return None
 
 
-def _failing(quantity: Quantity, base: Batch, rows: Ints, j: int) -> Ints:
-    """Return those of the places in X whose value of column j the model fails for, put into a row that it takes."""
+def _failing_rows(quantity: Quantity, base: Batch, rows: Ints, j: int) -> Ints:
+    """Return those of the given rows of X whose value of column j makes the model fail when inserted into `base`."""
     code = np.zeros((1, 1), dtype=np.int64)
     buffer = base.tile(1)
-    bad = [
-        r for r in rows if not _takes(quantity, buffer.swept({j: Coded(code, np.array([r]))}, 1))
+    failing = [
+        r for r in rows if not _accepts(quantity, buffer.swept({j: Coded(code, np.array([r]))}, 1))
     ]
-    return np.array(bad, dtype=np.int64)
+    return np.array(failing, dtype=np.int64)
 
 
-def _takes(quantity: Quantity, rows: Any) -> bool:
+def _accepts(quantity: Quantity, rows: Any) -> bool:
     try:
         quantity.raw(rows)
-    except Exception:  # noqa: BLE001 - whatever it is: we are looking for what raises it
+    except Exception:  # noqa: BLE001 - models raise exceptions of any kind
         return False
     return True
 
 
-def _note(error: Exception, batch: Batch, j: int, rows: Ints) -> None:
+def _add_note(error: Exception, batch: Batch, j: int, rows: Ints) -> None:
     if len(rows) == 0:
         return
     values = [repr(batch.source.table.value(j, int(row))) for row in rows[:5]]
     more = ", …" if len(rows) > 5 else ""
     name = batch.source.features[j].name
-    error.add_note(f"the model fails for these levels of {name!r}: {', '.join(values)}{more}")
+    error.add_note(f"The model fails for these levels of {name!r}: {', '.join(values)}{more}")
 
 
-# ------------------------------------------------------------------------------------------
-# `Bound`: a quantity on one batch of rows.
+# --- evaluator of a batch -------------------------------------------------------------------------
 
 
 Changes = Mapping[int, Any]
-"""By column: m values for all rows (m,), each row's own (n, m) or a tuple of m arrays (n,); or `Coded` likewise; or
-`Borrowed` as it is."""
+"""Replaced values by column index.
+
+Either m values for all rows (m,), m values for each row (n, m), or a tuple of m arrays (n,); or `Coded` with codes of
+these shapes; or `Borrowed`.
+"""
 
 
 class Bound:
-    """One batch of rows bound to a quantity. It never leaves its worker.
+    """Evaluator of a quantity on one batch of rows. Used by one worker only.
 
     Parameters
     ----------
     quantity : Quantity
     batch : Batch
     copies : int
-        Capacity of the buffer, in sets of the batch's rows.
+        Capacity of the input buffer, in copies of the batch.
     eps : float
-        Unit round-off of the numbers that the model computes in.
+        Unit round-off of the dtype that the model computes in.
     used : Bound, optional
-        A bound that is done: its buffer's memory is used again.
+        A finished evaluator, whose buffer is reused.
     tape : Tape, optional
-        Answers of the model that several outputs share: what one has asked, the others do not ask again.
+        Cache of responses, shared with the evaluators of the model's other outputs.
     """
 
     def __init__(
@@ -203,17 +206,17 @@ class Bound:
 
     @property
     def weights(self) -> Floats | None:
-        """Return the rows' weights; None means 1 each."""
+        """Return the rows' weights; None means 1 for each row."""
         return self.batch.weights
 
     @property
     def row_id(self) -> Ints:
-        """Return the rows' places in X."""
+        """Return the rows' indices in X."""
         return self.batch.row_id
 
     @property
     def places(self) -> Ints:
-        """Return the rows' places among those that take part."""
+        """Return the rows' positions among the rows used in the explanation."""
         return self.batch.places
 
     @cached_property
@@ -221,7 +224,7 @@ class Bound:
         return self.batch.tile(self.copies, self._used)
 
     def left(self) -> Any:
-        """Return the buffer, if there is one, and forget all else: nothing more will be asked."""
+        """Return the buffer for reuse, if there is one, and release all other memory. Ends the evaluator's life."""
         buffer = self.__dict__.get("_buffer")
         self.__dict__.pop("_slopes", None)
         self._own, self._columns = None, {}
@@ -230,12 +233,12 @@ class Bound:
     def column(self, j: int) -> Floats:
         """Return the batch's values of a feature, shape (n,), NaN where missing."""
         if j not in self._columns:
-            # One at a time: a copy of the whole batch in floats is not for keeping.
+            # Keep one column only: a float copy of the whole batch would take too much memory.
             self._columns = {j: self.batch.column(j)}
         return self._columns[j]
 
     def codes(self, column: LevelColumn) -> Ints:
-        """Return the batch's places in a categorical feature's levels, shape (n,), -1 where there is none."""
+        """Return the batch's codes of a categorical feature's levels, shape (n,), -1 where the value has no code."""
         return self.batch.codes(column)
 
     def labels(self) -> Floats:
@@ -243,8 +246,8 @@ class Bound:
         return self.batch.labels()
 
     def some(self, rows: Ints) -> Bound:
-        """Return the same for some of the batch's rows; what they cost counts here."""
-        # Of its own kind: trees bind trees.
+        """Return the evaluator of a subset of the batch's rows. Its calls are counted in this evaluator's `meter`."""
+        # type(self): the subset of a `TreeBound` is a `TreeBound`.
         part: Bound = type(self)(self.quantity, self.batch.take(rows), self.copies, self.eps)
         part.meter, part._whole, part.pace = self.meter, (self, rows), self.pace
         part._tape = None if self._tape is None else self._tape.part(rows)
@@ -253,18 +256,18 @@ class Bound:
         return part
 
     def forget(self) -> None:
-        """Forget answers that outputs share, but for those at the rows of X: the next feature asks other questions."""
+        """Delete cached responses except those at the rows of X. Called between features."""
         if self._tape is not None:
             self._tape.forget()
 
     def given(self) -> Any:
-        """Return the rows as the model has them."""
+        """Return the unchanged rows as they are passed to the model."""
         return self._buffer.own()
 
     def at(self) -> Floats:
-        """Return the quantity at the rows, shape (n,). Costs n model rows, once."""
+        """Return the quantity at the rows, shape (n,). Costs n model rows on the first call only."""
         if self._own is None:
-            # A copy: a model may answer with a part of its input, which is written to later.
+            # Copy: a model may return a view of its input, and the input buffer is overwritten later.
             self._own = self._call({}, 1, "at the rows of X").copy()
         return self._own
 
@@ -274,26 +277,26 @@ class Bound:
         Parameters
         ----------
         j : int
-            The column's place.
+            Index of the column.
         values : ndarray of float, shape (m,) or (n, m)
-            The same values for all rows, or each row's own.
+            The same values for all rows, or different values for each row.
 
         Returns
         -------
         ndarray of float, shape (n, m)
-            Transposed it is contiguous: one value's rows lie together.
+            In Fortran order: the rows of one value are contiguous.
 
         Notes
         -----
-        Costs n * m model rows, in calls of up to `copies` sets of rows.
+        Costs n * m model rows, in calls of up to `copies` copies of the batch.
         """
         return self.sweep_together({j: values}, values.shape[-1])
 
     def sweep_together(self, changes: Changes, m: int) -> Floats:
-        """Return the quantity with several columns replaced at once, (n, m); for the rest as `sweep`."""
+        """Return the quantity with several columns replaced at the same time, (n, m). Otherwise like `sweep`."""
         n = len(self)
         out = np.empty((m, n))
-        where = f"with {self._named(changes)} replaced"
+        where = f"with {self._column_names(changes)} replaced"
         for first in range(0, m, self.copies):
             last = min(first + self.copies, m)
             part = {j: sets_of(values, first, last) for j, values in changes.items()}
@@ -306,35 +309,35 @@ class Bound:
         Parameters
         ----------
         changes : mapping of int to values
-            By column: m values, the same for all rows.
+            By column index: m values, the same for all rows.
         m : int
 
         Notes
         -----
-        Costs n * m model rows; of a sum of trees none.
+        Costs n * m model rows; none for a sum of trees (see `TreeBound`).
         """
         curves = self.sweep_together(changes, m).T
         return curves.sum(axis=1) if self.weights is None else curves @ self.weights
 
     def across(self, j: int, edges: Floats, cell: Ints) -> Floats:
-        """Return q(z_k, x_c) - q(z_{k-1}, x_c) for the edges of each row's cell, (n,); for the rest as what follows."""
+        """Return q(z_k, x_c) - q(z_{k-1}, x_c) for the edges of each row's cell, (n,). See `edge_differences`."""
         return self.edge_differences(j, edges[:-1].take(cell), edges[1:].take(cell))
 
     def edge_differences(self, j: int, low: Floats, high: Floats) -> Floats:
-        """Return q(high, x_c) - q(low, x_c) for each row's own two edges, shape (n,).
+        """Return q(high, x_c) - q(low, x_c) for two edges per row, shape (n,).
 
         Notes
         -----
-        Costs 2 n model rows at most. Where an edge is a row's own value, the quantity at the row is used instead, as
-        soon as that saves rows: n of them serve all features of the batch.
+        Costs at most 2 n model rows. Where an edge equals the row's own value, the quantity at the row is reused if
+        that saves model rows: its n rows are evaluated once for all features of the batch.
         """
         x = self.column(j)
         at_high = x == high
         known = at_high | (x == low)
         saved = int(np.count_nonzero(known))
-        # Evaluating a part of the rows means copying them: not worth it for a few.
+        # Evaluating a subset of the rows means copying them: not worth it for a few.
         if saved < len(self) and (self._own is None or saved < len(self) // 10):
-            return self._rise(j, low, high)
+            return self._both_edges(j, low, high)
         own = self.at()
         other = self.sweep(j, np.where(at_high, low, high)[:, None])[:, 0]
         difference = np.where(at_high, own - other, other - own)
@@ -344,27 +347,29 @@ class Bound:
             difference[rest] = other[rest] - at_low
         return difference
 
-    def _rise(self, j: int, low: Floats, high: Floats) -> Floats:
-        """Return the difference with both edges in one call, where the buffer has room for two sets of rows."""
+    def _both_edges(self, j: int, low: Floats, high: Floats) -> Floats:
+        """Return the difference by evaluating both edges, in one call if the buffer holds two copies of the batch."""
         n = len(self)
         if self.copies < 2:
             both = self.sweep(j, np.stack([low, high]).T)
             return both[:, 1] - both[:, 0]
-        answer = self._call({j: (low, high)}, 2, f"with {self._named({j: low})} replaced")
-        return answer[n:] - answer[:n]
+        values = self._call({j: (low, high)}, 2, f"with {self._column_names({j: low})} replaced")
+        return values[n:] - values[:n]
 
     @cached_property
     def _slopes(self) -> Floats:
         slopes = self._ask_slopes(self._buffer.own(), len(self))
-        if slopes.strides[0] == 0:  # one row for all, as of a linear model: little to copy
+        if (
+            slopes.strides[0] == 0
+        ):  # broadcast from one row, as for a linear model: copy that row only
             return np.broadcast_to(slopes[:1].copy(), slopes.shape)
-        # By columns, for they are read one by one; our own, for results may keep them.
+        # Fortran order, because columns are read one by one; a copy, because results may keep them.
         slopes = np.array(slopes, order="F")
         slopes.flags.writeable = False
         return slopes
 
     def _ask_slopes(self, rows: Any, n: int) -> Floats:
-        """Call the derivative for rows in X's container, and check what comes back, (n, d)."""
+        """Call the derivative for rows in X's container and validate its response, (n, d)."""
         d = len(self.batch.source.features)
         y = self._targets(n // max(len(self), 1))
         raw = self._timed(lambda rows: self.quantity.slopes(rows, y), rows, f"slopes of {n} rows")
@@ -383,7 +388,7 @@ class Bound:
         return slopes
 
     def slope(self) -> Floats:
-        """Return the partial derivatives of all features, shape (n, d). Costs n slope rows, once."""
+        """Return the partial derivatives by all features, shape (n, d). Costs n slope rows on the first call only."""
         if self._whole is not None:
             whole, rows = self._whole
             return whole.slope()[rows]
@@ -406,7 +411,7 @@ class Bound:
                 raise ModelOutputError(
                     explained(
                         f"{self.quantity.describe()}: slope",
-                        f"NaN or infinity with {self._named({moved: values})} replaced",
+                        f"NaN or infinity with {self._column_names({moved: values})} replaced",
                         "finite numbers",
                         "Check the slope function at the points of the grid",
                     )
@@ -415,7 +420,7 @@ class Bound:
         return out.T
 
     def local_slopes(self, column: Summary, traits: Traits) -> Floats:
-        """Return the partial derivative by one feature, shape (n,): the quantity's own, or central differences."""
+        """Return the partial derivative by one feature, (n,), from the derivatives or by central differences."""
         if traits.local != "slopes":
             return differences(self, column)
         if self._whole is not None:
@@ -426,34 +431,34 @@ class Bound:
     def mixed_slopes(
         self, columns: tuple[Summary, Summary], traits: tuple[Traits, Traits]
     ) -> tuple[Floats, Floats | None, Floats | None]:
-        """Return the mixed second derivative by two features, and the slope by each where it comes with it, (n,).
+        """Return the mixed second derivative by two features, and the slopes by each if they are available, (n,) each.
 
         Notes
         -----
-        n rows of the quantity's own mixed derivative; else central differences of its slopes (2 n slope rows); else of
-        the quantity itself (4 n model rows); twice as many where an offset dwarfs the spread. Its slopes, where it has
-        them, are n slope rows for all features.
+        Costs n slope rows if the quantity provides mixed derivatives; else 2 n slope rows for central differences of
+        its slopes; else 4 n model rows for central differences of the quantity. Differences cost twice as many where
+        an offset is large relative to the feature's standard deviation. The slopes cost n slope rows for all features.
         """
-        places = columns[0].feature.position, columns[1].feature.position
-        sloped = all(t.local == "slopes" for t in traits)
-        first, second = (self.slope()[:, j] if sloped else None for j in places)
+        positions = columns[0].feature.position, columns[1].feature.position
+        has_slopes = all(t.local == "slopes" for t in traits)
+        first, second = (self.slope()[:, j] if has_slopes else None for j in positions)
         if not self.quantity.has_mixed:
-            mixed, first_too, second_too = mixed_differences(self, columns, sloped=sloped)
-            return (mixed, first, second) if sloped else (mixed, first_too, second_too)
+            mixed, first_diff, second_diff = mixed_differences(self, columns, sloped=has_slopes)
+            return (mixed, first, second) if has_slopes else (mixed, first_diff, second_diff)
         n = len(self)
         raw = self._timed(
-            lambda rows: self.quantity.mixed(rows, *places),
+            lambda rows: self.quantity.mixed(rows, *positions),
             self._buffer.own(),
             f"mixed derivatives of {n} rows",
         )
         self.meter.slope_rows += n
         self.meter.slope_calls += 1
         what = f"{self.quantity.describe()}: mixed"
-        # A copy: what is kept must not change when the rows it may be a part of are written to.
+        # Copy: the response may be a view of the input buffer, which is overwritten later.
         mixed = checked(as_numbers(raw, what), n, what, "mixed derivatives").copy()
         return mixed, first, second
 
-    def _named(self, changes: Changes) -> str:
+    def _column_names(self, changes: Changes) -> str:
         features = self.batch.source.features
         names = [repr(features[j].name) for j in changes]
         kind = "column" if len(names) == 1 else "columns"
@@ -470,9 +475,9 @@ class Bound:
             self.meter.seconds += time.perf_counter() - started
 
     def _call(self, changes: Changes, sets: int, where: str) -> Floats:
-        """Return the quantity for `sets` sets of the batch's rows, shape (sets * n,)."""
+        """Return the quantity for `sets` copies of the batch's rows with columns replaced, shape (sets * n,)."""
         n = sets * len(self)
-        if n == 0:  # estimators refuse no rows
+        if n == 0:  # estimators raise for zero rows
             return np.empty(0)
         key = None if self._tape is None else self._tape.key(changes)
         if self._tape is not None and key in self._tape:
@@ -482,15 +487,15 @@ class Bound:
             if self._tape is not None:
                 self._tape[key] = raw
         targets = self._targets(sets)
-        answer = as_array(self.quantity.read(raw, targets), self.quantity.describe())
+        values = as_array(self.quantity.read(raw, targets), self.quantity.describe())
         self.meter.floored += self.quantity.floored(raw, targets)
-        # What was computed from the answer is as exact as the answer was.
+        # The precision of the response, which the dtype of values computed from it need not show.
         if self.output is None:
-            self.output = self.quantity.computed(raw) or answer.dtype
-        return checked(answer, n, self.quantity.describe(), where)
+            self.output = self.quantity.computed(raw) or values.dtype
+        return checked(values, n, self.quantity.describe(), where)
 
     def _targets(self, sets: int) -> Any:
-        """Return the labels of `sets` sets of the rows, as the quantity reads them."""
+        """Return the encoded labels of `sets` copies of the rows; None if the quantity needs none."""
         if not self.quantity.labelled:
             return None
         if self._tiled is None or len(self._tiled) < sets * len(self):
@@ -498,13 +503,13 @@ class Bound:
         return self._tiled[: sets * len(self)]
 
     def _ask(self, changes: Changes, sets: int, where: str) -> Any:
-        """Call the model."""
+        """Call the model, and name the failing levels if it raises."""
         rows = self._buffer.swept(changes, sets) if changes else self._buffer.own()
         try:
             n = sets * len(self)
             raw, calls = self._timed(lambda r: self.pace.ask(self.quantity.raw, r, n), rows, where)
         except Exception as error:
-            blamed(error, self.quantity, self.batch, changes)
+            note_failing_levels(error, self.quantity, self.batch, changes)
             raise
         self.meter.rows += n
         self.meter.calls += calls
@@ -512,7 +517,7 @@ class Bound:
 
 
 def sets_of(values: Any, first: int, last: int) -> Any:
-    """Return some of the m values, as buffers take them: set by set."""
+    """Return the values `first` to `last` of the m values, with the first axis over values as buffers take them."""
     if isinstance(values, tuple):
         return values[first:last]
     if isinstance(values, Borrowed):
@@ -524,33 +529,32 @@ def sets_of(values: Any, first: int, last: int) -> Any:
     return values[first:last, None] if values.ndim == 1 else values[:, first:last].T
 
 
-# ------------------------------------------------------------------------------------------
-# One look at a model before the work begins: does it answer, the same each time, and leave its input as it is.
+# --- probe before the work ------------------------------------------------------------------------
 
 
-LOOKED_AT = 64
-"""Rows at which a model is looked."""
+PROBE_ROWS = 64
+"""Rows at which the model is probed."""
 
-
-_LOOKED_AT = 128
+_DERIVATIVE_ROWS = 128
+"""Rows at which it is checked whether differences are meaningful."""
 
 
 @dataclass(frozen=True)
 class Checked:
-    """What the look found.
+    """Result of probing the model.
 
     Parameters
     ----------
     eps : float
-        Unit round-off of the model's numbers.
+        Unit round-off of the dtype that the model computes in.
     meter : Meter
-        What the look cost. It is counted apart from the explanation's own rows.
+        Calls and rows of the probe, which are counted separately from those of the explanation.
     among : ndarray of int, optional
-        Places of the rows that were looked among; None means all.
+        Positions of the rows that the probe's rows were drawn from; None means all.
     pace : Pace
-        How fast the model was, and how large its calls are to be.
+        Measured speed of the model, which sets the size of later calls.
     answers : tuple of ndarray of float
-        Of each quantity, at up to 64 rows among those.
+        Values of each quantity at the probe's rows, at most 64.
     """
 
     eps: float
@@ -561,7 +565,7 @@ class Checked:
 
 
 def check(quantities: Sequence[Quantity], source: Source, among: Ints | None = None) -> Checked:
-    """Call the model twice on a few rows.
+    """Call the model twice on a few rows, and check that it is deterministic and leaves its input unchanged.
 
     Parameters
     ----------
@@ -569,18 +573,18 @@ def check(quantities: Sequence[Quantity], source: Source, among: Ints | None = N
         One, or one for each output of the same model.
     source : Source
     among : ndarray of int, optional
-        Places of the rows that the model will be asked for; None means all.
+        Positions of the rows that the explanation uses; None means all.
 
     Raises
     ------
     ModelOutputError
-        Where the output is not one finite number a row, differs between the calls, or the rows were changed.
+        If the output is not one finite number per row, differs between the two calls, or the model changed its input.
 
     Notes
     -----
     Costs at most 128 model rows in two calls, whatever the size of X and the number of outputs.
     """
-    batch = source.some(LOOKED_AT, among)
+    batch = source.some(PROBE_ROWS, among)
     meter, pace = Meter(), Pace()
     rounds: list[list[Floats]] = []
     eps = float(np.finfo(float).eps)
@@ -598,24 +602,24 @@ def check(quantities: Sequence[Quantity], source: Source, among: Ints | None = N
                 explained(
                     quantities[0].describe(),
                     "rows that the model has written to",
-                    "a model that leaves its input as it is",
-                    "Let it copy first: X = X.copy()",
+                    "a model that does not change its input",
+                    "Copy the input inside the model first: X = X.copy()",
                 )
             )
     for quantity, first, second in zip(quantities, *rounds, strict=True):
-        _agree(quantity, first, second, eps)
+        _check_deterministic(quantity, first, second, eps)
     return Checked(eps, meter, among, pace, tuple(rounds[0]))
 
 
-def _agree(quantity: Quantity, first: Floats, second: Floats, eps: float) -> None:
-    """Refuse a model that answers differently when it is asked again."""
-    size, apart = np.abs(first).max(), np.abs(first - second).max()
-    if apart > 64 * eps * size:
+def _check_deterministic(quantity: Quantity, first: Floats, second: Floats, eps: float) -> None:
+    """Raise if two calls on the same rows differ by more than rounding."""
+    scale, difference = np.abs(first).max(), np.abs(first - second).max()
+    if difference > 64 * eps * scale:
         raise ModelOutputError(
             explained(
                 quantity.describe(),
-                f"two answers for the same rows, up to {apart:.3g} apart",
-                "the same answer at each call",
+                f"two different responses for the same rows (largest difference {difference:.3g})",
+                "the same response at each call",
                 "Fix its random seed, or switch it to evaluation (dropout off)",
             )
         )
@@ -629,21 +633,21 @@ def traits_of(
     tape: Tape | None = None,
     values: Floats | None = None,
 ) -> Traits:
-    """Return a quantity's traits for a feature; where only differences are left, look at whether they mean anything.
+    """Return a quantity's `Traits` for a feature; if it has no derivatives, probe whether differences are meaningful.
 
-    Of whole numbers `values` are those that were observed.
+    `values` are the observed values of a feature of whole numbers.
     """
     traits = quantity.traits(column.feature)
     if traits.local != "differences":
         return traits
-    bound = quantity.on(source.some(_LOOKED_AT, found.among), 4, found.eps, tape=tape)
+    bound = quantity.on(source.some(_DERIVATIVE_ROWS, found.among), 4, found.eps, tape=tape)
     traits = look(bound, column, values)
     found.meter.add(bound.meter)
     return traits
 
 
 def _equal(x: Any, y: Any) -> bool:
-    # The NA of pandas is neither equal nor unequal to anything, itself included.
+    # pandas' NA is neither equal nor unequal to anything, including itself.
     if is_missing(x) or is_missing(y):
         return is_missing(x) and is_missing(y)
     return bool(x == y) or (x != x and y != y)  # noqa: PLR0124 - NaN equals NaN here
@@ -652,7 +656,7 @@ def _equal(x: Any, y: Any) -> bool:
 def _same(a: Any, b: Any) -> bool:
     try:
         a, b = to_array(a), to_array(b)
-    except Exception:  # noqa: BLE001 - each library has its own for columns that no one type fits
+    except Exception:  # noqa: BLE001 - each library raises its own error for columns of mixed types
         return bool(a.equals(b)) if hasattr(a, "equals") else True
     if a.dtype.kind == "O":
         return all(_equal(x, y) for x, y in zip(a.flat, b.flat, strict=True))

@@ -1,4 +1,8 @@
-"""`loss`: the loss of a model's prediction of each row."""
+"""`loss`: the loss of a model's prediction for each row, as a quantity.
+
+The classes hold the prediction as another quantity (`of`), so that calls, slopes and output selection are those of the
+prediction; `read` combines its values with the labels. `loss` chooses the class and validates the arguments.
+"""
 
 from __future__ import annotations
 
@@ -29,30 +33,27 @@ from skedasis.quantities.outputs import (
     predictions,
 )
 
-# ------------------------------------------------------------------------------------------
-# The quantities behind `loss`: a label, a prediction, and how far they are apart.
+# --- quantities -----------------------------------------------------------------------------------
 
 
 _EPS = float(np.finfo(float).eps)
 
-
-_LOOKED_AT = 64
-
+_DTYPE_ROWS = 64
+"""Rows of a response from which the precision of the model is determined."""
 
 _TEXT = {"U", "S"}
-
 
 _NUMBERS = Labels("numbers")
 
 
 @dataclass(frozen=True, eq=False)
 class Loss(Quantity):
-    """What all losses have in common: labels, and the prediction that they are compared with.
+    """Base class of losses: a function of the label and the prediction.
 
     Parameters
     ----------
     of : Prediction or Probability
-        It bears the loss's name, so that its errors do, too.
+        The prediction. It carries the name of the loss, so that its errors show that name.
     name, unit : str
     """
 
@@ -64,7 +65,7 @@ class Loss(Quantity):
 
     @property
     def called(self) -> Any:
-        """Return the model that is called."""
+        """Return the model of the prediction."""
         return self.of.called
 
     def calling(self, model: Any) -> Quantity | None:
@@ -85,22 +86,21 @@ class Loss(Quantity):
         return self.with_labels(self.of.prepare(source))
 
     def traits(self, feature: Feature) -> Traits:
-        """Return differences; steps where the prediction, and so its loss, is piecewise constant."""
-        known: Traits = self.of.traits(feature)
+        """Return central differences, or steps if the prediction (and so its loss) is piecewise constant."""
+        of: Traits = self.of.traits(feature)
         if isinstance(self.of, Prediction) and is_classifier(self.of.model):
-            said = "differences across bins: predicted classes are piecewise constant"
-            return Traits("steps", said, jumps=known.jumps)
-        return known if known.local == "steps" else super().traits(feature)
+            description = "differences across bins: predicted classes are piecewise constant"
+            return Traits("steps", description, jumps=of.jumps)
+        return of if of.local == "steps" else super().traits(feature)
 
     def computed(self, raw: Any) -> Any:
-        """Return the type that the prediction was computed in: a loss, which computes in doubles, hides it.
+        """Return the dtype that the prediction was computed in, which a loss computed in float64 does not show.
 
-        Differences of losses of a model in single precision need the longer steps of single precision all the same. And
-        forests on several cores sum their trees in any order: what is the last digit of a prediction is none of the
-        last of a small loss, so that two answers of theirs may differ as those in single precision do. (They are
-        explained as step functions, where no step size matters.)
+        Finite differences of the loss of a float32 model need the longer steps of single precision. Piecewise constant
+        models are treated as float32, too: forests on several cores sum their trees in any order, and an error in the
+        last digit of a prediction is much larger relative to a small loss. (Step sizes do not matter for them.)
         """
-        numbers = as_array(raw, self.describe()).ravel()[:_LOOKED_AT]
+        numbers = as_array(raw, self.describe()).ravel()[:_DTYPE_ROWS]
         if numbers.dtype.kind != "f":
             return None
         if numbers.dtype.itemsize < 8:
@@ -109,109 +109,111 @@ class Loss(Quantity):
         return np.dtype(np.float32) if single or self.of.stepped else None
 
     def predicted(self, raw: Any) -> NDArray[Any]:
-        """Return the prediction as an array; of one column as (n,)."""
+        """Return the prediction as an array; (n, 1) becomes (n,)."""
         what = self.describe()
-        answer = as_array(self.of.read(as_array(raw, what)), what)
-        return answer[:, 0] if answer.ndim == 2 and answer.shape[1] == 1 else answer
+        values = as_array(self.of.read(as_array(raw, what)), what)
+        return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
 
-    def one_a_row(self, answer: NDArray[Any], n: int) -> NDArray[Any]:
-        """Refuse predictions that are not one a row: less the labels they would become a matrix."""
-        if answer.shape == (n,):
-            return answer
+    def one_per_row(self, values: NDArray[Any], n: int) -> NDArray[Any]:
+        """Return the predictions; raise unless their shape is (n,), because others broadcast with the labels."""
+        if values.shape == (n,):
+            return values
         fix = "Return one prediction for each row, in the rows' order"
-        if answer.ndim == 2 and len(answer) == n:
+        if values.ndim == 2 and len(values) == n:
             index = "output=0), with the labels of that output"
             column = "class_=0) of it" if isinstance(self.of, Probability) else index
             verb = "sd.probability" if isinstance(self.of, Probability) else "sd.loss"
             fix = f"Choose one output: {verb}(model, {column}"
         raise ModelOutputError(
-            explained(self.describe(), f"output of shape {answer.shape}", f"({n},)", fix)
+            explained(self.describe(), f"output of shape {values.shape}", f"({n},)", fix)
         )
 
 
 @dataclass(frozen=True, eq=False)
 class ErrorLoss(Loss):
-    """A loss of the difference between label and prediction. Both are numbers."""
+    """A loss of the residual, label minus prediction: squared error, absolute error, pinball loss."""
 
     kind: str = "squared_error"
     alpha: float = 0.5
 
     def encoded(self, y: Any) -> Floats:
-        """Return labels as numbers; of a probability 1 where the row is of its class, else 0."""
+        """Return labels as numbers; for a probability, 1 where the row belongs to its class, else 0."""
         if isinstance(self.of, Probability):
-            return of_class(self.of, y)
+            return class_indicator(self.of, y)
         return _NUMBERS.encode(y, self.describe())
 
     def read(self, raw: Any, y: Any = None) -> Floats:
         """Return each row's loss."""
-        apart = self._apart(raw, y)
+        residual = self._residual(raw, y)
         if self.kind == "absolute_error":
-            return np.abs(apart)
+            return np.abs(residual)
         if self.kind == "pinball":
-            return np.maximum(self.alpha * apart, (self.alpha - 1.0) * apart)
-        with np.errstate(over="ignore"):  # infinite: whoever asked says so in better words
-            return apart * apart
+            return np.maximum(self.alpha * residual, (self.alpha - 1.0) * residual)
+        with np.errstate(over="ignore"):  # the evaluator raises a clearer error for infinite values
+            return residual * residual
 
     def slopes(self, X: Any, y: Any = None) -> Any:
-        """Return the loss's derivative by the prediction times the prediction's by each feature."""
+        """Return the derivative by each feature by the chain rule: dL/df times df/dx."""
         slopes = as_numbers(self.of.slopes(X), f"{self.describe()}: slope")
-        apart = self._apart(self.of.raw(X), y)
-        if slopes.ndim != 2 or len(slopes) != len(apart):
-            return slopes  # no derivative: whoever asked knows what it should have been
+        residual = self._residual(self.of.raw(X), y)
+        if slopes.ndim != 2 or len(slopes) != len(residual):
+            return (
+                slopes  # invalid shape: the evaluator raises an error that states the expected one
+            )
         if self.kind == "squared_error":
-            outer = -2.0 * apart
+            outer = -2.0 * residual
         elif self.kind == "absolute_error":
-            outer = -np.sign(apart)
+            outer = -np.sign(residual)
         else:
-            outer = np.where(apart > 0, -self.alpha, 1.0 - self.alpha) * (apart != 0)
+            outer = np.where(residual > 0, -self.alpha, 1.0 - self.alpha) * (residual != 0)
         return outer[:, None] * slopes
 
     def traits(self, feature: Feature) -> Traits:
-        """Return what the prediction can do: the chain rule carries its slopes, and no loss bends a constant."""
-        known: Traits = self.of.traits(feature)
-        if known.local != "slopes":
-            return known
-        return replace(known, source=f"{known.source}, by the chain rule")
+        """Return the prediction's traits: the chain rule applies to slopes, and steps of it are steps of the loss."""
+        of: Traits = self.of.traits(feature)
+        if of.local != "slopes":
+            return of
+        return replace(of, source=f"{of.source}, by the chain rule")
 
-    def _apart(self, raw: Any, y: Any) -> Floats:
-        """Return label less prediction."""
+    def _residual(self, raw: Any, y: Any) -> Floats:
+        """Return label minus prediction."""
         values = as_numbers(self.predicted(raw), self.describe())
-        return y - self.one_a_row(values, len(y))
+        return y - self.one_per_row(values, len(y))
 
 
 @dataclass(frozen=True, eq=False)
 class ZeroOne(Loss):
-    """1 where the prediction is another than the label, else 0."""
+    """1 where the prediction differs from the label, else 0."""
 
     classes: NDArray[Any] | None = None
 
     def encoded(self, y: Any) -> Any:
-        """Return labels as the model writes them; refuse those that it does not know."""
+        """Return labels in the model's own spelling and dtype; raise `DataError` for labels it does not know."""
         if self.classes is None:
             return y
-        return self.classes[_places(y, self.classes, self.describe())]
+        return self.classes[_class_codes(y, self.classes, self.describe())]
 
     def read(self, raw: Any, y: Any = None) -> Floats:
-        """Return whether each row's prediction is wrong."""
-        answer = self.one_a_row(self.predicted(raw), len(y))
-        missing = int(missing_among(answer).sum())
-        kinds = {answer.dtype.kind, y.dtype.kind}
+        """Return 1.0 for each wrong prediction, else 0.0."""
+        values = self.one_per_row(self.predicted(raw), len(y))
+        missing = int(missing_among(values).sum())
+        kinds = {values.dtype.kind, y.dtype.kind}
         got = f"no prediction (NaN or None) for {missing} of {len(y)} rows" if missing else ""
         if "O" not in kinds and kinds & _TEXT and kinds - _TEXT:
-            got = f"predictions of type {answer.dtype} and labels of type {y.dtype}"
+            got = f"predictions of type {values.dtype} and labels of type {y.dtype}"
         if got:
             raise ModelOutputError(
                 explained(
                     self.describe(),
                     got,
-                    "predictions that may equal their labels",
-                    "Let model and y name classes in the same way",
+                    "predictions that can be compared with the labels",
+                    "Use the same class names in y and in the model",
                 )
             )
-        return (answer != y).astype(float)
+        return (values != y).astype(float)
 
     def traits(self, feature: Feature) -> Traits:
-        """Return steps: between 0 and 1 there is nothing. It jumps nowhere but where its prediction does."""
+        """Return steps: the loss is 0 or 1, and it jumps only where the prediction does."""
         jumps = self.of.traits(feature).jumps
         return Traits(
             "steps", "differences across bins: a zero-one loss is piecewise constant", jumps=jumps
@@ -220,26 +222,26 @@ class ZeroOne(Loss):
 
 @dataclass(frozen=True, eq=False)
 class OwnLoss(Loss):
-    """A user's own function of labels and prediction."""
+    """A user's function of labels and predictions."""
 
     function: Any = None
 
     def read(self, raw: Any, y: Any = None) -> Floats:
-        """Return what the function makes of labels and prediction: it is given the original of neither."""
+        """Return the function's values. It gets a read-only view of the labels and a copy of the predictions."""
         n, what = len(y), f"the loss function {title(self.function)}"
-        answer = np.array(self.predicted(raw))
-        if answer.ndim == 0 or len(answer) != n:
-            self.one_a_row(answer, n)
+        predicted = np.array(self.predicted(raw))
+        if predicted.ndim == 0 or len(predicted) != n:
+            self.one_per_row(predicted, n)
         labels = y.view()
         labels.flags.writeable = False
         try:
-            found = self.function(labels, answer)
+            returned = self.function(labels, predicted)
         except Exception as error:
             error.add_note(f"raised in {what}, which skedasis called with {n} rows")
             raise
-        values = as_numbers(found, what)
+        values = as_numbers(returned, what)
         if values.shape != (n,):
-            single = "nothing" if found is None else "a single number"
+            single = "nothing" if returned is None else "a single number"
             got = f"output of shape {values.shape}" if values.ndim else single
             raise ModelOutputError(
                 explained(what, got, f"({n},)", "Return each row's loss, not their mean or sum")
@@ -251,42 +253,43 @@ class OwnLoss(Loss):
                     what,
                     f"NaN or infinity for {bad} of {n} rows",
                     "finite numbers",
-                    "Check what it divides by and takes logarithms of, and the model's prediction",
+                    "Check the function for divisions by zero and logarithms of zero, and the model's predictions",
                 )
             )
         return values
 
 
-def _places(y: Any, classes: NDArray[Any], what: str) -> Ints:
-    """Return the places of labels among a model's classes; refuse labels that it does not know."""
+def _class_codes(y: Any, classes: NDArray[Any], what: str) -> Ints:
+    """Return the index of each label among a model's classes; raise `DataError` for labels it does not know."""
     return Labels("classes", classes.tolist()).encode(y, what)
 
 
-def of_class(of: Probability, y: Any) -> Floats:
-    """Return 1 where a row is of the class whose probability is explained, else 0."""
+def class_indicator(of: Probability, y: Any) -> Floats:
+    """Return 1 where a row belongs to the class whose probability is explained, else 0."""
     what = of.describe()
     classes = getattr(of.model, "classes_", None)
     if classes is not None and hasattr(of.model, "predict_proba"):
-        return (_places(y, np.asarray(classes), what) == of.column).astype(float)
+        return (_class_codes(y, np.asarray(classes), what) == of.column).astype(float)
     numbers = _NUMBERS.encode(y, what)
-    two = of.column is None
-    if (numbers < 0).any() or (numbers % 1 != 0).any() or (two and (numbers > 1).any()):
+    binary = of.column is None
+    if (numbers < 0).any() or (numbers % 1 != 0).any() or (binary and (numbers > 1).any()):
         raise DataError(
             explained(
                 f"{what}: y",
                 "labels that are no indices of classes",
-                "0 or 1" if two else "0, 1, …, the columns of the model's answer",
-                "Encode them, for example y == 'yes'" if two else "Encode classes as numbers",
+                "0 or 1" if binary else "0, 1, …: the column indices of the model's response",
+                "Encode the labels, for example y == 'yes'"
+                if binary
+                else "Encode the classes as numbers",
             )
         )
-    return (numbers == (1 if two else of.column)).astype(float)
+    return (numbers == (1 if binary else of.column)).astype(float)
 
 
-# ------------------------------------------------------------------------------------------
-# `loss`: how far a model's prediction of a row is from the row's label.
+# --- the function `loss` --------------------------------------------------------------------------
 
 
-_WORDS = {
+_NAMES = {
     "squared_error": "squared error",
     "absolute_error": "absolute error",
     "pinball": "pinball loss",
@@ -295,7 +298,7 @@ _WORDS = {
 }
 
 
-_CALLED = {
+_ALIASES = {
     "accuracy": "zero_one",
     "brier": "squared_error",
     "brier_score": "squared_error",
@@ -314,10 +317,9 @@ _CALLED = {
     "rmse": "squared_error",
     "root_mean_squared_error": "squared_error",
 }
-"""What losses are called elsewhere."""
+"""Names of the losses in other libraries."""
 
-
-_OF_NUMBERS = ("squared_error", "absolute_error", "pinball")
+_NUMERIC_LOSSES = ("squared_error", "absolute_error", "pinball")
 
 
 def loss(
@@ -335,29 +337,30 @@ def loss(
     Parameters
     ----------
     model : fitted estimator, callable, or quantity
-        Or what `prediction` or `probability` made of it, which brings its slopes, name and unit. The squared error of a
-        probability is the Brier score: y counts as 1 where the row is of that class, else as 0.
+        A `prediction` or `probability` keeps its slopes, name and unit. The squared error of a probability is the Brier
+        score: the label counts as 1 if the row belongs to that class, else as 0.
     kind : str or callable
         With label y and prediction f:
 
         - "squared_error": ``(y - f)**2``; "absolute_error": ``abs(y - f)``;
         - "pinball": the loss of quantiles, ``alpha * max(y - f, 0) + (1 - alpha) * max(f - y, 0)``;
-        - "log_loss": `nll`, of a classifier ``-log p(y)``;
-        - "zero_one": 1 where ``predict(X)``, or what a callable returns, differs from the label, else 0. Labels may be
-          of any type;
-        - a function ``loss(y, prediction) -> (n,)``. It gets the labels as they were given, read-only, and a copy of
-          the prediction: the value of a regressor, callable or quantity, of a classifier what `response` says.
+        - "log_loss": ``-log p(y)`` of a classifier; the same as `nll`;
+        - "zero_one": 1 where ``predict(X)``, or the value that a callable returns, differs from the label, else 0.
+          Labels may be of any type;
+        - a function ``loss(y, prediction) -> (n,)``. It gets the original labels, read-only, and a copy of the
+          predictions: the values of a regressor, callable or quantity; for a classifier, see `response`.
     alpha : float
-        Of the pinball loss: the quantile that is predicted, between 0 and 1.
+        The quantile that the pinball loss evaluates, between 0 and 1.
     response : {"predict", "predict_proba"}, optional
-        What a function of one's own gets from a classifier: its labels (the default), or all probabilities, (n, k).
+        What a user's loss function gets from a classifier: predicted labels (the default) or probabilities, (n, k).
     output : int, optional
-        Of a model with several outputs: the one whose labels y holds.
+        For a model with several outputs, the index of the output that y contains the labels of.
     name : str, optional
-        For the axes of plots. By default the loss's, with the name of the quantity that it is of.
+        Label for the axes of plots. By default the name of the loss and of the quantity.
     unit : str, optional
-        The label's, for the axes of plots: the squared error is shown in its square. By default the quantity's. Losses
-        that are not in the label's unit ("zero_one", "log_loss", a function) are shown in this one.
+        Unit of the labels, for the axes of plots; the squared error is shown in the square of this unit. By default the
+        quantity's unit. For losses that are not in the labels' unit ("zero_one", "log_loss", a function), the unit of
+        the loss itself.
 
     Returns
     -------
@@ -366,20 +369,20 @@ def loss(
     Raises
     ------
     DataError
-        For a kind that is none, an alpha outside (0, 1), and settings that the kind has no use for. When it is used:
-        without y, or where labels are no numbers, but the loss is one of numbers, or unknown to a classifier.
+        If `kind` is unknown, `alpha` is outside (0, 1), or an argument does not apply to this kind. On evaluation: if y
+        is not given, if a numeric loss gets labels that are not numbers, or if a classifier does not know a label.
     ModelOutputError
-        For a model that does not give one prediction a row, and a function that does not give one finite number a row.
+        On evaluation: if the model does not return one prediction per row, or the loss function does not return one
+        finite number per row.
     UnsupportedError
-        For losses of numbers of a classifier, and for quantities that predict no label.
+        For a numeric loss of a classifier, and for a quantity that does not predict the label.
 
     Notes
     -----
-    Costs the model rows of the method. Losses of numbers have slopes where the prediction has them,
-    ``-2 * (y - f) * f'``, ``-sign(y - f) * f'``, and so on; 0 where a prediction meets its label exactly. They need the
-    prediction there, too: each slope row is a model row besides, which the provenance counts among `slope_rows` only.
-    Where the prediction is piecewise constant, and under "zero_one", it is a step function. A loss has no mixed
-    derivatives of its own.
+    Costs the model rows of the method. Numeric losses have slopes if the prediction has slopes: ``-2 * (y - f) * f'``,
+    ``-sign(y - f) * f'``, and so on; 0 where a prediction equals its label. Slopes need the prediction as well, so each
+    slope row costs a model row in addition, which the provenance counts in `slope_rows` only. The "zero_one" loss, and
+    any loss of a piecewise constant prediction, is a step function. Losses provide no mixed derivatives.
 
     The means of these losses are scikit-learn's `mean_squared_error`, `mean_absolute_error`, `mean_pinball_loss`,
     `log_loss` and `zero_one_loss`.
@@ -403,69 +406,69 @@ def loss(
     if kind == "log_loss":
         return _log_loss(model, output, name, unit)
     of = _predicted(model, kind, response, output)
-    named = name or _called(kind, alpha, of.name)
-    shown = of.unit if unit is None and kind in _OF_NUMBERS else unit
-    # Under the loss's name: what the prediction refuses reads as refused by the loss then.
-    of = replace(of, name=named)
+    label = name or _loss_name(kind, alpha, of.name)
+    unit = of.unit if unit is None and kind in _NUMERIC_LOSSES else unit
+    # The prediction takes the loss's name, so that its errors show which quantity failed.
+    of = replace(of, name=label)
     if not isinstance(kind, str):
-        return OwnLoss(of, named, shown, kind)
+        return OwnLoss(of, label, unit, kind)
     if kind == "zero_one":
-        return ZeroOne(of, named, shown, _classes(of))
-    shown = _squared(shown) if shown and kind == "squared_error" else shown
-    return ErrorLoss(of, named, shown, kind, float(alpha))
+        return ZeroOne(of, label, unit, _classes(of))
+    unit = _squared(unit) if unit and kind == "squared_error" else unit
+    return ErrorLoss(of, label, unit, kind, float(alpha))
 
 
 def _check_settings(kind: Any, alpha: Any, response: Any) -> None:
-    """Refuse a kind that is none, and settings that mean nothing or would have no effect."""
+    """Raise `DataError` for an unknown kind, and for arguments that are invalid or do not apply to this kind."""
     wrong: tuple[str, str, str, str] | None = None
-    number = isinstance(alpha, Real) and not isinstance(alpha, (bool, np.bool_))
-    if not callable(kind) and not (isinstance(kind, str) and kind in _WORDS):
-        kinds = ", ".join(repr(k) for k in _WORDS)
+    is_number = isinstance(alpha, Real) and not isinstance(alpha, (bool, np.bool_))
+    if not callable(kind) and not (isinstance(kind, str) and kind in _NAMES):
+        kinds = ", ".join(repr(k) for k in _NAMES)
         near = loss_called(kind) if isinstance(kind, str) else None
-        fix = "Name one" if near is None else f"Did you mean {near!r}?"
+        fix = "Name one of these" if near is None else f"Did you mean {near!r}?"
         wrong = "kind", repr(kind)[:60], f"{kinds}, or loss(y, prediction) -> (n,)", fix
-    elif not number or not 0 < float(alpha) < 1:
+    elif not is_number or not 0 < float(alpha) < 1:
         wrong = "alpha", repr(alpha)[:60], "a number between 0 and 1", "Use 0.5 for the median"
     elif alpha != 0.5 and kind != "pinball":
-        fix = "Use kind='pinball', or leave it out"
+        fix = "Use kind='pinball', or leave alpha out"
         wrong = "alpha", f"{alpha!r} with {_shown(kind)}", "alpha for the pinball loss only", fix
     elif response not in (None, "predict", "predict_proba"):
-        fix = "Name one, or leave it out"
+        fix = "Use one of these, or leave response out"
         wrong = "response", repr(response)[:60], "'predict' or 'predict_proba'", fix
     elif response is not None and not callable(kind):
-        fix = "Leave it out: this kind knows what it needs"
+        fix = "Leave response out: it applies to loss functions only"
         wrong = "response", f"{response!r} with {_shown(kind)}", "a function for kind", fix
     if wrong is not None:
         raise DataError(explained(f"loss({wrong[0]})", *wrong[1:]))
 
 
 def loss_called(name: str) -> str | None:
-    """Return the kind of loss that a name stands for elsewhere, or that is spelt much like it; None if there is none.
+    """Return the kind of loss meant by another library's name or by a misspelt one, or None if there is none.
 
     Examples
     --------
     >>> loss_called("MSE"), loss_called("log-loss"), loss_called("roc_auc")
     ('squared_error', 'log_loss', None)
     """
-    import difflib  # only where something is wrong
+    import difflib  # needed for error messages only
 
     plain = name.lower().replace("-", "_").replace(" ", "_").removeprefix("neg_")
-    near = difflib.get_close_matches(plain, _WORDS, 1, 0.75)
-    return _CALLED.get(plain) or next(iter(near), None)
+    near = difflib.get_close_matches(plain, _NAMES, 1, 0.75)
+    return _ALIASES.get(plain) or next(iter(near), None)
 
 
 def _log_loss(model: Any, output: Any, name: str | None, unit: str | None) -> Quantity:
-    """Return the negative log-likelihood, under the name by which it was asked for."""
+    """Return the negative log-likelihood, named "log loss"."""
     from skedasis.quantities.uncertainty import nll
 
     what = "loss(kind='log_loss')"
     if isinstance(model, Quantity):
         got, fix = f"the quantity {model.describe()}", "Pass the fitted classifier itself"
-        raise UnsupportedError(explained(what, got, "a model that gives probabilities", fix))
+        raise UnsupportedError(explained(what, got, "a model that returns probabilities", fix))
     if output is not None:
-        got, fix = f"output={output!r}", "Leave it out, or wrap one output's probabilities"
-        raise DataError(explained(what, got, "a model of one output", fix))
-    return nll(model, name=name or _WORDS["log_loss"], unit=unit)
+        fix = "Leave output out, or pass a function that returns the probabilities of one output"
+        raise DataError(explained(what, f"output={output!r}", "a model with one output", fix))
+    return nll(model, name=name or _NAMES["log_loss"], unit=unit)
 
 
 def _predicted(model: Any, kind: Any, response: str | None, output: Any) -> Any:
@@ -475,36 +478,38 @@ def _predicted(model: Any, kind: Any, response: str | None, output: Any) -> Any:
     what = f"loss({title(model)}, {_shown(kind)})"
     if isinstance(model, type) or not is_classifier(model):
         if response == "predict_proba":
-            fix = "Leave response out: the function gets the model's values"
-            raise UnsupportedError(explained(what, "no classifier", "one, for response", fix))
-        return _one(as_quantity(model), output)
-    if kind in _OF_NUMBERS:
+            fix = "Leave response out: the function gets the model's predictions"
+            got = "response='predict_proba' for a model that is no classifier"
+            raise UnsupportedError(explained(what, got, "a classifier", fix))
+        return _one_output(as_quantity(model), output)
+    if kind in _NUMERIC_LOSSES:
         raise UnsupportedError(
             explained(
                 what,
                 "a classifier",
                 "a model whose predictions are numbers",
-                "Use kind='zero_one' or kind='log_loss', or for the Brier score "
+                "Use kind='zero_one' or kind='log_loss'; for the Brier score use "
                 f"sd.loss(sd.probability(model, class_=...), {kind!r})",
             )
         )
     if response != "predict_proba":
-        return _one(Prediction(model), output)
+        return _one_output(Prediction(model), output)
     if output is not None or not hasattr(model, "predict_proba"):
         got = "no predict_proba" if output is None else f"output={output!r}"
-        fix = "Use response='predict', or wrap the model in a function"
-        raise UnsupportedError(explained(what, got, "the probabilities of one output", fix))
+        fix = "Use response='predict', or pass a function that returns probabilities"
+        raise UnsupportedError(explained(what, got, "a classifier with one output", fix))
     return Probability(model)
 
 
 def _of_quantity(model: Any, kind: Any, response: str | None, output: Any) -> Any:
-    """Return a prediction or a probability that a user made, or refuse another quantity."""
+    """Return the user's `Prediction` or `Probability`; raise `UnsupportedError` for other quantities."""
     wrong: tuple[str, str] | None = None
     if isinstance(model, Several):
-        fix = "Name one, sd.prediction(model, output=0) or sd.probability(model, class_=...)"
-        wrong = "one output, and its labels", fix
+        fix = "Choose one: sd.prediction(model, output=0) or sd.probability(model, class_=...)"
+        wrong = "one output, and its labels in y", fix
     elif isinstance(model, Logit) or not isinstance(model, (Prediction, Probability)):
-        wrong = "a prediction of the label", "Pass the model, sd.prediction or sd.probability of it"
+        fix = "Pass the model, sd.prediction(model) or sd.probability(model)"
+        wrong = "a prediction of the label", fix
     elif isinstance(model, Probability) and kind == "zero_one":
         wrong = "a prediction of the label", "Pass the classifier: sd.loss(model, 'zero_one')"
     elif response is not None:
@@ -512,20 +517,20 @@ def _of_quantity(model: Any, kind: Any, response: str | None, output: Any) -> An
     elif output is not None and (isinstance(model, Probability) or model.output is not None):
         wrong = f"a model for output={output!r}", "Leave output out"
     elif isinstance(model, Probability) and model.column is not None and model.column < 0:
-        fix = "Count class_ from 0, as y does"
-        wrong = f"the index of a class, not {model.column}", fix
+        fix = "Count class_ from 0, like the labels in y"
+        wrong = f"an index of a class that is not negative, not {model.column}", fix
     if wrong is not None:
         what = f"loss({_shown(kind)})"
         raise UnsupportedError(explained(what, f"the quantity {model.describe()}", *wrong))
-    return _one(model, output)
+    return _one_output(model, output)
 
 
-def _one(of: Any, output: Any) -> Any:
-    """Return the prediction of one output."""
+def _one_output(of: Any, output: Any) -> Any:
+    """Return the prediction of the chosen output; without a choice, the prediction itself."""
     if output is None:
         return of
     if isinstance(output, (bool, np.bool_)) or not isinstance(output, Integral):
-        fix = "Name one, and pass its labels: sd.loss(model, output=0)"
+        fix = "Choose one, and pass its labels: sd.loss(model, output=0)"
         raise DataError(
             explained("loss(output)", repr(output)[:60], "the index of one output", fix)
         )
@@ -533,7 +538,7 @@ def _one(of: Any, output: Any) -> Any:
 
 
 def _classes(of: Any) -> NDArray[Any] | None:
-    """Return the classes of a classifier, None where labels cannot be compared with them."""
+    """Return the classes of a classifier, or None if labels cannot be compared with them."""
     classes = getattr(of.model, "classes_", None)
     if classes is None or not is_classifier(of.model):
         return None
@@ -543,25 +548,25 @@ def _classes(of: Any) -> NDArray[Any] | None:
             raise ModelOutputError(
                 explained(of.describe(), f"{len(classes)} outputs", "one output", fix)
             )
-        place = of.output or 0
-        return np.asarray(classes[place]) if place < len(classes) else None
+        index = of.output or 0
+        return np.asarray(classes[index]) if index < len(classes) else None
     return np.asarray(classes) if of.output is None else None
 
 
 def _shown(kind: Any) -> str:
-    """Return a kind as a user wrote it."""
+    """Return the kind as the user wrote it, for messages."""
     return f"kind={kind!r}" if isinstance(kind, str) else f"the loss function {title(kind)}"
 
 
-def _called(kind: Any, alpha: float, of: str) -> str:
-    """Return a loss's name: what it is, and of what, if that has a name."""
-    words = _WORDS[kind] if isinstance(kind, str) else getattr(kind, "__name__", "loss")
-    words = "loss" if words == "<lambda>" else words
-    words = f"{words} (alpha {alpha:g})" if kind == "pinball" else words
-    return words if of == "prediction" else f"{words} of {of}"
+def _loss_name(kind: Any, alpha: float, of: str) -> str:
+    """Return the default name of a loss, with the name of the quantity unless that is just "prediction"."""
+    name = _NAMES[kind] if isinstance(kind, str) else getattr(kind, "__name__", "loss")
+    name = "loss" if name == "<lambda>" else name
+    name = f"{name} (alpha {alpha:g})" if kind == "pinball" else name
+    return name if of == "prediction" else f"{name} of {of}"
 
 
 def _squared(unit: str) -> str:
-    """Return the square of a unit: of one that is made of several its whole."""
+    """Return the square of a unit, with a compound unit in parentheses."""
     plain = unit.isalpha() or len(unit) == 1
     return f"{unit}²" if plain else f"({unit})²"

@@ -1,6 +1,11 @@
-"""Outputs of a model as quantities: prediction, probability, logit, several outputs at once, and `as_quantity`."""
+"""Outputs of a model as quantities: prediction, probability, logit, all outputs, and `as_quantity`.
 
-# A class may have any label, "all" too: the narrower type comes first.
+`FromModel` is the base class of all quantities of one model: it prepares the rows, and takes slopes from the user, from
+the model (automatic differentiation) or from closed forms, in this order. `Several` represents a model with several
+outputs as one quantity per output, all read from the same responses.
+"""
+
+# A class label may be any hashable, including "all": the overload for "all" comes first and overlaps the general one.
 # pyright: reportOverlappingOverload=false
 
 from __future__ import annotations
@@ -33,8 +38,7 @@ from skedasis.models.piecewise_constant import is_piecewise_constant
 from skedasis.models.registry import adapted
 from skedasis.quantities.base import Quantity
 
-# ------------------------------------------------------------------------------------------
-# What quantities of one model have in common: how it is called, and where its slopes come from.
+# --- base class -----------------------------------------------------------------------------------
 
 
 _DIFFERENCES = Traits("differences", "central differences")
@@ -42,7 +46,7 @@ _DIFFERENCES = Traits("differences", "central differences")
 
 @dataclass(frozen=True, eq=False)
 class FromModel(Quantity):
-    """What quantities of one model have in common: a model, a name, a unit, and rows of the kind it was fitted on."""
+    """Base class of quantities of one model: calls it with rows in the container that it was fitted on."""
 
     model: Any
     name: str = "prediction"
@@ -54,7 +58,7 @@ class FromModel(Quantity):
         return self.model
 
     def calling(self, model: Any) -> Quantity | None:
-        """Return the same of another model."""
+        """Return the same quantity of another model."""
         return replace(self, model=model)
 
     def describe(self) -> str:
@@ -62,7 +66,7 @@ class FromModel(Quantity):
         return f"{self.name}({title(self.model)})"
 
     def prepare(self, source: Source) -> Source:
-        """Return the rows in the container that the model was fitted on, with their labels where they are needed."""
+        """Return the rows in the container that the model was fitted on, with labels if the quantity needs them."""
         if isinstance(self.model, Adapted):
             return self.with_labels(self.model.prepare(source, self.describe()))
         check_fitted_on(self.model, source, self.describe())
@@ -70,7 +74,7 @@ class FromModel(Quantity):
         if wants_arrays(self.model):
             source = as_arrays(source)
         elif names is not None:
-            # Names that NumPy holds are no text to all libraries.
+            # Some libraries do not accept numpy.str_ as column names.
             source = as_frames(source, [str(n) if isinstance(n, str) else n for n in names])
         return self.with_labels(source)
 
@@ -79,21 +83,21 @@ class FromModel(Quantity):
 
     @property
     def place(self) -> int | None:
-        """Return which of the model's outputs is explained; None where there is only one."""
+        """Return the index of the explained output, or None if the model has one output only."""
         return None
 
     @property
     def together(self) -> bool:
-        """Return whether all of the model's outputs are explained."""
+        """Return whether all outputs of the model are explained, so that their slopes are computed together."""
         return False
 
     @property
     def stepped(self) -> bool:
-        """Return whether the quantity is constant between jumps, as its model is."""
+        """Return whether the quantity is piecewise constant, because its model is."""
         return is_piecewise_constant(self.model)
 
     def slopes(self, X: Any, y: Any = None) -> Any:
-        """Return the model's own derivatives, or those in closed form."""
+        """Return the derivatives by automatic differentiation, or in closed form."""
         if isinstance(self.model, Differentiable):
             return self.model.slopes(X, self.place, together=self.together)
         form = self._closed_form()
@@ -102,7 +106,7 @@ class FromModel(Quantity):
         return form(X)
 
     def traits(self, feature: Feature) -> Traits:
-        """Prefer the model's own derivatives or a closed form, and steps where there is nothing to derive."""
+        """Return slopes if there are derivatives, steps if the model is piecewise constant, else differences."""
         if isinstance(self.model, Adapted):
             return self.model.traits(feature, self.place)
         form = self._closed_form()
@@ -120,7 +124,7 @@ class FromModel(Quantity):
 
     @property
     def has_mixed(self) -> bool:
-        """Return whether the model has mixed derivatives of its own."""
+        """Return whether the model provides mixed derivatives."""
         return isinstance(self.model, Differentiable) and self.model.has_mixed(self.place)
 
     def mixed(self, X: Any, j: int, k: int) -> Any:
@@ -130,17 +134,30 @@ class FromModel(Quantity):
         return self.model.mixed(X, j, k, self.place)
 
 
-# ------------------------------------------------------------------------------------------
-# Quantities read off a model's output: prediction, probability, logit.
+# --- prediction, probability, logit ---------------------------------------------------------------
 
 
 _ROUNDING = 1e-6
-"""What single precision may add to a probability of 1."""
+"""Tolerance for probabilities above 1 or below 0 through rounding in single precision."""
 
 
 @dataclass(frozen=True, eq=False)
 class Prediction(FromModel):
-    """A callable's value, or a regressor's `predict`. Made by `prediction`."""
+    """The value of a callable, or of a regressor's `predict`. Created by `prediction`.
+
+    Parameters
+    ----------
+    model, name, unit
+        See `FromModel`.
+    slope, mixed_slope : callable, optional
+        The user's derivatives.
+    output : int, optional
+        Index of the explained output.
+    of : int, optional
+        Number of outputs that the model must have.
+    shared : bool
+        Whether all outputs of the model are explained, from the same responses.
+    """
 
     slope: Callable[[Any], Any] | None = None
     mixed_slope: Callable[[Any, int, int], Any] | None = None
@@ -153,58 +170,61 @@ class Prediction(FromModel):
         return self.model.predict(X) if hasattr(self.model, "predict") else self.model(X)
 
     def read(self, raw: Any, y: Any = None) -> Any:
-        """Return the output that is explained."""
+        """Return the values of the explained output."""
         if self.output is None:
             return raw
-        return column_of(raw, self.output, self.describe(), most=self.of)
+        return column_of(raw, self.output, self.describe(), n_columns=self.of)
 
     @property
     def place(self) -> int | None:
-        """Return the output that is explained."""
+        """Return the index of the explained output."""
         return self.output
 
     @property
     def together(self) -> bool:
-        """Return whether all outputs are explained."""
+        """Return whether all outputs of the model are explained."""
         return self.shared
 
     def _closed_form(self) -> chain_rule.Derivative | None:
         return sklearn_models.prediction_derivative(self.model, self.output)
 
     def slopes(self, X: Any, y: Any = None) -> Any:
-        """Return the user's derivatives, else the model's own."""
+        """Return the user's derivatives if given, else the model's."""
         if self.slope is None:
             return super().slopes(X, y)
-        return self._own(np.asarray(self.slope(X)), 2, "slope", "(rows, outputs, features)")
+        return self._of_output(np.asarray(self.slope(X)), 2, "slope", "(rows, outputs, features)")
 
     @property
     def has_mixed(self) -> bool:
-        """Return whether the user gave mixed derivatives, or else the model has some, and no slopes were given."""
+        """Return whether the user gave mixed derivatives, or gave no derivatives and the model provides them."""
         return self.mixed_slope is not None or (self.slope is None and super().has_mixed)
 
     def mixed(self, X: Any, j: int, k: int) -> Any:
-        """Return the user's mixed derivatives, else the model's."""
+        """Return the user's mixed derivatives if given, else the model's."""
         if self.mixed_slope is None:
             return super().mixed(X, j, k)
-        return self._own(np.asarray(self.mixed_slope(X, j, k)), 1, "mixed", "(rows, outputs)")
+        return self._of_output(np.asarray(self.mixed_slope(X, j, k)), 1, "mixed", "(rows, outputs)")
 
-    def _own(self, found: Any, dimensions: int, what: str, expected: str) -> Any:
-        """Return this output's part of derivatives; where all outputs are explained, one for all will not do."""
-        if self.output is not None and found.ndim == dimensions + 1:
-            return found[:, self.output]
+    def _of_output(self, derivatives: Any, ndim: int, what: str, expected: str) -> Any:
+        """Return the derivatives of this output, from an array with one output (`ndim` axes) or all outputs.
+
+        Raises `ModelOutputError` if all outputs are explained but the array has one output only.
+        """
+        if self.output is not None and derivatives.ndim == ndim + 1:
+            return derivatives[:, self.output]
         if self.shared:
             raise ModelOutputError(
                 explained(
                     f"{self.describe()}: {what}",
-                    f"shape {found.shape}",
+                    f"shape {derivatives.shape}",
                     expected,
                     "Return the derivatives of every output",
                 )
             )
-        return found
+        return derivatives
 
     def traits(self, feature: Feature) -> Traits:
-        """Prefer the user's slopes to all others."""
+        """Return slopes if the user gave a slope function, else as `FromModel`."""
         if self.slope is not None:
             return Traits("slopes", "the given slope function", given=True)
         return super().traits(feature)
@@ -212,7 +232,7 @@ class Prediction(FromModel):
 
 @dataclass(frozen=True, eq=False)
 class Probability(FromModel):
-    """The probability of one class. Made by `probability`."""
+    """The probability of one class. Created by `probability`."""
 
     column: int | None = None
 
@@ -223,7 +243,7 @@ class Probability(FromModel):
         )
 
     def read(self, raw: Any, y: Any = None) -> Any:
-        """Return the class's column of the probabilities."""
+        """Return the probabilities of the class."""
         p = np.asarray(raw)
         if self.column is not None:
             p = column_of(p, self.column, self.describe(), "class")
@@ -240,7 +260,7 @@ class Probability(FromModel):
 
     @property
     def place(self) -> int | None:
-        """Return the column of the class."""
+        """Return the column index of the class."""
         return self.column
 
     def _closed_form(self) -> chain_rule.Derivative | None:
@@ -249,24 +269,32 @@ class Probability(FromModel):
 
 @dataclass(frozen=True, eq=False)
 class Logit(Probability):
-    """The log odds of one class. Made by `logit`."""
+    """The log odds of one class. Created by `logit`.
+
+    Parameters
+    ----------
+    model, name, unit, column
+        See `Probability`.
+    scored : bool, optional
+        Whether `decision_function` is the log odds. By default determined from the model's class.
+    """
 
     scored: bool | None = None
 
     def calling(self, model: Any) -> Quantity | None:
-        """Return the same of another model, which is asked in the same way."""
+        """Return the same quantity of another model, which is called by the same method as this one."""
         return replace(self, model=model, scored=self._by_score)
 
     @property
     def _by_score(self) -> bool:
-        """Return whether the model's score is the log odds itself."""
+        """Return whether the model's `decision_function` is the log odds."""
         known = introspection.decides_by_logit(self.model) if self.scored is None else self.scored
         return self.column is not None and known
 
     def raw(self, X: Any) -> Any:
-        """Return the decision's score where that is the log odds, else the probabilities."""
+        """Return `decision_function` if it is the log odds, else the probabilities."""
         if self._by_score:
-            # Exact where the probability has already rounded to 0 or 1.
+            # The score remains exact where the probability rounds to 0 or 1.
             return np.asarray(self.model.decision_function(X), dtype=float)
         return super().raw(X)
 
@@ -288,7 +316,7 @@ class Logit(Probability):
         return np.log(p) - np.log1p(-p)
 
     def slopes(self, X: Any, y: Any = None) -> Any:
-        """Return the derivatives in closed form, or the probability's own by the chain rule."""
+        """Return the derivatives in closed form, or those of the probability by the chain rule."""
         if not isinstance(self.model, Differentiable):
             return super().slopes(X, y)
         p = np.asarray(super().read(self.raw(X)), dtype=float).reshape(-1, 1)
@@ -296,7 +324,7 @@ class Logit(Probability):
 
     @property
     def has_mixed(self) -> bool:
-        """Return False: the chain rule for mixed derivatives needs more than these."""
+        """Return False: the chain rule for mixed derivatives also needs first derivatives."""
         return False
 
     def _closed_form(self) -> chain_rule.Derivative | None:
@@ -341,20 +369,20 @@ def prediction(
     Parameters
     ----------
     model : callable, fitted estimator, differentiable model, or path of a file
-        ``f(X) -> (n,)``, or an object with `predict`. A callable gets rows in the kind of container that X is. The path
-        of what LightGBM (``.txt``), XGBoost (``.json``, ``.ubj``) or an ONNX exporter (``.onnx``) has saved. Or a
-        torch module, a function that `jax.jit` returned, a Keras 3 model, an `onnxruntime.InferenceSession` or an
-        `onnx.ModelProto`: these get arrays of their own type, on their own device; see Notes.
+        ``f(X) -> (n,)``, or an object with `predict`. A callable gets rows in the same type of container as X. A path
+        is that of a model file saved by LightGBM (``.txt``), XGBoost (``.json``, ``.ubj``) or an ONNX exporter
+        (``.onnx``). Torch modules, functions returned by `jax.jit`, Keras 3 models, `onnxruntime.InferenceSession` and
+        `onnx.ModelProto` get arrays of their own type, on their own device; see Notes.
     slope : callable, optional
-        ``jac(X) -> (n, d)``: the partial derivatives of all features. Trusted: only its shape is checked, and that it
-        is finite.
+        ``jac(X) -> (n, d)``: the partial derivatives by all features. Only shape and finiteness are checked.
     mixed : callable, optional
         ``mixed(X, j, k) -> (n,)``: the mixed second derivative by columns j and k, for the DALE of a pair.
     output : int, "all" or sequence of str, optional
-        Of a model with several outputs, (n, o): which one, or all of them, or names for all of them. Methods then give
-        ``{output: result}``, all from the same model rows. `slope` may return (n, o, d) and `mixed` (n, o).
+        For a model with several outputs, (n, o): the index of one, "all", or a name for each. With "all" or names,
+        methods return ``{output: result}``, all from the same model rows; `slope` must return (n, o, d) and `mixed`
+        (n, o).
     name, unit : str, optional
-        For the axes of plots.
+        Label and unit for the axes of plots.
 
     Returns
     -------
@@ -363,32 +391,34 @@ def prediction(
     Raises
     ------
     DataError
-        For a file that is not there, of another kind, or cut off.
+        For a file that is missing, of another format, or truncated.
     UnsupportedError
-        For a classifier (its labels are no numbers to average), an object that cannot be called, and an ONNX or Keras
-        model that is no function of one table. When it is used: for the DALE of a pair of a piecewise linear network,
-        whose mixed derivatives are zero almost everywhere.
+        For a classifier (labels cannot be averaged), an object that cannot be called, and an ONNX or Keras model that
+        does not take exactly one table. On evaluation: for the DALE of a pair of a piecewise linear network, whose
+        mixed derivatives are zero almost everywhere.
     ModelOutputError
-        When it is used: for a torch, JAX, Keras or ONNX model whose answer for a row depends on the rows beside it.
+        On evaluation: for a torch, JAX, Keras or ONNX model whose response for a row depends on the other rows of the
+        batch.
 
     Notes
     -----
-    torch modules, jitted functions of JAX, and Keras models on either have slopes of their own: one forward and one
-    backward pass a row for all features (of several outputs one forward pass, and one backward pass for each), counted
+    Torch modules, jitted functions of JAX, and Keras models on either provide slopes by automatic differentiation: one
+    forward and one backward pass per row for all features (with several outputs, one backward pass for each), counted
     as one slope row. Mixed derivatives take a second backward pass. Rows are converted in parts of 2,048 (65,536 for a
-    torch module on a GPU, 32,768 for JAX on one; fewer where a torch module's memory ends), so that memory does not
-    grow with X. A model in float32 computes in it; all statistics are in float64.
+    torch module on a GPU, 32,768 for JAX on a GPU; fewer if a torch module runs out of memory), so that memory does not
+    grow with X. A float32 model computes in float32; all statistics are computed in float64.
 
-    A torch module is explained in evaluation mode, whatever mode it is in, and nothing of it is changed: if it is in
-    training mode, a copy is called that shares its parameters. Modules from `torch.export` keep the mode they were
-    exported in. JAX compiles a function for two numbers of rows. A plain function of JAX cannot be told from others:
-    wrap it, ``sd.prediction(jax.jit(f))``; bring parameters along, ``jax.jit(lambda X: net.apply(params, X))``. Numbers
-    among the outputs of an ONNX model stand side by side, as the columns that `output` chooses from.
+    A torch module is evaluated in evaluation mode and is not modified: if it is in training mode, a copy that shares
+    its parameters is called. Modules from `torch.export` keep the mode in which they were exported. JAX compiles a
+    function for two numbers of rows. A plain function of JAX is not recognised as such: wrap it,
+    ``sd.prediction(jax.jit(f))``, and bind parameters, ``jax.jit(lambda X: net.apply(params, X))``. The numeric outputs
+    of an ONNX model are concatenated; `output` selects one of these columns.
 
-    Beyond provenances' counts, some rows of the first call are asked for again: up to 16, to see whether rows depend on
-    one another; 64 for their slopes; and 64 for each feature whose slopes are all zero. Where values move all the same,
-    the model is piecewise constant in that feature (rounded, or used as an index), and differences across bins take the
-    place of slopes. Where the library finds no derivative at all, differences do, as for ONNX.
+    Some rows of the first call are evaluated again without being counted in the provenance: up to 16 to check that rows
+    do not depend on one another, 64 to check the slopes, and 64 for each feature whose slopes are all zero. If the
+    values change nevertheless, the model is piecewise constant in that feature (it rounds it, or uses it as an index),
+    and differences across bins replace the slopes. If there are no derivatives at all, as for ONNX, differences are
+    used.
 
     Examples
     --------
@@ -396,7 +426,7 @@ def prediction(
     >>> sd.prediction(lambda X: X[:, 0], name="price", unit="EUR").axis
     'price [EUR]'
 
-    A network, and one of its several outputs:
+    One of several outputs of a network:
 
     >>> net = torch.nn.Sequential(
     ...     torch.nn.Linear(8, 64), torch.nn.Tanh(), torch.nn.Linear(64, 3)
@@ -428,26 +458,28 @@ def probability(
     Parameters
     ----------
     model : fitted classifier or callable
-        With `predict_proba`; or a callable that returns the probabilities: (n,), or (n, classes) with `class_` an
-        index. A network counts as a callable, an ONNX classifier as a classifier.
+        A classifier with `predict_proba`; or a callable that returns probabilities: (n,), or (n, classes) with an index
+        for `class_`. A network counts as a callable, an ONNX classifier as a classifier.
     class_ : label, optional
-        The class. By default the second of two; of more than two, one must be named. "all" (where no class is called
-        so) explains every class of a classifier: methods then give ``{class: result}``, all from the same model rows.
+        The class. By default the second of two; with more than two classes, it must be given. "all" (unless a class has
+        this name) explains every class of a classifier: methods then return ``{class: result}``, all from the same
+        model rows.
     name, unit : str, optional
-        For the axes of plots.
+        Label and unit for the axes of plots.
 
     Raises
     ------
     ModelOutputError
-        Where there are more than two classes and none is named.
+        If there are more than two classes and `class_` is not given.
     UnsupportedError
-        Where the model gives no probabilities.
+        If the model does not return probabilities.
 
     Notes
     -----
-    Slopes are known in closed form for logistic regression and multi-layer perceptrons; networks of torch, JAX and
-    Keras differentiate themselves. Networks that return scores (logits) are refused here: make them probabilities,
-    ``torch.nn.Sequential(net, torch.nn.Softmax(dim=1))``, or explain a score, ``sd.prediction(net, output=1)``.
+    Slopes are available in closed form for logistic regression and multi-layer perceptrons, and by automatic
+    differentiation for networks of torch, JAX and Keras. Networks that return scores (logits) raise an error: convert
+    them to probabilities, ``torch.nn.Sequential(net, torch.nn.Softmax(dim=1))``, or explain a score,
+    ``sd.prediction(net, output=1)``.
 
     Examples
     --------
@@ -460,7 +492,7 @@ def probability(
     'P(y = 1)(LogisticRegression)'
     """
     model = adapted(model)
-    if wants_all(model, class_):
+    if is_all_classes(model, class_):
         return all_classes(model, unit, Probability, "P(y = {})", name or "probability")
     column, label = class_column(model, class_, "probability")
     return Probability(model, name or f"P(y = {label})", unit, column)
@@ -483,9 +515,9 @@ def logit(
 ) -> Any:
     """Explain the log odds of one class, ``log p - log(1 - p)``.
 
-    Parameters, errors and slopes are those of `probability`. For models that decide by the log odds themselves
-    (logistic regression, gradient boosting with two classes) these are taken, which keeps them exact where the
-    probability rounds to 0 or 1; elsewhere a probability of exactly 0 or 1 raises `ModelOutputError`.
+    Parameters, errors and slopes are those of `probability`. If the model's `decision_function` is the log odds
+    (logistic regression, gradient boosting with two classes), it is used, which remains exact where the probability
+    rounds to 0 or 1. For other models, a probability of exactly 0 or 1 raises `ModelOutputError`.
 
     Examples
     --------
@@ -496,26 +528,25 @@ def logit(
     0.0
     """
     model = adapted(model)
-    if wants_all(model, class_):
+    if is_all_classes(model, class_):
         return all_classes(model, unit, Logit, "logit P(y = {})", name or "logit")
     column, label = class_column(model, class_, "logit")
     return Logit(model, name or f"logit P(y = {label})", unit, column)
 
 
-# ------------------------------------------------------------------------------------------
-# Models with several outputs: one quantity for each of them, all read off the same answers.
+# --- several outputs ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class Several(Quantity):
-    """All outputs of a model. Made by `prediction(output="all")` and `probability(class_="all")`.
+    """All outputs of a model. Created by `prediction(output="all")` and `probability(class_="all")`.
 
     Parameters
     ----------
     one : Quantity
-        The quantity of one output: what prepares the rows, and calls the model.
+        The quantity of one output, which prepares the rows and calls the model.
     parts : dict of label to Quantity
-        Of each output; empty where their number is only known when the model has answered.
+        The quantity of each output; empty if their number is not known before the first call.
     name, unit : str
     """
 
@@ -525,7 +556,7 @@ class Several(Quantity):
     unit: str | None = None
 
     def raw(self, X: Any) -> Any:
-        """Call the model: all outputs."""
+        """Call the model and return all outputs."""
         return self.one.raw(X)
 
     def describe(self) -> str:
@@ -539,30 +570,30 @@ class Several(Quantity):
     def outputs(
         self, source: Source, meter: Meter | None = None, among: Ints | None = None
     ) -> dict[Any, Quantity]:
-        """Return the outputs' quantities; where their number is not known, two rows are asked for it."""
+        """Return the quantity of each output; call the model on two rows if their number is not known."""
         if self.parts:
             return self.parts
         rows = source.some(2, among)
-        answer = np.asarray(self.one.raw(rows.tile(1).own()))
+        response = np.asarray(self.one.raw(rows.tile(1).own()))
         if meter is not None:
             meter.rows, meter.calls = meter.rows + len(rows), meter.calls + 1
-        if answer.ndim != 2:
+        if response.ndim != 2:
             raise ModelOutputError(
                 explained(
                     self.describe(),
-                    f"output of shape {answer.shape}",
+                    f"output of shape {response.shape}",
                     "(rows, outputs)",
                     "Leave output out: the model has one output only",
                 )
             )
         return {
             k: replace(self.one, output=k, name=f"{self.name} {k}", shared=True)
-            for k in range(answer.shape[1])
+            for k in range(response.shape[1])
         }
 
 
 def predictions(one: Any, output: int | str | Sequence[str] | None) -> Any:
-    """Return the quantity of the output, or of all outputs, that is meant by `output`."""
+    """Return the quantity selected by `output`: one output, or all of them as `Several`."""
     if output is None:
         return one
     if isinstance(output, (int, np.integer)) and not isinstance(output, bool):
@@ -585,20 +616,20 @@ def predictions(one: Any, output: int | str | Sequence[str] | None) -> Any:
     return Several(one, parts, one.name, one.unit)
 
 
-def wants_all(model: Any, class_: Any) -> bool:
-    """Return whether all classes are asked for: a class that is called "all" is meant itself."""
+def is_all_classes(model: Any, class_: Any) -> bool:
+    """Return whether `class_` selects all classes: it is "all", and no class has this name."""
     if not isinstance(class_, str) or class_ != "all":
         return False
     return "all" not in np.asarray(getattr(model, "classes_", [])).tolist()
 
 
-def all_classes(model: Any, unit: str | None, kind: Any, written: str, name: str) -> Several:
-    """Return the quantities of all of a classifier's classes.
+def all_classes(model: Any, unit: str | None, kind: Any, template: str, name: str) -> Several:
+    """Return the quantities of all classes of a classifier, with names from `template`.
 
     Raises
     ------
     UnsupportedError
-        For what has no classes, or no probabilities.
+        If the model has no `classes_` or no `predict_proba`.
     """
     classes = getattr(model, "classes_", None)
     if classes is None or not is_classifier(model) or not hasattr(model, "predict_proba"):
@@ -606,19 +637,21 @@ def all_classes(model: Any, unit: str | None, kind: Any, written: str, name: str
             explained(
                 f"{name}({title(model)}, class_='all')",
                 f"a {title(model)} without classes_ and predict_proba",
-                "a fitted classifier that gives probabilities",
-                "For a function use sd.prediction(f, output='all')",
+                "a fitted classifier with predict_proba",
+                "For a function, use sd.prediction(f, output='all')",
             )
         )
     labels = np.asarray(classes).tolist()
     parts: dict[Any, Quantity] = {
-        label: kind(model, written.format(label), unit, k) for k, label in enumerate(labels)
+        label: kind(model, template.format(label), unit, k) for k, label in enumerate(labels)
     }
     return Several(next(iter(parts.values())), parts, name, unit)
 
 
-def column_of(raw: Any, column: int, what: str, of: str = "output", most: int | None = None) -> Any:
-    """Return one column of a model's answer: that of an output, or of a class.
+def column_of(
+    raw: Any, column: int, what: str, of: str = "output", n_columns: int | None = None
+) -> Any:
+    """Return one column of a model's response: that of an output, or of a class.
 
     Parameters
     ----------
@@ -626,54 +659,53 @@ def column_of(raw: Any, column: int, what: str, of: str = "output", most: int | 
     column : int
     what, of : str
         For messages.
-    most : int, optional
-        How many columns there have to be.
+    n_columns : int, optional
+        Required number of columns.
 
     Raises
     ------
     ModelOutputError
-        Where there is none.
+        If there is no such column, or the number of columns is another.
     """
-    answer = np.asarray(raw)
-    if answer.ndim == 2 and most not in (None, answer.shape[1]):
+    response = np.asarray(raw)
+    if response.ndim == 2 and n_columns not in (None, response.shape[1]):
         raise ModelOutputError(
             explained(
                 what,
-                f"{answer.shape[1]} outputs",
-                f"{most}, as many as names were given",
+                f"{response.shape[1]} outputs",
+                f"{n_columns}, the number of names given",
                 "Name each output, or use output='all'",
             )
         )
-    if answer.ndim == 2 and -answer.shape[1] <= column < answer.shape[1]:
-        return answer[:, column]
+    if response.ndim == 2 and -response.shape[1] <= column < response.shape[1]:
+        return response[:, column]
     keyword, plural = ("class_", "classes") if of == "class" else ("output", "outputs")
-    fix = f"Leave {keyword} out" if answer.ndim == 1 else "Pass the index of one of its columns"
+    fix = f"Leave {keyword} out" if response.ndim == 1 else "Pass the index of one of its columns"
     raise ModelOutputError(
         explained(
             what,
-            f"output of shape {answer.shape}",
+            f"output of shape {response.shape}",
             f"(rows, {plural}) with a column {column}",
             fix,
         )
     )
 
 
-# ------------------------------------------------------------------------------------------
-# From what a user has to a quantity: one table, looked up by what the object is.
+# --- conversion -----------------------------------------------------------------------------------
 
 
 def as_quantity(model: Any) -> Quantity:
-    """Return a quantity as it is, and for a bare model the quantity that is meant.
+    """Return the default quantity of a model; return a quantity unchanged.
 
-    A regressor's, a callable's or a network's (torch, JAX, Keras, ONNX) is its prediction; a classifier's is the
-    probability of the positive class of two.
+    The default is the prediction of a regressor, a callable or a network (torch, JAX, Keras, ONNX), and the probability
+    of the second class of a classifier with two classes.
 
     Raises
     ------
     ModelOutputError
-        For a classifier of more than two classes: the message names them.
+        For a classifier with more than two classes; the message lists them.
     UnsupportedError
-        For a class instead of an object, or what cannot be called.
+        For a class instead of an instance, or an object that cannot be called.
     """
     if isinstance(model, Quantity):
         return model

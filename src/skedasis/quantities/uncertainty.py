@@ -1,4 +1,8 @@
-"""Uncertainty quantities: entropy, negative log-likelihood, predictive variance and predictive quantile."""
+"""Uncertainty quantities: entropy, negative log-likelihood, predictive variance and predictive quantile.
+
+The response of these quantities is a `Predicted`, the predictive distributions of the rows (`skedasis.distributions`);
+`read` computes one number per row from it. A `Predictor` adapts the model.
+"""
 
 from __future__ import annotations
 
@@ -23,33 +27,31 @@ from skedasis.models.introspection import articled, is_classifier
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import FromModel
 
-# ------------------------------------------------------------------------------------------
-# What makes a model uncertain, as quantities: numbers read off its predictive distributions.
+# --- quantities -----------------------------------------------------------------------------------
 
 
 Base = Literal["e", 2]
-
 
 _TINY = float(np.finfo(float).smallest_subnormal)
 
 
 @dataclass(frozen=True, eq=False)
 class Uncertainty(FromModel):
-    """A number read off a model's predictive distributions.
+    """Base class of quantities computed from a model's predictive distributions.
 
-    All of a model's are read off the same answer: those whose `predictor` is of the same model may share a tape.
+    Quantities with the same `predictor` are computed from the same response, so that they may share a `Tape`.
     """
 
     predictor: Any = None
 
     def calling(self, model: Any) -> Quantity | None:
-        """Return the same of another classifier; distributions of other kinds are more than one answer."""
+        """Return the same quantity of another classifier; None for other predictors, which call several methods."""
         if type(self.predictor) is not Classifier:
             return None
         return replace(self, model=model, predictor=Classifier(model))
 
     def computed(self, raw: Predicted) -> Any:
-        """Return the type that the model computed in."""
+        """Return the dtype that the model computed in."""
         return raw.dtype
 
     def raw(self, X: Any) -> Predicted:
@@ -61,29 +63,29 @@ class Uncertainty(FromModel):
         return f"{self.name}({self.predictor.describe()})"
 
     def traits(self, feature: Feature) -> Traits:
-        """Take differences of a network: its own derivatives are those of its answers, not of this."""
+        """Return differences for networks: automatic differentiation gives derivatives of their outputs only."""
         if isinstance(self.model, Adapted):
             return Traits("differences", "central differences")
         return super().traits(feature)
 
     @property
     def has_mixed(self) -> bool:
-        """Return whether there are mixed derivatives; see `traits`."""
+        """Return whether there are mixed derivatives: none for networks, see `traits`."""
         return not isinstance(self.model, Adapted) and super().has_mixed
 
     @property
     def stepped(self) -> bool:
-        """Return whether the distributions are constant between jumps."""
+        """Return whether the predictive distributions are piecewise constant."""
         return self.predictor.stepped
 
     def _closed_form(self) -> chain_rule.Derivative | None:
-        """Return the derivative of the first class's log odds: where there is one, there is one of each class."""
+        """Return the derivative of the first class's log odds; if it exists, those of all classes do."""
         plain = isinstance(self.predictor, Classifier) and self.of_probabilities
         return sklearn_models.logit_derivative(self.model, 0) if plain else None
 
     @property
     def of_probabilities(self) -> bool:
-        """Return whether it has slopes where log odds have."""
+        """Return whether slopes follow from those of the classes' log odds."""
         return False
 
     def _log_odds(self, X: Any) -> tuple[Floats, list[Floats]]:
@@ -98,7 +100,7 @@ class Uncertainty(FromModel):
 
 @dataclass(frozen=True, eq=False)
 class Entropy(Uncertainty):
-    """The entropy of the predictive distribution, or a part of it. Made by `entropy`."""
+    """The entropy of the predictive distribution, or a part of it. Created by `entropy`."""
 
     part: Part = "total"
     base: Base = "e"
@@ -109,51 +111,51 @@ class Entropy(Uncertainty):
 
     @property
     def of_probabilities(self) -> bool:
-        """Return that the whole entropy has slopes."""
+        """Return True for the total entropy; its parts have no slopes."""
         return self.part == "total"
 
     def slopes(self, X: Any, y: Any = None) -> Floats:
-        """Return -sum p_k' log p_k (the p_k' sum to 0), with p_k' = p_k (1 - p_k) times the log odds' slope."""
+        """Return -sum p_k' log p_k (the p_k' sum to 0), with p_k' = p_k (1 - p_k) times the slope of the log odds."""
         p, slopes = self._log_odds(X)
         total = np.zeros(slopes[0].shape)
-        for one, slope in zip(p, slopes, strict=True):
-            # A probability of 0 has no slope either.
-            total -= (one * (1.0 - one) * np.log(np.maximum(one, _TINY)))[:, None] * slope
+        for p_k, slope in zip(p, slopes, strict=True):
+            # p_k log p_k tends to 0: the floor only avoids log 0.
+            total -= (p_k * (1.0 - p_k) * np.log(np.maximum(p_k, _TINY)))[:, None] * slope
         return in_base(total, self.base)
 
 
 @dataclass(frozen=True, eq=False)
 class NegativeLogLikelihood(Uncertainty):
-    """Minus the log likelihood of each row's label. Made by `nll`."""
+    """The negative log-likelihood of each row's label. Created by `nll`."""
 
     base: Base = "e"
 
     labelled = True
 
     def encoded(self, y: Any) -> Any:
-        """Return labels as places of classes, or as numbers."""
+        """Return labels as indices of classes, or as numbers."""
         return self.predictor.labels.encode(y, self.describe())
 
     def read(self, raw: Any, y: Any = None) -> Floats:
         """Return the negative log-likelihoods in units of the base."""
-        found = raw.log_likelihood(y)
-        return in_base(np.subtract(0.0, found, out=found), self.base)
+        log_likelihood = raw.log_likelihood(y)
+        return in_base(np.subtract(0.0, log_likelihood, out=log_likelihood), self.base)
 
     @property
     def of_probabilities(self) -> bool:
-        """Return that it has slopes."""
+        """Return True."""
         return True
 
     def slopes(self, X: Any, y: Any = None) -> Floats:
-        """Return -(log p_y)' = -(1 - p_y) times the log odds' slope: 0 where p_y is raised to the floor."""
+        """Return -(log p_y)' = -(1 - p_y) times the slope of the log odds; 0 where p_y is raised to the floor."""
         p, slopes = self._log_odds(X)
-        own = p[y, np.arange(p.shape[1])]
-        found = np.zeros(slopes[0].shape)
+        p_label = p[y, np.arange(p.shape[1])]
+        result = np.zeros(slopes[0].shape)
         for k, slope in enumerate(slopes):
-            found[y == k] = slope[y == k]
-        open_ = own >= np.finfo(float).eps
-        found *= np.where(open_, own - 1.0, 0.0)[:, None]
-        return in_base(found, self.base)
+            result[y == k] = slope[y == k]
+        above_floor = p_label >= np.finfo(float).eps
+        result *= np.where(above_floor, p_label - 1.0, 0.0)[:, None]
+        return in_base(result, self.base)
 
     def floored(self, raw: Any, y: Any = None) -> int:
         """Return for how many rows the label's probability was raised to the floor."""
@@ -162,7 +164,7 @@ class NegativeLogLikelihood(Uncertainty):
 
 @dataclass(frozen=True, eq=False)
 class PredictiveVariance(Uncertainty):
-    """The variance of the predictive distribution, or a part of it. Made by `predictive_variance`."""
+    """The variance of the predictive distribution, or a part of it. Created by `predictive_variance`."""
 
     part: Part = "total"
 
@@ -173,7 +175,7 @@ class PredictiveVariance(Uncertainty):
 
 @dataclass(frozen=True, eq=False)
 class PredictiveQuantile(Uncertainty):
-    """A quantile of the predictive distribution. Made by `predictive_quantile`."""
+    """A quantile of the predictive distribution. Created by `predictive_quantile`."""
 
     p: float = 0.5
 
@@ -183,12 +185,11 @@ class PredictiveQuantile(Uncertainty):
 
 
 def in_base(nats: Floats, base: Base) -> Floats:
-    """Return information in units of the base, from nats."""
+    """Convert information from nats to the unit of the base."""
     return nats if base == "e" else nats / np.log(2.0)
 
 
-# ------------------------------------------------------------------------------------------
-# What makes a model uncertain: entropy, likelihood, variance and quantiles of its predictive distribution.
+# --- functions that create them -------------------------------------------------------------------
 
 
 _PARTS = ("total", "aleatoric", "epistemic")
@@ -202,29 +203,30 @@ def entropy(
     name: str | None = None,
     unit: str | None = None,
 ) -> Entropy:
-    """Explain how uncertain a model is: the entropy of its predictive distribution.
+    """Explain the predictive uncertainty of a model: the entropy of its predictive distribution.
 
     Parameters
     ----------
     model : object
-        One that says how uncertain it is:
+        A model with a predictive distribution:
 
         - a classifier with `predict_proba`;
         - a regressor whose `predict` takes `return_std` (`GaussianProcessRegressor`, `BayesianRidge`, `ARDRegression`),
-          one of NGBoost or of skpro, a GPyTorch model that has a likelihood, or a pair (model, likelihood);
+          a regressor of NGBoost or skpro, a GPyTorch model with a likelihood, or a pair (model, likelihood);
         - a function of rows that returns probabilities (n, classes), a tuple (mean, standard deviation) of (n,) each,
-          or SciPy distributions with arrays (n,) for parameters;
+          or SciPy distributions with parameter arrays (n,);
         - a mixture of any of these: `sd.ensemble`.
 
-        Pipelines and searches for parameters are as good as the models in them.
+        Pipelines and hyperparameter searches of these models are supported, too.
     part : {"total", "aleatoric", "epistemic"}
-        Of a mixture: the entropy of the mixture; the mean of its members' entropies, which is the noise that all of
-        them see; or the difference, the mutual information between label and member, which is what they disagree on.
-        Of a forest or bagging classifier the parts are those of its trees. Other models have no parts.
+        For a mixture: "total" is the entropy of the mixture; "aleatoric" the mean entropy of its members, the noise
+        that every member predicts; "epistemic" their difference, the mutual information between label and member,
+        which measures the members' disagreement. The members of a forest or bagging classifier are its trees. Other
+        models support "total" only.
     base : {"e", 2}
-        Of the logarithm: nats or bits.
+        Base of the logarithm: nats or bits.
     name, unit : str, optional
-        For the axes of plots; by default "nats" or "bits".
+        Label and unit for the axes of plots; the unit is "nats" or "bits" by default.
 
     Returns
     -------
@@ -233,28 +235,28 @@ def entropy(
     Raises
     ------
     UnsupportedError
-        For a model that says nothing of its uncertainty, or has not the part that is asked for.
+        If the model has no predictive distribution, or does not support this part.
     DataError
-        For another part or base.
+        For any other part or base.
     ModelOutputError
-        While it is evaluated: for probabilities that are negative, NaN or do not sum to 1, for standard deviations that
-        are 0, negative or NaN, and for answers of another shape. It says for how many rows.
+        On evaluation: for probabilities that are negative, NaN or do not sum to 1, for standard deviations that are 0,
+        negative or NaN, and for responses of another shape. The message states the number of rows.
 
     Notes
     -----
-    Of classes ``-sum p log p``, with 0 log 0 = 0 (entropy_importance sec. 3.2). Of a number the differential entropy,
-    which is negative for narrow distributions; of a normal one ``log(2 pi e sd²) / 2``. Mixtures of normal ones are
-    integrated to 1e-10 nats. Mixtures of others are integrated between quantiles of all components, however narrow one
-    is beside another: to 1e-8 where densities are smooth, less exactly where one has a kink or a jump within.
-    `q.raw(X).entropy_error()` estimates how far off each row is.
+    For classes, ``-sum p log p`` with 0 log 0 = 0 (entropy_importance sec. 3.2). For numbers, the differential entropy,
+    which is negative for narrow distributions; for a normal distribution ``log(2 pi e sd²) / 2``. Mixtures of normal
+    distributions are integrated to an accuracy of 1e-10 nats. Mixtures of other distributions are integrated between
+    quantiles of all components, so that narrow components are resolved, too: to 1e-8 for smooth densities, less
+    accurately if a density has a kink or a jump within its support. `q.raw(X).entropy_error()` estimates the error for
+    each row.
 
-    The noise of the observations is in it if the model says so: `BayesianRidge` and `ARDRegression` include it, NGBoost
-    and GPyTorch's likelihoods too; a `GaussianProcessRegressor` only what its kernel holds of it, a WhiteKernel (its
-    `alpha` is not).
+    Observation noise is included if the model includes it: `BayesianRidge`, `ARDRegression`, NGBoost and GPyTorch's
+    likelihoods do; a `GaussianProcessRegressor` includes the noise of its kernel (a WhiteKernel) but not its `alpha`.
 
-    Costs one model row a row; a row of an ensemble is one row of each member. Slopes are known in closed form for
-    logistic regression and multi-layer perceptrons, where a slope row costs a model row besides; quantities of trees
-    are piecewise constant.
+    Costs one model row per row; a row of an ensemble is one row of each member. Slopes are available in closed form for
+    logistic regression and multi-layer perceptrons, where each slope row costs a model row in addition. Quantities of
+    trees are piecewise constant.
 
     Examples
     --------
@@ -269,45 +271,46 @@ def entropy(
     'entropy [bits]'
     """
     predictor = _predictor(model, part, "entropy")
-    called = "entropy" if part == "total" else f"{part} entropy"
-    return Entropy(model, name or called, unit or _unit(base, "entropy"), predictor, part, base)
+    default = "entropy" if part == "total" else f"{part} entropy"
+    return Entropy(model, name or default, unit or _unit(base, "entropy"), predictor, part, base)
 
 
 def nll(
     model: Any, *, base: Base = "e", name: str | None = None, unit: str | None = None
 ) -> NegativeLogLikelihood:
-    """Explain how surprised a model is by the labels: the negative log-likelihood, -log p(y | x).
+    """Explain the negative log-likelihood of the labels, -log p(y | x).
 
     Parameters
     ----------
     model : object
         As for `entropy`.
     base : {"e", 2}
-        Of the logarithm: nats or bits.
+        Base of the logarithm: nats or bits.
     name, unit : str, optional
-        For the axes of plots; by default "nats" or "bits".
+        Label and unit for the axes of plots; the unit is "nats" or "bits" by default.
 
     Returns
     -------
     Quantity
-        It needs the labels: pass `y` to whatever explains it.
+        Its evaluation requires labels: pass `y` to the function that explains it.
 
     Raises
     ------
     UnsupportedError
-        For a model that says nothing of its uncertainty.
+        If the model has no predictive distribution.
     DataError
-        Without `y`; for labels that a classifier does not know, and labels of a regressor that are no finite numbers.
+        On evaluation: if `y` is not given, if a classifier does not know a label, or if a label of a regressor is not a
+        finite number.
     ModelOutputError
-        As for `entropy`; and where a label lies outside the support of the predictive distribution.
+        As for `entropy`; and if a label lies outside the support of the predictive distribution.
 
     Notes
     -----
-    A classifier's probability is raised to the unit round-off of its numbers (2.2e-16 in float64, 1.2e-7 in float32),
-    as `sklearn.metrics.log_loss` does: the rows to which that happens are counted. The classes of a function that
-    returns probabilities are 0, 1, …. Densities of numbers are exact however far out.
+    A classifier's probabilities below the unit round-off of their dtype (2.2e-16 in float64, 1.2e-7 in float32) are
+    raised to it, as in `sklearn.metrics.log_loss`; the affected rows are counted. The classes of a function that
+    returns probabilities are 0, 1, …. Densities of numbers remain accurate in the far tails.
 
-    Costs one model row a row; slopes as for `entropy`.
+    Costs one model row per row; slopes as for `entropy`.
 
     Examples
     --------
@@ -319,8 +322,8 @@ def nll(
     [0.9189385332046727, 2.9189385332046727]
     """
     predictor = _predictor(model, "total", "nll")
-    called = name or "negative log-likelihood"
-    return NegativeLogLikelihood(model, called, unit or _unit(base, "nll"), predictor, base)
+    name = name or "negative log-likelihood"
+    return NegativeLogLikelihood(model, name, unit or _unit(base, "nll"), predictor, base)
 
 
 def predictive_variance(
@@ -331,12 +334,12 @@ def predictive_variance(
     Parameters
     ----------
     model : object
-        As for `entropy`. Of a classifier whose classes are numbers the variance of the label.
+        As for `entropy`. For a classifier whose classes are numbers, the variance of the label is explained.
     part : {"total", "aleatoric", "epistemic"}
-        Of a mixture: its variance; the mean of its members' variances; or the variance of their means. The first is the
-        sum of the others (the law of total variance).
+        For a mixture: "total" is its variance, "aleatoric" the mean of its members' variances, "epistemic" the variance
+        of their means. The first is the sum of the other two (law of total variance).
     name, unit : str, optional
-        For the axes of plots.
+        Label and unit for the axes of plots.
 
     Returns
     -------
@@ -345,11 +348,11 @@ def predictive_variance(
     Raises
     ------
     UnsupportedError
-        As for `entropy`; and for classes that are no numbers.
+        As for `entropy`; and if the classes are not numbers.
 
     Notes
     -----
-    What it says of noise, and what it costs, is as for `entropy`. A standard deviation of 0 is allowed.
+    Observation noise and costs are as for `entropy`. A standard deviation of 0 is allowed.
 
     Examples
     --------
@@ -369,12 +372,12 @@ def predictive_variance(
             explained(
                 f"predictive_variance({predictor.describe()})",
                 f"classes that are no numbers: {list(labels.classes)[:5]}",
-                "a number to vary",
+                "a model that predicts numbers",
                 "Use sd.entropy(model)",
             )
         )
-    called = f"{'predictive' if part == 'total' else part} variance"
-    return PredictiveVariance(model, name or called, unit, predictor, part)
+    default = f"{'predictive' if part == 'total' else part} variance"
+    return PredictiveVariance(model, name or default, unit, predictor, part)
 
 
 def predictive_quantile(
@@ -385,11 +388,11 @@ def predictive_quantile(
     Parameters
     ----------
     model : object
-        As for `entropy`, but one that predicts numbers.
+        As for `entropy`, except classifiers.
     p : float
-        Between 0 and 1.
+        Probability of the quantile, between 0 and 1.
     name, unit : str, optional
-        For the axes of plots.
+        Label and unit for the axes of plots.
 
     Returns
     -------
@@ -398,13 +401,13 @@ def predictive_quantile(
     Raises
     ------
     DataError
-        For p outside (0, 1).
+        If p is outside (0, 1).
     UnsupportedError
-        As for `entropy`; and for classifiers: classes have no order.
+        As for `entropy`; and for classifiers, because classes have no order.
 
     Notes
     -----
-    Of mixtures it is found by bracketing, to rounding. Costs one model row a row.
+    Quantiles of mixtures are computed by bracketing, to rounding error. Costs one model row per row.
 
     Examples
     --------
@@ -428,12 +431,12 @@ def predictive_quantile(
     return PredictiveQuantile(model, name or f"{level:g}-quantile", unit, predictor, level)
 
 
-def _predictor(model: Any, part: Any, asked: str) -> Predictor:
-    """Return a model as a predictor whose uncertainty has the part that is asked for."""
+def _predictor(model: Any, part: Any, function: str) -> Predictor:
+    """Return the predictor of a model; raise if its uncertainty has no such part."""
     if part not in _PARTS:
         raise DataError(
             explained(
-                f"{asked}(part)",
+                f"{function}(part)",
                 repr(part),
                 "'total', 'aleatoric' or 'epistemic'",
                 "Use one of these",
@@ -442,33 +445,35 @@ def _predictor(model: Any, part: Any, asked: str) -> Predictor:
     if isinstance(model, Quantity):
         raise UnsupportedError(
             explained(
-                model.describe(),
-                "a quantity, read off a model",
-                "the model that it is read off",
-                "Pass the model itself",
+                f"{function}({model.describe()})",
+                "a quantity of a model",
+                "the model itself",
+                f"Pass the model: sd.{function}(model)",
             )
         )
-    # A forest's own answer is one distribution, the mean of its trees': only these tell what they disagree on.
-    grown = part != "total" and is_classifier(model) and is_grown(model)
-    predictor = ensemble(model) if grown else as_predictor(model)
+    # A forest's predict_proba is one distribution, the mean over its trees. The parts need those of the trees.
+    is_forest = part != "total" and is_classifier(model) and is_grown(model)
+    predictor = ensemble(model) if is_forest else as_predictor(model)
     if part != "total" and not predictor.mixture:
         raise UnsupportedError(
             explained(
-                f"{asked}(part={part!r})",
-                f"{articled(predictor.describe())}, whose answer is one distribution",
+                f"{function}(part={part!r})",
+                f"{articled(predictor.describe())}, which returns a single distribution",
                 "several models or samples, whose disagreement is the epistemic part",
-                "Make a mixture of them: sd.ensemble([model, model2, …])",
+                "Combine several models: sd.ensemble([model, model2, …])",
             )
         )
     return predictor
 
 
-def _unit(base: Any, asked: str) -> str:
+def _unit(base: Any, function: str) -> str:
     """Return the unit of information for the base of a logarithm."""
     if base == "e":
         return "nats"
     if isinstance(base, int) and not isinstance(base, bool) and base == 2:
         return "bits"
     raise DataError(
-        explained(f"{asked}(base)", repr(base), "'e' (nats) or 2 (bits)", "Use base='e' or base=2")
+        explained(
+            f"{function}(base)", repr(base), "'e' (nats) or 2 (bits)", "Use base='e' or base=2"
+        )
     )

@@ -1,8 +1,9 @@
-"""Evaluation of small trees by bitsets of 64 rows, and by counting where nothing can be compiled.
+"""Evaluation of small trees by bitsets of 64 rows: compiled, or in NumPy only for means over rows.
 
-The same sets of rows as in `marked.py`, but all nodes of one depth at once.
-
-For trees of up to some 256 leaves. Exact: each row's sum is that of the leaves it reaches.
+For trees of up to about 256 leaves. The rows of a batch that reach a node are a set, stored as bits, 64 rows to a word.
+`Marked` computes these sets with compiled kernels; `Counted` with NumPy, for all nodes of one depth at a time, and is
+used for means over rows, from the number of rows that reach each leaf. Both are exact: each row's sum is that of the
+leaves it reaches.
 """
 
 from __future__ import annotations
@@ -18,15 +19,16 @@ from skedasis.trees import bitset_kernels
 from skedasis.trees.compilation import compiled
 from skedasis.trees.layout import Codes, Shape, Tests
 
-# ------------------------------------------------------------------------------------------
-# Means over rows from counts, in NumPy alone: for where nothing can be compiled.
-
+Words = NDArray[np.uint64]
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
+# --- evaluation in NumPy only ---------------------------------------------------------------------
+
+
 def packed(passes: NDArray[np.bool_]) -> Words:
-    """Return rows of truth values as rows of bits, 64 to a word."""
+    """Return rows of booleans as rows of bits, 64 to a word."""
     tests, n = passes.shape
     words = -(-n // 64)
     out = np.zeros((tests, 8 * words), np.uint8)
@@ -36,9 +38,9 @@ def packed(passes: NDArray[np.bool_]) -> Words:
 
 
 def passing(tests: Tests, codes: Codes) -> Words:
-    """Return who of rows with these codes passes each test, (tests, words)."""
+    """Return the set of rows with these codes that pass each test, (tests, words)."""
     if tests.among is None and not (codes == tests.missing).any():
-        # Half as wide numbers take half the time to compare; a missing value's code is greater than every cut.
+        # If all codes fit, uint16 takes half the time to compare.
         small = np.uint16 if tests.missing < 2**16 else np.int32
         return packed(codes.astype(small)[None, :] <= tests.cut.astype(small)[:, None])
     return packed(tests.passes(codes))
@@ -46,18 +48,19 @@ def passing(tests: Tests, codes: Codes) -> Words:
 
 @dataclass(frozen=True, eq=False)
 class _Step:
-    """The nodes of one depth below tests of a column, and where their parents' sets are.
+    """The nodes of one depth below tests of a column, with the indices of their parents' sets.
 
     Parameters
     ----------
     rows, above : ndarray of int
-        Of the nodes, and of their parents, among all nodes below tests of the column.
+        Indices of the nodes, and of their parents, among all nodes below tests of the column.
     tops, top_above : ndarray of int
-        The same for nodes whose parents are the topmost tests; these parents among all nodes.
-    test, flip : ndarray
-        What the nodes demand of rows in addition; none where the column itself is tested.
+        For nodes whose parents are the topmost tests of the column: their indices among the nodes below such tests, and
+        the indices of the parents among all nodes.
     demanding : ndarray of int
-        Which nodes do.
+        Indices of the nodes whose parents test another column.
+    test, flip : ndarray
+        The tests of these parents, and the words that invert them for right children.
     """
 
     rows: Ints
@@ -70,7 +73,7 @@ class _Step:
 
 
 class Counted:
-    """Trees of one output on a batch, as far as means over the rows are asked for.
+    """Trees of one output on a batch, evaluated by NumPy. Efficient for means over rows only.
 
     Parameters
     ----------
@@ -92,20 +95,20 @@ class Counted:
         self._sizes[shape.leaves] = _counted(self.reached[shape.leaves])
 
     def like(self, shape: Shape) -> Counted:
-        """Return the same for trees that differ in their leaves' values only."""
+        """Return the evaluator for trees that differ in the values of their leaves only."""
         other = object.__new__(Counted)
         other.__dict__ = {**self.__dict__, "shape": shape}
         return other
 
     def own(self) -> Floats:
-        """Return the sums at the rows, (n,). For a few rows: it takes a truth value for each row and leaf."""
+        """Return the sums at the rows, (n,). For few rows: it needs a boolean for each row and leaf."""
         leaves = self.shape.leaves
         bits = self.reached[leaves].astype("<u8").view(np.uint8)
-        there = np.unpackbits(bits, axis=1, count=self.n, bitorder="little")
-        return self.shape.value[leaves] @ there
+        reached = np.unpackbits(bits, axis=1, count=self.n, bitorder="little")
+        return self.shape.value[leaves] @ reached
 
     def replaced(self, changes: Mapping[int, Codes]) -> Counted:
-        """Return the same with the columns of these places replaced."""
+        """Return the evaluator with columns replaced, by their indices in ``shape.columns``."""
         passes = self.passes.copy()
         for k, codes in changes.items():
             first, last = self.shape.first[k], self.shape.first[k + 1]
@@ -113,20 +116,20 @@ class Counted:
         return Counted(self.shape, self.n, passes)
 
     def changed(self, k: int, codes: Codes) -> Floats:
-        """Return what giving each row another code in the column of place k changes in the sums, (n,)."""
+        """Return the change of the sums when each row gets another code in the column with index k, (n,)."""
         return self.replaced({k: codes}).own() - self.own()
 
     def curves(self, k: int, codes: Codes) -> Floats:
-        """Return the sums with the column of place k set to each of these codes, (m, n)."""
+        """Return the sums with the column with index k set to each of these codes, (m, n)."""
         return np.stack([self.replaced({k: np.full(self.n, c)}).own() for c in codes])
 
     def total(self) -> float:
-        """Return the sums' sum over the rows."""
+        """Return the total of the sums over the rows."""
         leaves = self.shape.leaves
         return float(self.shape.value[leaves] @ self._sizes[leaves])
 
     def totals(self, k: int, codes: Codes) -> Floats:
-        """Return the sums' sums over the rows, (m,), with the column of place k set to each of these codes."""
+        """Return the total over the rows, (m,), with the column with index k set to each of these codes."""
         shape = self.shape
         below = np.flatnonzero(shape.below(k))
         sets = np.empty((len(below), self.passes.shape[1]), np.uint64)
@@ -136,32 +139,34 @@ class Counted:
             demanded = self.passes.take(step.test, axis=0)
             demanded ^= step.flip
             sets[step.demanding] &= demanded
-        open_ = np.zeros(len(shape), np.int64)
+        n_open = np.zeros(len(shape), np.int64)
         leaf = shape.test[below] < 0
-        open_[below[leaf]] = _counted(sets[leaf])
-        return totals(shape, k, codes, open_, self._sizes)
+        n_open[below[leaf]] = _counted(sets[leaf])
+        return totals(shape, k, codes, n_open, self._sizes)
 
 
 def _counted(sets: Words) -> Ints:
+    """Return the number of rows in each set."""
     return np.bitwise_count(sets).sum(axis=1, dtype=np.int64)
 
 
 def _flip(shape: Shape, nodes: Ints) -> Words:
-    """Return the words that turn who passes a test into who goes to these children."""
+    """Return words whose exclusive or with the set that passes the parent's test is the set that goes to the child."""
     return np.where(shape.is_left[nodes] == 1, np.uint64(0), _ALL)[:, None]
 
 
 def _steps(shape: Shape, k: int, below: Ints) -> list[_Step]:
-    """Return the steps from depth to depth; they are the same for all batches."""
-    known: dict[int, list[_Step]] = shape.__dict__.setdefault("_steps", {})
-    if k not in known:
+    """Return the nodes below tests of a column by depth, cached because they are the same for all batches."""
+    cached: dict[int, list[_Step]] = shape.__dict__.setdefault("_steps", {})
+    if k not in cached:
         row = np.full(len(shape), -1, np.int64)
         row[below] = np.arange(len(below))
-        known[k] = [_step(shape, k, row, level[row[level] >= 0]) for level in shape.levels[1:]]
-    return known[k]
+        cached[k] = [_step(shape, k, row, level[row[level] >= 0]) for level in shape.levels[1:]]
+    return cached[k]
 
 
 def _step(shape: Shape, k: int, row: Ints, nodes: Ints) -> _Step:
+    """Return the step for nodes of one depth; `row` maps nodes to their indices below tests of the column."""
     above = shape.parent[nodes]
     inside = row[above] >= 0
     demanding = nodes[shape.column[above] != k]
@@ -176,15 +181,11 @@ def _step(shape: Shape, k: int, row: Ints, nodes: Ints) -> _Step:
     )
 
 
-# ------------------------------------------------------------------------------------------
-# One output's trees on a batch of rows, as sets of rows: what their sum is with columns replaced.
-
-
-Words = NDArray[np.uint64]
+# --- compiled evaluation --------------------------------------------------------------------------
 
 
 def marked(tests: Tests, codes: Codes) -> Words:
-    """Return who of rows with these codes passes each test, (tests, words)."""
+    """Return the set of rows with these codes that pass each test, (tests, words)."""
     out = np.empty((len(tests), -(-len(codes) // 64)), np.uint64)
     if tests.categories is not None:
         passes = tests.passes(np.arange(tests.missing + 1, dtype=np.int32))
@@ -196,31 +197,31 @@ def marked(tests: Tests, codes: Codes) -> Words:
 
 
 class Marked:
-    """Trees of one output on a batch.
+    """Trees of one output on a batch, evaluated by compiled kernels on sets of rows.
 
     Parameters
     ----------
     shape : Shape
     n : int
-        Rows.
+        Number of rows.
     passing : ndarray of uint64, shape (tests, words)
-        Who passes which test.
+        The set of rows that pass each test.
     """
 
     def __init__(self, shape: Shape, n: int, passing: Words) -> None:
         self.shape, self.n, self.passing = shape, n, passing
         self.words = -(-n // 64)
-        everybody = np.empty(self.words, np.uint64)
-        compiled(bitset_kernels.everyone)(n, everybody)
+        all_rows = np.empty(self.words, np.uint64)
+        compiled(bitset_kernels.everyone)(n, all_rows)
         self.reached = np.empty((len(shape), self.words), np.uint64)
         compiled(bitset_kernels.reach)(
-            shape.parent, shape.is_left, shape.test, passing, everybody, self.reached
+            shape.parent, shape.is_left, shape.test, passing, all_rows, self.reached
         )
         self._own: Floats | None = None
         self._sizes: Ints | None = None
 
     def like(self, shape: Shape) -> Marked:
-        """Return the same for trees that differ in their leaves' values only."""
+        """Return the evaluator for trees that differ in the values of their leaves only."""
         other = object.__new__(Marked)
         other.__dict__ = {**self.__dict__, "shape": shape, "_own": None}
         return other
@@ -234,28 +235,29 @@ class Marked:
         return self._own
 
     def total(self) -> float:
-        """Return the sums' sum over the rows, from counts."""
+        """Return the total of the sums over the rows, from counts."""
         leaves = self.shape.leaves
-        return float(self.shape.value[leaves] @ self._reached_by[leaves])
+        return float(self.shape.value[leaves] @ self._n_reached[leaves])
 
     @property
-    def _reached_by(self) -> Ints:
-        """Return how many rows reach each leaf, (nodes,)."""
+    def _n_reached(self) -> Ints:
+        """Return the number of rows that reach each leaf, (nodes,)."""
         if self._sizes is None:
             self._sizes = np.zeros(len(self.shape), np.int64)
             compiled(bitset_kernels.sizes)(self.shape.test, self.reached, self._sizes)
         return self._sizes
 
-    def _sets(self, times: int = 1) -> tuple[Words, Words, Words]:
-        """Return who passes, who reaches, and room for the sets on a path."""
-        stack = np.empty((times * (self.shape.deepest + 1), self.words), np.uint64)
+    def _sets(self, n_paths: int = 1) -> tuple[Words, Words, Words]:
+        """Return the sets that pass tests, the sets that reach nodes, and working memory for the sets on paths."""
+        stack = np.empty((n_paths * (self.shape.deepest + 1), self.words), np.uint64)
         return self.passing, self.reached, stack
 
     def _column(self, k: int) -> tuple[int, int]:
+        """Return the range of the column's tests among those of all columns."""
         return int(self.shape.first[k]), int(self.shape.first[k + 1])
 
     def changed(self, k: int, codes: Codes) -> Floats:
-        """Return what giving each row another code in the column of place k changes in the sums, (n,)."""
+        """Return the change of the sums when each row gets another code in the column with index k, (n,)."""
         shape, out = self.shape, np.zeros(self.words * 64)
         instead = marked(shape.tests[k], codes)
         compiled(bitset_kernels.changed)(
@@ -270,7 +272,7 @@ class Marked:
         return out[: self.n]
 
     def between(self, k: int, low: Codes, high: Codes) -> Floats:
-        """Return the sums' rise from one code of each row in the column of place k to another, (n,)."""
+        """Return the difference of the sums between two codes per row in the column with index k, (n,)."""
         shape, out = self.shape, np.zeros(self.words * 64)
         compiled(bitset_kernels.between)(
             shape.nodes[k],
@@ -284,7 +286,7 @@ class Marked:
         return out[: self.n]
 
     def curves(self, k: int, codes: Codes) -> Floats:
-        """Return the sums with the column of place k set to each of these codes, (m, n)."""
+        """Return the sums with the column with index k set to each of these codes, (m, n)."""
         shape = self.shape
         out = np.zeros((len(codes) + 1, self.words * 64))
         compiled(bitset_kernels.curves)(
@@ -300,20 +302,20 @@ class Marked:
         return out[:-1, : self.n]
 
     def totals(self, k: int, codes: Codes) -> Floats:
-        """Return the sums of `curves` over the rows, (m,): from counts, without any row's curve."""
+        """Return the totals of `curves` over the rows, (m,), from counts instead of curves."""
         shape = self.shape
-        open_ = np.zeros(len(shape), np.int64)
+        n_open = np.zeros(len(shape), np.int64)
         compiled(bitset_kernels.counts)(
             shape.nodes[k],
             shape.arrays,
             self._column(k),
             self._sets(),
-            open_,
+            n_open,
         )
-        return totals(shape, k, codes, open_, self._reached_by)
+        return totals(shape, k, codes, n_open, self._n_reached)
 
     def replaced(self, changes: Mapping[int, Codes]) -> Marked:
-        """Return the same with the columns of these places replaced."""
+        """Return the evaluator with columns replaced, by their indices in ``shape.columns``."""
         passing = self.passing.copy()
         for k, codes in changes.items():
             first, last = self._column(k)
@@ -321,21 +323,23 @@ class Marked:
         return Marked(self.shape, self.n, passing)
 
 
-def totals(shape: Shape, k: int, codes: Codes, open_: Ints, reached: Ints) -> Floats:
-    """Return sums over rows for points of a column, (m,), from how many rows reach each leaf, or would.
+def totals(shape: Shape, k: int, codes: Codes, n_open: Ints, n_reached: Ints) -> Floats:
+    """Return totals over the rows for points of a column, (m,), from numbers of rows by leaf.
 
     Parameters
     ----------
     shape : Shape
     k : int
-        The column's place.
+        Index of the column in ``shape.columns``.
     codes : ndarray of int32, shape (m,)
-    open_, reached : ndarray of int, shape (nodes,)
-        Rows that would reach a leaf if the column's tests held, and rows that do.
+    n_open, n_reached : ndarray of int, shape (nodes,)
+        Number of rows that would reach a leaf if they passed all tests of the column on its path; and of those that do.
     """
     listed, begin, finish = shape.runs(k, codes)
     fixed = shape.leaves[~shape.below(k)[shape.leaves]]
-    rises = np.repeat(shape.value * open_, np.diff(listed))
-    steps = np.bincount(begin, rises, len(codes) + 1) - np.bincount(finish, rises, len(codes) + 1)
-    start = float(shape.value[fixed] @ reached[fixed])
+    # Each run of points adds its leaf's total at its first point, and removes it after its last.
+    added = np.repeat(shape.value * n_open, np.diff(listed))
+    size = len(codes) + 1
+    steps = np.bincount(begin, added, size) - np.bincount(finish, added, size)
+    start = float(shape.value[fixed] @ n_reached[fixed])
     return np.cumsum(steps[:-1], dtype=float) + start

@@ -1,10 +1,11 @@
-"""numba kernels of the bitset evaluation: which of 64 rows reach which node.
+"""numba kernels of the bitset evaluation: which rows reach which node, as sets of 64 rows per word.
 
-A set of rows is a row of bits, 64 to a word. Rows that pass a test are a set, rows that reach a node the intersection
-of those of the tests on its path; replacing a column replaces the sets of its own tests. So where a column changes,
-only branches below a test of it have to be visited, and only bits that differ have to be touched.
+A set of rows is an array of bits, 64 to a word. The rows that pass a test are a set; the rows that reach a node are the
+intersection of the sets of the tests on its path (or of their complements). Replacing a column replaces the sets of its
+tests. So only branches below tests of the column have to be visited, and only bits that differ have to be processed.
 
-Plain Python, which `jit.py` compiles. All arrays are contiguous; words are uint64, places int32 or int64.
+The kernels are plain Python, compiled by `skedasis.trees.compilation`. All arrays are contiguous; words are uint64,
+indices int32 or int64. A test is inverted by an exclusive or with `flip`, which is ALL for right children, else ZERO.
 """
 
 from __future__ import annotations
@@ -17,13 +18,10 @@ from skedasis.trees.compilation import count_bits, lowest_bit
 
 Array = Any
 
-
 ZERO, ONE, ALL = np.uint64(0), np.uint64(1), np.uint64(0xFFFFFFFFFFFFFFFF)
 
-
 MANY = 6
-"""Rows of a word from which on all 64 are added to at once, by vector instructions, and not one after the other."""
-
+"""If more rows of a word change, all 64 are updated by vector instructions instead of one by one."""
 
 HELPERS = (
     "narrow",
@@ -38,17 +36,20 @@ HELPERS = (
     "add",
     "counted",
 )
-"""Functions that kernels call: they are compiled into them."""
+"""Functions that the kernels call; they are compiled into them."""
+
+
+# --- sets of rows ---------------------------------------------------------------------------------
 
 
 def mark_numbers(codes: Array, start: Array, missing_left: Array, missing: int, out: Array) -> None:
-    """Fill in which rows pass the tests of a column of numbers.
+    """Fill in the sets of rows that pass the tests of a numeric column.
 
     Parameters
     ----------
     codes : int32, (n,)
     start : int32, (codes,)
-        Of each code, the first test that it passes; it passes all that follow.
+        For each code, the first test that it passes; it passes all later ones, too.
     missing_left : bool, (R,)
     missing : int
         The code of missing values.
@@ -74,7 +75,7 @@ def mark_numbers(codes: Array, start: Array, missing_left: Array, missing: int, 
 
 
 def mark_categories(codes: Array, passes: Array, out: Array) -> None:
-    """Fill in which rows pass tests, by a table of tests and codes.
+    """Fill in the sets of rows that pass tests, from a table of tests and codes.
 
     Parameters
     ----------
@@ -101,7 +102,7 @@ def everyone(n: int, out: Array) -> None:
 def reach(
     parent: Array, is_left: Array, test: Array, passing: Array, everybody: Array, out: Array
 ) -> None:
-    """Fill in which rows reach each node, (nodes, words)."""
+    """Fill in the set of rows that reach each node, (nodes, words)."""
     nodes, words = out.shape
     for q in range(nodes):
         above = parent[q]
@@ -123,48 +124,51 @@ def own(test: Array, value: Array, reached: Array, out: Array) -> None:
 
 
 def narrow(from_: Array, passed: Array, flip: Any, to: Array) -> Any:
-    """Fill in who of a set passes a test (or does not), and return whether there is anyone."""
-    found = ZERO
+    """Fill in the rows of a set that pass a test (or fail it), and return a word that is zero if there are none."""
+    union = ZERO
     for w in range(len(to)):
         rows = from_[w] & (passed[w] ^ flip)
         to[w] = rows
-        found |= rows
-    return found
+        union |= rows
+    return union
 
 
 def copied(from_: Array, to: Array) -> Any:
-    """Fill in a set, and return whether there is anyone in it."""
-    found = ZERO
+    """Copy a set, and return a word that is zero if it is empty."""
+    union = ZERO
     for w in range(len(to)):
         to[w] = from_[w]
-        found |= from_[w]
-    return found
+        union |= from_[w]
+    return union
 
 
 def left_open(stack: Array, d: int, passed: Array, flip: Any, own: Any) -> Any:
-    """Fill in who reaches a node of this depth if all tests of the column held, and return whether there is anyone."""
+    """Fill in the rows that reach a node at depth d if tests of the column are ignored (`own`: this is one).
+
+    Returns a word that is zero if there are none.
+    """
     if own:
         return copied(stack[d - 1], stack[d])
     return narrow(stack[d - 1], passed, flip, stack[d])
 
 
 def beyond(nodes: Array, k: int, q: int) -> int:
-    """Return the place of the first of a column's nodes, from the k-th on, that does not stand before a node."""
+    """Return the index of the first of a column's nodes, from the k-th on, that does not precede node q."""
     while k < len(nodes) and nodes[k] < q:
         k += 1
     return k
 
 
 def differ(one: Array, other: Array) -> Any:
-    """Return whether two sets differ."""
-    found = ZERO
+    """Return a word that is zero if two sets are equal."""
+    difference = ZERO
     for w in range(len(one)):
-        found |= one[w] ^ other[w]
-    return found
+        difference |= one[w] ^ other[w]
+    return difference
 
 
 def move(before: Array, after: Array, value: float, out: Array) -> None:
-    """Take a leaf's value from rows that no longer reach it, and give it to those that now do."""
+    """Subtract a leaf's value from rows that no longer reach it, and add it to rows that now do."""
     for w in range(len(before)):
         if before[w] != after[w]:
             exchange(before[w], after[w], value, w, out)
@@ -173,7 +177,7 @@ def move(before: Array, after: Array, value: float, out: Array) -> None:
 def rise(
     low: Array, high: Array, before: Array, after: Array, flip: Any, value: float, out: Array
 ) -> None:
-    """Do what `move` does for the rows of two sets that pass a test (or do not): these are stored nowhere."""
+    """Do the same as `move` for the rows of two sets that pass a test (or fail it), without storing these rows."""
     for w in range(len(low)):
         one = low[w] & (before[w] ^ flip)
         other = high[w] & (after[w] ^ flip)
@@ -184,22 +188,22 @@ def rise(
 def narrow_both(
     low: Array, high: Array, before: Array, after: Array, flip: Any, to_low: Array, to_high: Array
 ) -> Any:
-    """Fill in who of two sets passes a test (or does not), and return where the two then differ, in any word."""
-    found = ZERO
+    """Fill in the rows of two sets that pass a test (or fail it), and return a word that is zero if they are equal."""
+    difference = ZERO
     for w in range(len(to_low)):
         one = low[w] & (before[w] ^ flip)
         other = high[w] & (after[w] ^ flip)
         to_low[w] = one
         to_high[w] = other
-        found |= one ^ other
-    return found
+        difference |= one ^ other
+    return difference
 
 
 def exchange(before: Any, after: Any, value: float, w: int, out: Array) -> None:
-    """Take a value from rows of the w-th word that are no longer in it, and give it to those that now are."""
+    """Subtract a value from rows that are no longer in the w-th word, and add it to rows that now are."""
     lose, gain = before & ~after, after & ~before
     if count_bits(lose | gain) > MANY:
-        part = out[w << 6 : (w << 6) + 64]  # places from 0 to 63 need no check for negative ones
+        part = out[w << 6 : (w << 6) + 64]  # indices from 0 to 63 need no check for negative ones
         for b in range(64):
             part[b] += value if (gain >> np.uint64(b)) & ONE != ZERO else 0.0
             part[b] -= value if (lose >> np.uint64(b)) & ONE != ZERO else 0.0
@@ -213,10 +217,13 @@ def exchange(before: Any, after: Any, value: float, w: int, out: Array) -> None:
 
 
 def add(rows: Array, value: float, out: Array) -> None:
-    """Give a value to the rows of a set."""
+    """Add a value to the rows of a set."""
     for w in range(len(rows)):
         if rows[w] != ZERO:
             exchange(ZERO, rows[w], value, w, out)
+
+
+# --- sums with one column replaced ----------------------------------------------------------------
 
 
 def changed(
@@ -228,22 +235,22 @@ def changed(
     instead: Array,
     out: Array,
 ) -> None:
-    """Add what replacing a column changes in the sum of the trees, (n,).
+    """Add the change of the sum of the trees when a column is replaced, (n,).
 
     Parameters
     ----------
     nodes : int32
-        Those that test the column, in the order of visits.
+        Nodes that test the column, in ascending order.
     shape : tuple of int32, (nodes,) each
         `parent`, `depth`, `size`, `is_left`, `test`.
     value : float, (nodes,)
     column : tuple of two int
-        Where its tests begin and end.
+        First test of the column, and the one after its last.
     sets : tuple of uint64
-        Who passes which test, (tests, words); who reaches which node, (nodes, words); and room for the sets on a path,
-        (depth + 1, words).
-    instead : uint64, (its tests, words)
-        Who passes the column's tests with the column replaced.
+        Rows that pass each test, (tests, words); rows that reach each node, (nodes, words); and working memory for the
+        sets on a path, (depth + 1, words).
+    instead : uint64, (tests of the column, words)
+        Rows that pass the column's tests with the column replaced.
     """
     parent, depth, size, is_left, test = shape
     passing, reached, stack = sets
@@ -259,9 +266,9 @@ def changed(
             passed = instead[t - first] if first <= t < last else passing[t]
             narrow(stack[d - 1], passed, flip, stack[d])
             k = beyond(nodes, k, q)
-            # Reached by the same rows as before, and the column is not tested below: nothing changes there.
-            decided = k == len(nodes) or nodes[k] >= q + size[q]
-            if decided and differ(stack[d], reached[q]) == ZERO:
+            # Skip the branch if it is reached by the same rows as before and does not test the column.
+            untested = k == len(nodes) or nodes[k] >= q + size[q]
+            if untested and differ(stack[d], reached[q]) == ZERO:
                 q += size[q]
                 continue
             if test[q] < 0:
@@ -279,9 +286,9 @@ def between(
     ends: tuple[Array, Array],
     out: Array,
 ) -> None:
-    """Add the rise of the sum of the trees from one replacement of a column to another, (n,).
+    """Add the difference of the sum of the trees between two replacements of a column, (n,).
 
-    Parameters are those of `changed`, with two replacements, and room for twice as many sets on a path.
+    Parameters are those of `changed`, with two replacements, and working memory for twice as many sets on a path.
     """
     parent, depth, size, is_left, test = shape
     passing, reached, stack = sets
@@ -305,10 +312,10 @@ def between(
                 rise(lower, higher, before, after, flip, value[q], out)
                 q += 1
                 continue
-            found = narrow_both(lower, higher, before, after, flip, stack[d], stack[half + d])
+            difference = narrow_both(lower, higher, before, after, flip, stack[d], stack[half + d])
             k = beyond(nodes, k, q)
-            decided = k == len(nodes) or nodes[k] >= q + size[q]
-            q += size[q] if decided and found == ZERO else 1
+            untested = k == len(nodes) or nodes[k] >= q + size[q]
+            q += size[q] if untested and difference == ZERO else 1
         k = beyond(nodes, k, end)
 
 
@@ -321,17 +328,16 @@ def curves(
     runs: tuple[Array, Array, Array],
     out: Array,
 ) -> None:
-    """Add the differences between neighbouring points of the rows' curves, and first the rise from their own value.
+    """Add the steps between adjacent points of the rows' curves; the first row: the step from the row's own value.
 
     Parameters
     ----------
     nodes, shape, value, column, sets
         As in `changed`.
     runs : tuple of int32
-        Of each leaf the stretches of points that lead to it: where they are listed, (nodes + 1,); their first points,
-        and the points behind their last.
+        The runs of points that lead to each leaf, as returned by `Shape.runs`.
     out : float, (points + 1, n)
-        The last row takes what ends with the last point.
+        The last row collects runs that end at the last point, and is not used.
     """
     parent, depth, size, is_left, test = shape
     passing, reached, stack = sets
@@ -358,7 +364,7 @@ def curves(
 
 
 def add_up(start: Array, out: Array) -> None:
-    """Turn differences from point to point into curves: (points + 1, n), of which the last row is left over."""
+    """Turn steps between adjacent points into curves, in place; (points + 1, n), whose last row is not used."""
     points, n = out.shape[0] - 1, out.shape[1]
     for i in range(n):
         out[0, i] += start[i]
@@ -374,10 +380,10 @@ def counts(
     sets: tuple[Array, Array, Array],
     out: Array,
 ) -> None:
-    """Count the rows that would reach each leaf if the column's tests all held, (nodes,).
+    """Count the rows that would reach each leaf if they passed all tests of the column, (nodes,).
 
-    Parameters are those of `curves`. Leaves that no test of the column lies above are not written to, nor those that no
-    row would reach.
+    Parameters are those of `curves`. Leaves that are not below tests of the column, and leaves that no row would reach,
+    are not written to.
     """
     parent, depth, size, is_left, test = shape
     passing, reached, stack = sets
@@ -400,7 +406,7 @@ def counts(
 
 
 def counted(rows: Array) -> int:
-    """Return how many rows are in a set."""
+    """Return the number of rows in a set."""
     total = 0
     for w in range(len(rows)):
         total += count_bits(rows[w])

@@ -1,4 +1,4 @@
-"""Reader of CatBoost's models of numeric features, from the JSON format that they are saved in."""
+"""Reader of CatBoost's models of numeric features, from the JSON format in which CatBoost saves them."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _PROBABILITIES: dict[str, Link] = {
 
 
 _EXPONENTS = {"Poisson", "Tweedie"}
-
+"""Losses whose prediction is exp of the sum."""
 
 _OTHER = {"RMSEWithUncertainty"}
-
+"""Losses with several predictions."""
 
 Part = dict[str, Any]
 
@@ -38,7 +38,7 @@ def load(model: Any) -> Ensemble:
     Raises
     ------
     NoTrees
-        For features that are no numbers, and answers that are no known function of the sums.
+        For features that are not numeric, and for losses without a known link.
     """
     saved = _saved(model)
     features = saved["features_info"]
@@ -46,13 +46,13 @@ def load(model: Any) -> Ensemble:
         features.get(kind)
         for kind in ("categorical_features", "text_features", "embedding_features")
     ):
-        raise NoTrees("CatBoost makes other numbers of features that are not numeric")
+        raise NoTrees("CatBoost transforms features that are not numeric")
     scale, bias = saved["scale_and_bias"]
     base = np.atleast_1d(np.asarray(bias, float))
     numeric = features["float_features"]
     column = {f["feature_index"]: f["flat_feature_index"] for f in numeric}
     left = {f["feature_index"]: f["nan_value_treatment"] != "AsTrue" for f in numeric}
-    nodes = _grown(saved, len(base), column, left)
+    nodes = _nodes(saved, len(base), column, left)
     nodes.value[:] *= scale
     reading = Reading(
         columns=len(model.feature_names_),
@@ -66,6 +66,7 @@ def load(model: Any) -> Ensemble:
 
 
 def _saved(model: Any) -> Part:
+    """Return the model in CatBoost's JSON format."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.json"
         model.save_model(str(path), format="json")
@@ -73,7 +74,7 @@ def _saved(model: Any) -> Part:
 
 
 def _link(model: Any, saved: Part) -> Link:
-    """Return the link that `predict` (of a classifier: `predict_proba`) uses."""
+    """Return the link of `predict`, or of a classifier's `predict_proba`."""
     given = saved.get("model_info", {}).get("params", {})
     loss = given.get("loss_function", {}).get("type", "")
     if hasattr(model, "predict_proba"):
@@ -81,73 +82,74 @@ def _link(model: Any, saved: Part) -> Link:
             raise NoTrees(f"CatBoost's loss {loss!r} has no known link to probabilities")
         return _PROBABILITIES[loss]
     if loss in _OTHER:
-        raise NoTrees(f"CatBoost's loss {loss!r} has no one answer")
+        raise NoTrees(f"CatBoost's loss {loss!r} has several predictions")
     return (
         "exp" if loss in _EXPONENTS and type(model).__name__ == "CatBoostRegressor" else "identity"
     )
 
 
-def _grown(saved: Part, outputs: int, column: dict[int, int], left: dict[int, bool]) -> Nodes:
-    """Return the nodes of symmetric trees, or of any."""
+def _nodes(saved: Part, outputs: int, column: dict[int, int], left: dict[int, bool]) -> Nodes:
+    """Return the nodes of all trees."""
     if "oblivious_trees" in saved:
         parts = [_symmetric(tree, outputs) for tree in saved["oblivious_trees"]]
     else:
-        parts = [_free(tree, outputs) for tree in saved.get("trees", [])]
-    index, limit, lefts, rights, values = (np.concatenate(p) for p in zip(*parts, strict=True))
-    place = np.array([column.get(i, 0) for i in range(max(column, default=0) + 1)])
-    first = np.array([left.get(i, True) for i in range(max(left, default=0) + 1)])
+        parts = [_non_symmetric(tree, outputs) for tree in saved.get("trees", [])]
+    index, border, lefts, rights, values = (np.concatenate(p) for p in zip(*parts, strict=True))
+    column_of = np.array([column.get(i, 0) for i in range(max(column, default=0) + 1)])
+    missing_left = np.array([left.get(i, True) for i in range(max(left, default=0) + 1)])
     return Nodes(
         sizes=np.array([len(p[0]) for p in parts]),
-        feature=place[index],
-        threshold=limit,
+        feature=column_of[index],
+        threshold=border,
         left=lefts,
         right=rights,
-        missing_left=first[index],
+        missing_left=missing_left[index],
         value=values if outputs > 1 else values[:, 0],
     )
 
 
 def _test(split: Part) -> tuple[int, float]:
-    """Return the feature and the border of a test: a value goes right where it is above."""
+    """Return the feature and the border of a test: values above the border go right."""
     return split["float_feature_index"], split["border"]
 
 
 def _symmetric(tree: Part, outputs: int) -> tuple[Any, ...]:
-    """Return a tree that asks the same of all nodes of a level.
+    """Return the arrays of an oblivious tree, in which all nodes of a level have the same test.
 
-    The answer to test k is bit k of a leaf's place: with the last test in the root, leaves stand from left to right.
+    The result of test k is bit k of a leaf's index: with the last test in the root, leaves are ordered from left to
+    right.
     """
     tests = [_test(split) for split in tree["splits"]][::-1]
     inner = 2 ** len(tests) - 1
-    wide = 2 ** np.arange(len(tests))
+    width = 2 ** np.arange(len(tests))
     index = np.zeros(2 * inner + 1, np.int64)
-    limit = np.zeros(2 * inner + 1)
-    index[:inner] = np.repeat([i for i, _ in tests], wide)
-    limit[:inner] = np.repeat([b for _, b in tests], wide)
+    border = np.zeros(2 * inner + 1)
+    index[:inner] = np.repeat([i for i, _ in tests], width)
+    border[:inner] = np.repeat([b for _, b in tests], width)
     left = np.full(2 * inner + 1, -1)
     left[:inner] = 2 * np.arange(inner) + 1
     values = np.zeros((2 * inner + 1, outputs))
     values[inner:] = np.reshape(tree["leaf_values"], (inner + 1, outputs))
-    return index, limit, left, np.where(left < 0, -1, left + 1), values
+    return index, border, left, np.where(left < 0, -1, left + 1), values
 
 
-def _free(tree: Part, outputs: int) -> tuple[Any, ...]:
-    """Return a tree of any shape, level by level."""
+def _non_symmetric(tree: Part, outputs: int) -> tuple[Any, ...]:
+    """Return the arrays of a tree of any shape, level by level."""
     queue: list[Part] = [tree]
-    index: list[int] = []
-    limit: list[float] = []
-    left: list[int] = []
+    indices: list[int] = []
+    borders: list[float] = []
+    lefts: list[int] = []
     values: list[Floats | Sequence[float]] = []
-    for node in queue:  # it grows while it is read
+    for node in queue:  # breadth first: children are appended during the loop
         if "split" not in node:
-            found, value = (0, 0.0, -1), np.reshape(node["value"], outputs)
+            (index, border), left, value = (0, 0.0), -1, np.reshape(node["value"], outputs)
         else:
-            found, value = (*_test(node["split"]), len(queue)), np.zeros(outputs)
+            (index, border), left, value = _test(node["split"]), len(queue), np.zeros(outputs)
             queue += [node["left"], node["right"]]
-        index.append(found[0])
-        limit.append(found[1])
-        left.append(found[2])
+        indices.append(index)
+        borders.append(border)
+        lefts.append(left)
         values.append(value)
-    own = np.array(left)
-    right = np.where(own < 0, -1, own + 1)
-    return np.array(index), np.array(limit), own, right, np.array(values)
+    left_array = np.array(lefts)
+    right = np.where(left_array < 0, -1, left_array + 1)
+    return np.array(indices), np.array(borders), left_array, right, np.array(values)

@@ -1,4 +1,4 @@
-"""Compilation of tree kernels by numba, its cache, and bit-counting instructions."""
+"""Compilation of tree kernels by numba, its cache on disk, and bit-counting instructions."""
 
 from __future__ import annotations
 
@@ -14,28 +14,23 @@ from typing import Any
 
 from skedasis.errors import TreeWarning
 
-# ------------------------------------------------------------------------------------------
-# What kernels need of a word of 64 rows, in Python; numba puts single instructions in their place.
+# --- bits of a word -------------------------------------------------------------------------------
 
 
 def count_bits(word: Any) -> int:
-    """Return how many bits of a word are set."""
+    """Return the number of set bits of a word. In compiled kernels this is a single instruction."""
     return int(word).bit_count()
 
 
 def lowest_bit(word: Any) -> int:
-    """Return the place of the lowest bit that is set."""
-    whole = int(word)
-    return (whole & -whole).bit_length() - 1
-
-
-# ------------------------------------------------------------------------------------------
-# Single instructions for counting bits and for finding the lowest one, where kernels are compiled.
+    """Return the index of the lowest set bit of a word. In compiled kernels this is a single instruction."""
+    number = int(word)
+    return (number & -number).bit_length() - 1
 
 
 @cache
 def single_instructions() -> None:
-    """Put single instructions in the place of the functions of `bits.py`."""
+    """Let numba compile `count_bits` and `lowest_bit` to single instructions."""
     from llvmlite import ir
     from numba import types
     from numba.extending import intrinsic, overload
@@ -69,8 +64,7 @@ def single_instructions() -> None:
         return one
 
 
-# ------------------------------------------------------------------------------------------
-# Kernels, compiled when they are first used, and kept on disk for the next time.
+# --- compilation ----------------------------------------------------------------------------------
 
 
 _LOCK = threading.Lock()
@@ -78,7 +72,7 @@ _LOCK = threading.Lock()
 
 @cache
 def has_numba() -> bool:
-    """Return whether kernels can be compiled: whether numba is there, and goes with the NumPy that is."""
+    """Return whether kernels can be compiled: numba is installed and supports the installed NumPy."""
     try:
         importlib.import_module("numba")
     except ImportError:
@@ -88,7 +82,7 @@ def has_numba() -> bool:
 
 @cache
 def _helpers(module: ModuleType, names: tuple[str, ...]) -> None:
-    """Let kernels call these functions of their module."""
+    """Register functions of a module that its kernels call."""
     from numba.extending import register_jitable
 
     for name in names:
@@ -97,9 +91,9 @@ def _helpers(module: ModuleType, names: tuple[str, ...]) -> None:
 
 @cache
 def compiled(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a kernel that is compiled at its first call, or taken from disk; it lets other threads run meanwhile.
+    """Return the kernel compiled by numba, at its first call or from the cache. It releases the GIL.
 
-    Where nothing can be written it is compiled anew in each process, which is said once.
+    If no cache folder is writable, the kernel is compiled in each process, with one warning.
     """
     import numba
 
@@ -108,34 +102,34 @@ def compiled(kernel: Callable[..., Any]) -> Callable[..., Any]:
         module = sys.modules[kernel.__module__]
         _helpers(module, tuple(getattr(module, "HELPERS", ())))
         try:
-            made = numba.njit(cache=True, nogil=True)(kernel)
-        except RuntimeError:  # what numba says where it finds no folder that it may write to
-            _say_uncached()
-            made = numba.njit(nogil=True)(kernel)
-    _say_new(made)
-    return made
+            function = numba.njit(cache=True, nogil=True)(kernel)
+        except RuntimeError:  # numba found no writable cache folder
+            _warn_uncached()
+            function = numba.njit(nogil=True)(kernel)
+    _announce_compilation(function)
+    return function
 
 
 @cache
-def _say_uncached() -> None:
+def _warn_uncached() -> None:
     warnings.warn(
-        "no folder for compiled tree kernels can be written to: they are compiled anew in each process, which takes "
-        "some seconds. Set NUMBA_CACHE_DIR to one that can.",
+        "No folder for compiled tree kernels is writable, so that they are compiled in each process, which takes "
+        "some seconds. Set NUMBA_CACHE_DIR to a writable folder.",
         TreeWarning,
         stacklevel=2,
     )
 
 
-_SAID: list[bool] = []
+_ANNOUNCED: list[bool] = []
 
 
-def _say_new(made: Any) -> None:
-    """Say once that compiling takes a while, where nothing is on disk yet."""
+def _announce_compilation(function: Any) -> None:
+    """Write to stderr once per process that kernels are being compiled, if the cache has none."""
     index = getattr(
-        getattr(getattr(made, "_cache", None), "_cache_file", None), "_index_path", None
+        getattr(getattr(function, "_cache", None), "_cache_file", None), "_index_path", None
     )
-    if _SAID or index is None:
+    if _ANNOUNCED or index is None:
         return
     if not Path(index).exists():
-        _SAID.append(True)
+        _ANNOUNCED.append(True)
         sys.stderr.write("skedasis: compiling the kernels for trees; this happens once.\n")

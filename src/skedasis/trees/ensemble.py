@@ -1,4 +1,9 @@
-"""`Ensemble`: the trees of a model as flat arrays, its link function, and its reference evaluation."""
+"""`Ensemble`: the trees of a model as flat arrays, its link function, and its reference evaluation.
+
+Every reader of a library's models makes an `Ensemble` by `assemble`, every evaluation starts from one. `answer` turns
+sums of leaves into the response of a method of the model. `raw_scores` is a slow, simple evaluation, with which tests
+compare the fast ones.
+"""
 
 from __future__ import annotations
 
@@ -13,64 +18,64 @@ from scipy.special import expit, softmax
 from skedasis._types import Bools, Floats, Ints
 from skedasis.errors import UnsupportedError, explained
 
-# ------------------------------------------------------------------------------------------
-# `Ensemble`: a sum of trees as flat arrays, the same for all libraries.
+# --- the ensemble ---------------------------------------------------------------------------------
 
 
 Link = Literal["identity", "sigmoid", "softmax", "exp", "normalised", "path", "one_vs_rest"]
 
 
 LEAF = -1
+"""The feature and the children of a leaf."""
 
 
 @dataclass(frozen=True, eq=False)
 class Ensemble:
-    """Trees whose leaves are summed, and what is made of the sums.
+    """Trees whose leaves are summed, and the link from the sums to the model's response.
 
-    Nodes of all trees stand in one row; tree t has those from ``roots[t]`` to ``roots[t + 1] - 1``, its root first and
-    every node before its children.
+    The nodes of all trees are stored in one array; tree t has nodes ``roots[t]`` to ``roots[t + 1] - 1``, the root
+    first and every node before its children.
 
     Parameters
     ----------
     feature : ndarray of int32, shape (nodes,)
         The column that a node tests, -1 in leaves.
     threshold : ndarray of float, shape (nodes,)
-        A row goes left where ``x <= threshold``. A model that compares by ``<`` has the next smaller number here.
+        A row goes left if ``x <= threshold``. For a model that compares by ``<``, the next smaller float.
     left, right : ndarray of int32, shape (nodes,)
-        Children, counted over all trees; -1 in leaves.
+        Indices of the children among the nodes of all trees; -1 in leaves.
     missing_left : ndarray of bool, shape (nodes,)
-        Where a missing value goes; and, in a node that tests a category, one that is not known to the model.
+        Whether missing values go left; and, in a node that tests categories, those unknown to the model.
     category : ndarray of int32, shape (nodes,)
-        For a node that tests whether a category is among some: the place of these in `sets`; else -1.
+        For a node that tests categories, the index of their set in `sets`; else -1.
     sets : sequence of ndarray of int
         Categories that go left.
     value : ndarray of float, shape (nodes,) or (nodes, outputs)
-        What a leaf adds: to the one output of its tree, or to all. 0 in inner nodes.
+        The value that a leaf adds to the output of its tree, or to each output. 0 in inner nodes.
     output : ndarray of int32, shape (trees,)
-        The output that each tree adds to; -1 where leaves have a value for each.
+        The output of each tree; -1 if leaves have a value for each output.
     base : ndarray of float, shape (outputs,)
-        What is there before the first tree.
+        The sums before the first tree.
     roots : ndarray of int64, shape (trees + 1,)
     columns : int
-        Columns of X.
+        Number of columns of X.
     single : bool
         Whether values are rounded to single precision before they are compared.
     levels : mapping of int to sequence
-        By column: the categories in the order of their codes, where X holds something else than these codes.
+        By column: the categories in the order of their codes, if X contains these categories instead of codes.
     known : mapping of int to ndarray of int
-        By column that is tested for categories: those that the model has seen. Others count as missing.
+        By column that is tested for categories: those seen in training. Others count as missing.
     link : str
-        From sums to the model's answer.
+        From sums to the model's response; see `answers`.
     scale : float
-        Of the link: the normaliser of path lengths.
+        Parameter of the link.
     title : str
-        The model's, for provenances.
+        Name of the model, for the provenance.
     classifier : bool
-        Whether the model's answers are probabilities, and its `predict` gives labels.
+        Whether the model's responses are probabilities, and its `predict` returns labels.
     sums_single : bool
-        Whether the model adds its leaves up in single precision.
+        Whether the model sums its leaves in single precision.
     offset : float
-        Of an isolation forest: what `decision_function` takes off `score_samples`.
+        For an isolation forest: `decision_function` is `score_samples` minus this offset.
     """
 
     feature: NDArray[np.int32]
@@ -102,35 +107,35 @@ class Ensemble:
 
     @property
     def outputs(self) -> int:
-        """Return the number of sums that are made."""
+        """Return the number of outputs."""
         return len(self.base)
 
     @property
     def most_leaves(self) -> int:
-        """Return how many leaves the largest tree has."""
-        reached = np.concatenate([[0], np.cumsum(self.feature < 0)])
-        return int(np.diff(reached[self.roots]).max(initial=1))
+        """Return the number of leaves of the largest tree."""
+        n_leaves = np.concatenate([[0], np.cumsum(self.feature < 0)])
+        return int(np.diff(n_leaves[self.roots]).max(initial=1))
 
 
-# ------------------------------------------------------------------------------------------
-# From the sums of an ensemble to what its model answers.
+# --- link functions -------------------------------------------------------------------------------
 
 
 _ROUNDING = 1e-13
+"""Deviation of a probability from 1 that is attributed to rounding."""
 
 
 def answers(link: Link, scale: float, raw: Floats) -> Floats:
-    """Return what a model makes of its sums.
+    """Return the response of the link function to the sums.
 
     Parameters
     ----------
     link : str
-        - "identity": the sums themselves; a forest's mean is in its leaves;
-        - "exp": the mean of a count or a positive number;
+        - "identity": the sums themselves; the leaves of a forest are already divided by the number of trees;
+        - "exp": exp(raw), the mean of a count or a positive number;
         - "sigmoid": 1 / (1 + exp(-scale · raw)), the probability of the second of two classes;
-        - "one_vs_rest": the same of each output by itself;
+        - "one_vs_rest": the same for each output separately;
         - "softmax": the probabilities of all classes;
-        - "normalised": shares, where the sums are not negative;
+        - "normalised": non-negative sums divided by their total;
         - "path": ``-2 ** (-raw / scale)``, an isolation forest's `score_samples` (Liu, Ting & Zhou 2008, Eq. 2).
     scale : float
     raw : ndarray of float, shape (..., outputs)
@@ -153,70 +158,70 @@ def answers(link: Link, scale: float, raw: Floats) -> Floats:
     if link == "normalised":
         return raw / raw.sum(axis=-1, keepdims=True)
     if link == "path":
-        # Trees of single rows have no paths: scikit-learn says -1/2 of all rows then.
+        # Trees fitted to single rows have paths of length 0; scikit-learn returns -1/2 then.
         return -np.exp2(-raw / scale) if scale else np.full(raw.shape, -0.5)
     return raw
 
 
 def answer(ensemble: Ensemble, raw: Floats, name: str | None = None) -> Floats:
-    """Return what a method of the model answers.
+    """Return the response of a method of the model.
 
     Parameters
     ----------
     ensemble : Ensemble
     raw : ndarray of float, shape (..., outputs)
-        Sums of leaves, with the base.
+        Sums of leaves, including the base.
     name : {"predict", "predict_proba", "decision_function", "score_samples"}, optional
-        The method. By default `predict_proba` of a classifier, `score_samples` of an isolation forest, and `predict` of
-        all others.
+        The method. By default `predict_proba` for a classifier, `score_samples` for an isolation forest, and `predict`
+        for others.
 
     Returns
     -------
     ndarray of float, shape (...) or (..., outputs)
-        As the model does: without the last axis where there is one output, and for two classes with a column of each.
+        With the model's own shape: no last axis for a single output, two columns for two classes.
 
     Raises
     ------
     UnsupportedError
-        For labels, which are no numbers, and any other method.
+        For `predict` of a classifier, whose labels are not computed from the trees here, and for any other method.
     """
-    isolates = ensemble.link == "path"
-    natural = "score_samples" if isolates else "predict_proba" if ensemble.classifier else "predict"
-    asked = name or natural
-    if asked == natural:
-        found = answers(ensemble.link, ensemble.scale, raw)
-    elif asked == "decision_function" and (isolates or ensemble.classifier):
-        scores = answers(ensemble.link, ensemble.scale, raw) if isolates else raw
-        found = scores - ensemble.offset
+    is_isolation = ensemble.link == "path"
+    default = "predict_proba" if ensemble.classifier else "predict"
+    default = "score_samples" if is_isolation else default
+    method = name or default
+    if method == default:
+        response = answers(ensemble.link, ensemble.scale, raw)
+    elif method == "decision_function" and (is_isolation or ensemble.classifier):
+        scores = answers(ensemble.link, ensemble.scale, raw) if is_isolation else raw
+        response = scores - ensemble.offset
     else:
         raise UnsupportedError(
             explained(
                 f"the trees of {ensemble.title}",
-                f"a question for {asked}",
-                f"one for {natural}",
-                f"Explain {natural} instead",
+                f"a question for {method}",
+                f"one for {default}",
+                f"Explain {default} instead",
             )
         )
-    if asked == "predict_proba" and ensemble.link == "identity":
-        # A share of all votes is 1: what rounding made of their sum would have log odds, which 1 has not.
-        found = np.where(np.abs(found - 1.0) < _ROUNDING, 1.0, found)
-    if asked == "predict_proba" and ensemble.link == "sigmoid":
-        return np.concatenate([1.0 - found, found], axis=-1)
-    plain = asked != "predict_proba" and ensemble.outputs == 1
-    return found[..., 0] if plain else found
+    if method == "predict_proba" and ensemble.link == "identity":
+        # Unanimous votes have probability 1, whose log odds raise an error. A rounded sum must not hide this.
+        response = np.where(np.abs(response - 1.0) < _ROUNDING, 1.0, response)
+    if method == "predict_proba" and ensemble.link == "sigmoid":
+        return np.concatenate([1.0 - response, response], axis=-1)
+    is_single = method != "predict_proba" and ensemble.outputs == 1
+    return response[..., 0] if is_single else response
 
 
-# ------------------------------------------------------------------------------------------
-# From the trees of a library, each counted from its own root, to the one row of nodes of an `Ensemble`.
+# --- assembly from the trees of a library ---------------------------------------------------------
 
 
-class NoTrees(Exception):  # noqa: N818  (no failure of the user's: the general path is taken instead)
-    """There is no exact way from a model to an ensemble of trees.
+class NoTrees(Exception):  # noqa: N818  (no error of the user: the model is called instead)
+    """Raised if a model cannot be converted exactly to an ensemble of trees.
 
     Parameters
     ----------
     reason : str
-        A clause for a provenance, such as "LightGBM's linear trees have no constant leaves".
+        A clause for the provenance, such as "LightGBM's linear trees have no constant leaves".
     """
 
     def __init__(self, reason: str) -> None:
@@ -226,21 +231,21 @@ class NoTrees(Exception):  # noqa: N818  (no failure of the user's: the general 
 
 @dataclass(frozen=True, eq=False)
 class Nodes:
-    """The nodes of all trees in one row, tree by tree, their children counted from the root of their tree.
+    """The nodes of all trees, tree by tree, with children as indices relative to the root of their tree.
 
     Parameters
     ----------
     sizes : ndarray of int, shape (trees,)
-        Nodes of each tree. The first of them is its root.
+        Number of nodes of each tree. The first of them is its root.
     feature, left, right : ndarray of int, shape (nodes,)
         A leaf is a node whose `left` is negative.
     threshold : ndarray of float, shape (nodes,)
-        Left is ``x <= threshold``. Ignored in leaves and where a category is tested.
+        A row goes left if ``x <= threshold``. Ignored in leaves and in nodes that test categories.
     missing_left : ndarray of bool, shape (nodes,)
     value : ndarray of float, shape (nodes,) or (nodes, outputs)
         Ignored in inner nodes.
     category : ndarray of int, shape (nodes,), optional
-        The place in `sets` of a node that tests a category, else -1.
+        Index in `sets` for a node that tests categories, else -1.
     sets : sequence of ndarray of int
         Categories that go left.
     """
@@ -258,7 +263,7 @@ class Nodes:
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """What a library makes of the sums of its trees, and how it reads X. The names are those of `Ensemble`."""
+    """Properties of a model other than its nodes: how it reads X, and its link. The fields are those of `Ensemble`."""
 
     columns: int
     base: Floats
@@ -275,43 +280,43 @@ class Reading:
 
 
 def assemble(nodes: Nodes, reading: Reading) -> Ensemble:
-    """Put trees and what is made of them together.
+    """Return the ensemble of the nodes and properties of a model.
 
     Parameters
     ----------
     nodes : Nodes
     reading : Reading
-        Without `output`, all trees add to the first output, or to each where leaves have a value for each.
+        Without `output`, all trees add to the first output, or to each output if leaves have a value for each.
 
     Returns
     -------
     Ensemble
-        With every node before its children: trees that are not so are put in order, and nodes that no row can reach
-        (some libraries keep what they have pruned) are left out.
+        With every node before its children: if necessary, nodes are reordered, and nodes that no row can reach (some
+        libraries keep pruned nodes) are removed.
 
     Raises
     ------
     NoTrees
-        For a threshold that is no number, or nodes that are no trees.
+        If a threshold is NaN, or the nodes do not form trees.
     """
     roots = np.concatenate([[0], np.cumsum(nodes.sizes, dtype=np.int64)])
     shift = np.repeat(roots[:-1].astype(np.int32), nodes.sizes)
     inner = np.asarray(nodes.left) >= 0
     left = np.where(inner, nodes.left + shift, LEAF)
     right = np.where(inner, nodes.right + shift, LEAF)
-    category, numbers = np.full(len(inner), -1, np.int32), inner
+    category, is_numeric = np.full(len(inner), -1, np.int32), inner
     if nodes.category is not None:
         category = np.where(inner, nodes.category, -1).astype(np.int32)
-        numbers = inner & (category < 0)
+        is_numeric = inner & (category < 0)
     trees = len(nodes.sizes)
-    spread = LEAF if nodes.value.ndim == 2 else 0
-    output = np.full(trees, spread) if reading.output is None else reading.output
+    default_output = -1 if nodes.value.ndim == 2 else 0
+    output = np.full(trees, default_output) if reading.output is None else reading.output
     mask = inner if nodes.value.ndim == 1 else inner[:, None]
-    told: dict[str, Any] = {f.name: getattr(reading, f.name) for f in fields(reading)}
-    told["output"] = np.asarray(output, np.int32)
-    whole = Ensemble(
+    properties: dict[str, Any] = {f.name: getattr(reading, f.name) for f in fields(reading)}
+    properties["output"] = np.asarray(output, np.int32)
+    ensemble = Ensemble(
         feature=np.where(inner, nodes.feature, LEAF).astype(np.int32, copy=False),
-        threshold=np.where(numbers, nodes.threshold, 0.0),
+        threshold=np.where(is_numeric, nodes.threshold, 0.0),
         left=left.astype(np.int32, copy=False),
         right=right.astype(np.int32, copy=False),
         missing_left=np.asarray(nodes.missing_left, bool) & inner,
@@ -319,68 +324,67 @@ def assemble(nodes: Nodes, reading: Reading) -> Ensemble:
         sets=nodes.sets,
         value=np.where(mask, 0.0, nodes.value),
         roots=roots,
-        **told,
+        **properties,
     )
-    whole = whole if _in_order(whole, inner) else _ordered(whole)
-    if np.isnan(whole.threshold).any():
+    ensemble = ensemble if _is_ordered(ensemble, inner) else _ordered(ensemble)
+    if np.isnan(ensemble.threshold).any():
         raise NoTrees("a threshold of the model is not a number")
-    return whole
+    return ensemble
 
 
-def _in_order(whole: Ensemble, inner: Bools) -> bool:
-    """Return whether every node stands before its children, and each is the root or a child."""
-    own = np.arange(len(inner))
-    after = ((whole.left > own) & (whole.right > own))[inner].all()
-    return bool(after) and 2 * int(inner.sum()) + whole.trees == len(inner)
+def _is_ordered(ensemble: Ensemble, inner: Bools) -> bool:
+    """Return whether every node precedes its children, and each node is a root or a child."""
+    index = np.arange(len(inner))
+    precedes = ((ensemble.left > index) & (ensemble.right > index))[inner].all()
+    return bool(precedes) and 2 * int(inner.sum()) + ensemble.trees == len(inner)
 
 
-def _ordered(whole: Ensemble) -> Ensemble:
-    """Return the nodes level by level in each tree, without those that no row can reach."""
-    level = whole.roots[:-1]
-    tree = np.arange(whole.trees)
+def _ordered(ensemble: Ensemble) -> Ensemble:
+    """Return the ensemble with nodes ordered by depth in each tree, without nodes that no row can reach."""
+    level = ensemble.roots[:-1]
+    tree = np.arange(ensemble.trees)
     nodes, trees = [level], [tree]
     count = len(level)
     while len(level):
-        split = whole.feature[level] >= 0
-        level, tree = level[split], tree[split]
-        level = np.stack([whole.left[level], whole.right[level]], axis=1).ravel().astype(np.int64)
+        inner = ensemble.feature[level] >= 0
+        level, tree = level[inner], tree[inner]
+        children = np.stack([ensemble.left[level], ensemble.right[level]], axis=1)
+        level = children.ravel().astype(np.int64)
         tree = np.repeat(tree, 2)
         count += len(level)
-        if count > len(whole.feature):
+        if count > len(ensemble.feature):
             raise NoTrees("the model's nodes do not form trees")
         nodes.append(level)
         trees.append(tree)
     owner = np.concatenate(trees)
     order = np.argsort(owner, kind="stable")
     kept = np.concatenate(nodes)[order]
-    place = np.full(
-        len(whole.feature) + 1, LEAF, np.int32
-    )  # the last is for LEAF, counted from the end
-    place[kept] = np.arange(len(kept))
-    sizes = np.bincount(owner, minlength=whole.trees)
+    # The last entry maps LEAF, -1, to itself.
+    new_index = np.full(len(ensemble.feature) + 1, LEAF, np.int32)
+    new_index[kept] = np.arange(len(kept))
+    sizes = np.bincount(owner, minlength=ensemble.trees)
     return replace(
-        whole,
-        feature=whole.feature[kept],
-        threshold=whole.threshold[kept],
-        left=place[whole.left[kept]],
-        right=place[whole.right[kept]],
-        missing_left=whole.missing_left[kept],
-        category=whole.category[kept],
-        value=whole.value[kept],
+        ensemble,
+        feature=ensemble.feature[kept],
+        threshold=ensemble.threshold[kept],
+        left=new_index[ensemble.left[kept]],
+        right=new_index[ensemble.right[kept]],
+        missing_left=ensemble.missing_left[kept],
+        category=ensemble.category[kept],
+        value=ensemble.value[kept],
         roots=np.concatenate([[0], np.cumsum(sizes)]),
     )
 
 
-# ------------------------------------------------------------------------------------------
-# An ensemble evaluated in the plainest way: what the fast paths are compared with.
+# --- reference evaluation -------------------------------------------------------------------------
 
 
-_LARGEST = 2**31
-"""LightGBM casts categories to 32 bits; what does not fit becomes negative."""
+_CATEGORY_LIMIT = 2**31
+"""LightGBM casts categories to 32 bits; larger values become negative."""
 
 
 def as_codes(ensemble: Ensemble, X: Any) -> Floats:
-    """Return X as numbers: where the ensemble knows the levels of a column, each value's place among them, else NaN.
+    """Return X as numbers: for columns with `levels`, the code of each value, NaN for unknown values.
 
     Parameters
     ----------
@@ -396,29 +400,29 @@ def as_codes(ensemble: Ensemble, X: Any) -> Floats:
     for s in range(ensemble.columns):
         values = np.asarray(take((slice(None), s)))
         if s in ensemble.levels:
-            place = {level: code for code, level in enumerate(ensemble.levels[s])}
-            columns.append([place.get(value, np.nan) for value in values.tolist()])
+            codes = {level: code for code, level in enumerate(ensemble.levels[s])}
+            columns.append([codes.get(value, np.nan) for value in values.tolist()])
         else:
             columns.append(values.astype(float))
     return np.array(columns, float).T.reshape(len(X), ensemble.columns)
 
 
 def raw_scores(ensemble: Ensemble, X: Floats) -> Floats:
-    """Return the sums of an ensemble, walking every row down every tree.
+    """Return the sums of an ensemble, by traversing every tree for every row.
 
     Parameters
     ----------
     ensemble : Ensemble
     X : ndarray of float, shape (n, columns)
-        Numbers, and codes of categories (`as_codes`). A category is a whole number from 0; between two of them the one
-        nearer to 0 is meant, and what is no category that the model has seen is missing.
+        Numbers, and codes of categories (`as_codes`). Categories are non-negative integers; fractions are truncated,
+        and categories not seen in training are missing.
 
     Returns
     -------
     ndarray of float, shape (n, outputs)
     """
     raw = np.tile(ensemble.base, (len(X), 1))
-    with np.errstate(over="ignore"):  # what is beyond single precision becomes infinite
+    with np.errstate(over="ignore"):  # values beyond the range of float32 become infinite
         rounded = X.astype(np.float32).astype(float) if ensemble.single else X
     for i, row in enumerate(rounded):
         for t in range(ensemble.trees):
@@ -433,8 +437,8 @@ def raw_scores(ensemble: Ensemble, X: Floats) -> Floats:
 
 def _leaf(ensemble: Ensemble, row: Floats, node: int) -> int:
     while ensemble.feature[node] >= 0:
-        goes = _goes_left(ensemble, row, node)
-        node = int(ensemble.left[node] if goes else ensemble.right[node])
+        goes_left = _goes_left(ensemble, row, node)
+        node = int(ensemble.left[node] if goes_left else ensemble.right[node])
     return node
 
 
@@ -443,6 +447,6 @@ def _goes_left(ensemble: Ensemble, row: Floats, node: int) -> bool:
     x = float(row[column])
     if ensemble.category[node] < 0:
         return bool(ensemble.missing_left[node] if np.isnan(x) else x <= ensemble.threshold[node])
-    if not -1 < x < _LARGEST or int(x) not in ensemble.known[column]:
+    if not -1 < x < _CATEGORY_LIMIT or int(x) not in ensemble.known[column]:
         return bool(ensemble.missing_left[node])
     return int(x) in ensemble.sets[ensemble.category[node]]

@@ -1,15 +1,14 @@
 """`Forest`: an ensemble of trees on the rows of a data set; `TreeRows`: on one batch.
 
-- `ensemble.py`: trees as flat arrays; what every loader makes and every kernel reads;
-- `load.py`: from a fitted model to an ensemble, or the reason why not; a file for each library;
-- `choose.py`: whether a model is walked or called;
-- `coding.py`: columns as codes, so that a test of a node compares whole numbers;
-- `shape.py`: the order in which nodes are visited, and what each feature decides;
-- `kernels.py` and `marked.py`: the work for small trees, as sets of rows; `counting.py` for means in NumPy alone;
-- `steps.py`, `walks.py` and `walked.py`: the work for large ones, row by row;
-- `jit.py`, `instructions.py`, `bits.py`: how kernels are compiled;
-- `forest.py`: an ensemble on a batch of rows, answering what is asked with columns replaced;
-- `standin.py`: what takes the model's place in a quantity; `bound.py` its `Bound`.
+Evaluation of a tree model goes through these modules:
+
+- `readers.py` and one file per library read a fitted model into an `Ensemble` (`ensemble.py`);
+- `layout.py` encodes columns by the trees' thresholds, and orders the nodes;
+- `bitset.py` evaluates small trees by sets of rows (kernels in `bitset_kernels.py`), or, without numba, means over rows
+  by counting in NumPy;
+- `traversal.py` evaluates large trees row by row (kernels in `traversal_kernels.py`);
+- this file chooses among these for each batch and each output, and computes sums of leaves with columns replaced;
+- `skedasis.quantities.tree_evaluator` uses it in place of the model.
 """
 
 from __future__ import annotations
@@ -28,24 +27,17 @@ from skedasis.trees.bitset import Counted, Marked, Words, marked, passing
 from skedasis.trees.ensemble import Ensemble
 from skedasis.trees.layout import Codes, Shape, Tests, parts_of, shape_of
 
-# ------------------------------------------------------------------------------------------
-# `Forest`: an ensemble on the rows of a source; `TreeRows`: on one batch, in the place of a buffer of rows.
-
-
 MOST_LEAVES = 256
-"""Trees with more are walked row by row: most of their nodes are reached by too few rows for sets."""
-
+"""Trees with more leaves are traversed row by row, because most of their nodes are reached by too few rows for sets."""
 
 _HOLD = 64_000_000
-"""Bytes of codes of whole columns that are held."""
-
+"""Maximum size in bytes of the codes of whole columns to keep."""
 
 _BEYOND = 2.0**128
-"""The first power of two that is no single."""
-
+"""The smallest power of two beyond the range of float32."""
 
 _ROOM = 16_000_000
-"""Bytes that the sets of a batch should take: more do not stay in the cache, of less there are too many batches."""
+"""Target size in bytes of a batch's row sets: larger ones exceed the processor's cache, smaller ones cost overhead."""
 
 
 @dataclass(eq=False)
@@ -57,7 +49,7 @@ class Forest:
     ensemble : Ensemble
     source : Source
     compiled : bool
-        Whether kernels can be compiled; else only means over rows are answered for.
+        Whether kernels can be compiled; else only means over rows are evaluated.
     """
 
     ensemble: Ensemble
@@ -67,12 +59,12 @@ class Forest:
 
     @cached_property
     def shape(self) -> Shape:
-        """Return all trees in the order of visits."""
+        """Return all trees in depth-first order."""
         return shape_of(self.ensemble)
 
     @cached_property
     def parts(self) -> list[Shape]:
-        """Return those of each output."""
+        """Return the trees of each output."""
         return parts_of(self.ensemble, self.shape)
 
     @property
@@ -82,20 +74,21 @@ class Forest:
 
     @property
     def batch_rows(self) -> int:
-        """Return how many rows a batch should have."""
+        """Return the recommended number of rows per batch."""
         if self.deep:
             return 16_384
         nodes = len(self.shape) + int(self.shape.first[-1])
-        # NumPy is called once a depth: that takes many rows to pay, and more room.
+        # Without compilation, NumPy is called once per depth, which needs many rows to be efficient.
         room = _ROOM if self.compiled else 8 * _ROOM
         return int(np.clip(room // (8 * nodes), 64, 512)) * 64
 
     @cached_property
-    def _holds(self) -> bool:
+    def _keeps_codes(self) -> bool:
+        """Return whether the codes of whole columns are kept."""
         return 4 * len(self.source.table) * len(self.shape.columns) <= _HOLD
 
     def jumps(self, j: int) -> Floats | None:
-        """Return where the trees jump along a column of numbers, sorted: just behind each of these values."""
+        """Return the sorted positions of the trees' jumps along a numeric column: just after each of these values."""
         k = self.shape.place(j)
         if k < 0:
             return np.zeros(0)
@@ -106,37 +99,37 @@ class Forest:
 
     def rows(self, j: int, rows: Any) -> Codes:
         """Return the codes of a column for some rows of X, of any shape; None means all rows."""
-        if self._holds and not isinstance(rows, slice) and rows is not None:
+        if self._keeps_codes and not isinstance(rows, slice) and rows is not None:
             if j not in self.held:
                 self.held[j] = self._read(j, None)
             return self.held[j].take(rows)
         if isinstance(rows, np.ndarray) and rows.ndim > 1:
             return self._read(j, rows.reshape(-1)).reshape(rows.shape)
-        if self._holds and isinstance(rows, slice) and j in self.held:
+        if self._keeps_codes and isinstance(rows, slice) and j in self.held:
             return self.held[j][rows]
         return self._read(j, rows)
 
     def _read(self, j: int, rows: Any) -> Codes:
         tests: Tests = self.shape.tests[self.shape.place(j)]
         table = self.source.table
-        known = self.known(j)
-        if known is None:
+        category_codes = self.category_codes(j)
+        if category_codes is None:
             return tests.codes(table.column(j, rows))
         codes, values = table.coded(j, rows)
-        # One more at the end: a missing value's code is -1.
-        number = np.array([known.get(v, np.nan) for v in values] + [np.nan])
+        # The last entry is for missing values, whose code is -1.
+        number = np.array([category_codes.get(v, np.nan) for v in values] + [np.nan])
         return tests.codes(number[codes])
 
-    def known(self, j: int) -> dict[Any, float] | None:
-        """Return the codes of a column's categories, None where X holds these codes themselves."""
+    def category_codes(self, j: int) -> dict[Any, float] | None:
+        """Return the model's codes of a column's categories, or None if X contains these codes."""
         levels = self.ensemble.levels.get(j)
         return None if levels is None else {value: float(k) for k, value in enumerate(levels)}
 
     def numbers(self, j: int, values: Floats) -> Codes:
-        """Return the codes of numbers that a column is set to, of any shape."""
-        known = self.known(j)
-        if known is not None:
-            flat = [known.get(v, np.nan) for v in values.reshape(-1).tolist()]
+        """Return the codes of inserted values of a column, of any shape."""
+        category_codes = self.category_codes(j)
+        if category_codes is not None:
+            flat = [category_codes.get(v, np.nan) for v in values.reshape(-1).tolist()]
             values = np.array(flat, dtype=float).reshape(values.shape)
         return self.shape.tests[self.shape.place(j)].codes(values)
 
@@ -146,14 +139,15 @@ class Forest:
 
 
 class Question:
-    """Rows with columns replaced, as a model's stand-in is asked for them.
+    """Rows with columns replaced: the input of a `StandIn`, instead of an array.
 
     Parameters
     ----------
     rows : TreeRows
     changes : mapping of int to values
-        As buffers take them (`skedasis.data.containers.Values`).
+        Replaced values by column index (`skedasis.data.containers.Values`).
     sets : int
+        Number of copies of the rows.
     """
 
     def __init__(self, rows: TreeRows, changes: Mapping[int, Any], sets: int) -> None:
@@ -164,7 +158,7 @@ class Question:
 
 
 class TreeRows:
-    """An ensemble on one batch, in the place of a buffer: instead of altered rows it hands out questions.
+    """An ensemble on one batch. It takes the place of an input buffer, and returns questions instead of altered rows.
 
     Parameters
     ----------
@@ -178,7 +172,7 @@ class TreeRows:
         self._parts: dict[int, Marked] = {}
 
     def own(self) -> Question:
-        """Return the question for the rows as they are."""
+        """Return the question for the unchanged rows."""
         return Question(self, {}, 1)
 
     def swept(self, changes: Mapping[int, Any], sets: int) -> Question:
@@ -200,31 +194,31 @@ class TreeRows:
         return forest.numbers(j, batch.column(j))
 
     def some(self, rows: Ints) -> TreeRows:
-        """Return the same for some of the rows."""
+        """Return the ensemble on a subset of the rows."""
         part = TreeRows(self.forest, self.batch.take(rows))
         part._codes = {j: codes[rows] for j, codes in self._codes.items()}
         return part
 
     @cached_property
     def passing(self) -> Words:
-        """Return who passes which test."""
+        """Return the set of rows that pass each test, (tests, words)."""
         shape = self.forest.shape
-        mark = marked if self.forest.compiled else passing
-        out = [mark(t, self.codes(j)) for j, t in zip(shape.columns, shape.tests, strict=True)]
+        row_sets = marked if self.forest.compiled else passing
+        out = [row_sets(t, self.codes(j)) for j, t in zip(shape.columns, shape.tests, strict=True)]
         return np.concatenate(out) if out else np.zeros((0, -(-self.n // 64)), np.uint64)
 
     def part(self, output: int) -> Any:
-        """Return the trees of one output on the rows."""
+        """Return the evaluator of one output's trees on the rows."""
         if output not in self._parts:
             shape = self.forest.parts[output]
-            same = self.forest.shape.value.ndim == 2 and self._parts
-            if same:
+            same_trees = self.forest.shape.value.ndim == 2 and self._parts
+            if same_trees:
                 self._parts[output] = next(iter(self._parts.values())).like(shape)
             else:
-                self._parts[output] = self._make(shape)
+                self._parts[output] = self._evaluator(shape)
         return self._parts[output]
 
-    def _make(self, shape: Shape) -> Any:
+    def _evaluator(self, shape: Shape) -> Any:
         if not self.forest.compiled:
             return Counted(shape, self.n, self.passing)
         if self.forest.deep:
@@ -247,68 +241,67 @@ class TreeRows:
     def sums(self, output: int, changes: Mapping[int, Any], sets: int) -> Floats:
         """Return the sums of one output's leaves, (sets, n)."""
         part, place = self.part(output), self.forest.shape.place
-        coded = {place(j): self.coded(j, v) for j, v in changes.items() if place(j) >= 0}
-        if not coded:
+        codes = {place(j): self.coded(j, v) for j, v in changes.items() if place(j) >= 0}
+        if not codes:
             return np.broadcast_to(part.own(), (sets, self.n))
-        if len(coded) == 1:
-            k, codes = next(iter(coded.items()))
-            return _along(part, k, codes)
-        return _together(part, coded, sets)
+        if len(codes) == 1:
+            return _replace_one(part, *next(iter(codes.items())))
+        return _replace_several(part, codes, sets)
 
     def coded(self, j: int, values: Any) -> Codes:
-        """Return the codes of what a column is replaced by, (sets, n) or (sets, 1)."""
+        """Return the codes of the replaced values of a column, (sets, n) or (sets, 1)."""
         if isinstance(values, Borrowed):
             return self.forest.rows(j, values.rows)
         if isinstance(values, Coded):
             return self.forest.rows(j, values.rows)[values.codes]
         if isinstance(values, np.ndarray):
             return self.forest.numbers(j, values)
-        found = [self.forest.numbers(j, np.asarray(v)) for v in values]
-        return np.stack([np.broadcast_to(codes, (self.n,)) for codes in found])
+        encoded = [self.forest.numbers(j, np.asarray(v)) for v in values]
+        return np.stack([np.broadcast_to(codes, (self.n,)) for codes in encoded])
 
 
 def _rounded(thresholds: Floats) -> Floats:
-    """Return the last numbers that are still rounded to a single that does not exceed the thresholds."""
+    """Return the largest float64 that are rounded to a float32 not greater than the thresholds."""
     with np.errstate(over="ignore"):
         single = thresholds.astype(np.float32)
         single = np.where(single > thresholds, np.nextafter(single, np.float32(-np.inf)), single)
         behind = np.nextafter(single, np.float32(np.inf))
-        # What is rounded to infinity begins where one more power of two would be rounded up to.
+        # Numbers are rounded to infinity as if the next power of two were representable.
         below, above = (np.clip(x.astype(float), -_BEYOND, _BEYOND) for x in (single, behind))
         middle = (below + above) / 2
-        # Halfway between two singles it is the even one.
-        stays = middle.astype(np.float32) <= single
-    return np.unique(np.where(stays, middle, np.nextafter(middle, -np.inf)))
+        # The midpoint of two float32 is rounded to the even one.
+        rounds_down = middle.astype(np.float32) <= single
+    return np.unique(np.where(rounds_down, middle, np.nextafter(middle, -np.inf)))
 
 
-def _along(part: Any, k: int, codes: Codes) -> Floats:
+def _replace_one(part: Any, k: int, codes: Codes) -> Floats:
     """Return the sums with one column replaced, (sets, n)."""
     if codes.shape[1] == 1 and part.n > 1:
         return part.curves(k, np.ascontiguousarray(codes[:, 0]))
     return np.stack([part.own() + part.changed(k, np.ascontiguousarray(c)) for c in codes])
 
 
-def _together(part: Any, coded: Mapping[int, Codes], sets: int) -> Floats:
+def _replace_several(part: Any, codes: Mapping[int, Codes], sets: int) -> Floats:
     """Return the sums with several columns replaced, (sets, n).
 
-    Sets in which all columns but one are the same are answered together: those are replaced once, and the one swept.
+    Sets that differ in one column only are evaluated together: the other columns are replaced once, and the one swept.
     """
     out = np.empty((sets, part.n))
-    inner = max(coded, key=lambda k: _distinct(coded[k]))
-    outer = [k for k in coded if k != inner]
+    inner = max(codes, key=lambda k: _n_distinct(codes[k]))
+    outer = [k for k in codes if k != inner]
     groups: dict[bytes, list[int]] = {}
     for s in range(sets):
-        key = b"|".join(coded[k][s % len(coded[k])].tobytes() for k in outer)
+        key = b"|".join(codes[k][s % len(codes[k])].tobytes() for k in outer)
         groups.setdefault(key, []).append(s)
-    for some in groups.values():
-        fixed = {k: _full(coded[k][some[0] % len(coded[k])], part.n) for k in outer}
-        there = part.replaced(fixed)
-        codes = coded[inner][[s % len(coded[inner]) for s in some]]
-        out[some] = _along(there, inner, codes)
+    for group in groups.values():
+        fixed = {k: _full(codes[k][group[0] % len(codes[k])], part.n) for k in outer}
+        replaced = part.replaced(fixed)
+        inner_codes = codes[inner][[s % len(codes[inner]) for s in group]]
+        out[group] = _replace_one(replaced, inner, inner_codes)
     return out
 
 
-def _distinct(codes: Codes) -> int:
+def _n_distinct(codes: Codes) -> int:
     return len({row.tobytes() for row in codes})
 
 

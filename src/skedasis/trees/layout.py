@@ -1,6 +1,8 @@
-"""Layout of an ensemble for evaluation: threshold codes of columns, and the order in which nodes are visited.
+"""Layout of an ensemble for evaluation: threshold codes of columns, and the nodes in depth-first order.
 
-A test of a node then compares small whole numbers, and all values that no tree tells apart are one.
+A column's values are encoded by the interval of the trees' thresholds in which they lie, or by their category. The test
+of a node then compares small integers, and all values that no tree distinguishes have the same code. `Tests` encodes
+one column, `Shape` holds the nodes of the trees, in depth-first order.
 """
 
 from __future__ import annotations
@@ -17,8 +19,7 @@ from skedasis.stats.grid import locate
 from skedasis.trees import compilation, traversal_kernels
 from skedasis.trees.ensemble import Ensemble
 
-# ------------------------------------------------------------------------------------------
-# Columns as codes: what trees see of a value is between which of their thresholds it lies, or which category it is.
+# --- codes of a column ----------------------------------------------------------------------------
 
 
 Codes = NDArray[np.int32]
@@ -26,22 +27,23 @@ Codes = NDArray[np.int32]
 
 @dataclass(frozen=True, eq=False)
 class Tests:
-    """The different tests of one column, those of numbers in the order of their thresholds.
+    """The distinct tests of one column. Numeric tests are in the order of their thresholds.
 
     Parameters
     ----------
     thresholds : ndarray of float, shape (T,)
-        All of them, sorted. A number's code is how many lie below it, so ``x <= thresholds[k]`` where ``code <= k``.
+        The sorted thresholds. The code of a number is the number of thresholds below it, so that ``code <= k`` is
+        equivalent to ``x <= thresholds[k]``.
     cut : ndarray of int32, shape (R,)
-        Of each test: codes up to this one go left.
+        The largest code that goes left, for each test.
     missing_left : ndarray of bool, shape (R,)
-        Whether a missing value goes left, too.
+        Whether missing values go left, for each test.
     categories : ndarray of int, shape (C,), optional
-        The categories that are known, where the column is tested for these. Their codes are their places here.
+        The categories seen in training, if the column is tested for categories. Their codes are their indices here.
     among : ndarray of bool, shape (R, C), optional
-        Which categories go left in each test.
+        Whether each category goes left, for each test.
     single : bool
-        Whether numbers are rounded to single precision first.
+        Whether numbers are rounded to single precision before encoding.
     """
 
     thresholds: Floats
@@ -56,42 +58,45 @@ class Tests:
 
     @property
     def missing(self) -> int:
-        """Return the code of a missing value, and of an unknown category: one more than all others."""
+        """Return the code of missing values and unknown categories, which is the largest code."""
         return len(self.thresholds) + 1 if self.categories is None else len(self.categories)
 
     def codes(self, x: Floats) -> Codes:
         """Return the codes of values, of any shape; NaN is missing."""
         if self.categories is not None:
-            return self._places(x)
+            return self._category_codes(x)
         flat = np.ascontiguousarray(x, dtype=float).reshape(-1)
         if self.single:
             with np.errstate(over="ignore"):
                 flat = flat.astype(np.float32).astype(float)
         absent = np.isnan(flat)
-        some = bool(absent.any())
-        known = np.where(absent, 0.0, flat) if some else flat
+        any_absent = bool(absent.any())
+        numbers = np.where(absent, 0.0, flat) if any_absent else flat
         t = self.thresholds
         code = (
-            locate(t, known, float(t[0]), float(t[-1]), "right") if len(t) else np.zeros(len(flat))
+            locate(t, numbers, float(t[0]), float(t[-1]), "right")
+            if len(t)
+            else np.zeros(len(flat))
         )
         code = code.astype(np.int32)
-        if some:
+        if any_absent:
             code[absent] = self.missing
         return code.reshape(x.shape)
 
-    def _places(self, x: Floats) -> Codes:
-        known = self.categories
-        if known is None or len(known) == 0:
+    def _category_codes(self, x: Floats) -> Codes:
+        """Return the codes of categories given as numbers."""
+        categories = self.categories
+        if categories is None or len(categories) == 0:
             return np.full(x.shape, self.missing, np.int32)
-        # A fraction stands for the category that it is cut down to, as models read it.
+        # Models truncate fractions.
         with np.errstate(invalid="ignore"):
-            whole = np.trunc(np.where(np.isfinite(x), x, -1.0))
-        place = np.minimum(np.searchsorted(known, whole), len(known) - 1)
-        there = (known[place] == whole) & ~np.isnan(x)
-        return np.where(there, place, self.missing).astype(np.int32)
+            truncated = np.trunc(np.where(np.isfinite(x), x, -1.0))
+        code = np.minimum(np.searchsorted(categories, truncated), len(categories) - 1)
+        is_known = (categories[code] == truncated) & ~np.isnan(x)
+        return np.where(is_known, code, self.missing).astype(np.int32)
 
     def passes(self, codes: Codes) -> Bools:
-        """Return which tests values of these codes pass to the left, (R, number of codes)."""
+        """Return whether values of these codes go left in each test, (R, number of codes)."""
         codes = np.asarray(codes)
         missing = codes == self.missing
         if self.among is None:
@@ -103,7 +108,7 @@ class Tests:
 
 
 def tests_of(ensemble: Ensemble) -> tuple[dict[int, Tests], NDArray[np.int32]]:
-    """Return the tests of each column that is tested at all, and each node's place among its column's tests.
+    """Return the tests of each tested column, and the index of each node's test among those of its column.
 
     Returns
     -------
@@ -111,79 +116,80 @@ def tests_of(ensemble: Ensemble) -> tuple[dict[int, Tests], NDArray[np.int32]]:
     ndarray of int32, shape (nodes,)
         -1 in leaves.
     """
-    place = np.full(len(ensemble.feature), -1, np.int32)
+    index = np.full(len(ensemble.feature), -1, np.int32)
     inner = np.flatnonzero(ensemble.feature >= 0)
     column = ensemble.feature[inner]
-    # Numbers this small are sorted by their digits, in a tenth of the time.
+    # NumPy uses radix sort for int16, which takes a tenth of the time.
     order = inner[
         np.argsort(column.astype(np.int16 if ensemble.columns < 2**15 else np.int32), kind="stable")
     ]
     counts = np.bincount(column, minlength=ensemble.columns)
-    found: dict[int, Tests] = {}
+    tests: dict[int, Tests] = {}
     for j, nodes in enumerate(np.split(order, np.cumsum(counts)[:-1])):
         if len(nodes) == 0:
             continue
-        named = (ensemble.category[nodes] >= 0).any()
-        made = _of_categories(ensemble, j, nodes) if named else _of_numbers(ensemble, nodes)
-        found[j], place[nodes] = made
-    return found, place
+        if (ensemble.category[nodes] >= 0).any():
+            tests[j], index[nodes] = _category_tests(ensemble, j, nodes)
+        else:
+            tests[j], index[nodes] = _numeric_tests(ensemble, nodes)
+    return tests, index
 
 
-def _of_numbers(ensemble: Ensemble, nodes: Ints) -> tuple[Tests, Ints]:
+def _numeric_tests(ensemble: Ensemble, nodes: Ints) -> tuple[Tests, Ints]:
+    """Return the distinct tests of a column's nodes, and each node's test."""
     thresholds, cut = np.unique(ensemble.threshold[nodes], return_inverse=True)
-    both = cut * 2 + ensemble.missing_left[nodes]
-    there = np.zeros(2 * len(thresholds), bool)
-    there[both] = True
-    different = np.flatnonzero(there)
-    cuts, missing_left = (different // 2).astype(np.int32), different % 2 == 1
-    rank = np.cumsum(there) - 1
-    return Tests(thresholds, cuts, missing_left, single=ensemble.single), rank[both]
+    key = cut * 2 + ensemble.missing_left[nodes]
+    occurs = np.zeros(2 * len(thresholds), bool)
+    occurs[key] = True
+    keys = np.flatnonzero(occurs)
+    cuts, missing_left = (keys // 2).astype(np.int32), keys % 2 == 1
+    rank = np.cumsum(occurs) - 1
+    return Tests(thresholds, cuts, missing_left, single=ensemble.single), rank[key]
 
 
-def _of_categories(ensemble: Ensemble, j: int, nodes: Ints) -> tuple[Tests, Ints]:
-    both = ensemble.category[nodes].astype(np.int64) * 2 + ensemble.missing_left[nodes]
-    different, place = np.unique(both, return_inverse=True)
-    sets = [np.asarray(ensemble.sets[k]) for k in different // 2]
+def _category_tests(ensemble: Ensemble, j: int, nodes: Ints) -> tuple[Tests, Ints]:
+    """Return the distinct tests of column j's nodes for categories, and each node's test."""
+    key = ensemble.category[nodes].astype(np.int64) * 2 + ensemble.missing_left[nodes]
+    keys, index = np.unique(key, return_inverse=True)
+    sets = [np.asarray(ensemble.sets[k]) for k in keys // 2]
     known = ensemble.known.get(j)
     categories = np.unique(np.concatenate(sets)) if known is None else np.unique(known)
-    among = np.array([np.isin(categories, some) for some in sets])
-    blank = np.zeros(len(different), np.int32)
-    return Tests(np.zeros(0), blank, different % 2 == 1, categories.astype(np.int64), among), place
+    among = np.array([np.isin(categories, left) for left in sets])
+    no_cut = np.zeros(len(keys), np.int32)
+    return Tests(np.zeros(0), no_cut, keys % 2 == 1, categories.astype(np.int64), among), index
 
 
-# ------------------------------------------------------------------------------------------
-# The order in which trees are visited, and what each column decides in them.
+# --- nodes in depth-first order -------------------------------------------------------------------
 
 
 Places = NDArray[np.int32]
-
 
 Runs = tuple[Places, Places, Places]
 
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """Trees in the order of visits: a node before its left branch, and that before its right one.
+    """Trees in depth-first order: each node, then its left branch, then its right branch.
 
-    So a branch is a run of nodes: node q and the ``size[q] - 1`` after it.
+    So a branch is a contiguous range of nodes: node q and the ``size[q] - 1`` after it.
 
     Parameters
     ----------
     parent, depth, size : ndarray of int32, shape (nodes,)
-        Of a root the parent is -1 and the depth 0.
+        The parent of a root is -1, its depth 0.
     is_left : ndarray of int32, shape (nodes,)
         1 in left children.
     column : ndarray of int32, shape (nodes,)
-        The place of the tested column among `columns`, -1 in leaves.
+        Index in `columns` of the tested column, -1 in leaves.
     test : ndarray of int32, shape (nodes,)
-        Its place among the tests of all columns, -1 in leaves.
+        Index of the test among the tests of all columns, -1 in leaves.
     value : ndarray of float, shape (nodes,) or (nodes, outputs)
     columns : tuple of int
-        Columns of X that are tested at all.
+        Columns of X that are tested by any node.
     tests : tuple of Tests
-        Of these columns.
+        The tests of these columns.
     first : ndarray of int64, shape (columns + 1,)
-        Where each column's tests begin among all.
+        Index of each column's first test among the tests of all columns.
     roots : ndarray of int64, shape (trees + 1,)
     """
 
@@ -204,25 +210,25 @@ class Shape:
 
     @property
     def arrays(self) -> tuple[Places, Places, Places, Places, Places]:
-        """Return the arrays that kernels visit."""
+        """Return the arrays that kernels take."""
         return self.parent, self.depth, self.size, self.is_left, self.test
 
     @cached_property
     def deepest(self) -> int:
-        """Return the greatest depth of a node."""
+        """Return the maximum depth of a node."""
         return int(self.depth.max(initial=0))
 
     @cached_property
     def most_leaves(self) -> int:
-        """Return how many leaves the largest tree has."""
-        # Of a binary tree with n nodes (n + 1) / 2 are leaves.
+        """Return the number of leaves of the largest tree."""
+        # A binary tree with n nodes has (n + 1) / 2 leaves.
         return int((np.diff(self.roots).max(initial=1) + 1) // 2)
 
     @cached_property
     def nodes(self) -> tuple[Places, ...]:
-        """Return of each column the nodes that test it, in the order of visits."""
-        every = range(len(self.columns))
-        return tuple(np.flatnonzero(self.column == k).astype(np.int32) for k in every)
+        """Return for each column the nodes that test it, in ascending order."""
+        indices = range(len(self.columns))
+        return tuple(np.flatnonzero(self.column == k).astype(np.int32) for k in indices)
 
     @cached_property
     def levels(self) -> tuple[Ints, ...]:
@@ -236,7 +242,7 @@ class Shape:
         return np.flatnonzero(self.test < 0)
 
     def below(self, k: int) -> Bools:
-        """Return which nodes have a test of the column of place k above them."""
+        """Return whether each node is below a test of the column with index k."""
         if k not in self._below:
             self._below[k] = self._find_below(k)
         return self._below[k]
@@ -247,21 +253,22 @@ class Shape:
 
     def _find_below(self, k: int) -> Bools:
         nodes = self.nodes[k]
-        edges = np.zeros(len(self) + 1, np.int64)
-        np.add.at(edges, nodes + 1, 1)
-        np.add.at(edges, nodes + self.size[nodes], -1)
-        return np.cumsum(edges[:-1]) > 0
+        # Count the branches that begin and end at each node.
+        change = np.zeros(len(self) + 1, np.int64)
+        np.add.at(change, nodes + 1, 1)
+        np.add.at(change, nodes + self.size[nodes], -1)
+        return np.cumsum(change[:-1]) > 0
 
     def place(self, j: int) -> int:
-        """Return a column's place among those that are tested, -1 where it is not."""
-        return self._places.get(j, -1)
+        """Return the index of a column of X in `columns`, -1 if no node tests it."""
+        return self._index_of_column.get(j, -1)
 
     @cached_property
-    def _places(self) -> dict[int, int]:
+    def _index_of_column(self) -> dict[int, int]:
         return {j: k for k, j in enumerate(self.columns)}
 
     def only(self, trees: Ints) -> Shape:
-        """Return some of the trees."""
+        """Return a subset of the trees."""
         sizes = np.diff(self.roots)
         roots = np.concatenate([[0], np.cumsum(sizes[trees])]).astype(np.int64)
         shift = np.repeat(self.roots[trees] - roots[:-1], sizes[trees])
@@ -280,21 +287,21 @@ class Shape:
         )
 
     def runs(self, k: int, codes: Codes) -> Runs:
-        """Return of each leaf the stretches of points that lead to it, as far as one column's tests decide.
+        """Return for each leaf the runs of points that satisfy all tests of one column on the path to the leaf.
 
         Parameters
         ----------
         k : int
-            The column's place.
+            Index of the column in `columns`.
         codes : ndarray of int32, shape (m,)
-            Of the points.
+            Codes of the points.
 
         Returns
         -------
         listed : ndarray of int32, shape (nodes + 1,)
-            Where each node's stretches are listed; none but below tests of the column.
+            Node q has the runs ``listed[q]`` to ``listed[q + 1] - 1``; only leaves below tests of the column have any.
         begin, finish : ndarray of int32
-            Their first points, and the points behind their last.
+            The first point of each run, and the one after its last.
         """
         key = k, codes.tobytes()
         if key not in self._runs:
@@ -303,7 +310,7 @@ class Shape:
 
     @cached_property
     def _runs(self) -> dict[tuple[int, bytes], Runs]:
-        """Hold what is asked again by every batch."""
+        """Cache of `runs`, which every batch needs for the same codes."""
         return {}
 
     def _find_runs(self, k: int, codes: Codes) -> Runs:
@@ -318,20 +325,21 @@ class Shape:
         row = np.full(len(self), -1, np.int64)
         row[nodes] = np.arange(len(nodes))
         passes = tests.passes(codes)
-        # A column of zeros on either side: a stretch begins where the difference is 1, and ends where it is -1.
-        there = np.zeros((len(nodes), len(codes) + 2), np.int8)
-        there[:, 1:-1] = 1
+        # 1 for points that may reach a node. With a column of zeros on either side, a run begins where the difference
+        # is 1 and ends where it is -1.
+        reached = np.zeros((len(nodes), len(codes) + 2), np.int8)
+        reached[:, 1:-1] = 1
         for level in self.levels[1:]:
             level = level[row[level] >= 0]  # noqa: PLW2901
             above = self.parent[level]
             inside = row[above] >= 0
-            there[row[level[inside]]] = there[row[above[inside]]]
-            own = self.column[above] == k
-            left = self.is_left[level[own]] == 1
-            decided = passes[self.test[above[own]] - self.first[k]] == left[:, None]
-            there[row[level[own]], 1:-1] &= decided
-        there[self.test[nodes] >= 0] = 0
-        change = np.diff(there, axis=1)
+            reached[row[level[inside]]] = reached[row[above[inside]]]
+            tested = self.column[above] == k
+            left = self.is_left[level[tested]] == 1
+            satisfied = passes[self.test[above[tested]] - self.first[k]] == left[:, None]
+            reached[row[level[tested]], 1:-1] &= satisfied
+        reached[self.test[nodes] >= 0] = 0
+        change = np.diff(reached, axis=1)
         leaf, begin = np.nonzero(change == 1)
         finish = np.nonzero(change == -1)[1]
         listed = np.zeros(len(self) + 1, np.int32)
@@ -339,18 +347,19 @@ class Shape:
         return np.cumsum(listed, dtype=np.int32), begin.astype(np.int32), finish.astype(np.int32)
 
     def _intervals(self, k: int, codes: Codes) -> Runs:
-        """Return the same for ascending numbers: one stretch a leaf, for tests let through what is up to a point."""
-        ahead = np.searchsorted(codes, self.tests[k].cut, side="right")
+        """Return the runs for ascending numbers: at most one per leaf, because numeric tests pass all smaller codes."""
+        n_left = np.searchsorted(codes, self.tests[k].cut, side="right")
         begin, finish = np.zeros(len(self), np.int32), np.full(len(self), len(codes), np.int32)
         below = self.below(k)
         for level in self.levels[1:]:
             nodes = level[below[level]]
             above = self.parent[nodes]
             first, last = begin[above], finish[above]
-            own = self.column[above] == k
-            cut, left = ahead[self.test[above[own]] - self.first[k]], self.is_left[nodes[own]] == 1
-            first[own] = np.where(left, first[own], np.maximum(first[own], cut))
-            last[own] = np.where(left, np.minimum(last[own], cut), last[own])
+            tested = self.column[above] == k
+            cut = n_left[self.test[above[tested]] - self.first[k]]
+            left = self.is_left[nodes[tested]] == 1
+            first[tested] = np.where(left, first[tested], np.maximum(first[tested], cut))
+            last[tested] = np.where(left, np.minimum(last[tested], cut), last[tested])
             begin[nodes], finish[nodes] = first, last
         listed = np.zeros(len(self) + 1, np.int32)
         leaves = np.flatnonzero(below & (self.test < 0) & (begin < finish))
@@ -359,15 +368,15 @@ class Shape:
 
 
 def shape_of(ensemble: Ensemble) -> Shape:
-    """Return an ensemble's trees in the order of visits."""
-    tests, place = tests_of(ensemble)
-    depth, size, position, parent, is_left = _visits(ensemble)
+    """Return the trees of an ensemble in depth-first order."""
+    tests, index = tests_of(ensemble)
+    depth, size, position, parent, is_left = _depth_first(ensemble)
     columns = tuple(sorted(tests))
     first = np.concatenate([[0], np.cumsum([len(tests[j]) for j in columns])]).astype(np.int64)
     rank = np.full(ensemble.columns + 1, -1, np.int32)
     rank[list(columns)] = np.arange(len(columns))
-    column = rank[ensemble.feature]  # a leaf's -1 is the last place
-    test = np.where(column >= 0, place + first[column].astype(np.int32), np.int32(-1))
+    column = rank[ensemble.feature]  # the last entry is for leaves, whose feature is -1
+    test = np.where(column >= 0, index + first[column].astype(np.int32), np.int32(-1))
     order = _order(position)
     above = parent[order]
     roots = np.asarray(ensemble.roots, dtype=np.int64)
@@ -387,7 +396,7 @@ def shape_of(ensemble: Ensemble) -> Shape:
 
 
 def parts_of(ensemble: Ensemble, shape: Shape) -> list[Shape]:
-    """Return the trees of each output, their leaves with one value each; the tests are those of all."""
+    """Return the trees of each output, with one value per leaf and the tests of all outputs."""
     if shape.value.ndim == 2:
         columns = np.ascontiguousarray(shape.value.T)
         return [replace(shape, value=column) for column in columns]
@@ -397,10 +406,11 @@ def parts_of(ensemble: Ensemble, shape: Shape) -> list[Shape]:
 
 
 def _summable(value: Floats, roots: Ints) -> Floats:
-    """Return leaves' values whose sums are exact in any order: multiples of one power of two.
+    """Return the leaves' values rounded to multiples of one power of two, so that sums are exact in any order.
 
-    What is taken off a sum and put back leaves nothing behind then: votes that are tied stay so, and rows in the same
-    leaves have the same sum, however it was found. A sum moves by at most 2^-51 of its bound for each tree.
+    Subtracting a value from a sum and adding it again then restores the sum: tied votes remain tied, and rows in the
+    same leaves have the same sum, in whatever way it is computed. Rounding changes a sum by at most 2^-51 of its bound
+    for each tree.
     """
     if len(value) == 0:
         return value
@@ -408,25 +418,25 @@ def _summable(value: Floats, roots: Ints) -> Floats:
     bound = float(np.maximum.reduceat(largest, roots[:-1]).sum())
     if not 0.0 < bound < np.inf:
         return value
-    # On the way to another sum there are up to three times the bound: 4 stands for these.
+    # Intermediate sums may reach three times the bound, hence the factor 4.
     unit = np.ldexp(4.0, int(np.frexp(bound)[1]) - 53)
     return np.rint(value / unit) * unit if unit > 0.0 else value
 
 
 def _order(position: Places) -> Any:
-    """Return which node comes at which place, as an index."""
-    every = np.arange(len(position), dtype=position.dtype)
-    if np.array_equal(position, every):  # as scikit-learn keeps its trees: nothing has to move
+    """Return the index that puts nodes into these positions."""
+    indices = np.arange(len(position), dtype=position.dtype)
+    if np.array_equal(position, indices):  # scikit-learn's trees are in depth-first order already
         return slice(None)
     order = np.empty_like(position)
-    order[position] = every
+    order[position] = indices
     return order
 
 
-def _visits(ensemble: Ensemble) -> tuple[Places, Places, Places, Places, Places]:
-    """Return of each node its depth, its branch's size, its place in the order of visits, its parent and its side."""
+def _depth_first(ensemble: Ensemble) -> tuple[Places, Places, Places, Places, Places]:
+    """Return the depth, branch size, depth-first position, parent and `is_left` of each node."""
     if not compilation.has_numba():
-        return _levels(ensemble)
+        return _depth_first_by_levels(ensemble)
     n = len(ensemble.feature)
     parent, size = np.full(n, -1, np.int32), np.empty(n, np.int32)
     depth, is_left = np.zeros(n, np.int32), np.zeros(n, np.int32)
@@ -439,8 +449,10 @@ def _visits(ensemble: Ensemble) -> tuple[Places, Places, Places, Places, Places]
     return depth, size, position, parent, is_left
 
 
-def _levels(ensemble: Ensemble) -> tuple[Places, Places, Places, Places, Places]:
-    """Return the same as `_visits`, level by level: all nodes of one depth at once."""
+def _depth_first_by_levels(
+    ensemble: Ensemble,
+) -> tuple[Places, Places, Places, Places, Places]:
+    """Return the result of `_depth_first` by NumPy only, for all nodes of one depth at a time."""
     n = len(ensemble.feature)
     parent, depth = np.full(n, -1, np.int32), np.zeros(n, np.int32)
     is_left, size = np.zeros(n, np.int32), np.ones(n, np.int32)

@@ -1,6 +1,7 @@
-"""Reader of LightGBM's models, from the text format that they are saved in.
+"""Reader of LightGBM's models, from the text format in which LightGBM saves them.
 
-The text is read by whole columns (all thresholds of all trees at once), which is several times faster than its JSON.
+Each field is parsed for all trees at once (all thresholds, all children, ...), which is several times faster than
+reading LightGBM's JSON format.
 """
 
 from __future__ import annotations
@@ -14,14 +15,13 @@ from skedasis._types import Floats, Ints
 from skedasis.trees.ensemble import Ensemble, Link, Nodes, NoTrees, Reading, assemble
 
 _ZERO = float(np.float32(1e-35))
-"""LightGBM reads a value as zero whose size does not exceed this (its kZeroThreshold)."""
-
+"""LightGBM treats values up to this absolute value as zero (its kZeroThreshold)."""
 
 _CATEGORY, _DEFAULT_LEFT, _MISSING = 1, 2, 12
 """Bits of a node's `decision_type`."""
 
-
 _ZERO_MISSING, _NAN_MISSING = 4, 8
+"""Values of its bits `_MISSING`: zeros or NaN are missing."""
 
 
 _IDENTITY = {
@@ -51,17 +51,17 @@ Head = dict[str, str]
 
 
 def load(model: Any) -> Ensemble:
-    """Return the trees of an LGBMModel or a Booster, as many as its `predict` uses.
+    """Return the trees of an LGBMModel or a Booster that its `predict` uses.
 
     Raises
     ------
     NoTrees
-        For linear trees, zeros that count as missing, answers that are no known function of the sums, and categories
-        whose columns cannot be told.
+        For linear trees, zeros that count as missing, objectives without a known link, and categories whose columns
+        cannot be determined.
     """
     booster = model.booster_ if hasattr(model, "booster_") else model
     head, trees = _parsed(booster.model_to_string())
-    if any(_said(tree, "is_linear") == "1" for tree in trees):
+    if any(_line(tree, "is_linear") == "1" for tree in trees):
         raise NoTrees("LightGBM's linear trees have no constant leaves")
     link, scale = _link(head, hasattr(model, "predict_proba"))
     outputs = int(head["num_tree_per_iteration"])
@@ -85,15 +85,15 @@ def load(model: Any) -> Ensemble:
 
 
 def _parsed(text: str) -> tuple[Head, list[str]]:
-    """Return the header's lines, by what stands before their first `=`, and the text of each tree."""
+    """Return the fields of the header, and the text of each tree."""
     body = text[: text.index("\nend of trees")]
     first, *trees = body.split("\nTree=")
     head = {key: rest for key, _, rest in (line.partition("=") for line in first.split("\n"))}
     return head, trees
 
 
-def _said(tree: str, key: str) -> str:
-    """Return what a tree's line holds; nothing where it has no such line. To search is faster than to cut all lines."""
+def _line(tree: str, key: str) -> str:
+    """Return the value of a field of a tree, "" if it has no such field. Searching is faster than splitting lines."""
     start = tree.find(f"\n{key}=")
     if start < 0:
         return ""
@@ -103,99 +103,103 @@ def _said(tree: str, key: str) -> str:
 
 
 def _numbers(trees: list[str], key: str, kind: Any = float) -> Any:
-    """Return what a line holds in all trees, one after the other."""
-    return np.fromstring(" ".join([_said(tree, key) for tree in trees]), kind, sep=" ")
+    """Return the numbers of a field of all trees, concatenated."""
+    return np.fromstring(" ".join([_line(tree, key) for tree in trees]), kind, sep=" ")
 
 
 def _nodes(trees: list[str]) -> Nodes:
-    """Return the nodes: in each tree the inner ones first, as LightGBM counts them, then the leaves."""
-    leaves = np.array([int(_said(tree, "num_leaves")) for tree in trees], np.int64)
+    """Return the nodes: for each tree the inner nodes in LightGBM's order, then the leaves."""
+    leaves = np.array([int(_line(tree, "num_leaves")) for tree in trees], np.int64)
     sizes = 2 * leaves - 1
     roots = np.cumsum(sizes) - sizes
-    inner = _places(roots, leaves - 1)
-    bottom = _places(roots + leaves - 1, leaves)
+    inner = _ranges(roots, leaves - 1)
+    bottom = _ranges(roots + leaves - 1, leaves)
     count = int(sizes.sum())
     kind = _numbers(trees, "decision_type", np.int64)
     if ((kind & _MISSING == _ZERO_MISSING) & (kind & _CATEGORY == 0)).any():
         raise NoTrees("zeros count as missing in this LightGBM model (zero_as_missing)")
-    limit = _numbers(trees, "threshold")
-    first = np.repeat(leaves - 1, leaves - 1)  # where a tree's leaves begin
+    threshold = _numbers(trees, "threshold")
+    first = np.repeat(leaves - 1, leaves - 1)  # index of a tree's first leaf
 
     def child(key: str) -> Ints:
-        at = _numbers(trees, key, np.int64)
-        return _spread(count, inner, np.where(at >= 0, at, first + ~at), -1)
+        index = _numbers(trees, key, np.int64)
+        # LightGBM stores leaf i as ~i.
+        return _scattered(count, inner, np.where(index >= 0, index, first + ~index), -1)
 
-    category, sets = _sets(trees, kind, limit, leaves - 1)
+    category, sets = _sets(trees, kind, threshold, leaves - 1)
     return Nodes(
         sizes=sizes,
-        feature=_spread(count, inner, _numbers(trees, "split_feature", np.int64), -1),
-        threshold=_spread(count, inner, _around_zero(limit), 0.0),
+        feature=_scattered(count, inner, _numbers(trees, "split_feature", np.int64), -1),
+        threshold=_scattered(count, inner, _around_zero(threshold), 0.0),
         left=child("left_child"),
         right=child("right_child"),
-        missing_left=_spread(count, inner, _missing_left(kind, limit), False),
-        value=_spread(count, bottom, _numbers(trees, "leaf_value"), 0.0),
-        category=_spread(count, inner, category, -1),
+        missing_left=_scattered(count, inner, _missing_left(kind, threshold), False),
+        value=_scattered(count, bottom, _numbers(trees, "leaf_value"), 0.0),
+        category=_scattered(count, inner, category, -1),
         sets=sets,
     )
 
 
-def _places(start: Ints, size: Ints) -> Ints:
-    """Return start, start + 1, … for each run of a size."""
+def _ranges(start: Ints, size: Ints) -> Ints:
+    """Return the concatenated ranges start, …, start + size - 1."""
     before = np.cumsum(size) - size
     return np.arange(int(size.sum())) + np.repeat(start - before, size)
 
 
-def _spread(count: int, at: Ints, values: Any, rest: Any) -> Any:
-    full = np.full(count, rest, dtype=values.dtype)
-    full[at] = values
+def _scattered(count: int, index: Ints, values: Any, fill: Any) -> Any:
+    """Return an array with these values at these indices, and `fill` elsewhere."""
+    full = np.full(count, fill, dtype=values.dtype)
+    full[index] = values
     return full
 
 
-def _missing_left(kind: Ints, limit: Floats) -> Any:
-    """Return where a missing value goes: where the node says, or, in one that knows of none, where zero goes.
+def _missing_left(kind: Ints, threshold: Floats) -> Any:
+    """Return whether missing values go left: by the node's default, or like zero if training data had none.
 
-    In a node that tests a category it goes right, like all that are not named.
+    In a node that tests categories they go right, like all categories that are not in its set.
     """
-    told = kind & _DEFAULT_LEFT > 0
-    left = np.where(kind & _MISSING == _NAN_MISSING, told, limit >= 0.0)
+    default_left = kind & _DEFAULT_LEFT > 0
+    left = np.where(kind & _MISSING == _NAN_MISSING, default_left, threshold >= 0.0)
     return left & (kind & _CATEGORY == 0)
 
 
-def _around_zero(limit: Floats) -> Floats:
-    """Return thresholds that split as LightGBM does, for which all of [-1e-35, 1e-35] is zero."""
-    close = np.abs(limit) <= _ZERO
-    return np.where(close, np.where(limit < 0, np.nextafter(-_ZERO, -1.0), _ZERO), limit)
+def _around_zero(threshold: Floats) -> Floats:
+    """Return thresholds that split like LightGBM, which treats all of [-1e-35, 1e-35] as zero."""
+    close = np.abs(threshold) <= _ZERO
+    adjusted = np.where(threshold < 0, np.nextafter(-_ZERO, -1.0), _ZERO)
+    return np.where(close, adjusted, threshold)
 
 
-def _sets(trees: list[str], kind: Ints, limit: Floats, inner: Ints) -> tuple[Ints, list[Ints]]:
-    """Return the place of each node's categories (or -1), and the categories that go left."""
-    place, sets = np.full(len(kind), -1, np.int64), list[Ints]()
+def _sets(trees: list[str], kind: Ints, threshold: Floats, inner: Ints) -> tuple[Ints, list[Ints]]:
+    """Return the index of each node's set of categories (or -1), and the sets of categories that go left."""
+    set_index, sets = np.full(len(kind), -1, np.int64), list[Ints]()
     tests = kind & _CATEGORY > 0
     if not tests.any():
-        return place, sets
+        return set_index, sets
     starts = np.cumsum(inner) - inner
     for tree, start, size in zip(trees, starts, inner, strict=True):
-        at = start + np.flatnonzero(tests[start : start + size])
-        if not len(at):
+        nodes = start + np.flatnonzero(tests[start : start + size])
+        if not len(nodes):
             continue
-        words = np.array(_said(tree, "cat_threshold").split(), np.uint32)
-        bounds = np.array(_said(tree, "cat_boundaries").split(), np.int64)
-        place[at] = len(sets) + limit[at].astype(np.int64)
+        words = np.array(_line(tree, "cat_threshold").split(), np.uint32)
+        bounds = np.array(_line(tree, "cat_boundaries").split(), np.int64)
+        # In such a node, the threshold is the index of the set within the tree.
+        set_index[nodes] = len(sets) + threshold[nodes].astype(np.int64)
         sets += [
             np.flatnonzero(np.unpackbits(words[a:b].view(np.uint8), bitorder="little"))
             for a, b in pairwise(bounds)
         ]
-    return place, sets
+    return set_index, sets
 
 
 def _link(head: Head, classifier: bool) -> tuple[Link, float]:
-    """Return the link that `predict` (of a classifier: `predict_proba`) uses, and its scale."""
+    """Return the link of `predict`, or of a classifier's `predict_proba`, and its scale."""
     name, *options = head.get("objective", "").split() or [""]
     scale = next((float(o.partition(":")[2]) for o in options if o.startswith("sigmoid:")), 1.0)
     if name in _LINKS:
         return _LINKS[name], scale
     if classifier:
-        raise NoTrees("how probabilities follow from an objective of one's own is not known")
+        raise NoTrees("the link from sums to probabilities of one's own objective is not known")
     if "sqrt" in options:
         raise NoTrees("LightGBM squares the sums of a model with reg_sqrt")
     if not name or name in _IDENTITY:
@@ -204,7 +208,7 @@ def _link(head: Head, classifier: bool) -> tuple[Link, float]:
 
 
 def _seen(infos: list[str]) -> dict[int, Ints]:
-    """Return the categories that were seen, by column."""
+    """Return the categories seen in training, by column."""
     return {
         column: np.sort(np.array([c for c in info.split(":") if int(c) >= 0], np.int64))
         for column, info in enumerate(infos)
@@ -213,20 +217,22 @@ def _seen(infos: list[str]) -> dict[int, Ints]:
 
 
 def _levels(booster: Any, infos: list[str], seen: dict[int, Ints]) -> dict[int, list[Any]]:
-    """Return the levels of pandas' categorical columns, which LightGBM keeps in the order of the columns.
+    """Return the levels of pandas' categorical columns.
 
-    It does not keep which columns these are. They are those that are tested for categories, and a constant one may be
-    among them; an ordered one is not told from numbers.
+    LightGBM stores the levels in the order of the columns, but not which columns these are. They are the columns that
+    are tested for categories and possibly constant columns; an ordered categorical column looks like a numeric one.
     """
-    kept = getattr(booster, "pandas_categorical", None) or []
+    stored = getattr(booster, "pandas_categorical", None) or []
     columns = sorted(seen)
     constant = [column for column, info in enumerate(infos) if info == "none"]
-    # What starts at a code of 0 could be an ordered one.
-    codes = any(info.startswith("[0:") for info in infos)
-    if not codes and len(kept) == len(seen) + len(constant):
+    # A column whose range starts at 0 may contain the codes of an ordered categorical.
+    maybe_ordered = any(info.startswith("[0:") for info in infos)
+    if not maybe_ordered and len(stored) == len(seen) + len(constant):
         columns = sorted([*columns, *constant])
-    levels = {column: list(names) for column, names in zip(columns, kept, strict=False)}
+    levels = {column: list(names) for column, names in zip(columns, stored, strict=False)}
     fits = all(seen[c].max(initial=-1) < len(levels[c]) for c in seen if c in levels)
-    if kept and (len(kept) != len(columns) or not fits):
-        raise NoTrees("which columns of this LightGBM model hold pandas categories cannot be told")
+    if stored and (len(stored) != len(columns) or not fits):
+        raise NoTrees(
+            "the columns of pandas categories of this LightGBM model cannot be determined"
+        )
     return levels

@@ -1,6 +1,6 @@
 """Registry of tree readers: the type of a model → its `Ensemble`.
 
-Models are recognised by the path of their class; no library is imported that the model has not brought along.
+Models are recognised by the module and name of their class, so that no library is imported that is not in use.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from skedasis.trees import catboost, lightgbm, sklearn, xgboost
 from skedasis.trees.ensemble import Ensemble, NoTrees
 
 ANSWERS = ("predict", "predict_proba", "decision_function", "score_samples")
-"""What a model may be asked for."""
+"""Methods whose responses can be computed from trees."""
 
 
 _FORESTS = (
@@ -58,12 +58,12 @@ _LOADERS: dict[tuple[str, str], Callable[[Any], Ensemble]] = {
 
 
 def _kind(model: Any) -> tuple[str, str]:
-    """Return the library and the name of a model's class."""
+    """Return the library and the name of the model's class."""
     return type(model).__module__.partition(".")[0], type(model).__name__
 
 
 def _is_fitted(model: Any) -> bool:
-    """Return whether an estimator is fitted; a booster always is."""
+    """Return whether an estimator is fitted; boosters always are."""
     own = getattr(model, "__sklearn_is_fitted__", None)
     if own is not None:
         return bool(own())
@@ -72,7 +72,7 @@ def _is_fitted(model: Any) -> bool:
 
 
 def is_candidate(model: Any) -> bool:
-    """Return whether a model is of a kind that `load` reads. Of others nobody wants to hear why they are no trees.
+    """Return whether a model is of a class that `load` reads. For others no warning says why their trees are not used.
 
     Examples
     --------
@@ -93,24 +93,24 @@ def load(model: Any) -> Ensemble:
     Returns
     -------
     Ensemble
-        Its sums are those of the model in float64; `links.answers` makes of them what the model answers:
-        `predict_proba` of a classifier, `score_samples` of an isolation forest, `predict` of all others.
+        Its sums are those of the model in float64; `skedasis.trees.ensemble.answer` turns them into the model's
+        response: `predict_proba` of a classifier, `score_samples` of an isolation forest, `predict` of others.
 
     Raises
     ------
     NoTrees
-        With the reason, for a model of no known kind, one that is not fitted, and one whose answers its trees do not
-        determine exactly.
+        With the reason, for a model of an unsupported class, a model that is not fitted, and a model whose responses
+        are not determined exactly by its trees.
     """
     loader = _LOADERS.get(_kind(model))
     if loader is None:
-        raise NoTrees(f"{type(model).__name__} is no ensemble of trees that is known here")
+        raise NoTrees(f"{type(model).__name__} is not a supported tree ensemble")
     if not _is_fitted(model):
         raise NoTrees(f"this {type(model).__name__} is not fitted")
     try:
         return loader(model)
     except (AttributeError, LookupError, ValueError) as error:
-        # Libraries rename what is inside their models, now and then.
+        # Libraries rename private attributes of their models from version to version.
         raise NoTrees(
             f"the trees of this {type(model).__name__} cannot be read: {error}"
         ) from error

@@ -1,6 +1,6 @@
 """Reader of scikit-learn's trees, forests, gradient boosting and isolation forest."""
 
-# ruff: noqa: SLF001  (much of what scikit-learn predicts with has no public name)
+# ruff: noqa: SLF001  (scikit-learn has no public attributes for much of what its predictions depend on)
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from skedasis._types import Floats, Ints
 from skedasis.trees.ensemble import Ensemble, Link, Nodes, NoTrees, Reading, assemble
 
 _CONSTANT = {"DummyRegressor", "DummyClassifier"}
-
+"""Initial estimators of boosting with constant predictions, unless their strategy is random."""
 
 _RANDOM = {"stratified", "uniform"}
-
 
 _LINKS: dict[str, tuple[Link, float]] = {
     "IdentityLink": ("identity", 1.0),
@@ -28,18 +27,18 @@ _LINKS: dict[str, tuple[Link, float]] = {
 
 
 def forest(model: Any) -> Ensemble:
-    """Return a tree, or a forest as the mean of its trees. A classifier's leaves hold a share of each class.
+    """Return a tree, or a forest as the mean of its trees. A classifier's leaves hold a probability for each class.
 
     Raises
     ------
     NoTrees
-        For a classifier of several outputs.
+        For a classifier with several outputs.
     """
     trees = [e.tree_ for e in model.estimators_] if hasattr(model, "estimators_") else [model.tree_]
     value = np.concatenate([tree.value for tree in trees]) / len(trees)
     if hasattr(model, "predict_proba"):
         if model.n_outputs_ > 1:
-            raise NoTrees("a classifier of several outputs has no one answer")
+            raise NoTrees("a classifier of several outputs has several predictions")
         value = value[:, 0, : model.n_classes_]
     else:
         value = value[:, 0, 0] if model.n_outputs_ == 1 else value[:, :, 0]
@@ -51,16 +50,16 @@ def forest(model: Any) -> Ensemble:
         classifier=hasattr(model, "predict_proba"),
         single=True,
     )
-    return assemble(_gathered(trees, value), reading)
+    return assemble(_nodes(trees, value), reading)
 
 
 def boosting(model: Any) -> Ensemble:
-    """Return the stages of GradientBoostingRegressor or -Classifier, and its constant start as the base.
+    """Return the stages of a GradientBoostingRegressor or -Classifier, with its constant initial prediction as base.
 
     Raises
     ------
     NoTrees
-        Where the start is a model of its own, or the loss an unknown one.
+        If the initial estimator is not constant, or the loss is unknown.
     """
     stages = np.asarray(model.estimators_)
     rounds, outputs = stages.shape
@@ -69,7 +68,7 @@ def boosting(model: Any) -> Ensemble:
     value = model.learning_rate * np.concatenate([tree.value[:, 0, 0] for tree in trees])
     reading = Reading(
         columns=model.n_features_in_,
-        base=_start(model, outputs),
+        base=_initial(model, outputs),
         title=type(model).__name__,
         classifier=hasattr(model, "predict_proba"),
         output=np.tile(np.arange(outputs), rounds),
@@ -77,24 +76,24 @@ def boosting(model: Any) -> Ensemble:
         scale=scale,
         single=True,
     )
-    return assemble(_gathered(trees, value), reading)
+    return assemble(_nodes(trees, value), reading)
 
 
 def histograms(model: Any) -> Ensemble:
-    """Return the stages of HistGradientBoostingRegressor or -Classifier.
+    """Return the stages of a HistGradientBoostingRegressor or -Classifier.
 
-    Categorical columns come first in its own order of columns, encoded; here they are where X has them, and `levels`
-    says what X holds.
+    The model encodes categorical columns and moves them to the front. Here columns are those of X, and `levels` has the
+    categories in X.
 
     Raises
     ------
     NoTrees
-        For an unknown loss, and where None is a category: it would be missing here.
+        For an unknown loss, and if None is a category, because it would count as missing here.
     """
     stages = model._predictors
     outputs = model.n_trees_per_iteration_
     trees = [tree for stage in stages for tree in stage]
-    own, levels = _own_columns(model)
+    columns, levels = _columns_of_x(model)
     link, scale = link_of(model)
     reading = Reading(
         columns=model.n_features_in_,
@@ -107,20 +106,20 @@ def histograms(model: Any) -> Ensemble:
         levels=levels,
         known={column: np.arange(len(names)) for column, names in levels.items()},
     )
-    return assemble(_binned(trees, own), reading)
+    return assemble(_histogram_nodes(trees, columns), reading)
 
 
 def isolation(model: Any) -> Ensemble:
-    """Return an isolation forest whose sums are depths, and whose answer is `score_samples`.
+    """Return an isolation forest, whose sums are path lengths and whose default response is `score_samples`.
 
-    A leaf's value is its depth and the average depth that its rows would still have (Liu, Ting & Zhou 2008, Eq. 1);
-    `decision_function` is that less ``model.offset_``.
+    A leaf's value is its depth plus the average path length of an unsuccessful search among its rows (Liu, Ting & Zhou
+    2008, Eq. 1). `decision_function` is `score_samples` minus ``model.offset_``.
     """
     trees = [e.tree_ for e in model.estimators_]
     depth = np.concatenate(
         [
-            own + average - 1.0
-            for own, average in zip(
+            length + average - 1.0
+            for length, average in zip(
                 model._decision_path_lengths, model._average_path_length_per_tree, strict=True
             )
         ]
@@ -134,90 +133,90 @@ def isolation(model: Any) -> Ensemble:
         scale=len(trees) * float(_average_path(model._max_samples)),
         single=True,
     )
-    return assemble(_gathered(trees, depth, model.estimators_features_), reading)
+    return assemble(_nodes(trees, depth, model.estimators_features_), reading)
 
 
 def link_of(model: Any) -> tuple[Link, float]:
     """Return the link of a boosted model's loss, and its scale."""
     name = type(model._loss.link).__name__
     if name not in _LINKS:
-        raise NoTrees(f"a loss of scikit-learn's with the link {name} is not known")
+        raise NoTrees(f"the link {name} of scikit-learn's loss is not supported")
     return _LINKS[name]
 
 
-def _gathered(trees: Sequence[Any], value: Floats, columns: Sequence[Any] | None = None) -> Nodes:
-    """Return the nodes of all trees; `columns` holds, by tree, the columns of X that its features are."""
+def _nodes(trees: Sequence[Any], value: Floats, columns: Sequence[Any] | None = None) -> Nodes:
+    """Return the nodes of all trees. `columns` has for each tree the columns of X that are its features."""
     features = [tree.feature for tree in trees]
     if columns is not None:
-        # A leaf's feature is negative: any column will do.
+        # The feature of leaves is negative and not used: map it to any column.
         features = [np.asarray(c)[np.maximum(f, 0)] for c, f in zip(columns, features, strict=True)]
 
-    def places(parts: list[Any]) -> Any:
-        # Large forests have millions of nodes: half as wide numbers take half the time.
+    def as_int32(parts: list[Any]) -> Any:
+        # Large forests have millions of nodes: int32 takes half the time of int64.
         return np.concatenate(parts, dtype=np.int32, casting="unsafe")
 
     return Nodes(
         sizes=np.array([tree.node_count for tree in trees]),
-        feature=places(features),
+        feature=as_int32(features),
         threshold=np.concatenate([tree.threshold for tree in trees]),
-        left=places([tree.children_left for tree in trees]),
-        right=places([tree.children_right for tree in trees]),
+        left=as_int32([tree.children_left for tree in trees]),
+        right=as_int32([tree.children_right for tree in trees]),
         missing_left=np.concatenate([tree.missing_go_to_left for tree in trees]),
         value=value,
     )
 
 
-def _start(model: Any, outputs: int) -> Floats:
+def _initial(model: Any, outputs: int) -> Floats:
     """Return the sums before the first stage."""
-    first = model.init_
-    if isinstance(first, str) and first == "zero":
+    initial = model.init_
+    if isinstance(initial, str) and initial == "zero":
         return np.zeros(outputs)
-    if type(first).__name__ not in _CONSTANT or getattr(first, "strategy", "") in _RANDOM:
+    if type(initial).__name__ not in _CONSTANT or getattr(initial, "strategy", "") in _RANDOM:
         raise NoTrees("boosting starts from the predictions of another model (init=)")
     return np.asarray(model._raw_predict_init(np.zeros((1, model.n_features_in_))), float)[0]
 
 
 def _average_path(rows: int) -> float:
-    """Return the average depth of an unsuccessful search among so many rows (Liu, Ting & Zhou 2008, Eq. 1)."""
+    """Return the average path length of an unsuccessful search among `rows` rows (Liu, Ting & Zhou 2008, Eq. 1)."""
     if rows <= 2:
         return float(rows == 2)
     return 2.0 * (np.log(rows - 1.0) + np.euler_gamma) - 2.0 * (rows - 1.0) / rows
 
 
-def _own_columns(model: Any) -> tuple[Ints, dict[int, list[Any]]]:
-    """Return, for each of the model's own columns, that of X, and the levels of the categorical ones."""
+def _columns_of_x(model: Any) -> tuple[Ints, dict[int, list[Any]]]:
+    """Return the column of X of each of the model's internal columns, and the levels of categorical columns."""
     if model._preprocessor is None:
         return np.arange(model.n_features_in_), {}
-    chosen = np.flatnonzero(model.is_categorical_)
+    categorical = np.flatnonzero(model.is_categorical_)
     encoder = model._preprocessor.named_transformers_["encoder"]
     levels: dict[int, list[Any]] = {}
-    for column, found in zip(chosen, encoder.categories_, strict=True):
-        names = found.tolist()
+    for column, categories in zip(categorical, encoder.categories_, strict=True):
+        names = categories.tolist()
         if None in names:
             raise NoTrees("None is a category of its own in this model")
-        # A NaN among the levels stands last, and is what is missing.
+        # NaN, the missing value, is the last category if present.
         levels[int(column)] = names[:-1] if names and names[-1] != names[-1] else names
-    return np.concatenate([chosen, np.flatnonzero(~model.is_categorical_)]), levels
+    return np.concatenate([categorical, np.flatnonzero(~model.is_categorical_)]), levels
 
 
-def _binned(trees: Sequence[Any], own: Ints) -> Nodes:
-    """Return the nodes of all trees of a model that was fitted on histograms."""
+def _histogram_nodes(trees: Sequence[Any], columns: Ints) -> Nodes:
+    """Return the nodes of all trees of histogram-based boosting."""
     nodes = np.concatenate([tree.nodes for tree in trees])
     inner = nodes["is_leaf"] == 0
     tests = inner & (nodes["is_categorical"] == 1)
     bits = np.concatenate([tree.raw_left_cat_bitsets for tree in trees])
     before = np.cumsum([0, *(len(tree.raw_left_cat_bitsets) for tree in trees)])[:-1]
     sizes = np.array([len(tree.nodes) for tree in trees])
-    place = nodes["bitset_idx"].astype(np.int64) + np.repeat(before, sizes)
+    set_index = nodes["bitset_idx"].astype(np.int64) + np.repeat(before, sizes)
     return Nodes(
         sizes=sizes,
-        feature=own[np.where(inner, nodes["feature_idx"], 0)],
+        feature=columns[np.where(inner, nodes["feature_idx"], 0)],
         threshold=nodes["num_threshold"],
         left=np.where(inner, nodes["left"].astype(np.int64), -1),
         right=np.where(inner, nodes["right"].astype(np.int64), -1),
         missing_left=nodes["missing_go_to_left"],
         value=nodes["value"],
-        category=np.where(tests, place, -1),
+        category=np.where(tests, set_index, -1),
         sets=[
             np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little"))
             for words in np.ascontiguousarray(bits, "<u4")

@@ -1,7 +1,7 @@
 """Evaluation of large trees by traversal, row by row.
 
-For trees of more than some 256 leaves, of which each is reached by so few rows that sets of rows (`marked.py`) are
-mostly empty. Exact: each row's sum is that of the leaves it reaches.
+For trees of more than about 256 leaves, each of which is reached by so few rows that sets of rows (`bitset.py`) would
+be mostly empty. Exact: each row's sum is that of the leaves it reaches.
 """
 
 from __future__ import annotations
@@ -25,25 +25,22 @@ Leaves = NDArray[np.uint32]
 Trees = tuple[NDArray[np.uint32], NDArray[np.uint8], Ints]
 
 
-_NOWHERE = np.empty((0, 0), np.uint32)
+_NO_LEAVES = np.empty((0, 0), np.uint32)
 
-
-_CELLS = 1_000_000
-"""Sums over rows are made in so many cells, and these added up: one sum of millions of values would lose digits."""
-
+_PARTIAL_SUMS = 1_000_000
+"""Maximum number of partial sums for totals over rows: a single sum of millions of values would lose digits."""
 
 _PACKED: WeakKeyDictionary[Shape, Trees] = WeakKeyDictionary()
-
 
 _LOCK = threading.Lock()
 
 
 def packed(shape: Shape) -> Trees:
-    """Return trees as kernels walk them: `steps`, `listed` and `roots` of `steps.py`.
+    """Return the trees in the format of the kernels: `steps`, `listed` and `roots` (see `traversal_kernels.Trees`).
 
     Notes
     -----
-    16 bytes a node, kept as long as the shape is: batches share them.
+    Takes 16 bytes per node. Cached as long as the shape exists, because batches share it.
     """
     with _LOCK:
         if shape not in _PACKED:
@@ -60,12 +57,12 @@ def _pack(shape: Shape) -> Trees:
             left.append(tests.missing_left.astype(np.uint8))
             continue
         passes = tests.passes(np.arange(tests.missing + 1, dtype=np.int32))
-        places = (
+        starts = (
             traversal_kernels.NAMED
             + count
             + (tests.missing + 1) * np.arange(len(tests), dtype=np.int64)
         )
-        bounds.append(places.astype(np.uint32))
+        bounds.append(starts.astype(np.uint32))
         left.append(np.zeros(len(tests), np.uint8))
         listed.append(1 - passes.astype(np.uint8).ravel())
         count += passes.size
@@ -77,21 +74,21 @@ def _pack(shape: Shape) -> Trees:
 
 
 class Walked:
-    """Trees of one output on a batch.
+    """Trees of one output on a batch, evaluated by compiled traversal.
 
     Parameters
     ----------
     shape : Shape
     n : int
-        Rows.
-    codes : ndarray of int32, shape (columns that are tested, n)
-        Of the rows, in the order of ``shape.columns``.
+        Number of rows.
+    codes : ndarray of int32, shape (tested columns, n)
+        Codes of the rows, in the order of ``shape.columns``.
 
     Notes
     -----
-    Holds a leaf of each row and tree (4 bytes). What is asked costs at most one walk of each row down each tree (two
-    for `between`), `curves` and `totals` one to each leaf that the row can reach. Trees that do not test the column,
-    and rows that are seen to stay in their leaf, cost none.
+    Stores the leaf of each row in each tree (4 bytes). Methods traverse each tree at most once for each row (`between`
+    twice; `curves` and `totals` once for each leaf that the row can reach). Trees that do not test the column, and rows
+    that provably stay in their leaf, cost nothing.
     """
 
     def __init__(self, shape: Shape, n: int, codes: Codes) -> None:
@@ -100,8 +97,8 @@ class Walked:
             rows[:, k] = _signed(shape, k, codes[k])
         trees = packed(shape)
         leaves = np.empty((len(shape.roots) - 1, n), np.uint32)
-        everyone = np.arange(n, dtype=np.uint32)
-        compiled(traversal_kernels.reach)(trees, rows.ravel(), rows.shape[1], everyone, leaves)
+        all_rows = np.arange(n, dtype=np.uint32)
+        compiled(traversal_kernels.reach)(trees, rows.ravel(), rows.shape[1], all_rows, leaves)
         self._set(shape, trees, rows, leaves)
 
     def _set(self, shape: Shape, trees: Trees, rows: Codes, leaves: Leaves) -> None:
@@ -110,7 +107,7 @@ class Walked:
         self._own: Floats | None = None
 
     def like(self, shape: Shape) -> Walked:
-        """Return the same for trees that differ in their leaves' values only."""
+        """Return the evaluator for trees that differ in the values of their leaves only."""
         other = object.__new__(Walked)
         other._set(shape, self.trees, self.rows, self.leaves)
         return other
@@ -123,18 +120,21 @@ class Walked:
         return self._own
 
     def total(self) -> float:
-        """Return the sums' sum over the rows."""
+        """Return the total of the sums over the rows."""
         return float(self.own().sum())
 
     def changed(self, k: int, codes: Codes) -> Floats:
-        """Return what giving each row another code in the column of place k changes in the sums, (n,)."""
-        return self._risen(k, self.rows[:, k].copy(), _signed(self.shape, k, codes), _NOWHERE)
+        """Return the change of the sums when each row gets another code in the column with index k, (n,)."""
+        low, high = self.rows[:, k].copy(), _signed(self.shape, k, codes)
+        return self._difference(k, low, high, _NO_LEAVES)
 
     def between(self, k: int, low: Codes, high: Codes) -> Floats:
-        """Return the sums' rise from one code of each row in the column of place k to another, (n,)."""
-        return self._risen(k, _signed(self.shape, k, low), _signed(self.shape, k, high), _NOWHERE)
+        """Return the difference of the sums between two codes per row in the column with index k, (n,)."""
+        low, high = _signed(self.shape, k, low), _signed(self.shape, k, high)
+        return self._difference(k, low, high, _NO_LEAVES)
 
-    def _risen(self, k: int, low: Codes, high: Codes, after: Leaves) -> Floats:
+    def _difference(self, k: int, low: Codes, high: Codes, after: Leaves) -> Floats:
+        """Return the differences; if `after` has room, update it to the leaves reached with the codes `high`."""
         out = np.zeros(self.n)
         compiled(traversal_kernels.between)(
             self.trees,
@@ -149,54 +149,57 @@ class Walked:
         return out
 
     def _column(self, k: int) -> tuple[int, Codes, Codes, Ints]:
+        """Return the argument `column` of the kernel `between`."""
         tested = self.shape.nodes[k]
         starts = np.searchsorted(tested, self.shape.roots).astype(np.int64)
         return k, tested, tested + self.shape.size[tested], starts
 
     def _room(self) -> tuple[Codes, Codes]:
-        """Return room for `walks.outline`."""
-        # A tree's tests have two sides each, which are one less than its nodes.
-        most = int(np.diff(self.shape.roots).max(initial=1))
-        return np.empty((most, 5), np.int32), np.empty(most, np.int32)
+        """Return working memory for the kernel `outline`."""
+        # The tests of a tree have two sides each, in total one less than its nodes.
+        size = int(np.diff(self.shape.roots).max(initial=1))
+        return np.empty((size, 5), np.int32), np.empty(size, np.int32)
 
     def curves(self, k: int, codes: Codes) -> Floats:
-        """Return the sums with the column of place k set to each of these codes, (m, n)."""
-        points, place, numbers = self._points(k, codes)
+        """Return the sums with the column with index k set to each of these codes, (m, n)."""
+        points, inverse, n_numbers = self._points(k, codes)
         out = np.zeros((len(points) + 1, self.n))
-        if numbers:
-            self._open(k, points[:numbers], np.arange(self.n, dtype=np.int32), out[: numbers + 1])
-            compiled(bitset_kernels.add_up)(self.own(), out[: numbers + 1])
-        for x in range(numbers, len(points)):
+        if n_numbers:
+            rows = np.arange(self.n, dtype=np.int32)
+            self._add_steps(k, points[:n_numbers], rows, out[: n_numbers + 1])
+            compiled(bitset_kernels.add_up)(self.own(), out[: n_numbers + 1])
+        for x in range(n_numbers, len(points)):
             out[x] = self.own() + self.changed(k, np.full(self.n, points[x], np.int32))
-        return out[:-1] if place is None else out[place]
+        return out[:-1] if inverse is None else out[inverse]
 
     def totals(self, k: int, codes: Codes) -> Floats:
-        """Return the sums of `curves` over the rows, (m,), without keeping any row's curve."""
-        points, place, numbers = self._points(k, codes)
+        """Return the totals of `curves` over the rows, (m,), without storing the curves."""
+        points, inverse, n_numbers = self._points(k, codes)
         own, out = self.total(), np.zeros(len(points))
-        if numbers:
-            parts = int(np.clip(_CELLS // (numbers + 1), 1, 64))
-            parted = np.zeros((numbers + 1, parts))
-            self._open(k, points[:numbers], np.arange(self.n, dtype=np.int32) % parts, parted)
-            compiled(bitset_kernels.add_up)(np.zeros(parts), parted)
-            out[:numbers] = own + parted[:-1].sum(axis=1)
-        for x in range(numbers, len(points)):
+        if n_numbers:
+            n_parts = int(np.clip(_PARTIAL_SUMS // (n_numbers + 1), 1, 64))
+            partial = np.zeros((n_numbers + 1, n_parts))
+            part = np.arange(self.n, dtype=np.int32) % n_parts
+            self._add_steps(k, points[:n_numbers], part, partial)
+            compiled(bitset_kernels.add_up)(np.zeros(n_parts), partial)
+            out[:n_numbers] = own + partial[:-1].sum(axis=1)
+        for x in range(n_numbers, len(points)):
             out[x] = own + self.changed(k, np.full(self.n, points[x], np.int32)).sum()
-        return out if place is None else out[place]
+        return out if inverse is None else out[inverse]
 
     def _points(self, k: int, codes: Codes) -> tuple[Codes, Any, int]:
-        """Return the different codes, each code's place among them, and how many are numbers: these come first."""
-        tests = self.shape.tests[k]
-        points, place = np.unique(codes, return_inverse=True)
-        numbers = 0 if tests.categories is not None else int((points < tests.missing).sum())
-        return (
-            points,
-            None if len(points) == len(codes) and (np.diff(place) > 0).all() else place,
-            numbers,
-        )
+        """Return the distinct codes, the index of each code among them, and the number of numeric codes.
 
-    def _open(self, k: int, points: Codes, to: Codes, out: Floats) -> None:
-        """Add the differences from point to point of the rows' rises."""
+        Numeric codes come first. The index is None if the codes are distinct and ascending.
+        """
+        tests = self.shape.tests[k]
+        points, inverse = np.unique(codes, return_inverse=True)
+        n_numbers = 0 if tests.categories is not None else int((points < tests.missing).sum())
+        is_identity = len(points) == len(codes) and (np.diff(inverse) > 0).all()
+        return points, None if is_identity else inverse, n_numbers
+
+    def _add_steps(self, k: int, points: Codes, to: Codes, out: Floats) -> None:
+        """Add the steps between adjacent points of the rows' curves to the columns `to` of `out`."""
         counts = np.bincount(points, minlength=len(self.shape.tests[k].thresholds) + 1)
         stack = np.empty((8 * traversal_kernels.SIDE + self.shape.deepest, 4), np.int32)
         compiled(traversal_kernels.opened)(
@@ -210,18 +213,18 @@ class Walked:
         )
 
     def replaced(self, changes: Mapping[int, Codes]) -> Walked:
-        """Return the same with the columns of these places replaced."""
+        """Return the evaluator with columns replaced, by their indices in ``shape.columns``."""
         other = object.__new__(Walked)
         other._set(self.shape, self.trees, self.rows.copy(), self.leaves.copy())
         for k, codes in changes.items():
             new, after = _signed(self.shape, k, codes), other.leaves.copy()
-            other._risen(k, other.rows[:, k].copy(), new, after)
+            other._difference(k, other.rows[:, k].copy(), new, after)
             other.leaves, other.rows[:, k] = after, new
         return other
 
 
 def _signed(shape: Shape, k: int, codes: Codes) -> Codes:
-    """Return codes as kernels take them: a missing number below all others."""
+    """Return codes in the form that kernels take: the code of missing numbers is `MISSING`, below all others."""
     tests = shape.tests[k]
     if tests.categories is not None:
         return np.ascontiguousarray(codes, np.int32)

@@ -1,17 +1,17 @@
 """numba kernels of tree traversal: the leaf of each row, with one column replaced or left open.
 
-Rows step side by side (`settle`): each step waits for the memory, and many can wait at a time. Where a step leads is
-looked up, not decided: a processor guesses decisions, and those of trees it guesses wrong every other time, which makes
-a step three times as long.
+Many rows are advanced in turn, one step each (`settle`), because each step waits for memory and these waits overlap.
+The next node is computed without a branch instruction: the processor would mispredict half of the tests of a tree,
+which makes a step three times as long.
 
-Plain Python, which `jit.py` compiles. All arrays are contiguous. A node is four numbers of `steps`, a row `width`
-numbers of `codes`, each in one run. Places are unsigned: signed ones would be checked for counting from the end.
+With another value in a column, a row leaves its path only at a test of this column. `outline` computes for each node
+the interval of the column's codes that the tests above it allow; it is the same for whole parts of the tree, its
+*stretches*. Most rows are found to stay in their leaf without a step; the others start at the first test with another
+result.
 
-With another value in a column a row leaves its path only where a test of that column decides otherwise, and what such
-tests leave of the column's values is the same for whole stretches of a tree (`outline`): most rows are seen not to move
-without a step, and the others start at the test that sends them elsewhere.
-
-Plain Python, which `jit.py` compiles; trees and rows are those of `steps.py`.
+The kernels are plain Python, compiled by `skedasis.trees.compilation`. All arrays are contiguous. A node is four
+numbers of `steps`, a row `width` numbers of `codes`. Indices are unsigned, because signed ones would be checked for
+counting from the end.
 """
 
 from __future__ import annotations
@@ -20,43 +20,57 @@ from typing import Any
 
 import numpy as np
 
-# ------------------------------------------------------------------------------------------
-# The steps of rows down large trees, and where they end.
-
-
 Array = Any
 
-
 Trees = tuple[Array, Array, Array]
-"""`steps`, uint32, (4 · nodes,); `listed`, uint8, the answers of tests of categories, 1 for right; and `roots`, int64,
+"""`steps`, uint32, (4 · nodes,); `listed`, uint8, the results of tests of categories, 1 for right; and `roots`, int64,
 (trees + 1,)."""
 
-
 TEST, BOUND, LEFT, RIGHT = 0, 1, 2, 3
-"""Of a node: twice its column, and one more where missing numbers go left; up to which code (and one more there) is
-left; and how far away its branches are, 0 in leaves."""
-
+"""The numbers of a node in `steps`: twice its column, plus one if missing numbers go left; the largest code that goes
+left, plus one in this case; and the distances to its left and right child, 0 in leaves."""
 
 MISSING = -1
-"""The code of a missing number here: taken as unsigned it is above all bounds, and with one more below them."""
-
+"""The code of missing numbers: as an unsigned number it is above all bounds, and after adding one, 0, below them."""
 
 NAMED = 2**31
-"""From this bound on, tests are of categories: what is above is where their answers are listed."""
-
+"""Bounds from here on belong to tests of categories: the remainder is the index of their results in `listed`."""
 
 WORD = 2**32 - 1
 
-
 SIDE = 512
-"""Rows that step side by side: what is noted of them stays in the fastest cache."""
-
+"""Number of rows advanced in turn: their state fits into the fastest cache."""
 
 MANY = 64
-"""With fewer nodes for each row it pays to look at a whole tree first."""
+"""With fewer nodes per row than this, it pays to process a whole tree first."""
+
+LOW, HIGH, LOWER, UPPER, TOP = 0, 1, 2, 3, 4
+"""The numbers of a stretch: codes above LOW and up to HIGH lead there; the tests that set these bounds, -1 for none;
+and
+the topmost test of the column."""
+
+MOST = 2**31 - 1
+
+HELPERS = (
+    "turn",
+    "touch",
+    "settle",
+    "advance",
+    "narrowed",
+    "outline",
+    "prepared",
+    "climbed",
+    "departs",
+    "movable",
+    "moved",
+    "split",
+    "pile",
+    "started",
+)
+"""Functions that the kernels call; they are compiled into them."""
 
 
-"""Functions that kernels call: they are compiled into them."""
+# --- layout of the trees --------------------------------------------------------------------------
 
 
 def visit(
@@ -68,16 +82,16 @@ def visit(
     is_left: Array,
     position: Array,
 ) -> None:
-    """Fill in the order of visits, for nodes that stand before their children.
+    """Fill in the depth-first order of nodes that precede their children.
 
     Parameters
     ----------
     left, right : int32, (nodes,)
         Negative in leaves.
     parent, depth, size, is_left : int32, (nodes,)
-        As in `Shape`, but for the nodes where they stand.
+        As in `Shape`, but in the given order of nodes.
     position : int32, (nodes,)
-        Their places in the order of visits; that of roots is given.
+        Positions in depth-first order; those of the roots are given.
     """
     for q in range(len(left)):
         size[q] = 1
@@ -117,18 +131,21 @@ def pack(column: Array, test: Array, size: Array, bound: Array, left: Array, ste
 
 
 def turn(test: int, bound: int, code: int, listed: Array) -> int:
-    """Return 1 for right, 0 for left."""
+    """Return the result of a test: 1 for right, 0 for left."""
     if bound >= NAMED:
         return int(listed[bound - NAMED + code])
     return int(((code + (test & 1)) & WORD) > bound)
 
 
 def touch(steps: Array, first: int, last: int) -> int:
-    """Read a tree from its first node to its last: memory in order comes many times faster than in leaps."""
+    """Read a tree sequentially into the cache, which is many times faster than in random order."""
     seen = 0
     for x in range(4 * first, 4 * last, 16):
         seen |= int(steps[x])
     return seen
+
+
+# --- traversal ------------------------------------------------------------------------------------
 
 
 def settle(
@@ -139,18 +156,18 @@ def settle(
     at: Array,
     going: Array,
 ) -> None:
-    """Walk until all stand in leaves.
+    """Advance rows until all have reached a leaf.
 
     Parameters
     ----------
     trees : Trees
     codes : int32, (n · width,)
     who : uint32
-        The rows that walk.
+        The rows to advance.
     at : uint32
-        Where they start, and then where they end.
+        Their first nodes; replaced by their leaves.
     going : uint32
-        Room.
+        Working memory: the rows that have not reached a leaf.
     """
     steps, listed = trees[0], trees[1]
     left = 0
@@ -180,7 +197,7 @@ def advance(
     at: Array,
     going: Array,
 ) -> None:
-    """Walk as in `settle`, but no further than to tests of one column."""
+    """Advance rows as in `settle`, but stop at tests of the column `until`."""
     steps, listed = trees[0], trees[1]
     left = 0
     for j in range(len(who)):
@@ -232,42 +249,15 @@ def own(value: Array, leaves: Array, out: Array) -> None:
             out[i] += value[leaves[t, i]]
 
 
-# ------------------------------------------------------------------------------------------
-# Where rows end in large trees with one column replaced or left open.
-
-
-LOW, HIGH, LOWER, UPPER, TOP = 0, 1, 2, 3, 4
-"""Of a stretch: codes above LOW and up to HIGH lead there; the tests that say so, -1 for none; the topmost test."""
-
-
-MOST = 2**31 - 1
-
-
-HELPERS = (
-    "turn",
-    "touch",
-    "settle",
-    "advance",
-    "narrowed",
-    "outline",
-    "prepared",
-    "climbed",
-    "departs",
-    "movable",
-    "moved",
-    "split",
-    "pile",
-    "started",
-)
-"""Functions that kernels call: they are compiled into them."""
+# --- stretches of the codes of one column ---------------------------------------------------------
 
 
 def narrowed(stretch: Array, above: int, q: int, bound: int, left: int, made: int) -> None:
-    """Note what a test leaves of a stretch on one of its sides."""
+    """Store the stretch that remains of the stretch `above` on one side of the test of node q."""
     low, high = max(stretch[above, LOW], MISSING), stretch[above, HIGH]
     lower, upper = stretch[above, LOWER], stretch[above, UPPER]
-    # A test that leaves what is left anyway bounds nothing. Missing numbers may pass tests as no number does: what is
-    # left may be nothing then, and all numbers start where the first test decides otherwise.
+    # A test that excludes no remaining code sets no bound. Missing numbers may pass combinations of tests that no
+    # number passes: then the stretch is empty, and all numbers start at the first test with another result.
     if bound >= NAMED:
         low, high = MOST, MISSING
     elif left == 1 and bound < high:
@@ -288,20 +278,20 @@ def outline(
     stretch: Array,
     region: Array,
 ) -> None:
-    """Fill in, for the nodes of a tree, the stretch that a column's tests above them leave of its codes.
+    """Fill in, for the nodes of a tree, the stretch of a column's codes that the tests above them allow.
 
     Parameters
     ----------
     trees : Trees
     tested, behind : int32
-        The tree's nodes that test the column, in the order of visits, and the nodes behind their branches.
+        The tree's nodes that test the column, in ascending order, and the first nodes after their branches.
     first, last : int
-        The tree's first node, and the one behind its last.
+        The tree's first node, and the one after its last.
     stretch : int32, (stretches, 5)
-        Filled in, too: two for each test, and the first for nodes without one above them, where nothing ever moves. No
-        code lies in those of categories.
+        Filled in, too: two for each test; the first is that of nodes without a test above them, which rows never leave.
+        Those of tests of categories contain no code.
     region : int32, (last - first,)
-        The stretch of each node.
+        Index of the stretch of each node.
     """
     steps = trees[0]
     stretch[0, LOW], stretch[0, HIGH], stretch[0, TOP] = MISSING - 1, MOST, -1
@@ -314,7 +304,7 @@ def outline(
         bound = int(steps[4 * q + BOUND]) - (int(steps[4 * q + TEST]) & 1)
         narrowed(stretch, above, q, bound, 1, made)
         narrowed(stretch, above, q, bound, 0, made + 1)
-        # Written over by tests further down. A node is written as often as a walk to it would test the column.
+        # Overwritten by tests further down. A node is written as often as the column is tested on its path.
         for y in range(q + 1 - first, right - first):
             region[y] = made
         for y in range(right - first, behind[x] - first):
@@ -330,7 +320,7 @@ def prepared(
     stretch: Array,
     region: Array,
 ) -> int:
-    """Outline a tree where there are many rows for it; few start from its root without more ado."""
+    """Outline a tree if there are many rows for it; else let all rows start from its root."""
     first, last = tree
     if rows * MANY > last - first:
         seen = touch(trees[0], first, last)
@@ -343,7 +333,7 @@ def prepared(
 
 
 def climbed(stretch: Array, region: Array, first: int, s: int, code: int, side: int) -> int:
-    """Return the topmost of the tests that bound a stretch on one side and that a code does not pass as its rows do."""
+    """Return the topmost of the tests bounding a stretch on one side whose result for a code differs from its rows'."""
     q = MOST
     while (side == LOW and code <= stretch[s, LOW]) or (side == HIGH and code > stretch[s, HIGH]):
         q = int(stretch[s, LOWER]) if side == LOW else int(stretch[s, UPPER])
@@ -352,7 +342,7 @@ def climbed(stretch: Array, region: Array, first: int, s: int, code: int, side: 
 
 
 def departs(stretch: Array, region: Array, first: int, leaf: int, code: int, own_code: int) -> int:
-    """Return where a row that has reached a leaf starts with another code: there, if that makes no difference."""
+    """Return the node at which a row starts with another code; its leaf if it stays there."""
     s = int(region[leaf - first])
     if code == own_code or stretch[s, LOW] < code <= stretch[s, HIGH]:
         return leaf
@@ -371,7 +361,7 @@ def movable(
     below: Array,
     above: Array,
 ) -> tuple[int, int]:
-    """List which of some rows either replacement may move, and return how many these are."""
+    """List the rows that each of two replacements may move to another leaf, and return their numbers."""
     region, stretch, first = outlined
     m, n = 0, 0
     for r in range(len(some)):
@@ -394,7 +384,7 @@ def moved(
     at: Array,
     going: Array,
 ) -> None:
-    """Fill in which leaves of a tree some rows reach with a column replaced.
+    """Fill in the leaves of a tree that some rows reach with a column replaced.
 
     Parameters
     ----------
@@ -403,10 +393,11 @@ def moved(
     outlined : tuple of arrays and int
         `region` and `stretch` of `outline`, and the tree's first node.
     new : int32, (n,)
-        What the column is replaced by.
+        The new codes of the column.
     some : uint32
+        The rows.
     at, going : uint32
-        Where they end, and room.
+        Their leaves, and working memory.
     """
     codes, width, was, leaves = rows
     region, stretch, first = outlined
@@ -415,6 +406,9 @@ def moved(
         at[j] = departs(stretch, region, first, int(leaves[i]), int(new[i]), int(was[i]))
         codes[i * width + k] = new[i]
     settle(trees, codes, width, some, at, going)
+
+
+# --- sums with one column replaced ----------------------------------------------------------------
 
 
 def between(
@@ -427,30 +421,30 @@ def between(
     out: Array,
     after: Array,
 ) -> int:
-    """Add the rise of the sum of the trees from one replacement of a column to another, (n,).
+    """Add the difference of the sum of the trees between two replacements of a column, (n,).
 
     Parameters
     ----------
     trees : Trees
     value : float, (nodes,)
     column : tuple of int and arrays
-        The column; the nodes that test it, and those behind their branches, int32; and where those of each tree begin,
-        int64, (trees + 1,).
+        The column; the nodes that test it, and the first nodes after their branches, int32; and the index of each
+        tree's first such node, int64, (trees + 1,).
     rows : tuple of arrays and int
-        `codes`, int32, (n · width,), in which the column is written over; `width`; what the column was, int32, (n,);
-        and `leaves`, uint32, (trees, n).
+        `codes`, int32, (n · width,), in which the column is overwritten; `width`; the column's original codes, int32,
+        (n,); and `leaves`, uint32, (trees, n).
     change : tuple of arrays
-        The rows to look at, uint32; and both replacements, int32, (n,).
+        The rows to process, uint32; and both replacements, int32, (n,).
     room : tuple of int32
         `stretch` and `region` of `outline`.
     out : float, (n,)
     after : uint32, (trees, n) or (0, 0)
-        If there is any room: `leaves`, to be overwritten where the second replacement leads elsewhere.
+        If not empty: a copy of `leaves`, updated to the leaves reached with the second replacement.
 
     Returns
     -------
     int
-        Of no meaning: what was read ahead has to lead to something.
+        Without meaning. It depends on the memory read ahead, so that the compiler does not remove these reads.
     """
     k, tested, behind, starts = column
     codes, width, was, leaves = rows
@@ -480,7 +474,7 @@ def between(
 
 
 def pile(stack: Array, filled: int, q: int, i: int, begin: int, finish: int) -> int:
-    """Note where a row is to walk on, for which points, and return the stack's new fill."""
+    """Push a row's node and range of points to the stack, and return the stack's new size."""
     stack[filled, 0], stack[filled, 1] = q, i
     stack[filled, 2], stack[filled, 3] = begin, finish
     return filled + 1
@@ -494,17 +488,18 @@ def split(
     stack: Array,
     filled: int,
 ) -> int:
-    """Give points of rows that stand in leaves their values, and part those of the others; return the stack's fill.
+    """Add the values of rows in leaves, split the points of rows at tests of the column; return the stack's size.
 
     Parameters
     ----------
     steps, value, goal
         As in `opened`.
     some : tuple of uint32
-        Where rows stand, which they are, their first point, and the point behind their last.
+        The nodes of the rows, the rows, their first point, and the one after their last.
     stack : int32, (room, 4)
-        The same of what is still to be walked.
+        The same numbers for rows still to be advanced.
     filled : int
+        Size of the stack.
     """
     at, who, begin, finish = some
     ahead, to, out = goal
@@ -532,7 +527,7 @@ def started(
     some: tuple[int, int],
     stack: Array,
 ) -> int:
-    """Take from rows the values of the leaves that they may leave, and pile them up at the topmost tests."""
+    """Subtract the values of leaves that rows may leave, and push these rows to the stack at their topmost tests."""
     region, stretch, first = outlined
     to, out = goal[1], goal[2]
     filled = 0
@@ -554,21 +549,21 @@ def opened(
     room: tuple[Array, Array, Array],
     depth: int,
 ) -> int:
-    """Add the differences from point to point of the rows' curves, and at the first the rise from their own value.
+    """Add the steps between adjacent points of the rows' curves; the first row: the step from the row's own value.
 
     Parameters
     ----------
     trees, value, column
-        As in `between`; the column has numbers.
+        As in `between`; the column is numeric.
     rows : tuple of arrays and int
         `codes`, `width` and `leaves`.
     goal : tuple of arrays
-        `ahead`, int32: of each code, how many points have it or a smaller one; `to`, int32, (n,): the column of `out`
-        that a row adds to; and `out`, float, (points + 1, columns), whose last row takes what ends with the last point.
+        `ahead`, int32: for each code, the number of points up to it; `to`, int32, (n,): the column of `out` to which a
+        row adds; and `out`, float, (points + 1, columns), whose last row is not used.
     room : tuple of int32
         `stretch` and `region` of `outline`, and `stack`, (8 · SIDE + depth, 4).
     depth : int
-        The greatest depth of a node.
+        The maximum depth of a node.
     """
     k, tested, behind, starts = column
     codes, width, leaves = rows
@@ -586,7 +581,7 @@ def opened(
             part, outlined = (c, min(c + SIDE, n)), (region, stretch, first)
             filled = started(outlined, value, leaves[t], goal, part, stack)
             while filled > 0:
-                # As many at a time as there is room for; one after the other there always is.
+                # As many rows at a time as the stack has room for their branches; there is always room for one.
                 m = max(1, min(SIDE, filled, spare - filled))
                 filled -= m
                 for j in range(m):
