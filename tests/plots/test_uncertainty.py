@@ -40,8 +40,8 @@ class TestStrips:
         ]
         assert [s.rising for s in strips] == ["all", "elsewhere", "all"]
         texts = drawn(e.plot())
-        assert sum(t in ("rows that lie here, too", "rows here, too") for t in texts) == 2
-        assert "rows from elsewhere only: extrapolation" in texts
+        assert sum(t in ("curves of rows here, too", "rows here, too") for t in texts) == 2
+        assert "only curves of rows outside: extrapolation" in texts
         assert {"high: all rows", "high: rows from elsewhere only (extrapolation)"} <= set(texts)
 
     def test_by_default_of_uncertainties_alone(self, X, e):
