@@ -69,7 +69,9 @@ class TestStrips:
             figure = e.plot(size=(width, 4.5))
             figure.draw_without_rendering()
             ax = figure.axes[0]
-            words = [t for t in ax.texts if t.get_text().split()[:1] in (["all"], ["rows"])]
+            words = [
+                t for t in ax.texts if t.get_text().split()[0] in ("all", "rows", "curves", "only")
+            ]
             boxes = sorted((t.get_window_extent() for t in words), key=lambda b: b.x0)
             frame = ax.get_window_extent()
             assert all(b.x0 >= frame.x0 - 1 and b.x1 <= frame.x1 + 1 for b in boxes)
@@ -82,9 +84,9 @@ class TestStrips:
         assert len({pattern for pattern, _ in looks}) == 3
 
     def test_refused(self, X):
-        with refused(sd.UnsupportedError, "rises", "ALE"):
+        with refused(sd.UnsupportedError, "elevated_regions", "ALE"):
             sd.explain(inside, X, 0, method=sd.ALE()).plot(rises=True)
-        with refused(sd.UnsupportedError, "rises", "slopes"):
+        with refused(sd.UnsupportedError, "elevated_regions", "slopes"):
             sd.explain(inside, X, 0, method=sd.ICE(derivative=True)).plot(rises=True)
 
 

@@ -109,36 +109,41 @@ def check_slopes(
     rows = score_rows(identifiers(source), source.weights, ROWS, seed)
     part = source.only(np.sort(rows.rows))
     weights = None if rows.weights is None else rows.weights[np.argsort(rows.rows)]
-    by_key = {t.key: t for t in job.tasks}
+    by_feature = {t.key: t for t in job.tasks}
     results = {
-        (label, key): finalize_task(job, label, by_key[key], gathered[label, key], scores, kind)
-        for label, key in keys
+        (label, feature): finalize_task(
+            job, label, by_feature[feature], gathered[label, feature], scores, kind
+        )
+        for label, feature in keys
     }
     cells = {
-        key: _cells_of(part, results[key], follows_curve=by_key[key[1]].variant.follows_curve)
-        for key in keys
+        (label, feature): _cells_of(
+            part,
+            results[label, feature],
+            follows_curve=by_feature[feature].variant.follows_curve,
+        )
+        for label, feature in keys
     }
     differences: dict[Key, list[Floats]] = {key: [] for key in keys}
     for batch in part.batches(max(1, min(job.batch_rows, len(part)))):
         evaluators = make_evaluators(job, batch, min(job.copies, 2))
-        for label, key in keys:
-            position = by_key[key].features[0].position
-            differences[label, key].append(
-                _differences(evaluators[label], position, cells[label, key])
+        for label, feature in keys:
+            position = by_feature[feature].features[0].position
+            differences[label, feature].append(
+                _differences(evaluators[label], position, cells[label, feature])
             )
         for evaluator in evaluators.values():
             job.checked.meter.add(evaluator.meter)
     checks: dict[Key, SlopeCheck] = {}
-    for key, effect in results.items():
-        x, difference = (
-            part.table.column(by_key[key[1]].features[0].position, part.row_id),
-            differences[key],
+    for key in keys:
+        effect, x = (
+            results[key],
+            part.table.column(by_feature[key[1]].features[0].position, part.row_id),
         )
         inside = np.flatnonzero(cells[key].locate(x) >= 0)
         inside_weights = None if weights is None else weights[inside]
-        check = slope_check(
-            effect, cells[key], x[inside], np.concatenate(difference)[inside], inside_weights
-        )
+        difference = np.concatenate(differences[key])[inside]
+        check = slope_check(effect, cells[key], x[inside], difference, inside_weights)
         results[key] = effect.with_provenance({"slope_check": check.said})
         checks[key] = check
     return results, checks

@@ -214,7 +214,7 @@ class Positions:
 
 
 def centred_by_mean(effect: Effect) -> Effect:
-    """Return the effect with `center="mean"`, so that its replicates are known wherever they have rows.
+    """Return the effect with ``center="mean"``, so that its replicates are known wherever they have rows.
 
     The values of the effect are not shifted, because `compute_statistics` centres them.
     """
@@ -224,7 +224,7 @@ def centred_by_mean(effect: Effect) -> Effect:
 
 
 def positions(effect: Effect) -> Positions:
-    """Return the positions of an effect's rows: of the rows if all are kept, else levels, or points in the fine cells."""
+    """Return the positions of an effect's rows if all are kept; else of levels, or of points in fine cells."""
     if effect.levels is not None:
         levels = effect.levels
         at = np.arange(len(levels), dtype=float)
@@ -247,8 +247,7 @@ def positions(effect: Effect) -> Positions:
 
 
 def _points(effect: Effect, cells: Cells) -> tuple[Floats, Ints, Floats]:
-    """Return points that represent the rows of fine cells: their values, their cells, and their fractions of the
-    weight.
+    """Return points that represent the rows of fine cells: values, cells, and fractions of the cells' weight.
 
     Two points within the cell have the mean and the variance of its rows. The edges represent the extremes, with a
     negligible weight.
