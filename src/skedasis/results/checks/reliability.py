@@ -9,6 +9,8 @@ Checks that need more than the result are in modules of their own: the dependenc
 `method_disagreement`, slopes in `slope_check`.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -95,20 +97,20 @@ def trust(
     Needs no model rows. The rules:
 
     - *few rows*, *one row*: bins and levels with fewer than ten rows; bins with one row or a weight of 1, which have no
-    variance.
+      variance.
     - *slope changes*: local effects depend on x inside a bin (`skedasis.results.checks.variance_decomposition`),
       significant at `level` after Holm's correction for the number of bins. A warning if this is at least 10 % of the
       bin's variance, and its standard deviation at least 5 % of the root mean square slope.
     - *no rows*: empty bins; gaps between neighbouring values that are wider than 5 % of the axis and ten times the
       median of the ten gaps on either side, with at least ten rows on both sides. A gap of 25 % with fewer rows beyond
       it is a note.
-    - *slope mismatch*: the accumulated slopes differ from the accumulated differences of the quantity by more than 0.25
-    √(importance² + score²) and three standard errors (`skedasis.results.checks.slope_check`).
+    - *slope mismatch*: the accumulated slopes differ from the accumulated differences of the quantity by more than
+      0.25 √(importance² + score²) and three standard errors (`skedasis.results.checks.slope_check`).
     - *extrapolation*: at least 10 % (a warning: 25 %) of the rows at which the method evaluates the model are farther
-    from
-      the data than 99 % of the data's rows are from their nearest neighbour (`skedasis.results.checks.extrapolation`).
-    - *disagreement*: the effect and `beside` differ by more than their errors:
-    `skedasis.results.checks.method_disagreement`.
+      from the data than 99 % of the data's rows are from their nearest neighbour
+      (`skedasis.results.checks.extrapolation`).
+    - *disagreement*: the effect and `beside` differ by more than their errors
+      (`skedasis.results.checks.method_disagreement`).
     - *collinear*: the other columns nearly determine the feature (variance inflation above 10), so that its
       heterogeneity score compares only similar values. A note.
     - *few pairs*: the heterogeneity score has fewer than 50 effective pairs of rows, so that its standard error is not
@@ -271,9 +273,8 @@ def _check_gaps(effect: Effect) -> Iterator[Flag]:
         return
     gap, whole, before = np.diff(x), float(x[-1] - x[0]), np.cumsum(counts)[:-1]
     small = np.minimum(before, total - before)
-    for k in np.flatnonzero(
-        gap > np.where(small >= TRUSTED_ROWS, GAP_FRACTION, TAIL_FRACTION) * whole
-    ):
+    least = np.where(small >= TRUSTED_ROWS, GAP_FRACTION, TAIL_FRACTION) * whole
+    for k in np.flatnonzero(gap > least):
         left, right = float(x[k]), float(x[k + 1])
         beyond = min(right, shown[-1]) <= max(left, shown[0])
         if (
@@ -319,9 +320,8 @@ def _check_slope_changes(effect: Effect, level: float, seed: int) -> Iterator[Fl
         share, p = float(parts.share[worst]), float(parts.adjusted()[here].min())
         ends = (_end(effect, stats.low[a]), _end(effect, stats.high[b]))
         # Only the variance that pooling within cells leaves in the reported one counts.
-        seen = float(
-            np.sqrt(np.nanmax(parts.residual[here]))
-        ) >= VISIBLE_CHANGE * _rms_local_effect(effect)
+        change_std = float(np.sqrt(np.nanmax(parts.residual[here])))
+        seen = change_std >= VISIBLE_CHANGE * _rms_local_effect(effect)
         is_warning = effect.spec.pointwise and share >= CHANGE_FRACTION and seen
         total, within = (float(np.sqrt(v[worst])) for v in (parts.total, parts.within))
         numbers = {"bins": b - a + 1, "share": share, "p_value": p, "std": total, "within": within}
@@ -428,7 +428,7 @@ def _check_extrapolation(effect: Effect, far: Extrapolation | None) -> Iterator[
         fix = "Use more bins."
     text = (
         f"{far.overall:.0%} of the rows at which the curve of {name!r} evaluates the model are extrapolations "
-        f"({far.share[place]:.0%} at {label}): farther from the data than 99 % of the rows are from their nearest "
+        f"({far.share[place]:.0%} at {label}): farther from the data than 99% of the rows are from their nearest "
         f"neighbour{beside}. {fix}"
     )
     severity: Severity = "warning" if far.overall >= FAR else "note"
@@ -661,7 +661,7 @@ def _check_surface_extrapolation(surface: Surface, X: Any, seed: int) -> Iterato
         text = (
             f"{share:.0%} of the rows at which the surface of {name} evaluates the model are extrapolations: farther "
             "from "
-            "the data than 99 % of the rows are from their nearest neighbour. Compare with sd.ALE()."
+            "the data than 99% of the rows are from their nearest neighbour. Compare with sd.ALE()."
         )
         numbers = {"share": share, "rows": len(row), "others": view.others}
         yield Flag("extrapolation", _severity(share, FAR), text, name, None, numbers)
