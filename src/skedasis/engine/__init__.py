@@ -1,1 +1,1 @@
-"""The engine: from `explain` through planning, the loop over batches and second rounds to results; start in `explain`."""
+"""The engine: from the arguments of `explain` to results. Its reading path begins in `explain`."""

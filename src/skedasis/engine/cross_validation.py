@@ -42,7 +42,7 @@ class Folds:
         are not known.
     overlap : float or None
         Overlap of the training rows of two models, averaged over pairs: the cosine between their counts of each row.
-    said : str
+    description : str
         Description of `cv` for the provenance.
     shared : int
         Number of rows that more than one model is explained on.
@@ -53,7 +53,7 @@ class Folds:
     parts: tuple[Ints, ...]
     correction: float | None
     overlap: float | None
-    said: str
+    description: str
     shared: int = 0
     chosen: str = "none: the overlap of the models' training rows is not known"
 

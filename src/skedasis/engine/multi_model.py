@@ -336,14 +336,14 @@ class _ChosenBins(Binning):
     ----------
     scheme : Binning
         The scheme that chose them.
-    said : dict
+    description : dict
         Its description for the provenance.
     segments_ : Segments
         The bins.
     """
 
     scheme: Binning
-    said: Json
+    description: Json
     segments_: Segments
 
     def candidates(self, column: Any) -> Cells:
@@ -360,7 +360,7 @@ class _ChosenBins(Binning):
 
     def describe(self) -> Json:
         """Return the description of the scheme."""
-        return self.said
+        return self.description
 
 
 def choose_shared_bins(found: Sequence[ModelRun], kind: WeightKind) -> dict[Any, Any]:
@@ -664,7 +664,7 @@ def _replace_slopes(
             # Results are finalized again on the shared bins, so the outcome of the check is recorded in the plan.
             plan = model_run.job.plans[key]
             model_run.job.plans[key] = replace(
-                plan, notes={**plan.notes, "slope_check": check.said}
+                plan, notes={**plan.notes, "slope_check": check.record}
             )
     if not failed:
         return
@@ -750,7 +750,7 @@ def _record(records: Sequence[Json], found: Sequence[ModelRun], folds: Folds) ->
         **{k: v for k, v in records[0].items() if k not in _EACH},
         "models": len(found),
         "quantities": [r["quantity"] for r in records],
-        "cv": folds.said,
+        "cv": folds.description,
         "rows": [r["rows"] for r in records],
         "weight": [r["weight"] for r in records],
         "rows_of_several_models": folds.shared,

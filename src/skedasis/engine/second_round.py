@@ -144,7 +144,7 @@ def check_slopes(
         inside_weights = None if weights is None else weights[inside]
         difference = np.concatenate(differences[key])[inside]
         check = slope_check(effect, cells[key], x[inside], difference, inside_weights)
-        results[key] = effect.with_provenance({"slope_check": check.said})
+        results[key] = effect.with_provenance({"slope_check": check.record})
         checks[key] = check
     return results, checks
 

@@ -203,12 +203,12 @@ class _GridPositions:
     ----------
     left : ndarray of int, shape (n,)
         Index of the grid point before each row.
-    share : ndarray of float, shape (n,)
+    fraction : ndarray of float, shape (n,)
         Position between this point (0) and the next (1).
     """
 
     left: Ints
-    share: Floats
+    fraction: Floats
 
     @classmethod
     def of(cls, x: Floats, grid: Floats) -> _GridPositions:
@@ -219,16 +219,16 @@ class _GridPositions:
         """Return each row's curve, from curves of shape (n, m), at the row's own value, (n,)."""
         row = np.arange(len(self.left))
         low, high = curves[row, self.left], curves[row, self.left + 1]
-        return low + self.share * (high - low)
+        return low + self.fraction * (high - low)
 
     def interpolate(self, curve: Floats) -> Floats:
         """Return one curve, of shape (m,), at the values of all rows, (n,)."""
-        return curve[self.left] + self.share * (curve[self.left + 1] - curve[self.left])
+        return curve[self.left] + self.fraction * (curve[self.left + 1] - curve[self.left])
 
     def weights(self, m: int, weight: Floats) -> Floats:
         """Return the weights of the grid points, (m,), that average a curve over the rows' values."""
-        there = np.bincount(self.left, weight * (1 - self.share), m)
-        there += np.bincount(self.left + 1, weight * self.share, m)
+        there = np.bincount(self.left, weight * (1 - self.fraction), m)
+        there += np.bincount(self.left + 1, weight * self.fraction, m)
         return there / weight.sum()
 
 
@@ -296,9 +296,8 @@ def _verdict(difference: _Mean, inside: _Mean, outside: _Mean, level: float) -> 
     """Return the verdict from the height of curves inside minus half the height of curves outside."""
     if inside.size < TRUSTED_ROWS:
         return "unclear"
-    alone = (
-        outside.size < TRUSTED_ROWS
-    )  # no rows to compare with: test whether the height is positive
+    # Without enough rows to compare with, the test is whether the height is positive.
+    alone = outside.size < TRUSTED_ROWS
     found = inside if alone else difference
     error = found.error if alone else float(np.hypot(found.error, HEIGHT_FRACTION * outside.error))
     df = (inside.size if alone else min(inside.size, outside.size)) - 1

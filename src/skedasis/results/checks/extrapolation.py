@@ -27,15 +27,15 @@ PERCENTILE = 99.0
 """Percentile of the nearest-neighbour distances above which a row is an extrapolation."""
 
 
-FAR_NOTE, FAR = 0.1, 0.25
+NOTE_EXTRAPOLATION, WARN_EXTRAPOLATION = 0.1, 0.25
 """Fractions of extrapolations from which they are a note, and a warning."""
 
 
-SWEPT, REFERENCE = 2_000, 10_000
+N_NEW_ROWS, N_REFERENCE = 2_000, 10_000
 """Largest numbers of new rows, and of rows of the data that they are compared with. Both are random samples."""
 
 
-PARTNERS, _SHARED = 3, 0.1
+MOST_RELATED, _SHARED = 3, 0.1
 """Distances include at most this many other features. All but the first need at least this R²."""
 
 
@@ -65,7 +65,7 @@ class Space:
     reference: Ints
     # Caches for many effects: R² between axes, and the last view.
     _r_squared_cache: dict[tuple[int, int], float] = field(default_factory=dict, repr=False)
-    _last: dict[tuple[int, ...], View] = field(default_factory=dict, repr=False)
+    _last: dict[tuple[int, ...], Subspace] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, X: Any, seed: int = 0) -> Space:
@@ -75,10 +75,10 @@ class Space:
         source = as_source(X)
         parts = [_axes_of(source, f) for f in source.features]
         owner = np.repeat(np.arange(len(parts)), [p.shape[1] for p in parts])
-        reference = np.random.default_rng(seed).permutation(len(source))[:REFERENCE]
+        reference = np.random.default_rng(seed).permutation(len(source))[:N_REFERENCE]
         return cls(source, np.concatenate(parts, axis=1), owner, np.asarray(reference))
 
-    def beside(self, columns: tuple[int, ...]) -> View:
+    def with_related(self, columns: tuple[int, ...]) -> Subspace:
         """Return the view of some columns and the (at most three) others that share most information with them."""
         if columns not in self._last:
             view = self._view(columns)
@@ -86,34 +86,34 @@ class Space:
             self._last[columns] = view
         return self._last[columns]
 
-    def _view(self, columns: tuple[int, ...]) -> View:
-        own, some = np.isin(self.owner, columns), self.reference[:SWEPT]
+    def _view(self, columns: tuple[int, ...]) -> Subspace:
+        own, some = np.isin(self.owner, columns), self.reference[:N_NEW_ROWS]
         shared = np.zeros(len(self.source.features))
         for axis in np.flatnonzero(~own):
             best = max(self._dependence(int(axis), int(a)) for a in np.flatnonzero(own))
             shared[self.owner[axis]] = max(shared[self.owner[axis]], best)
         ranked = [int(j) for j in np.argsort(-shared, kind="stable") if j not in columns]
         # At least one; no further ones that are nearly independent of the feature.
-        others = [j for k, j in enumerate(ranked[:PARTNERS]) if k == 0 or shared[j] > _SHARED]
+        others = [j for k, j in enumerate(ranked[:MOST_RELATED]) if k == 0 or shared[j] > _SHARED]
         axes = np.flatnonzero(own | np.isin(self.owner, others))
         points = self.points[:, axes]
         distance = nearest(points[some], points[self.reference], np.arange(len(some)))
         limit = float(np.percentile(distance, PERCENTILE)) if len(self.reference) > 1 else np.inf
         names = tuple(self.source.features[j].name for j in others)
-        return View(self, points, self.owner[axes], limit, names)
+        return Subspace(self, points, self.owner[axes], limit, names)
 
     @cached_property
     def _deciles(self) -> list[tuple[Floats, Ints, Ints]]:
         """For each axis: a sample of its values, the decile bin of each row, and the number of rows per bin."""
-        sample = self.points[self.reference[:SWEPT]]
+        sample = self.points[self.reference[:N_NEW_ROWS]]
         return [(x, *_decile_bins(x)) for x in np.ascontiguousarray(sample.T)]
 
     def _dependence(self, a: int, b: int) -> float:
         """Return R² (0 to 1) of predicting one axis from the decile bins of the other, in the better direction."""
         key = min(a, b), max(a, b)
         if key not in self._r_squared_cache:
-            (x, *tenth), (y, *other) = self._deciles[a], self._deciles[b]
-            self._r_squared_cache[key] = max(0.0, _r_squared(x, *other), _r_squared(y, *tenth))
+            (x, *bins), (y, *other_bins) = self._deciles[a], self._deciles[b]
+            self._r_squared_cache[key] = max(0.0, _r_squared(x, *other_bins), _r_squared(y, *bins))
         return self._r_squared_cache[key]
 
     def numbers(self, position: int) -> Floats:
@@ -122,7 +122,7 @@ class Space:
 
 
 @dataclass(frozen=True, eq=False)
-class View:
+class Subspace:
     """Rows as points on some axes, with the largest usual distance between neighbours.
 
     Parameters
@@ -142,25 +142,25 @@ class View:
     limit: float
     others: tuple[str, ...]
 
-    def far(self, made: Floats, row: Ints) -> Bools:
+    def is_extrapolation(self, new_rows: Floats, row: Ints) -> Bools:
         """Return a mask of the new rows that are extrapolations, given the indices of the rows they were made from."""
         reference = self.space.reference
-        place = np.full(len(self.points), -1)
-        place[reference] = np.arange(len(reference))
-        distance = nearest(made, self.points[reference], place[row])
+        position = np.full(len(self.points), -1)
+        position[reference] = np.arange(len(reference))
+        distance = nearest(new_rows, self.points[reference], position[row])
         return distance > self.limit * (1 + 1e-9)
 
-    def put(self, made: Floats, position: int, value: Floats) -> None:
+    def set_values(self, new_rows: Floats, position: int, value: Floats) -> None:
         """Replace the values of a numeric column in new rows, in place."""
         mean, scale = _scale(self.space.numbers(position))
         axes = np.flatnonzero(self.owner == position)
-        made[:, axes] = 0.0  # also the axis that marks missing values
-        made[:, axes[0]] = (value - mean) / scale
+        new_rows[:, axes] = 0.0  # also the axis that marks missing values
+        new_rows[:, axes[0]] = (value - mean) / scale
 
-    def lend(self, made: Floats, columns: tuple[int, ...], donor: Ints) -> None:
+    def set_from_donors(self, new_rows: Floats, columns: tuple[int, ...], donor: Ints) -> None:
         """Replace the values of some columns in new rows by those of donor rows, in place."""
         axes = np.isin(self.owner, columns)
-        made[:, axes] = self.points[donor][:, axes]
+        new_rows[:, axes] = self.points[donor][:, axes]
 
 
 def _decile_bins(x: Floats) -> tuple[Ints, Ints]:
@@ -179,21 +179,23 @@ def _r_squared(y: Floats, part: Ints, count: Ints) -> float:
     return 1 - left / (total / max(len(y) - 1, 1))
 
 
-def nearest(made: Floats, reference: Floats, without: Ints) -> Floats:
+def nearest(new_rows: Floats, reference: Floats, without: Ints) -> Floats:
     """Return each point's distance to the nearest reference point other than that with index `without` (-1: none)."""
     from scipy.spatial import KDTree
 
-    out = np.full(len(made), np.inf)
-    if len(reference) == 0 or len(made) == 0:
+    out = np.full(len(new_rows), np.inf)
+    if len(reference) == 0 or len(new_rows) == 0:
         return out
-    if made.shape[1] <= 8:  # in more dimensions, a k-d tree visits nearly all points and is slower
+    if (
+        new_rows.shape[1] <= 8
+    ):  # in more dimensions, a k-d tree visits nearly all points and is slower
         k = min(2, len(reference))
-        distance, place = KDTree(reference).query(made, k=k)
-        distance, place = distance.reshape(len(made), k), place.reshape(len(made), k)
-        return np.where(place == without[:, None], np.inf, distance).min(axis=1)
+        distance, position = KDTree(reference).query(new_rows, k=k)
+        distance, position = distance.reshape(len(new_rows), k), position.reshape(len(new_rows), k)
+        return np.where(position == without[:, None], np.inf, distance).min(axis=1)
     square = (reference**2).sum(axis=1)
-    for start in range(0, len(made), 256):
-        part = made[start : start + 256]
+    for start in range(0, len(new_rows), 256):
+        part = new_rows[start : start + 256]
         distance = square - 2 * part @ reference.T + (part**2).sum(axis=1)[:, None]
         skip = without[start : start + 256]
         known = np.flatnonzero(skip >= 0)
@@ -219,9 +221,9 @@ def _axes_of(source: Source, feature: Feature) -> Floats:
     count = np.bincount(codes)
     kept = np.argsort(-count, kind="stable")[:_LEVELS]
     axes = np.zeros((n, len(kept) + 1))
-    place = np.full(len(count), len(kept))
-    place[kept] = np.arange(len(kept))
-    axes[np.arange(n), place[codes]] = np.sqrt(0.5)
+    position = np.full(len(count), len(kept))
+    position[kept] = np.arange(len(kept))
+    axes[np.arange(n), position[codes]] = np.sqrt(0.5)
     return axes
 
 
@@ -231,8 +233,8 @@ def _scale(x: Floats) -> tuple[float, float]:
     if len(known) == 0 or (known == known[0]).all():
         return (float(known[0]) if len(known) else 0.0), 1.0
     size = float(np.abs(known - known[0]).max())
-    moved = (known - known[0]) / size  # squares of 1e200 overflow
-    return float(moved.mean() * size + known[0]), float(moved.std() * size)
+    scaled = (known - known[0]) / size  # squares of 1e200 overflow
+    return float(scaled.mean() * size + known[0]), float(scaled.std() * size)
 
 
 @dataclass(frozen=True, eq=False)
@@ -279,21 +281,23 @@ def extrapolation(effect: Effect, X: Any, seed: int = 0) -> Extrapolation:
     m, rng = len(effect.points), np.random.default_rng(seed)
     if effect.spec.local in ("slopes", "differences", "values"):
         return Extrapolation(np.zeros(m), 0.0, 0)
-    view, n = space.beside(columns), len(space.points)
+    view, n = space.with_related(columns), len(space.points)
     if effect.levels is not None:
-        row, point, made = _rows_at_levels(effect, view, columns, rng)
+        row, point, new_rows = _rows_at_levels(effect, view, columns, rng)
     elif effect.spec.local == "none":
-        point = np.repeat(np.arange(m), max(SWEPT // max(m, 1), 1))
+        point = np.repeat(np.arange(m), max(N_NEW_ROWS // max(m, 1), 1))
         row = rng.integers(n, size=len(point))
-        made = view.points[row]
-        view.put(made, columns[0], np.asarray(effect.points, dtype=float)[point])
+        new_rows = view.points[row]
+        view.set_values(new_rows, columns[0], np.asarray(effect.points, dtype=float)[point])
     else:
-        row, point, made = _rows_at_edges(effect, view, columns[0], rng)
-    far = view.far(made, row)
+        row, point, new_rows = _rows_at_edges(effect, view, columns[0], rng)
+    is_extrapolation = view.is_extrapolation(new_rows, row)
     known = np.bincount(point, minlength=m)
-    share = np.bincount(point, far, m) / np.where(known > 0, known, 1)
-    overall = float(far.mean()) if len(far) else 0.0
-    return Extrapolation(np.where(known > 0, share, np.nan), overall, len(far), view.others)
+    share = np.bincount(point, is_extrapolation, m) / np.where(known > 0, known, 1)
+    overall = float(is_extrapolation.mean()) if len(is_extrapolation) else 0.0
+    return Extrapolation(
+        np.where(known > 0, share, np.nan), overall, len(is_extrapolation), view.others
+    )
 
 
 def columns_of(space: Space, effect: Effect) -> tuple[int, ...]:
@@ -332,25 +336,25 @@ def _same(a: Floats, b: Floats) -> bool:
 
 
 def _rows_at_edges(
-    effect: Effect, view: View, position: int, rng: np.random.Generator
+    effect: Effect, view: Subspace, position: int, rng: np.random.Generator
 ) -> tuple[Ints, Ints, Floats]:
     """Return row indices, the indices of the points they are moved to, and the new rows."""
     edges = np.asarray(effect.points if effect.cells is None else effect.cells.edges, dtype=float)
     cell = Cells(edges, effect.spec.closed).locate(view.space.numbers(position))
     inside = np.flatnonzero(cell >= 0)
-    row = inside[rng.integers(len(inside), size=SWEPT)] if len(inside) else inside
+    row = inside[rng.integers(len(inside), size=N_NEW_ROWS)] if len(inside) else inside
     edge = cell[row] + rng.integers(2, size=len(row))
     # Cells may be finer than the reported bins.
     point = np.clip(
         np.searchsorted(effect.points, edges[edge], "right") - 1, 0, len(effect.points) - 1
     )
-    made = view.points[row]
-    view.put(made, position, edges[edge])
-    return row, point, made
+    new_rows = view.points[row]
+    view.set_values(new_rows, position, edges[edge])
+    return row, point, new_rows
 
 
 def _rows_at_levels(
-    effect: Effect, view: View, columns: tuple[int, ...], rng: np.random.Generator
+    effect: Effect, view: Subspace, columns: tuple[int, ...], rng: np.random.Generator
 ) -> tuple[Ints, Ints, Floats]:
     """Return row indices, the indices of the levels they get, and the new rows."""
     n = len(view.points)
@@ -362,14 +366,14 @@ def _rows_at_levels(
     )
     point = np.flatnonzero(donors >= 0)
     if effect.spec.local == "none":
-        point = np.repeat(point, max(SWEPT // max(len(point), 1), 1))
+        point = np.repeat(point, max(N_NEW_ROWS // max(len(point), 1), 1))
         row = rng.integers(n, size=len(point))
     else:  # each row is moved to the previous or the next level
-        place = np.array([shown.index(v) if v in shown else -1 for v in labels] + [-1])
-        row = rng.integers(n, size=SWEPT)
-        point = place[column.codes[row]] + rng.choice([-1, 1], size=SWEPT)
-        fine = (place[column.codes[row]] >= 0) & (point >= 0) & (point < len(shown))
+        position = np.array([shown.index(v) if v in shown else -1 for v in labels] + [-1])
+        row = rng.integers(n, size=N_NEW_ROWS)
+        point = position[column.codes[row]] + rng.choice([-1, 1], size=N_NEW_ROWS)
+        fine = (position[column.codes[row]] >= 0) & (point >= 0) & (point < len(shown))
         row, point = row[fine], point[fine]
-    made = view.points[row]
-    view.lend(made, columns, donors[point])
-    return row, point, made
+    new_rows = view.points[row]
+    view.set_from_donors(new_rows, columns, donors[point])
+    return row, point, new_rows

@@ -10,7 +10,7 @@ from skedasis._types import Floats
 from skedasis.errors import DataError, explained
 from skedasis.results.build.linear_form import drawn
 from skedasis.results.checks.check import number
-from skedasis.results.checks.extrapolation import FAR_NOTE
+from skedasis.results.checks.extrapolation import NOTE_EXTRAPOLATION
 from skedasis.results.effect import TRUSTED_ROWS, Effect
 from skedasis.results.time_axis import on_axis_of
 
@@ -251,7 +251,7 @@ def _advice(pdp: str, ale: str, share: float | None, *, few: bool) -> str:
             f"With correlated features, {pdp} evaluates the model outside the data, whereas {ale} stays close to the "
             "data: checks(X=X) measures how much."
         )
-    if share >= FAR_NOTE:
+    if share >= NOTE_EXTRAPOLATION:
         return f"Use {ale}: {share:.0%} of the rows at which {pdp} evaluates the model are extrapolations."
     if few:
         return (

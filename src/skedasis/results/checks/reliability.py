@@ -21,10 +21,10 @@ from skedasis._types import Floats
 from skedasis.errors import DataError, explained
 from skedasis.results.checks.check import Flag, Kind, Severity, Trust, number, runs
 from skedasis.results.checks.extrapolation import (
-    FAR,
-    FAR_NOTE,
+    N_NEW_ROWS,
+    NOTE_EXTRAPOLATION,
     PERCENTILE,
-    SWEPT,
+    WARN_EXTRAPOLATION,
     Extrapolation,
     Space,
     extrapolation,
@@ -210,34 +210,36 @@ def _check_level_rows(effect: Effect, levels: LevelStats) -> Iterator[Flag]:
     rare = np.flatnonzero(levels.count < TRUSTED_ROWS)
     rows = levels.count[rare].tolist()
     if len(rare) > RARE:
-        said = f"{len(rare):,} levels of {name!r} have fewer than {TRUSTED_ROWS} rows (the rarest {min(rows)})"
+        start = f"{len(rare):,} levels of {name!r} have fewer than {TRUSTED_ROWS} rows (the rarest {min(rows)})"
         why = "the model has seen few rows like these" if is_pdp else "their values are uncertain"
-        yield Flag("few rows", severity, f"{said}: {why}. {fix}", name, None, {"rows": rows})
+        yield Flag("few rows", severity, f"{start}: {why}. {fix}", name, None, {"rows": rows})
         return
     for place, few in zip(rare, rows, strict=True):
         label = levels.labels[place]
-        said = f"Level {label!r} of {name!r} has {count(few, 'row')}"
+        start = f"Level {label!r} of {name!r} has {count(few, 'row')}"
         why = "the model has seen few rows like these" if is_pdp else "its value is uncertain"
-        yield Flag("few rows", severity, f"{said}: {why}. {fix}", name, label, {"rows": few})
+        yield Flag("few rows", severity, f"{start}: {why}. {fix}", name, label, {"rows": few})
 
 
 def _few_text(effect: Effect, ends: tuple[float, float], rows: list[int], *, varies: bool) -> str:
     """Return the text about bins with few rows, or with too few for a variance (`varies` is False)."""
-    said = f"{effect.feature!r} from {number(ends[0], effect.time)} to {number(ends[1], effect.time)}: "
+    start = f"{effect.feature!r} from {number(ends[0], effect.time)} to {number(ends[1], effect.time)}: "
     bins = len(rows)
     if not varies:
         what = "one row" if max(rows) == 1 else "a weight of 1 at most"
-        said += f"the bin has {what}" if bins == 1 else f"each of {bins} bins has {what}"
-        said += (
+        start += f"the bin has {what}" if bins == 1 else f"each of {bins} bins has {what}"
+        start += (
             ", so that there is no variance of its own; the variance of neighbouring bins is used"
         )
     elif bins == 1:
-        said += f"the bin has {count(rows[0], 'row')}, too few for a reliable slope and standard deviation"
+        start += f"the bin has {count(rows[0], 'row')}, too few for a reliable slope and standard deviation"
     else:
-        said += f"{bins} bins have fewer than {TRUSTED_ROWS} rows (the smallest {min(rows)})"
-        said += ", too few for reliable slopes and standard deviations"
-    chosen = effect.spec.method in ("RHALE", "UALE")
-    return f"{said}. Use more rows{' or fewer bins' if chosen else ', fewer bins, or sd.RHALE()'}."
+        start += f"{bins} bins have fewer than {TRUSTED_ROWS} rows (the smallest {min(rows)})"
+        start += ", too few for reliable slopes and standard deviations"
+    automatic = effect.spec.method in ("RHALE", "UALE")
+    return (
+        f"{start}. Use more rows{' or fewer bins' if automatic else ', fewer bins, or sd.RHALE()'}."
+    )
 
 
 def _check_empty_bins(effect: Effect) -> Iterator[Flag]:
@@ -245,10 +247,10 @@ def _check_empty_bins(effect: Effect) -> Iterator[Flag]:
     stats, name = effect.bins, effect.feature
     if stats is None or effect.levels is not None or len(stats) == 0:
         return
-    whole = float(stats.high[-1] - stats.low[0])
+    axis_length = float(stats.high[-1] - stats.low[0])
     for a, b in runs(stats.empty):
         left, right = float(stats.low[a]), float(stats.high[b])
-        share = (right - left) / whole
+        share = (right - left) / axis_length
         drawn = "the curve is a straight line there"
         if a == 0 or b == len(stats) - 1:
             drawn = "there is no curve"
@@ -271,9 +273,9 @@ def _check_gaps(effect: Effect) -> Iterator[Flag]:
     total = int(counts.sum())
     if total < 2 * TRUSTED_ROWS or len(x) < 2:
         return
-    gap, whole, before = np.diff(x), float(x[-1] - x[0]), np.cumsum(counts)[:-1]
+    gap, axis_length, before = np.diff(x), float(x[-1] - x[0]), np.cumsum(counts)[:-1]
     small = np.minimum(before, total - before)
-    least = np.where(small >= TRUSTED_ROWS, GAP_FRACTION, TAIL_FRACTION) * whole
+    least = np.where(small >= TRUSTED_ROWS, GAP_FRACTION, TAIL_FRACTION) * axis_length
     for k in np.flatnonzero(gap > least):
         left, right = float(x[k]), float(x[k + 1])
         beyond = min(right, shown[-1]) <= max(left, shown[0])
@@ -283,13 +285,13 @@ def _check_gaps(effect: Effect) -> Iterator[Flag]:
             or _is_empty_bin(effect, left, right)
         ):
             continue
-        share, rows = (right - left) / whole, int(small[k])
-        stretch = f"between {number(left, effect.time)} and {number(right, effect.time)} ({share:.0%} of the axis)"
+        share, rows = (right - left) / axis_length, int(small[k])
+        interval = f"between {number(left, effect.time)} and {number(right, effect.time)} ({share:.0%} of the axis)"
         if rows < TRUSTED_ROWS:
-            text = f"No row has {effect.feature!r} {stretch}, and {count(rows, 'row')} beyond it."
+            text = f"No row has {effect.feature!r} {interval}, and {count(rows, 'row')} beyond it."
             text += " That end of the curve rests on very few rows."
         else:
-            text = f"No row has {effect.feature!r} {stretch}. Do not interpret the curve there."
+            text = f"No row has {effect.feature!r} {interval}. Do not interpret the curve there."
         severity = "warning" if rows >= TRUSTED_ROWS else "note"
         numbers = {"share": share, "rows_beyond": rows}
         yield Flag("no rows", severity, text, effect.feature, (left, right), numbers)
@@ -385,15 +387,15 @@ def _slope_change_text(effect: Effect, ends: tuple[Any, Any], numbers: Mapping[s
             f"{where}: the rows' differences depend on their position {inside} ({sure}), which causes "
             f"{most}{share:.0%} of the variance there. Use more bins to resolve it."
         )
-    said = f"{where}: the slope changes {inside} ({sure}), which causes {most}{share:.0%} of the variance"
+    start = f"{where}: the slope changes {inside} ({sure}), which causes {most}{share:.0%} of the variance"
     if share < CHANGE_FRACTION:
-        return f"{said}; the reported standard deviation is barely affected."
-    chosen = effect.spec.method in ("RHALE", "UALE")
+        return f"{start}; the reported standard deviation is barely affected."
+    automatic = effect.spec.method in ("RHALE", "UALE")
     finer = max(40, 2 * len(effect.points))
-    fix = f"Use e.rebin({finer}) to resolve it" if chosen else "Use more bins, or sd.RHALE()"
+    fix = f"Use e.rebin({finer}) to resolve it" if automatic else "Use more bins, or sd.RHALE()"
     left = f"only {numbers['within']:.3g}" if share < 0.999 else "almost nothing"
     return (
-        f"{said}: of the reported standard deviation of {numbers['std']:.3g}, {left} is due to differences between "
+        f"{start}: of the reported standard deviation of {numbers['std']:.3g}, {left} is due to differences between "
         f"rows with the same value. {fix}."
     )
 
@@ -409,7 +411,7 @@ def _check_extrapolation(effect: Effect, far: Extrapolation | None) -> Iterator[
             )
             yield Flag("extrapolation", "note", text, name)
         return
-    if far.overall < FAR_NOTE:
+    if far.overall < NOTE_EXTRAPOLATION:
         return
     place = int(np.nanargmax(far.share))
     label = (
@@ -431,7 +433,7 @@ def _check_extrapolation(effect: Effect, far: Extrapolation | None) -> Iterator[
         f"({far.share[place]:.0%} at {label}): farther from the data than 99% of the rows are from their nearest "
         f"neighbour{beside}. {fix}"
     )
-    severity: Severity = "warning" if far.overall >= FAR else "note"
+    severity: Severity = "warning" if far.overall >= WARN_EXTRAPOLATION else "note"
     numbers = {
         "share": far.overall,
         "at": far.share.tolist(),
@@ -606,7 +608,7 @@ def _check_grid_points(surface: Surface) -> Iterator[Flag]:
     of_rows = np.hstack([first[0], second[0]])
     m0, m1 = surface.value.shape
     nodes = np.hstack([np.repeat(first[1], m1, axis=0), np.tile(second[1], (m0, 1))])
-    some = np.random.default_rng(0).permutation(len(of_rows))[:SWEPT]
+    some = np.random.default_rng(0).permutation(len(of_rows))[:N_NEW_ROWS]
     limit = np.percentile(nearest(of_rows[some], of_rows, some), PERCENTILE)
     distance = nearest(nodes, of_rows, np.full(m0 * m1, -1))
     share = float((distance > limit * (1 + 1e-9)).mean())
@@ -641,22 +643,22 @@ def _check_surface_extrapolation(surface: Surface, X: Any, seed: int) -> Iterato
         raise wrong_table_error()
     if surface.cells is not None:
         return
-    view, n = space.beside(columns), len(space.points)
-    row = rng.integers(n, size=SWEPT)
-    made = view.points[row]
+    view, n = space.with_related(columns), len(space.points)
+    row = rng.integers(n, size=N_NEW_ROWS)
+    new_rows = view.points[row]
     for feature, side in zip(features, surface.sides, strict=True):
-        place = rng.integers(side.m, size=SWEPT)
+        place = rng.integers(side.m, size=N_NEW_ROWS)
         if side.levels is None:
-            view.put(made, feature.position, side.nodes[place].astype(float))
+            view.set_values(new_rows, feature.position, side.nodes[place].astype(float))
             continue
         column = space.source.levels(feature, top=n)
         known_rows = dict(zip(column.levels.labels, column.levels.rows, strict=True))
         donors = np.array([known_rows.get(label, -1) for label in side.levels.labels])[place]
         there = donors >= 0
-        made, row, donors = made[there], row[there], donors[there]
-        view.lend(made, feature.columns, donors)
-    share = float(view.far(made, row).mean()) if len(row) else 0.0
-    if share >= FAR_NOTE:
+        new_rows, row, donors = new_rows[there], row[there], donors[there]
+        view.set_from_donors(new_rows, feature.columns, donors)
+    share = float(view.is_extrapolation(new_rows, row).mean()) if len(row) else 0.0
+    if share >= NOTE_EXTRAPOLATION:
         name = _names(surface)
         text = (
             f"{share:.0%} of the rows at which the surface of {name} evaluates the model are extrapolations: farther "
@@ -664,4 +666,4 @@ def _check_surface_extrapolation(surface: Surface, X: Any, seed: int) -> Iterato
             "the data than 99% of the rows are from their nearest neighbour. Compare with sd.ALE()."
         )
         numbers = {"share": share, "rows": len(row), "others": view.others}
-        yield Flag("extrapolation", _severity(share, FAR), text, name, None, numbers)
+        yield Flag("extrapolation", _severity(share, WARN_EXTRAPOLATION), text, name, None, numbers)

@@ -44,7 +44,7 @@ class SlopeCheck:
         return self.distance <= self.limit
 
     @property
-    def said(self) -> Json:
+    def record(self) -> Json:
         """The outcome for the provenance."""
         return {"distance": self.distance, "limit": self.limit, "rows": self.rows}
 

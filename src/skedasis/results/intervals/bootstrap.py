@@ -71,9 +71,9 @@ class CellRows:
         for name in names:
             value = self.values[name][order]
             middle[name] = Moments.of(value, group, self.cells, row_weight).mean
-            moved = value - middle[name][group]
-            first = moved if row_weight is None else row_weight * moved
-            parts += [first, first * moved] if squares else [first]
+            deviation = value - middle[name][group]
+            first = deviation if row_weight is None else row_weight * deviation
+            parts += [first, first * deviation] if squares else [first]
         ends = np.searchsorted(group, np.arange(self.cells + 1))
         matrix = sums_of(parts, order, ends, len(self.place))
         return MomentSums(middle, matrix, 1 if row_weight is None else 3, squares)
@@ -141,11 +141,11 @@ class MomentSums:
         found = {}
         for k, (name, middle) in enumerate(self.middle.items()):
             place = self.sizes + each * k
-            moved = sums[:, place] / safe
+            deviation = sums[:, place] / safe
             m2 = np.zeros_like(weight)
             if self.squares:
-                m2 = np.maximum(sums[:, place + 1] - safe * moved**2, 0.0)
-            mean = np.where(weight > 0, middle[:, None] + moved, 0.0)
+                m2 = np.maximum(sums[:, place + 1] - safe * deviation**2, 0.0)
+            mean = np.where(weight > 0, middle[:, None] + deviation, 0.0)
             found[name] = Moments(count, weight, weight2, mean, m2)
         return found
 
@@ -212,12 +212,12 @@ class CategoricalStatistic:
     Parameters
     ----------
     effect : Effect
-    places : ndarray of int, shape (K + 1,)
+    codes : ndarray of int, shape (K + 1,)
         Codes of the levels at which bins (groups of steps) begin and end.
     """
 
     effect: Effect
-    places: Ints
+    codes: Ints
 
     value_moments = importance_moments = (UP, DOWN)
 
@@ -229,23 +229,25 @@ class CategoricalStatistic:
     def evaluate(self, moments: Mapping[str, Moments], of: StatisticName) -> Floats:
         """Return the statistic, (m, R)."""
         steps = pooled_steps(moments)
-        weight, there = moments[UP].weight, steps.weight > 0
-        rise = fill_unknown(steps.mean, there)
-        start = np.concatenate([np.zeros((1, rise.shape[1])), np.cumsum(rise, axis=0)])
+        weight, present = moments[UP].weight, steps.weight > 0
+        differences = fill_unknown(steps.mean, present)
+        start = np.concatenate(
+            [np.zeros((1, differences.shape[1])), np.cumsum(differences, axis=0)]
+        )
         if of == "value":
-            return self._values(start, weight, there)
+            return self._values(start, weight, present)
         if of == "bins":
-            length = np.diff(self.places)[:, None]
-            some = np.logical_or.reduceat(there, self.places[:-1], axis=0)
-            return np.where(some, np.diff(start[self.places], axis=0) / length, np.nan)
-        share = weight / total_of(weight)
-        return np.sqrt((share * (start - (share * start).sum(axis=0)) ** 2).sum(axis=0))[None]
+            length = np.diff(self.codes)[:, None]
+            some = np.logical_or.reduceat(present, self.codes[:-1], axis=0)
+            return np.where(some, np.diff(start[self.codes], axis=0) / length, np.nan)
+        fraction = weight / total_of(weight)
+        return np.sqrt((fraction * (start - (fraction * start).sum(axis=0)) ** 2).sum(axis=0))[None]
 
-    def _values(self, start: Floats, weight: Floats, there: Bools) -> Floats:
+    def _values(self, start: Floats, weight: Floats, present: Bools) -> Floats:
         centred = self.effect.spec.center == "mean"
         value = start - (weight * start).sum(axis=0) / total_of(weight) if centred else start
-        value = np.where(between_known(there), value, np.nan)
-        return value if centred else np.where(there[0], value, np.nan)
+        value = np.where(between_known(present), value, np.nan)
+        return value if centred else np.where(present[0], value, np.nan)
 
 
 @dataclass(frozen=True, eq=False)
@@ -266,8 +268,10 @@ class ValueStepStatistic:
     def evaluate(self, moments: Mapping[str, Moments], of: StatisticName) -> Floats:
         """Return the statistic, (m, R)."""
         steps = Steps.of(moments, self.values)
-        rise = self.rises(steps)
-        start = np.concatenate([np.zeros((1, rise.shape[1])), np.cumsum(rise, axis=0)])
+        differences = self.filled_steps(steps)
+        start = np.concatenate(
+            [np.zeros((1, differences.shape[1])), np.cumsum(differences, axis=0)]
+        )
         if of == "bins":
             bins = self.effect.bins
             if bins is None:
@@ -276,19 +280,19 @@ class ValueStepStatistic:
             return np.diff(ends, axis=0) / bins.widths[:, None]
         edges = np.asarray(self.effect.points, dtype=float)
         curve = self._at(edges) @ start
-        share = steps.up.weight / total_of(steps.up.weight)
-        seen = interpolation_matrix(edges, self.values) @ curve + self._bulge()
-        level = (share * seen).sum(axis=0)
+        fraction = steps.up.weight / total_of(steps.up.weight)
+        at_values = interpolation_matrix(edges, self.values) @ curve + self._bulge()
+        level = (fraction * at_values).sum(axis=0)
         if of == "importance":
-            return np.sqrt((share * (seen - level) ** 2).sum(axis=0))[None]
+            return np.sqrt((fraction * (at_values - level) ** 2).sum(axis=0))[None]
         centred = self.effect.spec.center == "mean"
-        there = between_known(steps.known)
+        present = between_known(steps.known)
         # Edges are at values, or between two values that are both known or both unknown.
-        known = self._at(edges) @ there >= 1 - 1e-9
+        known = self._at(edges) @ present >= 1 - 1e-9
         value = np.where(known, curve - level if centred else curve, np.nan)
         return value if centred else np.where(steps.known[0], value, np.nan)
 
-    def rises(self, steps: Steps) -> Floats:
+    def filled_steps(self, steps: Steps) -> Floats:
         """Return the mean steps, (L - 1, R). Unknown ones get the mean slope of the nearest known ones."""
         widths = np.diff(self.values)[:, None]
         return fill_unknown(steps.mean / widths, steps.known) * widths
@@ -346,15 +350,15 @@ class MPlotStatistic:
     def evaluate(self, moments: Mapping[str, Moments], of: StatisticName) -> Floats:
         """Return the statistic, (m, R)."""
         local = moments[LOCAL]
-        there = local.weight > 0
-        share = local.weight / total_of(local.weight)
-        level = (share * local.mean).sum(axis=0)
+        present = local.weight > 0
+        fraction = local.weight / total_of(local.weight)
+        level = (fraction * local.mean).sum(axis=0)
         if of == "value":
             value = local.mean - level if self.center == "mean" else local.mean
-            return np.where(there, value, np.nan)[self.shown]
+            return np.where(present, value, np.nan)[self.shown]
         if of == "bins":
-            return np.where(there, local.mean, np.nan)
-        return np.sqrt((share * (local.mean - level) ** 2).sum(axis=0))[None]
+            return np.where(present, local.mean, np.nan)
+        return np.sqrt((fraction * (local.mean - level) ** 2).sum(axis=0))[None]
 
 
 def bin_codes(effect: Effect) -> Ints:
@@ -397,8 +401,8 @@ def curve_std(widths: Floats, left: Floats, curve: Floats, axis: Moments) -> Flo
     inside = np.where(axis.weight > 0, axis.mean - left[:, None], 0.0)
     level = curve[:-1] + slope * inside
     total = total_of(axis.weight)
-    share = axis.weight / total
-    between = (share * (level - (share * level).sum(axis=0)) ** 2).sum(axis=0)
+    fraction = axis.weight / total
+    between = (fraction * (level - (fraction * level).sum(axis=0)) ** 2).sum(axis=0)
     return np.sqrt(between + (slope**2 * axis.m2).sum(axis=0) / total)
 
 
@@ -407,12 +411,12 @@ def total_of(weight: Floats) -> Floats:
     return np.maximum(weight.sum(axis=0), np.finfo(float).tiny)
 
 
-def between_known(there: Bools) -> Bools:
+def between_known(present: Bools) -> Bools:
     """Return a mask of the edges or levels between the first and the last known cell or step, (P + 1, R)."""
-    edge = np.arange(len(there) + 1)[:, None]
-    first = np.argmax(there, axis=0)
-    last = len(there) - 1 - np.argmax(there[::-1], axis=0)
-    return (edge >= first) & (edge <= last + 1) & there.any(axis=0)
+    edge = np.arange(len(present) + 1)[:, None]
+    first = np.argmax(present, axis=0)
+    last = len(present) - 1 - np.argmax(present[::-1], axis=0)
+    return (edge >= first) & (edge <= last + 1) & present.any(axis=0)
 
 
 # ------------------------------------------------------------------------------------------
@@ -428,16 +432,16 @@ class AccumulatedStatistic:
     effect : Effect
     cells : Cells
         The bins if local effects are slopes, else the cells across which differences were computed.
-    places : ndarray of int, shape (m,)
+    edge_index : ndarray of int, shape (m,)
         Indices, among the cells' edges, of the edges at which the curve has values: those of the bins, or all edges for
         step functions.
     ends : ndarray of int, shape (K + 1,), optional
-        Indices of the bins' edges, if these differ from `places`.
+        Indices of the bins' edges, if these differ from `edge_index`.
     """
 
     effect: Effect
     cells: Cells
-    places: Ints
+    edge_index: Ints
     ends: Ints | None = None
 
     value_moments = (LOCAL,)
@@ -454,14 +458,16 @@ class AccumulatedStatistic:
     def evaluate(self, moments: Mapping[str, Moments], of: StatisticName) -> Floats:
         """Return the statistic, (m, R)."""
         slope, known = self.slopes(moments)
-        rise = self.widths[:, None] * fill_unknown(slope, known)
-        every = np.concatenate([np.zeros((1, rise.shape[1])), np.cumsum(rise, axis=0)])
-        start = every if self.effect.spec.pointwise else every[self.places]
+        differences = self.widths[:, None] * fill_unknown(slope, known)
+        at_all_edges = np.concatenate(
+            [np.zeros((1, differences.shape[1])), np.cumsum(differences, axis=0)]
+        )
+        start = at_all_edges if self.effect.spec.pointwise else at_all_edges[self.edge_index]
         if of == "bins":
-            return self._of_bins(start, every, slope, known)
+            return self._of_bins(start, at_all_edges, slope, known)
         if of == "value":
-            return self._values(start, every, moments)
-        return self.curve_std(every if self.bends else start, moments)[None]
+            return self._values(start, at_all_edges, moments)
+        return self.curve_std(at_all_edges if self.bends else start, moments)[None]
 
     @property
     def bends(self) -> bool:
@@ -471,7 +477,7 @@ class AccumulatedStatistic:
     @property
     def edges(self) -> Floats:
         """The edges of the bins."""
-        return self.cells.edges[self.places]
+        return self.cells.edges[self.edge_index]
 
     @property
     def widths(self) -> Floats:
@@ -488,35 +494,39 @@ class AccumulatedStatistic:
         """Return the standard deviation of the curve over the data, (R,)."""
         if self.bends:
             return curve_std(self.cells.widths, self.cells.edges[:-1], start, moments[AXIS])
-        edges, axis = self.edges, moments[AXIS].pool(self.places[:-1])
+        edges, axis = self.edges, moments[AXIS].pool(self.edge_index[:-1])
         return curve_std(np.diff(edges), edges[:-1], start, axis)
 
-    def centre(self, start: Floats, every: Floats, moments: Mapping[str, Moments]) -> Floats:
+    def centre(self, start: Floats, at_all_edges: Floats, moments: Mapping[str, Moments]) -> Floats:
         """Return the mean over the data of the curve's mid-values in the bins (in the cells if it bends), (R,)."""
         local = moments[LOCAL]
         if not self.bends:
-            local, every = local.pool(self.places[:-1]), start
-        return (local.weight / total_of(local.weight) * (every[:-1] + every[1:]) / 2).sum(axis=0)
+            local, at_all_edges = local.pool(self.edge_index[:-1]), start
+        return (
+            local.weight / total_of(local.weight) * (at_all_edges[:-1] + at_all_edges[1:]) / 2
+        ).sum(axis=0)
 
-    def _values(self, start: Floats, every: Floats, moments: Mapping[str, Moments]) -> Floats:
-        weight = moments[LOCAL].pool(self.places[:-1]).weight
+    def _values(
+        self, start: Floats, at_all_edges: Floats, moments: Mapping[str, Moments]
+    ) -> Floats:
+        weight = moments[LOCAL].pool(self.edge_index[:-1]).weight
         centred = self.effect.spec.center == "mean"
-        value = start - self.centre(start, every, moments) if centred else start
-        there = weight > 0
-        value = np.where(between_known(there), value, np.nan)
+        value = start - self.centre(start, at_all_edges, moments) if centred else start
+        present = weight > 0
+        value = np.where(between_known(present), value, np.nan)
         bins = self.effect.bins
         if self.effect.spec.center == "mean" or bins is None:
             return value
         # Values relative to the left end are unknown in a replicate without rows in the first bin.
         own = self.effect.moments[LOCAL].weight
         first = int(np.argmax(~bins.empty)) if self.ends is None else int(np.argmax(own > 0))
-        return np.where(np.argmax(there, axis=0) == first, value, np.nan)
+        return np.where(np.argmax(present, axis=0) == first, value, np.nan)
 
-    def _of_bins(self, start: Floats, every: Floats, slope: Floats, known: Bools) -> Floats:
+    def _of_bins(self, start: Floats, at_all_edges: Floats, slope: Floats, known: Bools) -> Floats:
         if self.effect.spec.pointwise:
             return np.where(known, slope, np.nan)
-        ends = self.places if self.ends is None else self.ends
-        start = start if self.ends is None else every[ends]
+        ends = self.edge_index if self.ends is None else self.ends
+        start = start if self.ends is None else at_all_edges[ends]
         some = np.logical_or.reduceat(known, ends[:-1], axis=0)
         widths = np.diff(self.cells.edges[ends])[:, None]
         return np.where(some, np.diff(start, axis=0) / widths, np.nan)
@@ -547,25 +557,25 @@ class LinearSlopeStatistic(AccumulatedStatistic):
 
     def slopes(self, moments: Mapping[str, Moments]) -> tuple[Floats, Bools]:
         """Return the slopes at the centres of the bins (least-squares lines), and a mask of the known ones: (K, R)."""
-        first = self.places[:-1]
+        first = self.edge_index[:-1]
         bins, axis = moments[LOCAL].pool(first), moments[AXIS].pool(first)
         middle = (self.edges[:-1] + self.edges[1:])[:, None] / 2
         return bins.mean + self.trend(moments) * (middle - axis.mean), bins.weight > 0
 
-    def centre(self, start: Floats, every: Floats, moments: Mapping[str, Moments]) -> Floats:
+    def centre(self, start: Floats, at_all_edges: Floats, moments: Mapping[str, Moments]) -> Floats:
         """Return the weighted mean of the curve over the bins, (R,), with the parabola's deviation from its chord."""
-        weight = moments[LOCAL].pool(self.places[:-1]).weight
+        weight = moments[LOCAL].pool(self.edge_index[:-1]).weight
         below = self.trend(moments) * self.widths[:, None] ** 2 / 12
         return (weight / total_of(weight) * ((start[:-1] + start[1:]) / 2 - below)).sum(axis=0)
 
     def curve_std(self, start: Floats, moments: Mapping[str, Moments]) -> Floats:
         """Return the standard deviation of the curve over the data, with one linear piece per fine cell, (R,)."""
         group = self._group
-        x = self.cells.edges[self.places[0] : self.places[-1] + 1]
+        x = self.cells.edges[self.edge_index[0] : self.edge_index[-1] + 1]
         inside = np.append(group, group[-1])
         left, right = self.edges[inside][:, None], self.edges[inside + 1][:, None]
-        share = (x[:, None] - left) / (right - left)
-        curve = start[inside] * (1 - share) + start[inside + 1] * share
+        fraction = (x[:, None] - left) / (right - left)
+        curve = start[inside] * (1 - fraction) + start[inside + 1] * fraction
         curve += self.trend(moments)[inside] / 2 * (x[:, None] - left) * (x[:, None] - right)
         return curve_std(np.diff(x), x[:-1], curve, moments[AXIS])
 
@@ -578,19 +588,19 @@ class LinearSlopeStatistic(AccumulatedStatistic):
     @property
     def _group(self) -> Ints:
         """The bin of each fine cell."""
-        return np.repeat(np.arange(len(self.places) - 1), np.diff(self.places))
+        return np.repeat(np.arange(len(self.edge_index) - 1), np.diff(self.edge_index))
 
     def trend(self, moments: Mapping[str, Moments]) -> Floats:
         """Return the change of the slope per unit of the feature, (K, R), by least squares through the cells' means."""
-        local, axis, first, group = moments[LOCAL], moments[AXIS], self.places[:-1], self._group
+        local, axis, first, group = moments[LOCAL], moments[AXIS], self.edge_index[:-1], self._group
         axis_deviation = np.where(axis.weight > 0, axis.mean - axis.pool(first).mean[group], 0.0)
         effect_deviation = np.where(
             local.weight > 0, local.mean - local.pool(first).mean[group], 0.0
         )
         axis_square = np.add.reduceat(local.weight * axis_deviation**2, first)
         product = np.add.reduceat(local.weight * axis_deviation * effect_deviation, first)
-        there = self.bent[:, None] & (axis_square > 0)
-        return np.where(there, product / np.where(there, axis_square, 1.0), 0.0)
+        present = self.bent[:, None] & (axis_square > 0)
+        return np.where(present, product / np.where(present, axis_square, 1.0), 0.0)
 
 
 def accumulated_statistic(effect: Effect) -> AccumulatedStatistic:
@@ -653,9 +663,9 @@ class MeanOfCurves(ReweightedEffect):
 
         def value(counts: Floats) -> Floats:
             counts = counts if row_weight is None else row_weight[:, None] * counts
-            share = counts / counts.sum(axis=0)
+            fraction = counts / counts.sum(axis=0)
             # Differences of weights sum to zero, so a common offset of all curves does not cost precision.
-            mean = middle[:, None] + shown.T @ (share - (base / base.sum())[:, None])
+            mean = middle[:, None] + shown.T @ (fraction - (base / base.sum())[:, None])
             return reads[of](mean, counts)
 
         return value
@@ -668,8 +678,10 @@ class MeanOfCurves(ReweightedEffect):
         known = ~np.isnan(x)
         if e.levels is not None:
             axis = _sum_counts(x[known].astype(np.int64), len(e.levels), counts[known])
-            share = axis / axis.sum(axis=0)
-            return np.sqrt((share * (mean - (share * mean).sum(axis=0)) ** 2).sum(axis=0))[None]
+            fraction = axis / axis.sum(axis=0)
+            return np.sqrt((fraction * (mean - (fraction * mean).sum(axis=0)) ** 2).sum(axis=0))[
+                None
+            ]
         grid = np.asarray(e.points, dtype=float)
         # Beyond the grid the curve is constant: two more pieces with slope zero.
         place = np.searchsorted(grid, x[known], side="right")
@@ -763,8 +775,8 @@ def _draw_sizes(
         return count, count, count
     rows = np.where(own.count > 0, own.count, 1.0)[:, None]
     mean, square = own.weight[:, None] / rows, own.weight2[:, None] / rows
-    deviation = np.sqrt(count * np.maximum(square - mean**2, 0.0))
-    weight = count * mean + deviation * rng.standard_normal(count.shape)
+    std = np.sqrt(count * np.maximum(square - mean**2, 0.0))
+    weight = count * mean + std * rng.standard_normal(count.shape)
     # A normal draw may be too small or negative; half the mean weight is a lower limit that is rarely reached.
     weight = np.maximum(weight, count * mean / 2)
     return count, weight, count * square
@@ -780,14 +792,14 @@ def _draw_cells(
 ) -> Moments:
     """Return drawn means, and sums of squares if `squares`."""
     count, weight, weight2 = sizes
-    deviation = _variance(own.m2, own)[:, None]
+    variance = _variance(own.m2, own)[:, None]
     drawn = Moments(count, weight, weight2, weight, weight)
     size = np.where(count > 0, drawn.effective(kind), 1.0)
-    mean = own.mean[:, None] + np.sqrt(deviation / size) * rng.standard_normal(count.shape)
+    mean = own.mean[:, None] + np.sqrt(variance / size) * rng.standard_normal(count.shape)
     m2 = np.zeros_like(mean)
     if squares:
         free = np.maximum(drawn.effective(kind) - 1.0, 0.0)
-        m2 = deviation * weight / size * 2 * rng.standard_gamma(free / 2)
+        m2 = variance * weight / size * 2 * rng.standard_gamma(free / 2)
     return Moments(count, weight, weight2, np.where(count > 0, mean, 0.0), m2)
 
 
@@ -802,8 +814,8 @@ def _along_lines(about: Moments, tilt: Floats, drawn: Moments, own: Moments) -> 
 
     With independent positions, the lines would be flattened, and their errors overestimated.
     """
-    moved = tilt[:, None] * (drawn.mean - own.mean[:, None])
-    mean = np.where(about.count > 0, about.mean + moved, 0.0)
+    deviation = tilt[:, None] * (drawn.mean - own.mean[:, None])
+    mean = np.where(about.count > 0, about.mean + deviation, 0.0)
     return replace(about, mean=mean, m2=about.m2 + tilt[:, None] ** 2 * drawn.m2)
 
 
@@ -889,12 +901,12 @@ class FromCurves:
 def correlation_factor(curves: Curves) -> Floats:
     """Return F (m, r) such that F F' is the correlation between the points of curves; zeros for constant points."""
     w = np.ones(len(curves)) if curves.weight is None else curves.weight
-    moved = curves.value - (w / w.sum()) @ curves.value
-    deviation = np.abs(moved).max(axis=0, initial=0.0)
-    moved = moved / np.where(deviation > 0, deviation, 1.0) * np.sqrt(w)[:, None]
-    factor = moved.T
-    if len(moved) > moved.shape[1]:
-        roots, vectors = np.linalg.eigh(moved.T @ moved)
+    deviation = curves.value - (w / w.sum()) @ curves.value
+    scale = np.abs(deviation).max(axis=0, initial=0.0)
+    deviation = deviation / np.where(scale > 0, scale, 1.0) * np.sqrt(w)[:, None]
+    factor = deviation.T
+    if len(deviation) > deviation.shape[1]:
+        roots, vectors = np.linalg.eigh(deviation.T @ deviation)
         factor = vectors * np.sqrt(np.maximum(roots, 0.0))
     norm = np.sqrt((factor**2).sum(axis=1))
     return factor / np.where(norm > 0, norm, 1.0)[:, None]
@@ -1110,7 +1122,7 @@ def scheme_of(effect: Effect) -> Binning:
     UnsupportedError
         If the bins were not chosen from local effects.
     """
-    said: Any = effect.spec.parameters.get("bins")
+    described: Any = effect.spec.parameters.get("bins")
     cells = effect.cells
     if effect.spec.on_cells or effect.values is not None:
         raise UnsupportedError(
@@ -1121,9 +1133,9 @@ def scheme_of(effect: Effect) -> Binning:
                 "Use bins='fixed'",
             )
         )
-    if isinstance(said, dict) and cells is not None and len(cells) and effect.levels is None:
-        kind = getattr(binning, str(said.get("scheme")), None)
-        settings = {k: v for k, v in said.items() if k != "scheme"}
+    if isinstance(described, dict) and cells is not None and len(cells) and effect.levels is None:
+        kind = getattr(binning, str(described.get("scheme")), None)
+        settings = {k: v for k, v in described.items() if k != "scheme"}
         if kind is not None and kind.choose is not Binning.choose:
             return kind(**settings)
     got = "levels" if effect.levels is not None else "bins that are not chosen by local effects"
@@ -1196,10 +1208,8 @@ class _RebinnedEffect:
         return np.stack(columns, axis=1)
 
     def _one(self, moments: dict[str, Moments]) -> Floats:
-        e, deviation = self.effect, spread_of(self.effect.spec, self.largest)
-        found = chosen_bins(
-            self.scheme, self.cells, moments, e.spec, deviation, planned=self.places
-        )
+        e, spread = self.effect, spread_of(self.effect.spec, self.largest)
+        found = chosen_bins(self.scheme, self.cells, moments, e.spec, spread, planned=self.places)
         if e.spec.local == "values":
             bins = moments[LOCAL].pool(found.kept[:-1])
             return self._means(bins, self.cells.keep(found.kept))
