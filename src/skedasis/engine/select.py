@@ -91,7 +91,7 @@ def as_method(method: Any, *, pair: bool = False) -> Any:
         return method
     fix = "Use sd.RHALE()"
     if isinstance(method, type):
-        fix = f"Create an instance: {method.__name__}()"
+        fix = f"Pass an instance: {method.__name__}()"
     raise DataError(explained("method", repr(method)[:60], "a method such as sd.RHALE()", fix))
 
 
