@@ -40,8 +40,10 @@ class TestStrips:
         ]
         assert [s.rising for s in strips] == ["all", "elsewhere", "all"]
         texts = drawn(e.plot())
-        assert sum(t in ("rows that lie here, too", "all rows") for t in texts) == 2
-        assert "rows from elsewhere only: extrapolation" in texts
+        assert (
+            sum(t in ("curves of rows here, too", "rows here, too", "all rows") for t in texts) == 2
+        )
+        assert "only curves of rows outside: extrapolation" in texts
         assert {
             "elevated: all rows",
             "elevated: only rows outside the region (extrapolation)",
@@ -72,7 +74,9 @@ class TestStrips:
             figure = e.plot(size=(width, 4.5))
             figure.draw_without_rendering()
             ax = figure.axes[0]
-            words = [t for t in ax.texts if t.get_text().split()[:1] in (["all"], ["rows"])]
+            words = [
+                t for t in ax.texts if t.get_text().split()[0] in ("all", "rows", "curves", "only")
+            ]
             boxes = sorted((t.get_window_extent() for t in words), key=lambda b: b.x0)
             frame = ax.get_window_extent()
             assert all(b.x0 >= frame.x0 - 1 and b.x1 <= frame.x1 + 1 for b in boxes)
@@ -85,9 +89,9 @@ class TestStrips:
         assert len({pattern for pattern, _ in looks}) == 3
 
     def test_refused(self, X):
-        with refused(sd.UnsupportedError, "rises", "ALE"):
+        with refused(sd.UnsupportedError, "elevated_regions", "ALE"):
             sd.explain(inside, X, 0, method=sd.ALE()).plot(rises=True)
-        with refused(sd.UnsupportedError, "rises", "slopes"):
+        with refused(sd.UnsupportedError, "elevated_regions", "slopes"):
             sd.explain(inside, X, 0, method=sd.ICE(derivative=True)).plot(rises=True)
 
 

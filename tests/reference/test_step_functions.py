@@ -361,7 +361,7 @@ def test_slopes_that_do_not_tell_the_rise_are_replaced():
     model, X = skewed_network(transformed=True)
     e = explained(model, X)
     assert e.spec.local == "steps"
-    assert "do not tell how much the quantity rises" in e.provenance["local_effects"]
+    assert "do not match the differences of the quantity" in e.provenance["local_effects"]
     assert e.importance == pytest.approx(explained(model, X, 0, sd.ALE).importance, rel=0.05)
     assert "slope mismatch" not in {f.kind for f in e.trust()}
 

@@ -287,7 +287,7 @@ def opened(monkeypatch):
         original(self)
 
     monkeypatch.setattr(run.Progress, "_open", noted)
-    monkeypatch.setattr(run, "_PATIENCE", -1.0)
+    monkeypatch.setattr(run, "_DELAY", -1.0)
     return bars
 
 
@@ -310,7 +310,7 @@ def test_a_bar_appears_when_asked_for_or_on_a_terminal(opened, monkeypatch, aske
 
 
 def test_short_work_shows_no_bar_even_when_asked(opened, monkeypatch, capfd):
-    monkeypatch.setattr(run, "_PATIENCE", 2.0)
+    monkeypatch.setattr(run, "_DELAY", 2.0)
     sd.explain(Counted(), data(), method=sd.ALE(bins=5), progress=True)
     assert not opened
     assert capfd.readouterr() == ("", "")

@@ -814,7 +814,7 @@ def test_labels_of_another_length_are_refused():
     ("options", "words"),
     [
         ({"method": "rhal"}, ("method", "'rhal'", "'rhale'")),
-        ({"method": sd.ALE}, ("method", "Write ALE()")),
+        ({"method": sd.ALE}, ("method", "Pass an instance: ALE()")),
         ({"method": 3}, ("method", "3")),
         ({"threads": 0}, ("threads", "0", "at least 1")),
         ({"threads": True}, ("threads", "True")),

@@ -374,7 +374,7 @@ def test_levels_outside_are_refused(level):
 
 @pytest.mark.parametrize("replicates", [0, 1, -5, 1.5, True, "9", None])
 def test_replicates_that_are_none_are_refused(replicates):
-    with refused(sd.DataError, "interval(replicates)", "2 or more"):
+    with refused(sd.DataError, "interval(replicates)", "at least 2"):
         ALE.interval(method="bootstrap", replicates=replicates)
 
 
@@ -388,7 +388,8 @@ def test_other_wrong_arguments_are_refused():
         "threads": 0,
         "seed": -1,
     }.items():
-        with refused(sd.DataError, f"interval({name})"):
+        word = {"threads": "n_jobs", "seed": "random_state"}.get(name, name)
+        with refused(sd.DataError, f"interval({word})"):
             ALE.interval(**{"method": "bootstrap", name: bad})
     with refused(sd.UnsupportedError, "of='bins'", "no bins"):
         EFFECTS["pdp"].interval(of="bins")

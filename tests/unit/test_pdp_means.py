@@ -82,7 +82,7 @@ def test_categories_and_pairs() -> None:
 def test_no_interval_and_no_curves() -> None:
     e = sd.explain(MODEL, X, 0, method=sd.PDP(heterogeneity=False))
     for method in ("analytic", "bootstrap"):
-        with refused(sd.UnsupportedError, "heterogeneity=False", "the mean alone"):
+        with refused(sd.UnsupportedError, "heterogeneity=False", "only the mean curve"):
             e.interval(method=method)
     with refused(sd.UnsupportedError, "without individual curves"):
         e.rises()

@@ -128,7 +128,7 @@ def test_counts_that_are_none_are_refused():
         with refused(sd.DataError, "resampled(counts)", f"(R, {N})"):
             e.resampled(counts)
     for counts in (np.zeros(N), np.full(N, -1.0), np.full(N, np.nan)):
-        with refused(sd.DataError, "resampled(counts)", "at least 0"):
+        with refused(sd.DataError, "resampled(counts)", "non-negative"):
             e.resampled(counts)
     assert e.resampled(np.ones((0, N))).shape == (0, 6)
     with refused(sd.UnsupportedError, "a part of the rows"):

@@ -32,7 +32,7 @@ class TestVerdicts:
         H = lambda X: 0.5 * np.log(2 * np.pi * np.e * sigma(X) ** 2)  # noqa: E731
         (rise,) = sd.explain(H, X, 0, method=sd.ICE(grid=21)).rises()
         assert rise.verdict == "all"
-        assert rise.text == "rows that lie here, too"
+        assert rise.text == "curves of rows here, too"
         assert rise.left == pytest.approx(0.3, abs=0.1)
         # Nothing but x0 moves a curve: both kinds of rows rise alike.
         assert rise.near == pytest.approx(rise.elsewhere, rel=1e-9)
@@ -47,7 +47,7 @@ class TestVerdicts:
         # Rows that lie there lie on the border by their other value: the model is sure of them.
         assert rise.near == pytest.approx(0, abs=0.02)
         assert rise.elsewhere > 5 * abs(rise.near)
-        assert rise.text == "rows from elsewhere only: extrapolation"
+        assert rise.text == "only curves of rows outside: extrapolation"
 
     def test_a_rise_of_all_rows_beside_one_of_some(self):
         """Near the edges every row is 0.3 x0⁸ less certain, whatever its curve does in the middle."""
@@ -114,7 +114,7 @@ class TestVerdicts:
         e = sd.explain(lambda X: 1.0 * (X[:, 0] > 1.5), X, 0, method=sd.ICE(grid=[0.0, 1, 2]))
         (rise,) = e.rises()
         assert (rise.verdict, rise.near_rows, rise.elsewhere_rows) == ("unclear", 4, 196)
-        assert rise.text == "unclear: 4 rows lie here"
+        assert rise.text == "unclear: 4 rows here"
 
     def test_where_no_row_lies(self):
         X = np.random.default_rng(0).uniform(0, 1, size=(200, 2))
@@ -123,7 +123,7 @@ class TestVerdicts:
         assert (rise.left, rise.right, rise.near_rows) == (4.0, 6.0, 0)
         assert np.isnan(rise.near)
         assert rise.elsewhere == 1
-        assert rise.text == "unclear: 0 rows lie here"
+        assert rise.text == "unclear: 0 rows here"
 
     def test_what_only_those_show_who_lie_there(self):
         """x1 = x0, and q is high where both are: others' curves stay flat. It is no rise of all rows."""
@@ -132,7 +132,7 @@ class TestVerdicts:
         q = lambda X: 1.0 * ((X[:, 0] > 0.5) & (X[:, 1] > 0.5))  # noqa: E731
         (rise,) = sd.explain(q, X, 0, method=sd.ICE(grid=21)).rises()
         assert rise.verdict == "all"
-        assert rise.text == "rows that lie here above all"
+        assert rise.text == "mainly curves of rows here"
 
 
 class TestNumbers:
@@ -229,9 +229,9 @@ class TestNumbers:
 class TestRefused:
     def test_what_has_no_curves_over_numbers(self):
         X = border(60)
-        with refused(sd.UnsupportedError, "rises", "ALE"):
+        with refused(sd.UnsupportedError, "elevated_regions", "ALE"):
             sd.explain(inside, X, 0, method=sd.ALE()).rises()
-        with refused(sd.UnsupportedError, "rises", "PDP"):
+        with refused(sd.UnsupportedError, "elevated_regions", "PDP"):
             sd.explain(inside, X, 0, method=sd.PDP(ice=0)).rises()
         with refused(sd.UnsupportedError, "slopes"):
             sd.explain(inside, X, 0, method=sd.ICE(derivative=True)).rises()
@@ -241,10 +241,10 @@ class TestRefused:
     @pytest.mark.parametrize("level", [0, 1, 2.0, True])
     def test_level(self, level):
         e = sd.explain(inside, border(60), 0, method=sd.ICE())
-        with refused(sd.DataError, "rises(level)", repr(level)):
+        with refused(sd.DataError, "elevated_regions(confidence_level)", repr(level)):
             rises(e, level)
 
     def test_words_of_one_row(self):
         one = Rise(0.0, 1.0, 0.5, np.nan, 1, 0.5, 0.1, 50, "unclear")
-        assert one.text == "unclear: 1 row lies here"
+        assert one.text == "unclear: 1 row here"
         assert Rise(0.0, 1.0, 0.5, 0.1, 40, 0.5, 0.1, 50, "unclear").text == "unclear"

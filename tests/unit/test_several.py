@@ -189,7 +189,7 @@ def test_trees_of_one_kind_and_mixed_kinds() -> None:
     assert [e.spec.local for e in mixed.models] == ["steps"] * 3
     alone = sd.explain(trees[0], X, 0)
     assert mixed.models[1].provenance.get("bins") == alone.provenance.get("bins")
-    assert "all of the models" in mixed.models[1].provenance["local_effects"]
+    assert "all models" in mixed.models[1].provenance["local_effects"]
     smooth = sd.explain([LinearRegression().fit(X, y), times(1.0)], X, 0)
     assert [e.spec.local for e in smooth.models] == ["slopes", "differences"]
     exact = sd.explain(trees[:2], X, 0, method=sd.PDP(grid="exact"))

@@ -27,7 +27,7 @@ def explained(models: Any = TWO, **options: Any) -> Any:
     ("models", "words"),
     [
         ([], ("an empty list",)),
-        ([linear], ("one model", "Give the model itself")),
+        ([linear], ("one model", "Pass the model itself")),
         ((), ("empty",)),
     ],
 )
@@ -98,8 +98,8 @@ A, B = np.arange(30), np.arange(30, 60)
         ([A, []], ("no row in fold 1",)),
         ([A, B + 1], ("row 60 in fold 1", "0 to 59")),
         ([A - 1, B], ("row -1 in fold 0",)),
-        ([A, np.r_[B, B[:3]]], ("3 rows twice in fold 1",)),
-        ([(A, B), (B, A[:5]), (A, A)], ("30 rows of fold 2 in its training rows",)),
+        ([A, np.r_[B, B[:3]]], ("3 repeated rows in fold 1",)),
+        ([(A, B), (B, A[:5]), (A, A)], ("30 test rows of fold 2",)),
         ([(A, B), A], ("for some models",)),
         ([(A, B), (B, [])], ("no row in fold 1",)),
         ([A, B.astype(float)], ("float64",)),
@@ -111,7 +111,7 @@ A, B = np.arange(30), np.arange(30, 60)
         ("kfold", ("'kfold'",)),
         ({0: A, 1: B}, ("0: ",)),
         (True, ("True",)),
-        (ShuffleSplit(2), ("splits differently each time", "random_state")),
+        (ShuffleSplit(2), ("different folds when called twice", "random_state")),
     ],
 )
 def test_folds_that_cannot_be(cv: Any, words: tuple[str, ...]) -> None:
@@ -128,18 +128,18 @@ def test_folds_without_weight() -> None:
 def test_a_feature_that_a_fold_does_not_have() -> None:
     U = X.copy()
     U[B, 0] = np.nan
-    with refused(sd.DataError, "'x0'", "no value in the 30 rows") as info:
+    with refused(sd.DataError, "'x0'", "only missing values in the 30 rows") as info:
         sd.explain([lambda X: X[:, 1]] * 2, U, 0, cv=[A, B])
     assert "model 1" in info.value.__notes__[0]
     T = pd.DataFrame({"a": X[:, 0], "b": pd.Categorical(["p"] * 60, ordered=True)})
     T.loc[B, "b"] = None
-    with refused(sd.DataError, "'b'", "no value"):
+    with refused(sd.DataError, "'b'", "only missing values"):
         sd.explain([lambda T: T["a"].to_numpy()] * 2, T, "b", cv=[A, B])
 
 
 @pytest.mark.parametrize("correction", [-0.1, np.nan, np.inf, True, "0.2", [0.2]])
 def test_corrections(correction: Any) -> None:
-    with refused(sd.DataError, "correction", "number from 0"):
+    with refused(sd.DataError, "correction", "non-negative number"):
         explained(correction=correction)
 
 

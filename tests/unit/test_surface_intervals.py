@@ -283,7 +283,7 @@ def test_main_effects_have_errors_that_are_not_known():
     s = explained("numbers", frame())
     shown = s.with_main_effects()
     assert np.isnan(shown.std_error).all()
-    with refused(sd.UnsupportedError, "main effects", "before"):
+    with refused(sd.UnsupportedError, "main effects", "before adding"):
         shown.interval()
     with refused(sd.UnsupportedError, "main effects"):
         shown.resampled(np.ones(400))
@@ -399,7 +399,7 @@ def test_levels_that_are_none(level):
 
 @pytest.mark.parametrize("replicates", [0, 1, True, 2.5])
 def test_replicates_that_are_none(replicates):
-    with refused(sd.DataError, "replicates", "2 or more"):
+    with refused(sd.DataError, "replicates", "at least 2"):
         explained("numbers", frame(50)).interval(method="bootstrap", replicates=replicates)
 
 

@@ -25,7 +25,7 @@ def test_a_clean_curve_has_nothing_against_it():
     for method in (sd.ALE(), sd.DALE(), sd.RHALE()):
         flags = sd.explain(linear, X, 0, method=method).trust(X=X)
         assert flags == ()
-        assert str(flags) == "Nothing to object."
+        assert str(flags) == "No warnings."
     assert sd.explain(linear, X, 0, method=sd.PDP()).trust(X=X) == ()
 
 
@@ -47,7 +47,7 @@ def test_neighbouring_bins_of_few_rows_are_one_flag():
     assert copy.kind == "collinear"
     assert flag.where == (0.0, 1.0)
     assert len(flag.numbers["rows"]) == 6
-    assert "6 bins hold fewer than 10 rows" in flag.text
+    assert "6 bins have fewer than 10 rows" in flag.text
 
 
 def test_a_bin_of_one_row_has_no_variance_and_says_so():
@@ -170,7 +170,7 @@ def test_of_few_values_no_finer_bins_are_proposed():
     X = np.column_stack([month // 3, month, rng.normal(size=(800, 2))]).astype(float)
     for method in (sd.ALE(), sd.RHALE()):
         (flag,) = sd.explain(linear, X, 0, method=method).trust(X=X).of("extrapolation")
-        assert flag.text.endswith("no bins are narrower.")
+        assert flag.text.endswith("narrower bins are not possible.")
         assert "% at " in flag.text
     wide = sd.explain(linear, X, 1, method=sd.ALE(bins=sd.Edges([0, 6, 11])))
     assert wide.trust(X=X).of("extrapolation")[0].text.endswith("Use more bins.")
@@ -208,7 +208,7 @@ def test_without_x_a_pdp_says_what_would_be_needed():
     X = table(100)
     (flag,) = sd.explain(linear, X, 0, method=sd.PDP()).trust()
     assert kinds([flag]) == [("extrapolation", "note")]
-    assert "trust(X=X)" in flag.text
+    assert "checks(X=X)" in flag.text
 
 
 def test_levels_that_go_with_another_feature_are_extrapolated():
@@ -240,7 +240,7 @@ def test_another_table_is_refused():
     for other in (X[:50], X + 1, X[:, :0], X[:, 1:]):
         with pytest.raises(DataError):
             e.trust(X=other)
-    with refused(DataError, "trust(X)", "another table"):
+    with refused(DataError, "checks(X)", "another table"):
         e.trust(X=X + 1)
 
 
@@ -266,13 +266,13 @@ def test_correlated_features_make_pdp_and_ale_disagree_and_ale_is_to_be_trusted(
     X, ale, pdp = two(0.95)
     (flag,) = ale.trust(X=X, beside=pdp).of("disagreement")
     assert flag.severity == "warning"
-    assert "Trust ALE" in flag.text
+    assert "Use ALE" in flag.text
     at = flag.numbers["at"]
     expected = abs(0.95 * (at**2 - 1) / 2)
     assert flag.numbers["difference"] == pytest.approx(expected, rel=0.35)
     assert flag.numbers["errors"] > 3
-    assert "Trust ALE" in pdp.trust(X=X, beside=ale).of("disagreement")[0].text
-    assert "trust(X=X)" in ale.trust(beside=pdp).of("disagreement")[0].text
+    assert "Use ALE" in pdp.trust(X=X, beside=ale).of("disagreement")[0].text
+    assert "checks(X=X)" in ale.trust(beside=pdp).of("disagreement")[0].text
 
 
 def test_a_disagreement_at_one_value_is_said_to_be_there():
@@ -286,7 +286,7 @@ def test_a_disagreement_at_one_value_is_said_to_be_there():
     ale, pdp = (sd.explain(last, X, 0, method=m) for m in ("ale", "pdp"))
     (flag,) = ale.trust(X=X, beside=pdp).of("disagreement")
     assert flag.where == (3, 3)
-    assert "disagree at 3: by" in flag.text
+    assert "differ at 3 by" in flag.text
 
 
 def test_independent_features_agree():
@@ -305,7 +305,7 @@ def test_an_effect_agrees_with_itself():
 def test_an_mplot_holds_the_other_features():
     X, _, pdp = two(0.9, model=lambda X: X[:, 0] + 3 * X[:, 1])
     mean = sd.explain(lambda X: X[:, 0] + 3 * X[:, 1], X, 0, method=sd.MPlot())
-    assert "trust PDP" in mean.trust(beside=pdp).of("disagreement")[0].text
+    assert "use PDP" in mean.trust(beside=pdp).of("disagreement")[0].text
 
 
 def test_levels_are_compared_by_their_names():
@@ -470,7 +470,7 @@ def test_groups_and_dates_have_places_too():
 @pytest.mark.parametrize("level", [0, 1, 2.0, False])
 def test_levels_outside_are_refused(level):
     e = sd.explain(linear, table(), 0, method=sd.ALE())
-    with refused(DataError, "trust(level)"):
+    with refused(DataError, "checks(confidence_level)"):
         trust(e, level)
 
 

@@ -37,7 +37,7 @@ def test_a_copy_is_collinear(noise):
         assert (flag.severity, flag.code, flag.where) == ("note", "collinear", None)
         assert flag.numbers["vif"] > 10
         assert f"variance inflation {flag.numbers['vif']:,.0f}" in flag.text
-        assert "leave such a column out" in flag.text
+        assert "remove such a column" in flag.text
     # What the sentence says: without the copy the score is what it was.
     assert explained(X).heterogeneity_score < 0.4
     alone = explained(X[:, :2])

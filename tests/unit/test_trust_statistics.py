@@ -34,7 +34,7 @@ def test_the_trend_is_whites_score_statistic(seed):
 def test_likeness_of_neighbours_is_a_sum_over_pairs(seed):
     x, d, _ = draw(seed)
     rows = variance_decomposition._sorted(x, d, None)
-    found = variance_decomposition._alike(rows, rows.e[None])[0]
+    found = variance_decomposition._neighbour_similarity(rows, rows.e[None])[0]
     e, places = d - d.mean(), np.unique(x)
     total = square = often = 0.0
     for i in range(len(x)):
@@ -55,9 +55,13 @@ def test_a_p_value_of_permutations_is_their_share():
     rng = np.random.default_rng(5)
     x, d = rng.uniform(size=30), rng.normal(size=30)
     rows = variance_decomposition._sorted(x, d, None)
-    observed = variance_decomposition._smallest(rows, np.arange(30)[None], together=True)[0]
+    observed = variance_decomposition._smallest_p_value(
+        rows, np.arange(30)[None], with_neighbours=True
+    )[0]
     orders = np.array([rng.permutation(30) for _ in range(20_000)])
-    expected = np.mean(variance_decomposition._smallest(rows, orders, together=True) <= observed)
+    expected = np.mean(
+        variance_decomposition._smallest_p_value(rows, orders, with_neighbours=True) <= observed
+    )
     found = np.mean([variance_decomposition.dependence(x, d, seed=seed) for seed in range(30)])
     assert found == pytest.approx(expected, abs=0.03)
 

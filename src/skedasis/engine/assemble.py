@@ -1,4 +1,4 @@
-"""Arguments before the run, and results with their provenance after it."""
+"""Check the arguments before the run; finalize results and record their provenance after it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from skedasis.data.categories import LevelColumn
 from skedasis.data.dataset import Source
 from skedasis.data.features import Feature
 from skedasis.engine.plan import Job, Key
-from skedasis.engine.run import Gathered, models_alone
+from skedasis.engine.run import Gathered, limits_model_threads
 from skedasis.engine.select import Choice, Task, as_method, names_of
 from skedasis.errors import DataError, explained
 from skedasis.methods.base import Local
@@ -30,15 +30,20 @@ if TYPE_CHECKING:
 
 
 # ------------------------------------------------------------------------------------------
-# How results were made: the provenance; and the settings that all methods share, checked.
+# Arguments that all methods share.
 
 
 SCORE_ROWS = 10_000
-"""Default number of rows of the heterogeneity score: its error is then about a hundredth of the score."""
+"""Default number of rows of the heterogeneity scores. The standard error is then about 1 % of the score."""
 
 
 def as_bytes(size: int | str, what: str) -> int:
-    """Return a size such as "256MB" in bytes.
+    """Return the bytes of a size such as "256MB".
+
+    Raises
+    ------
+    DataError
+        For anything but a non-negative number with an optional unit.
 
     Examples
     --------
@@ -58,13 +63,13 @@ def as_bytes(size: int | str, what: str) -> int:
         value = -1.0
     if not 0 <= value < float("inf") or isinstance(size, bool):
         raise DataError(
-            explained(what, repr(size), 'a size such as "256MB"', "Name bytes, KB, MB or GB")
+            explained(what, repr(size), 'a size such as "256MB"', "Use bytes, KB, MB, GB or TB")
         )
     return int(value)
 
 
 def check_settings(threads: Any, weight_kind: Any) -> None:
-    """Refuse settings that mean nothing.
+    """Raise if `threads` or `weight_kind` is invalid.
 
     Raises
     ------
@@ -74,17 +79,19 @@ def check_settings(threads: Any, weight_kind: Any) -> None:
         raise DataError(explained("threads", repr(threads), "an integer of at least 1", "Use 1"))
     if weight_kind not in ("frequency", "sampling"):
         raise DataError(
-            explained("weight_kind", repr(weight_kind), "'frequency' or 'sampling'", "Name one")
+            explained(
+                "weight_kind", repr(weight_kind), "'frequency' or 'sampling'", "Use one of these"
+            )
         )
 
 
-def check_rows_wanted(rows: Any) -> int | None:
+def check_heterogeneity_rows(rows: Any) -> int | None:
     """Return `heterogeneity_rows` as an int or None.
 
     Raises
     ------
     DataError
-        For anything but None, 0 or an integer of at least 2: a pair takes two rows.
+        For anything but None, 0 or an integer of at least 2. 1 is invalid because rows are compared in pairs.
     """
     whole = isinstance(rows, (int, np.integer)) and not isinstance(rows, (bool, np.bool_))
     if rows is None or (whole and rows >= 0 and rows != 1):
@@ -93,22 +100,113 @@ def check_rows_wanted(rows: Any) -> int | None:
         explained(
             "heterogeneity_rows",
             repr(rows)[:60],
-            "an integer of at least 2, or None for all rows",
+            "0, an integer of at least 2, or None for all rows",
             "Use 10_000, or 0 for no heterogeneity score",
         )
     )
 
 
-def provenance(job: Job, scores: Scores, seed: int, threads: int, seconds: float) -> Json:
-    """Return how the results were made: everything but seconds can be reproduced from it.
+def warn_unused_arguments(method: Any, model: Any, y: Any) -> None:
+    """Warn about arguments that the requested method ignores, and raise if it lacks one; see `Parameters.heed`."""
+    if method is not None:
+        as_method(method).heed(model, y)
 
-    Of a slow model, neither can the number of calls: see `models/calling.py`.
+
+def resolve_method_and_selection(
+    method: Any, quantity: Quantity, source: Source, features: Any, groups: Any, seed: int
+) -> tuple[Any, Choice]:
+    """Return the method for these rows, and the selected features."""
+    free = method is None
+    if not free:
+        method = as_method(method)
+        source, groups = method.given(source, groups, seed)
+    selection = Choice(source, features, groups, free=free)
+    method = as_method(method, pair=selection.pairs)
+    names = {f.name for f in source.features}
+    method.check((*source.features, *(f for f in selection.features if f.name not in names)))
+    return method.on(quantity, source, seed), selection
+
+
+# ------------------------------------------------------------------------------------------
+# Results from batch statistics.
+
+
+def finalize_all(
+    job: Job,
+    gathered: Gathered,
+    scores: Scores,
+    kind: WeightKind,
+    known: Mapping[Key, Effect],
+) -> dict[Any, dict[Any, Any]]:
+    """Return the results by output and key, from the merged batch statistics.
+
+    Parameters
+    ----------
+    job : Job
+    gathered : dict of (label, key) to Local
+        Emptied, to free memory early.
+    scores : Scores
+    kind : {"frequency", "sampling"}
+    known : mapping of (label, key) to Effect
+        Results that were finalized earlier, by the check of slopes.
+    """
+    by_output: dict[Any, dict[Any, Any]] = {label: {} for label in job.outputs}
+    for label, results in by_output.items():
+        for task in job.tasks:
+            key = label, task.key
+            local = gathered.pop(key)
+            result = known.get(key)
+            if result is None:
+                result = finalize_task(job, label, task, local, scores, kind)
+            results[task.key] = result
+    return by_output
+
+
+def finalize_task(
+    job: Job, label: Any, task: Task, local: Local, scores: Scores, kind: WeightKind
+) -> Any:
+    """Return the result of one feature or pair, with its heterogeneity score and the effect of missing values."""
+    exact, about = job.sample is None, about_of(job, label, task)
+    missing = local.moments.get(MISSING)
+    local = replace(local, moments={k: m for k, m in local.moments.items() if k != MISSING})
+    result = task.variant.read(job.plans[label, task.key], local, about, exact=exact, kind=kind)
+    if "missing" in local.notes:
+        # The model rejected missing values in one batch: the mean over the other batches is not that of all rows.
+        result = result.with_provenance({"missing": local.notes["missing"]})
+    elif missing is not None:
+        donors = job.donors.get((label, task.key))
+        result = with_missing(result, missing, exact=donors is None or donors.exact)
+    score = scores.found.get((label, task.key))
+    if score is not None:
+        result = replace(result, swap_score=score).with_provenance({"vif": score.vif})
+    return result
+
+
+def collect_results(found: dict[Any, Any], record: Json, selection: Choice, method: Any) -> Any:
+    """Return the results of one output in the form that the caller gets: one result, a dictionary, or `Effects`."""
+    combine = getattr(method, "together", None)
+    if combine is not None:
+        return combine(found, record)
+    found = {name: result.with_provenance(record) for name, result in found.items()}
+    if selection.single:
+        return next(iter(found.values()))
+    return found if selection.pairs else Effects(found, record)
+
+
+# ------------------------------------------------------------------------------------------
+# Metadata of results.
+
+
+def provenance(job: Job, scores: Scores, seed: int, threads: int, seconds: float) -> Json:
+    """Return the record from which the results can be reproduced.
+
+    Seconds are not reproducible, nor is the number of calls of a slow model: see `skedasis.models.calling`.
     """
     from skedasis import __version__
 
     weights = job.source.weights
-    wished = max(t.way.rows_wanted(len(job.source)) for t in job.tasks)
-    everything = job.sample is None or int(job.sample.sum()) >= wished
+    requested = max(t.variant.rows_wanted(len(job.source)) for t in job.tasks)
+    enough = job.sample is None or int(job.sample.sum()) >= requested
     return {
         "method": job.method.name,
         "settings": job.method.describe(),
@@ -120,7 +218,7 @@ def provenance(job: Job, scores: Scores, seed: int, threads: int, seconds: float
         "seed": seed,
         "exact": True,
         "rows_kept": "all" if job.sample is None else int(job.sample.sum()),
-        "kept_as_wanted": everything,
+        "kept_as_wanted": enough,
         "model_rows": job.meter.rows,
         "model_calls": job.meter.calls,
         "slope_rows": job.meter.slope_rows,
@@ -135,7 +233,7 @@ def provenance(job: Job, scores: Scores, seed: int, threads: int, seconds: float
         "model_seconds": job.meter.seconds + scores.meter.seconds,
         "seconds": seconds,
         "threads": threads,
-        **({"model_threads": 1} if models_alone(job, threads) else {}),
+        **({"model_threads": 1} if limits_model_threads(job, threads) else {}),
         "versions": {
             "skedasis": __version__,
             "numpy": np.__version__,
@@ -144,81 +242,8 @@ def provenance(job: Job, scores: Scores, seed: int, threads: int, seconds: float
     }
 
 
-# ------------------------------------------------------------------------------------------
-# What was asked for is settled before the work; from what was gathered the results are made after it.
-
-
-def results_of(
-    job: Job,
-    gathered: Gathered,
-    scores: Scores,
-    kind: WeightKind,
-    known: Mapping[Key, Effect],
-) -> dict[Any, dict[Any, Any]]:
-    """Make the results of each output from what was gathered; `known` has those that are made already."""
-    found: dict[Any, dict[Any, Any]] = {label: {} for label in job.outputs}
-    for label, results in found.items():
-        for task in job.tasks:
-            key = label, task.key
-            local = gathered.pop(key)
-            made = known.get(key)
-            results[task.key] = (
-                read(job, label, task, local, scores, kind) if made is None else made
-            )
-    return found
-
-
-def heed(method: Any, model: Any, y: Any) -> None:
-    """Let a method that was asked for warn of what was given in vain; see `Parameters.heed`."""
-    if method is not None:
-        as_method(method).heed(model, y)
-
-
-def settled(
-    method: Any, quantity: Quantity, source: Source, features: Any, groups: Any, seed: int
-) -> tuple[Any, Choice]:
-    """Return the method for these rows, and what was asked for."""
-    free = method is None
-    if not free:
-        method = as_method(method)
-        source, groups = method.given(source, groups, seed)
-    choice = Choice(source, features, groups, free=free)
-    method = as_method(method, pair=choice.pairs)
-    named = {f.name for f in source.features}
-    method.check((*source.features, *(f for f in choice.features if f.name not in named)))
-    return method.on(quantity, source, seed), choice
-
-
-def together(found: dict[Any, Any], record: Json, choice: Choice, method: Any) -> Any:
-    """Return what one output's results are handed over as."""
-    joined = getattr(method, "together", None)
-    if joined is not None:
-        return joined(found, record)
-    found = {name: result.with_provenance(record) for name, result in found.items()}
-    if choice.single:
-        return next(iter(found.values()))
-    return found if choice.pairs else Effects(found, record)
-
-
-def read(job: Job, label: Any, task: Task, local: Local, scores: Scores, kind: WeightKind) -> Any:
-    """Make one result of what was gathered."""
-    exact, about = job.sample is None, about_of(job, label, task)
-    missing = local.moments.get(MISSING)
-    local = replace(local, moments={k: m for k, m in local.moments.items() if k != MISSING})
-    result = task.way.read(job.plans[label, task.key], local, about, exact=exact, kind=kind)
-    if "missing" in local.notes:  # refused in one batch: what the others say is not the whole
-        result = result.with_provenance({"missing": local.notes["missing"]})
-    elif missing is not None:
-        donors = job.donors.get((label, task.key))
-        result = with_missing(result, missing, exact=donors is None or donors.exact)
-    score = scores.found.get((label, task.key))
-    if score is not None:
-        result = replace(result, swap_score=score).with_provenance({"vif": score.vif})
-    return result
-
-
 def about_of(job: Job, label: Any, task: Task) -> Any:
-    """Return what a result is about; of a pair both."""
+    """Return the description of a result's feature and quantity; for a pair a tuple of two."""
     abouts = tuple(_about(job.outputs[label], job.source, c) for c in task.columns)
     return abouts[0] if len(abouts) == 1 else abouts
 
@@ -226,20 +251,20 @@ def about_of(job: Job, label: Any, task: Task) -> Any:
 def _about(quantity: Quantity, source: Source, column: Any) -> About:
     if isinstance(column, Feature):
         return About(column, quantity.name, quantity.unit, source.library)
-    levels = isinstance(column, LevelColumn)
+    categorical = isinstance(column, LevelColumn)
     return About(
         column.feature,
         quantity.name,
         quantity.unit,
         source.library,
-        _spread(column) if levels else column.sd,
+        _std_of_codes(column) if categorical else column.sd,
         column.missing,
-        column.feature.dtype if levels else str(column.dtype),
+        column.feature.dtype if categorical else str(column.dtype),
     )
 
 
-def _spread(column: LevelColumn) -> float:
-    """Return the standard deviation of the places of a categorical feature's levels, in their own order."""
-    share = column.weight / column.weight.sum()
-    place = np.arange(len(share))
-    return float(np.sqrt(share @ (place - share @ place) ** 2))
+def _std_of_codes(column: LevelColumn) -> float:
+    """Return the standard deviation of a categorical feature's codes, in the order of its levels."""
+    fraction = column.weight / column.weight.sum()
+    code = np.arange(len(fraction))
+    return float(np.sqrt(fraction @ (code - fraction @ code) ** 2))

@@ -1,4 +1,8 @@
-"""`cv`: the rows on which each of several models is explained."""
+"""Convert `cv` to the rows on which each of several models is explained.
+
+From training and test rows follow two numbers for the standard errors of a mean over models: the ratio n_test / n_train
+(the correction of Nadeau and Bengio), and the overlap of the models' training rows.
+"""
 
 from __future__ import annotations
 
@@ -13,15 +17,16 @@ from skedasis.data.dataset import Source
 from skedasis.errors import DataError, explained
 
 _FORMS = (
-    "a list of test rows, or of (train, test) rows, for each model; a fold number for each row; "
+    "a list with the test rows, or the (train, test) rows, of each model; a fold number for each row; "
     "or a splitter of scikit-learn"
 )
 
 
 _ROUNDING = 1e-9
+"""Training rows whose overlap differs from 1 by less than this are the same."""
 
 
-_FIX = "Pass the folds that the models were fitted on, such as list(KFold(5).split(X))"
+_USE_FOLDS = "Pass the folds that the models were fitted on, such as list(KFold(5).split(X))"
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,15 +36,16 @@ class Folds:
     Parameters
     ----------
     parts : tuple of ndarray of int
-        Places among the source's rows, ascending.
+        Row indices within the source, ascending.
     correction : float or None
-        Mean over the models of their test rows' weight over their training rows'; None where the latter are not known.
+        Ratio of the weight of test rows to that of training rows, averaged over the models. None if the training rows
+        are not known.
     overlap : float or None
-        What the training rows of two models have in common: the mean cosine of how often each row is there.
-    said : str
-        What was given, for the provenance.
+        Overlap of the training rows of two models, averaged over pairs: the cosine between their counts of each row.
+    description : str
+        Description of `cv` for the provenance.
     shared : int
-        Rows that more than one model is explained on.
+        Number of rows that more than one model is explained on.
     chosen : str
         Where the correction comes from.
     """
@@ -47,28 +53,29 @@ class Folds:
     parts: tuple[Ints, ...]
     correction: float | None
     overlap: float | None
-    said: str
+    description: str
     shared: int = 0
-    chosen: str = "none: it is not known how much the models' training rows overlap"
+    chosen: str = "none: the overlap of the models' training rows is not known"
 
 
 def as_folds(cv: Any, models: int, source: Source, X: Any, y: Any) -> Folds:
-    """Return which rows each model is explained on.
+    """Return the rows that each model is explained on.
 
     Parameters
     ----------
     cv : object
-        As in `explain`; None for all rows for every model.
+        As in `explain`; None explains every model on all rows.
     models : int
     source : Source
     X, y : object
-        As the caller gave them, for a splitter.
+        As the caller gave them. Only splitters use them.
 
     Raises
     ------
     DataError
-        For folds that are none of these forms, not as many as models, empty, beyond X, with a row twice, or with rows
-        that their own model was fitted on; and for a splitter that splits differently each time.
+        If `cv` has none of the accepted forms, if the number of folds differs from that of models, for empty folds,
+        indices outside X, repeated rows, and test rows that are also training rows of the same model; for a splitter
+        that splits differently each time.
     """
     if cv is None:
         every = (np.arange(len(source)),) * models
@@ -76,7 +83,7 @@ def as_folds(cv: Any, models: int, source: Source, X: Any, y: Any) -> Folds:
     n = len(source.table)
     tests, trains, said = _read(cv, n, X, y)
     if len(tests) != models:
-        raise _refused(f"{len(tests)} folds for {models} models", "one fold for each model")
+        raise _error(f"{len(tests)} folds for {models} models", "one fold for each model")
     weight = np.zeros(n)
     weight[slice(None) if source.row_id is None else source.row_id] = (
         1.0 if source.weights is None else source.weights
@@ -86,49 +93,48 @@ def as_folds(cv: Any, models: int, source: Source, X: Any, y: Any) -> Folds:
         tested[test] += 1
         if not weight[test].any():
             got = "no row" if len(test) == 0 else "only rows of weight 0"
-            raise _refused(f"{got} in fold {i}", "at least one row for each model")
-    if trains is None and ((tested == 1) | (weight == 0)).all():  # then each was fitted on the rest
+            raise _error(f"{got} in fold {i}", "at least one row for each model")
+    if trains is None and ((tested == 1) | (weight == 0)).all():
+        # Every row is tested once, so the training rows of a model are those that it is not tested on.
         trains = [np.flatnonzero(~np.isin(np.arange(n), test)) for test in tests]
-    correction, overlap = _shares(tests, trains, weight)
-    parts = tuple(_places(test[weight[test] > 0], source) for test in tests)
+    correction, overlap = _correction_and_overlap(tests, trains, weight)
+    parts = tuple(_source_indices(test[weight[test] > 0], source) for test in tests)
     shared = int(np.count_nonzero((tested > 1) & (weight > 0)))
     if correction is None:
         return Folds(parts, None, overlap, said, shared)
     return Folds(parts, correction, overlap, said, shared, "rows held out over rows fitted on")
 
 
-def _places(rows: Ints, source: Source) -> Ints:
-    """Return rows of X as places among the source's rows."""
+def _source_indices(rows: Ints, source: Source) -> Ints:
+    """Return the indices of rows of X within the source's rows."""
     return rows if source.row_id is None else np.searchsorted(source.row_id, rows)
 
 
-def _shares(
+def _correction_and_overlap(
     tests: Sequence[Ints], trains: Sequence[Ints] | None, weight: Floats
 ) -> tuple[float | None, float | None]:
-    """Return n_test / n_train, a row that was drawn repeatedly counted once, and the overlap of training rows."""
+    """Return n_test / n_train, where repeatedly drawn rows count once, and the overlap of training rows."""
     if trains is None:
         return None, None
-    m, ratios, together = len(tests), np.zeros(len(tests)), np.zeros(len(weight))
+    m, ratios, total = len(tests), np.zeros(len(tests)), np.zeros(len(weight))
     for i, (test, train) in enumerate(zip(tests, trains, strict=True)):
-        often = np.bincount(train, minlength=len(weight)) * np.sqrt(weight)
-        size = float(np.sqrt(often @ often))
+        counts = np.bincount(train, minlength=len(weight)) * np.sqrt(weight)
+        size = float(np.sqrt(counts @ counts))
         if size == 0:
             return None, None
-        ratios[i] = weight[test].sum() / weight[often > 0].sum()
-        together += often / size
-    overlap = (float(together @ together) - m) / (m * (m - 1))
+        ratios[i] = weight[test].sum() / weight[counts > 0].sum()
+        total += counts / size
+    overlap = (float(total @ total) - m) / (m * (m - 1))
     if overlap > 1 - _ROUNDING:
-        return (
-            None,
-            1.0,
-        )  # whatever was held out: the models saw the same data, and show no error of it
+        # All models have the same training rows, so their differences do not show the variation between training sets.
+        return None, 1.0
     return float(ratios.mean()), max(overlap, 0.0)
 
 
 def _read(cv: Any, n: int, X: Any, y: Any) -> tuple[list[Ints], list[Ints] | None, str]:
-    """Return test rows, training rows where they are known, and what was given."""
+    """Return the test rows, the training rows if known, and a description of `cv`."""
     if isinstance(cv, (str, dict, int, float)):
-        raise _refused(repr(cv)[:60], _FORMS)
+        raise _error(repr(cv)[:60], _FORMS)
     if callable(getattr(cv, "split", None)):
         return (*_read(_split(cv, X, y), n, X, y)[:2], type(cv).__name__)
     if hasattr(cv, "__next__"):
@@ -138,10 +144,13 @@ def _read(cv: Any, n: int, X: Any, y: Any) -> tuple[list[Ints], list[Ints] | Non
         known = np.unique(numbers[numbers >= 0])
         return [np.flatnonzero(numbers == k) for k in known], None, "a fold number for each row"
     if not isinstance(cv, (list, tuple)):
-        raise _refused(f"a {type(cv).__name__} {_shape(cv)}".strip(), _FORMS)
+        raise _error(f"{type(cv).__name__} {_shape(cv)}".strip(), _FORMS)
     paired = [isinstance(f, tuple) and len(f) == 2 and _array_like(f[0]) for f in cv]
     if any(paired) and not all(paired):
-        raise _refused("(train, test) for some models, test rows alone for others", "either")
+        raise _error(
+            "(train, test) rows for some models, but only test rows for others",
+            "one form for all models",
+        )
     if not any(paired):
         return [_rows(f, n, f"fold {i}") for i, f in enumerate(cv)], None, "test rows"
     trains = [_rows(f[0], n, f"training rows {i}", twice=True) for i, f in enumerate(cv)]
@@ -149,12 +158,15 @@ def _read(cv: Any, n: int, X: Any, y: Any) -> tuple[list[Ints], list[Ints] | Non
     for i, (train, test) in enumerate(zip(trains, tests, strict=True)):
         both = len(np.intersect1d(train, test))
         if both:
-            raise _refused(f"{both:,} rows of fold {i} in its training rows", "held-out rows")
+            raise _error(
+                f"{both:,} test rows of fold {i} that are also its training rows",
+                "separate test rows",
+            )
     return tests, trains, "(train, test) rows"
 
 
 def _split(cv: Any, X: Any, y: Any) -> list[Any]:
-    """Return a splitter's folds, if they are always the same: the models were fitted on these, not on others."""
+    """Return the folds of a splitter. Raise if they differ between calls: the models then saw other folds."""
     first, second = list(cv.split(X, y)), list(cv.split(X, y))
     same = len(first) == len(second) and all(
         np.array_equal(a[k], b[k]) for a, b in zip(first, second, strict=True) for k in (0, 1)
@@ -163,16 +175,16 @@ def _split(cv: Any, X: Any, y: Any) -> list[Any]:
         raise DataError(
             explained(
                 "cv",
-                f"a {type(cv).__name__} that splits differently each time",
+                f"{type(cv).__name__}, which returned different folds when called twice",
                 "the folds that the models were fitted on",
-                "Give it a random_state, or pass the list of its folds",
+                "Set its random_state to an integer, or pass the list of folds used for fitting",
             )
         )
     return [(train, test) for train, test in first]
 
 
 def _fold_numbers(cv: Any, n: int) -> Ints | None:
-    """Return one whole number for each row, None if these are none; negative ones stand for no fold."""
+    """Return the fold number of each row (negative for no fold), or None if `cv` is not an array of integers."""
     if isinstance(cv, (list, tuple)) and not all(
         isinstance(k, (int, np.integer)) and not isinstance(k, bool) for k in cv
     ):
@@ -181,7 +193,7 @@ def _fold_numbers(cv: Any, n: int) -> Ints | None:
     if numbers.ndim != 1 or numbers.dtype.kind not in "iu" or len(numbers) == 0:
         return None
     if len(numbers) != n:
-        raise _refused(f"{len(numbers):,} fold numbers", f"{n:,}, one for each row of X")
+        raise _error(f"{len(numbers):,} fold numbers", f"{n:,} fold numbers, one for each row of X")
     return numbers
 
 
@@ -195,23 +207,23 @@ def _shape(value: Any) -> str:
 
 
 def _rows(given: Any, n: int, what: str, *, twice: bool = False) -> Ints:
-    """Return rows of X, from their places or from a mask: ascending, unless they may be there `twice`."""
+    """Return row indices from indices or a mask. Repeated indices are allowed only if `twice`; else sort them."""
     rows = np.asarray(given)
     if rows.ndim == 1 and rows.dtype == bool and len(rows) == n:
         return np.flatnonzero(rows)
     if rows.ndim == 1 and len(rows) == 0:
-        raise _refused(f"no row in {what}", "at least one row for each model")
+        raise _error(f"no row in {what}", "at least one row for each model")
     if rows.ndim != 1 or rows.dtype.kind not in "iu":
         got = f"{what} of shape {rows.shape} and type {rows.dtype}"
-        raise _refused(got, "places of rows in X")
+        raise _error(got, "integer indices of rows of X, or a mask of all rows")
     beyond = rows[(rows < 0) | (rows >= n)]
     if len(beyond):
-        raise _refused(f"row {int(beyond[0])} in {what}", f"places from 0 to {n - 1}")
+        raise _error(f"row {int(beyond[0])} in {what}", f"indices from 0 to {n - 1}")
     distinct = np.unique(rows)
     if len(distinct) < len(rows) and not twice:
-        raise _refused(f"{len(rows) - len(distinct):,} rows twice in {what}", "each row once")
+        raise _error(f"{len(rows) - len(distinct):,} repeated rows in {what}", "each row once")
     return (rows if twice else distinct).astype(np.int64)
 
 
-def _refused(got: str, expected: str) -> DataError:
-    return DataError(explained("cv", got, expected, _FIX))
+def _error(got: str, expected: str) -> DataError:
+    return DataError(explained("cv", got, expected, _USE_FOLDS))

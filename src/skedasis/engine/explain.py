@@ -1,6 +1,18 @@
-"""`explain`: the entry point of every effect and importance."""
+"""`explain`: compute effects, surfaces and importances of a fitted model.
 
-# Anything may be a model, a list of models too: the narrower types come first.
+The pipeline of one model, each step in a module of its own:
+
+1. `select` finds the requested features and pairs, and the variant of the method for each.
+2. `plan` checks the model, plans every feature (grids, bins, levels), and sizes the batches.
+3. `run` goes through the batches of rows once. The methods compute their statistics of each batch, which are merged.
+4. `heterogeneity_score` evaluates the quantity at rows that swap their values.
+5. `second_round` checks slopes against differences of the quantity, and runs the second rounds that methods need.
+6. `assemble` finalizes each result and records its provenance.
+
+Several models go through the same steps on shared cells: `multi_model`, with the rows of each from `cross_validation`.
+"""
+
+# `Any` overlaps with every other type of model, also with a list of models: the overloads list narrower types first.
 # pyright: reportOverlappingOverload=false
 
 from __future__ import annotations
@@ -21,15 +33,15 @@ from skedasis.data.dataset import as_source
 from skedasis.engine.assemble import (
     SCORE_ROWS,
     as_bytes,
-    check_rows_wanted,
+    check_heterogeneity_rows,
     check_settings,
-    heed,
+    collect_results,
+    finalize_all,
     provenance,
-    results_of,
-    settled,
-    together,
+    resolve_method_and_selection,
+    warn_unused_arguments,
 )
-from skedasis.engine.multi_model import refuse_alone
+from skedasis.engine.multi_model import check_no_cv
 from skedasis.engine.plan import Settings, prepare
 from skedasis.engine.run import run
 from skedasis.methods.base import Form, Parameters
@@ -52,38 +64,38 @@ if TYPE_CHECKING:
 
 
 # ------------------------------------------------------------------------------------------
-# What types `explain` takes, and what it gives for them: for type checkers and editors alone.
+# Argument and return types, for type checkers and editors.
 
 
-One: TypeAlias = str | SupportsIndex
+FeatureLike: TypeAlias = str | SupportsIndex
 
 
-Pair: TypeAlias = tuple[One, One]
+PairLike: TypeAlias = tuple[FeatureLike, FeatureLike]
 
 
-Pairs: TypeAlias = list[tuple[str, str]] | list[tuple[int, int]] | list[Pair]
+PairList: TypeAlias = list[tuple[str, str]] | list[tuple[int, int]] | list[PairLike]
 
 
-Many: TypeAlias = list[str] | list[int] | list[One] | None
+FeatureList: TypeAlias = list[str] | list[int] | list[FeatureLike] | None
 
 
 Models: TypeAlias = list[Any] | tuple[Any, ...]
 
 
-ModelsOfSeveral: TypeAlias = list[Several] | tuple[Several, ...]
+MultiOutputModels: TypeAlias = list[Several] | tuple[Several, ...]
 
 
-Importances: TypeAlias = PFI | Literal["pfi"]
+ImportanceMethod: TypeAlias = PFI | Literal["pfi"]
 
 
-Curves: TypeAlias = (
+EffectMethod: TypeAlias = (
     Parameters | Form | Literal["ale", "dale", "ice", "mplot", "pdp", "rhale", "uale"] | None
 )
-"""Where these are asked for, `Importances` was asked before: a PFI is a method as well."""
+"""A `PFI` is also a `Parameters`, so the overloads with `ImportanceMethod` come first."""
 
 
-class Keywords(TypedDict, total=False):
-    """The other keywords of `explain`."""
+class ExplainKeywords(TypedDict, total=False):
+    """The keywords of `explain`."""
 
     y: Any
     weights: Any
@@ -100,25 +112,25 @@ class Keywords(TypedDict, total=False):
     heterogeneity_rows: int | None
 
 
-class KeywordsOfModels(Keywords, total=False):
-    """Those of several models besides."""
+class MultiModelKeywords(ExplainKeywords, total=False):
+    """The keywords of `explain` for a list of models."""
 
     cv: Any
     correction: float | None
 
 
 # ------------------------------------------------------------------------------------------
-# `explain`: the one verb.
+# `explain`.
 
 
 @overload
 def explain(
-    model: ModelsOfSeveral,
+    model: MultiOutputModels,
     X: Any,
     features: Any = None,
     *,
     method: Any = None,
-    **more: Unpack[KeywordsOfModels],
+    **more: Unpack[MultiModelKeywords],
 ) -> dict[Any, Any]: ...
 
 
@@ -128,14 +140,19 @@ def explain(
     X: Any,
     features: Any = None,
     *,
-    method: Importances,
-    **more: Unpack[KeywordsOfModels],
+    method: ImportanceMethod,
+    **more: Unpack[MultiModelKeywords],
 ) -> ImportanceOfModels: ...
 
 
 @overload
 def explain(
-    model: Models, X: Any, features: One, *, method: Curves = None, **more: Unpack[KeywordsOfModels]
+    model: Models,
+    X: Any,
+    features: FeatureLike,
+    *,
+    method: EffectMethod = None,
+    **more: Unpack[MultiModelKeywords],
 ) -> EffectOfModels: ...
 
 
@@ -143,10 +160,10 @@ def explain(
 def explain(
     model: Models,
     X: Any,
-    features: Pair,
+    features: PairLike,
     *,
-    method: Curves = None,
-    **more: Unpack[KeywordsOfModels],
+    method: EffectMethod = None,
+    **more: Unpack[MultiModelKeywords],
 ) -> SurfaceOfModels: ...
 
 
@@ -154,10 +171,10 @@ def explain(
 def explain(
     model: Models,
     X: Any,
-    features: Pairs,
+    features: PairList,
     *,
-    method: Curves = None,
-    **more: Unpack[KeywordsOfModels],
+    method: EffectMethod = None,
+    **more: Unpack[MultiModelKeywords],
 ) -> dict[tuple[str, str], SurfaceOfModels]: ...
 
 
@@ -165,34 +182,54 @@ def explain(
 def explain(
     model: Models,
     X: Any,
-    features: Many = None,
+    features: FeatureList = None,
     *,
-    method: Curves = None,
-    **more: Unpack[KeywordsOfModels],
+    method: EffectMethod = None,
+    **more: Unpack[MultiModelKeywords],
 ) -> EffectsOfModels: ...
 
 
 @overload
 def explain(
-    model: Several, X: Any, features: Any = None, *, method: Importances, **more: Unpack[Keywords]
+    model: Several,
+    X: Any,
+    features: Any = None,
+    *,
+    method: ImportanceMethod,
+    **more: Unpack[ExplainKeywords],
 ) -> dict[Any, Importance]: ...
 
 
 @overload
 def explain(
-    model: Several, X: Any, features: One, *, method: Curves = None, **more: Unpack[Keywords]
+    model: Several,
+    X: Any,
+    features: FeatureLike,
+    *,
+    method: EffectMethod = None,
+    **more: Unpack[ExplainKeywords],
 ) -> dict[Any, Effect]: ...
 
 
 @overload
 def explain(
-    model: Several, X: Any, features: Pair, *, method: Curves = None, **more: Unpack[Keywords]
+    model: Several,
+    X: Any,
+    features: PairLike,
+    *,
+    method: EffectMethod = None,
+    **more: Unpack[ExplainKeywords],
 ) -> dict[Any, Surface]: ...
 
 
 @overload
 def explain(
-    model: Several, X: Any, features: Pairs, *, method: Curves = None, **more: Unpack[Keywords]
+    model: Several,
+    X: Any,
+    features: PairList,
+    *,
+    method: EffectMethod = None,
+    **more: Unpack[ExplainKeywords],
 ) -> dict[Any, dict[tuple[str, str], Surface]]: ...
 
 
@@ -200,44 +237,69 @@ def explain(
 def explain(
     model: Several,
     X: Any,
-    features: Many = None,
+    features: FeatureList = None,
     *,
-    method: Curves = None,
-    **more: Unpack[Keywords],
+    method: EffectMethod = None,
+    **more: Unpack[ExplainKeywords],
 ) -> dict[Any, Effects]: ...
 
 
 @overload
 def explain(
-    model: Any, X: Any, features: Any = None, *, method: Importances, **more: Unpack[Keywords]
+    model: Any,
+    X: Any,
+    features: Any = None,
+    *,
+    method: ImportanceMethod,
+    **more: Unpack[ExplainKeywords],
 ) -> Importance: ...
 
 
 @overload
 def explain(
-    model: Any, X: Any, features: One, *, method: Curves = None, **more: Unpack[Keywords]
+    model: Any,
+    X: Any,
+    features: FeatureLike,
+    *,
+    method: EffectMethod = None,
+    **more: Unpack[ExplainKeywords],
 ) -> Effect: ...
 
 
 @overload
 def explain(
-    model: Any, X: Any, features: Pair, *, method: Curves = None, **more: Unpack[Keywords]
+    model: Any,
+    X: Any,
+    features: PairLike,
+    *,
+    method: EffectMethod = None,
+    **more: Unpack[ExplainKeywords],
 ) -> Surface: ...
 
 
 @overload
 def explain(
-    model: Any, X: Any, features: Pairs, *, method: Curves = None, **more: Unpack[Keywords]
+    model: Any,
+    X: Any,
+    features: PairList,
+    *,
+    method: EffectMethod = None,
+    **more: Unpack[ExplainKeywords],
 ) -> dict[tuple[str, str], Surface]: ...
 
 
 @overload
 def explain(
-    model: Any, X: Any, features: Many = None, *, method: Curves = None, **more: Unpack[Keywords]
+    model: Any,
+    X: Any,
+    features: FeatureList = None,
+    *,
+    method: EffectMethod = None,
+    **more: Unpack[ExplainKeywords],
 ) -> Effects: ...
 
 
-def explain(  # noqa: PLR0913 - one verb, with all keywords in one place
+def explain(  # noqa: PLR0913 - the one entry point has all keywords
     model: Any,
     X: Any,
     features: Any = None,
@@ -266,62 +328,67 @@ def explain(  # noqa: PLR0913 - one verb, with all keywords in one place
     model : quantity, fitted estimator, network, callable, or path of a model's file
         A bare regressor, network or callable stands for its prediction, a classifier of two classes for the probability
         of the second. A list of fitted models of one kind (folds of cross-validation, seeds, refits) explains each of
-        them on the same cells: see Notes. It is not `ensemble`, which makes one model of them, whose predictive
-        distribution is their mixture.
+        them on the same cells: see Notes. To explain the mixture of several models' predictive distributions instead,
+        combine them with `ensemble`.
     X : array or data frame, n rows
-        Rows to explain on. Never changed.
+        Rows to explain on. Never modified.
     features : str, int, tuple of two, list or None
-        One feature gives an `Effect`, a tuple of two a `Surface`; a list, or None for every feature, gives `Effects`
-        from one pass; a list of pairs a dictionary of surfaces by pairs of names. With None, features that the method
-        has no form for are explained by the categorical `ALE`, which the provenance says.
+        One feature gives an `Effect`, a tuple of two a `Surface`. A list, or None for every feature, gives `Effects`
+        from one pass over the rows; a list of pairs gives a dictionary of surfaces by pairs of names. With None, the
+        features that the method has no variant for are explained by the categorical `ALE`; the provenance records this.
     method : method or str, optional
-        By default ``RHALE()``, for a pair or a nominal feature ``ALE()``. A lower-case name stands for the method's
-        defaults.
+        By default ``RHALE()``, for a pair or a nominal feature ``ALE()``. A lower-case name stands for the method with
+        its default parameters.
     y : array of n labels, optional
-        For quantities that need them, and for `MPlot` of labels and residuals.
+        For quantities that need labels, and for `MPlot` of labels and residuals.
     weights : array of n numbers, optional
-        Frequencies: a weight of 2 equals repeating the row, 0 means that it is absent.
+        Frequencies: a weight of 2 equals repeating the row, a weight of 0 means that it is absent.
     schema : mapping or list of Feature, optional
-        Kinds, units and orders of levels of columns, where their types do not say.
+        Kinds, units and orders of levels of columns whose types do not determine them.
     groups : mapping of str to list of columns, optional
-        Columns that are moved together as one nominal feature of that name: a one-hot block, or columns of few distinct
-        rows. A group of one column is that column.
+        Columns that are explained together as one nominal feature of that name: a one-hot block, or columns with few
+        distinct rows. A group of one column is that column.
     seed : int
-        For samples of rows that are kept, and for the permutations of `PFI`. Nothing else is random.
+        For the sample of rows that results keep, for the rows of the heterogeneity scores, and for the permutations of
+        `PFI`. Nothing else is random.
     memory : int or str
-        Budget for batches, such as "1GB".
+        Memory for batches, such as "1GB".
     keep : int or str
-        Budget for rows that the results keep; beyond it a seeded sample is kept, and what rests on it says so.
+        Memory for the rows that results keep. If all rows need more, a random sample of them is kept, and the results
+        that are computed from the sample say so.
     threads : int
-        Batches worked on at a time: for models that release the lock. While there are several, the model's own threads
-        are kept to one each.
+        Number of batches evaluated at a time. Useful for models that release the global interpreter lock. With several
+        threads, the model's own thread pools are limited to one thread each.
     progress : bool, optional
-        A bar when work takes longer than two seconds: by default if standard error is a terminal.
+        Whether to show a progress bar if the work takes longer than two seconds. By default if standard error is a
+        terminal.
     weight_kind : {"frequency", "sampling"}
         "sampling" uses sum(w) - sum(w²)/sum(w) for n - 1 and (sum w)²/sum(w²) for n in standard errors.
     row_id : array of n different numbers or texts, optional
-        What the rows are known by: what is drawn by chance is drawn for these, so that the result is the same for any
-        order of the rows. By default their places in X.
+        Unique row identifiers. Random draws are keyed by them, so that results do not depend on the order of the rows.
+        By default the row indices.
     tree : {"auto", "off", "force"}
-        Of ensembles of trees (scikit-learn, LightGBM, XGBoost): "auto" finds what a changed feature does by walking the
-        trees, which is exact and needs no call of the model; where that is not possible the model is called, with one
-        warning that says why. "off" always calls it; "force" raises where the trees cannot be walked.
+        For tree ensembles (scikit-learn, LightGBM, XGBoost). "auto" computes the effects from the tree structure, which
+        is exact and does not call the model; where that is not possible, the model is called, and a warning states the
+        reason. "off" always calls the model. "force" raises an error where the tree structure cannot be used.
     heterogeneity_rows : int or None
-        Number of rows from which the heterogeneity scores are computed, at most: those with the smallest hashes of
-        `seed` and `row_id`. None takes all rows, 0 computes no scores; 1 is refused, since rows are compared in pairs.
+        Largest number of rows from which the heterogeneity scores are computed: those with the smallest hashes of
+        `seed` and `row_id`. None uses all rows, 0 computes no scores. 1 is an error, because rows are compared in
+        pairs.
     cv : list, array or splitter, optional
-        Of a list of models: which rows each is explained on, its held-out ones. For each model its test rows, or its
-        ``(train, test)`` rows, as places in X; or for each row of X the number of its fold (negative for none); or a
-        splitter of scikit-learn with a fixed `random_state`. By default every model is explained on all rows.
+        For a list of models: the held-out rows on which each is explained. For each model its test rows, or its
+        ``(train, test)`` rows, as indices of rows of X; or for each row of X the number of its fold (negative for
+        none); or a splitter of scikit-learn with a fixed `random_state`. By default every model is explained on all
+        rows.
     correction : float, optional
-        Of a list of models: the rows held out over the rows fitted on, for the error of what the learner does on other
-        training data. By default from `cv`, if that tells it.
+        For a list of models: the ratio of held-out to training rows, for standard errors that include the variation
+        between training sets (Nadeau and Bengio). By default computed from `cv` if the training rows are known.
 
     Returns
     -------
     Effect, Effects, Surface, Importance or dict
-        With `PFI` always an `Importance`. Of a quantity with several outputs a dictionary of these by output, all from
-        the same model rows. Of a list of models `EffectOfModels`, `EffectsOfModels`, `SurfaceOfModels` and
+        With `PFI` always an `Importance`. For a quantity with several outputs a dictionary of these by output, all from
+        the same model rows. For a list of models `EffectOfModels`, `EffectsOfModels`, `SurfaceOfModels` and
         `ImportanceOfModels` likewise.
 
     Raises
@@ -329,25 +396,27 @@ def explain(  # noqa: PLR0913 - one verb, with all keywords in one place
     DataError
         For data, names, groups or weights that cannot be used.
     ModelOutputError
-        For a model that does not answer with one finite number a row, or differently each time.
+        For a model that does not return one finite number per row, or returns different numbers for the same rows.
     UnsupportedError
-        For a feature, model or method that do not go together; with ``tree="force"`` for a model that is not walked.
+        For a combination of feature, model and method that is not supported; with ``tree="force"`` for a model whose
+        tree structure cannot be used.
 
     Notes
     -----
     Each method states its cost in model rows. The heterogeneity scores cost at most `heterogeneity_rows` model rows for
     each feature, and as many once for all features; provenances count them as ``score_rows``.
 
-    Rows that miss the feature cost as many again as there are values they are compared with: about 2 n in all, 10 for
-    each such row where these are many. A check of at most 128 rows comes on top, and for models without slopes of their
-    own up to 896 rows a feature to see whether differences mean anything; provenances count these as ``check_rows``.
+    Rows with a missing value of the feature are evaluated at observed values of it: this costs about 2 n model rows in
+    all, or 10 for each row with a missing value where these are many. A check of the model on at most 128 rows comes on
+    top. For models without derivatives, up to 896 rows per feature decide whether finite differences are meaningful.
+    Provenances count both as ``check_rows``.
 
-    Ensembles of trees that are walked cost no model rows but those of two checks, at most 192.
+    Tree ensembles that are evaluated from their structure cost no model rows except those of two checks, at most 192.
 
-    Of a list of m models each goes this way by itself, and costs what it costs by itself. Grids, fixed bins, levels and
-    fine cells are planned once on all rows of X; bins that are chosen by the local effects are chosen once, from the
-    moments of all models together; so all curves stand on the same points. If one of the models is constant between
-    jumps, RHALE treats all of them as step functions. `keep` is shared by the models.
+    A list of m models costs the sum of what the models cost one by one. Grids, fixed bins, levels and fine cells are
+    planned once on all rows of X. Bins that depend on the local effects are chosen once, from the pooled moments of all
+    models. All curves therefore have the same points. If one of the models is piecewise constant, RHALE treats all of
+    them as step functions. The models share `keep`.
 
     Examples
     --------
@@ -358,34 +427,42 @@ def explain(  # noqa: PLR0913 - one verb, with all keywords in one place
     >>> [r.feature for r in es.ranking()][0]
     'x0'
     """
-    # What comes after the first round is loaded when it is needed: `import skedasis` stays quick.
-    from skedasis.engine.heterogeneity_score import scores_of
-    from skedasis.engine.second_round import complete
+    # Imported here, not above, to keep `import skedasis` fast.
+    from skedasis.engine.heterogeneity_score import compute_scores
+    from skedasis.engine.second_round import run_second_rounds
 
     if isinstance(model, (list, tuple)):
         given = (method, y, weights, schema, groups, seed, memory, keep, threads, progress)
         more = (weight_kind, row_id, tree, heterogeneity_rows)
-        return _several(model, X, features, cv, correction, *given, *more)
-    refuse_alone(cv, correction)
+        return _explain_models(model, X, features, cv, correction, *given, *more)
+    check_no_cv(cv, correction)
     started = time.perf_counter()
     quantity = as_quantity(model)
     source = quantity.prepare(as_source(X, y, weights, schema, row_id))
-    heed(method, model, y)
-    method, choice = settled(method, quantity, source, features, groups, seed)
+    warn_unused_arguments(method, model, y)
+    method, selection = resolve_method_and_selection(
+        method, quantity, source, features, groups, seed
+    )
     check_settings(threads, weight_kind)
-    score_limit = check_rows_wanted(heterogeneity_rows)
+    score_limit = check_heterogeneity_rows(heterogeneity_rows)
     settings = Settings(as_bytes(memory, "memory"), as_bytes(keep, "keep"), seed, tree)
-    job = prepare(quantity, method, choice.source, choice.tasks(method), settings)
+
+    job = prepare(quantity, method, selection.source, selection.tasks(method), settings)
     gathered = run(job, threads, progress)
-    scores = scores_of(job, score_limit, seed, threads, progress)
-    known = complete(job, gathered, scores, threads, progress, seed=seed, kind=weight_kind)
-    found = results_of(job, gathered, scores, weight_kind, known)
+    scores = compute_scores(job, score_limit, seed, threads, progress)
+    known = run_second_rounds(job, gathered, scores, threads, progress, seed=seed, kind=weight_kind)
+    results = finalize_all(job, gathered, scores, weight_kind, known)
     record = provenance(job, scores, seed, threads, time.perf_counter() - started)
-    shown = {k: together(v, record, choice, method) for k, v in found.items()}
-    return shown[None] if job.single else shown
+    by_output = {
+        label: collect_results(found, record, selection, method) for label, found in results.items()
+    }
+    return by_output[None] if job.single else by_output
 
 
-def _several(models: Any, X: Any, features: Any, cv: Any, correction: Any, *given: Any) -> Any:
-    from skedasis.engine.multi_model import Asked, explain_several  # one model has no need of it
+def _explain_models(
+    models: Any, X: Any, features: Any, cv: Any, correction: Any, *given: Any
+) -> Any:
+    # Imported here: explaining one model does not need it.
+    from skedasis.engine.multi_model import ExplainOptions, explain_several
 
-    return explain_several(models, X, features, Asked(*given), cv, correction)
+    return explain_several(models, X, features, ExplainOptions(*given), cv, correction)

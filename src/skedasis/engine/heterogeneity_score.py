@@ -1,7 +1,7 @@
-"""Heterogeneity scores of a run: rows that swap their values, and the quantity before and after.
+"""Compute heterogeneity scores: pairs of rows swap their values of a feature, and the quantity changes.
 
-The mathematics is in `skedasis.stats.heterogeneity_score`. This module handles the data and the model: rows are
-chosen by their hashes, columns are read once, and each feature costs one model row for each row whose value changes.
+The mathematics is in `skedasis.stats.heterogeneity_score`. This module selects the rows by their hashes, reads their
+columns once, and evaluates the quantity at the swapped rows: one model row for each row whose value changes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from skedasis.data.categories import LevelColumn
 from skedasis.data.containers import Borrowed
 from skedasis.data.dataset import Batch, Source
 from skedasis.engine.plan import Job, Key
-from skedasis.engine.run import Progress, bounds_of, in_order, models_alone
+from skedasis.engine.run import Progress, in_order, limits_model_threads, make_evaluators
 from skedasis.engine.select import Task
 from skedasis.errors import DataError
 from skedasis.models.calling import Meter, one_thread_each
@@ -36,12 +36,12 @@ from skedasis.stats.heterogeneity_score import (
 )
 
 _MOST = 0.9
-"""If at least this fraction of a batch's rows changes, all are evaluated: selecting a part would copy it."""
+"""If at least this fraction of a batch's rows changes, all rows are evaluated, because selecting rows copies them."""
 
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """The scores of a job.
+    """The heterogeneity scores of a job.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class Scores:
     exact : bool
         Whether the scores are computed from all rows.
     meter : Meter
-        Their cost.
+        Calls and rows of the model that the scores needed.
     """
 
     found: dict[Key, HeterogeneityScore] = field(default_factory=dict)
@@ -60,18 +60,19 @@ class Scores:
 
 @dataclass(frozen=True, eq=False)
 class _Swap:
-    """How rows swap the values of one feature.
+    """The pairs of rows that swap their values of one feature.
 
     Parameters
     ----------
     first, second : ndarray of int, shape (m,)
-        Pairs, as indices into the rows of the score in the order of their hashes.
+        The two rows of each pair, as indices into the rows of the score in the order of their hashes.
     donors : ndarray of int, shape (n,)
-        In the data's order: the index in X of each row's donor.
+        In the order of the data: the row index, in X, of each row's donor.
     moves : ndarray of bool, shape (n,)
-        In the data's order: which rows get a value that differs from their own.
+        In the order of the data: whether the row's value changes.
     columns : tuple of int
     vif : float
+        Variance inflation factor of the feature.
     """
 
     first: Ints
@@ -82,7 +83,9 @@ class _Swap:
     vif: float
 
 
-def scores_of(job: Job, limit: int | None, seed: int, threads: int, show: bool | None) -> Scores:
+def compute_scores(
+    job: Job, limit: int | None, seed: int, threads: int, show: bool | None
+) -> Scores:
     """Return the heterogeneity score of each feature and output of a job.
 
     Parameters
@@ -91,27 +94,27 @@ def scores_of(job: Job, limit: int | None, seed: int, threads: int, show: bool |
     limit : int or None
         Largest number of rows; None for all, 0 for no score.
     seed, threads, show
-        ``seed``, ``threads`` and ``progress`` of `explain`.
+        The arguments ``random_state``, ``n_jobs`` and ``progress`` of `explain`.
 
     Notes
     -----
-    At most `limit` model rows for each feature, and as many once for the rows' own values; none for tree ensembles that
-    are evaluated from their structure. Rows whose partner has the same value cost nothing. The columns of X are read
-    for these rows only.
+    Cost: at most `limit` model rows for each feature, and as many once for the rows' own values. Tree ensembles that
+    are evaluated from their structure cost nothing, and neither do rows whose partner has the same value. Only these
+    rows are read from X.
     """
-    tasks = [t for t in job.tasks if t.way.scored]
+    tasks = [t for t in job.tasks if t.variant.scored]
     if limit == 0 or not tasks:
         return Scores()
     source = job.source
     rows = score_rows(identifiers(source), source.weights, limit, seed)
-    # Sources have their rows in ascending order; indexing with `back` gives the order of the hashes.
+    # Sources have their rows in ascending order. Indexing with `back` returns to the order of the hashes.
     ascending = np.sort(rows.rows)
     back = np.searchsorted(ascending, rows.rows)
     part = source.only(ascending)
     swaps = _swaps(tasks, part, rows, back, ascending)
-    there = _asked(job, tasks, part, rows)
-    own, changes, meter = _evaluated(job, part, swaps, there, threads, show)
-    known, w = there[back], rows.weights
+    evaluated = _evaluated_rows(job, tasks, part, rows)
+    own, changes, meter = _evaluate(job, part, swaps, evaluated, threads, show)
+    known, w = evaluated[back], rows.weights
     found: dict[Key, HeterogeneityScore] = {}
     for (label, key), change in changes.items():
         swap = swaps[key]
@@ -129,19 +132,19 @@ def scores_of(job: Job, limit: int | None, seed: int, threads: int, show: bool |
 
 
 def identifiers(source: Source) -> np.ndarray:
-    """Return the identifiers of the rows: those that the caller gave, else their indices in X."""
+    """Return the row identifiers that the caller gave, else the row indices in X."""
     if source.keys is not None:
         return source.keys
     return np.arange(len(source)) if source.row_id is None else source.row_id
 
 
-def _asked(job: Job, tasks: list[Task], part: Source, rows: ScoreRows) -> Bools:
-    """Return which rows the model is evaluated at, (n,) in the data's order.
+def _evaluated_rows(job: Job, tasks: list[Task], part: Source, rows: ScoreRows) -> Bools:
+    """Return a mask of the rows at which the model is evaluated, (n,), in the order of the data.
 
-    These are all rows. If a single feature is explained, rows that miss it are left out, because the model need not
-    accept missing values.
+    These are all rows. If a single feature is explained, rows with missing values of it are left out, because the
+    model may not accept missing values.
     """
-    if len(job.tasks) > 1 or not tasks[0].way.leaves_out_missing:
+    if len(job.tasks) > 1 or not tasks[0].variant.leaves_out_missing:
         return np.ones(len(part), dtype=bool)
     return ~np.isnan(_values(tasks[0], part, rows))
 
@@ -149,16 +152,16 @@ def _asked(job: Job, tasks: list[Task], part: Source, rows: ScoreRows) -> Bools:
 def _swaps(
     tasks: list[Task], part: Source, rows: ScoreRows, back: Ints, ascending: Ints
 ) -> dict[Any, _Swap]:
-    """Return how rows swap the values of each feature."""
+    """Return the swaps of each feature."""
     columns = [_regressor(part, j, rows, back) for j in range(len(part.features))]
-    places = {t.key: _position(t, columns) for t in tasks}
-    wanted = sorted({j for j in places.values() if j is not None})
+    positions = {t.key: _position(t, columns) for t in tasks}
+    wanted = sorted({j for j in positions.values() if j is not None})
     found = variance_inflation(columns, wanted, rows)
     vif = dict(zip(wanted, found.tolist(), strict=True))
     ids = ascending if part.row_id is None else part.row_id
     swaps: dict[Any, _Swap] = {}
     for task in tasks:
-        place = places[task.key]
+        place = positions[task.key]
         value = _values(task, part, rows)[back]
         if place is None:
             swaps[task.key] = _swap(task, value, None, rows, (back, ids), 1.0)
@@ -171,17 +174,17 @@ def _swaps(
 
 
 def _ranks_of_present(value: Floats, rows: ScoreRows) -> Ranks:
-    """Return mid-ranks among the rows that have a value; those of other rows are not used."""
-    there = ~np.isnan(value)
-    weights = None if rows.weights is None else rows.weights[there]
-    found = mid_ranks(value[there], weights)
-    every = np.full(len(value), 0.5)
-    every[there] = found.values
-    return Ranks(every, found.distinct)
+    """Return mid-ranks among the rows with a value. Rows without one get 0.5, which is not used."""
+    present = ~np.isnan(value)
+    weights = None if rows.weights is None else rows.weights[present]
+    found = mid_ranks(value[present], weights)
+    all_rows = np.full(len(value), 0.5)
+    all_rows[present] = found.values
+    return Ranks(all_rows, found.distinct)
 
 
 def _regressor(part: Source, j: int, rows: ScoreRows, back: Ints) -> Ranks | Floats:
-    """Return a column of X as the regression of ranks sees it, in the order of the hashes."""
+    """Return a column of X as a regressor (ranks or indicators of levels), in the order of the hashes."""
     feature = part.features[j]
     if feature.kind == "nominal":
         return frequent_levels(part.table.coded(j, part.row_id)[0][back], rows.weights)
@@ -189,14 +192,14 @@ def _regressor(part: Source, j: int, rows: ScoreRows, back: Ints) -> Ranks | Flo
         try:
             codes = part.levels(feature, most=len(part) + 1).codes
         except DataError:
-            # These rows are all missing, or have levels that the order does not name: no regressor for other columns.
+            # All values are missing, or some level is missing in the declared order: the column is no regressor.
             return np.zeros((len(part), 0))
         return mid_ranks(np.where(codes < 0, np.nan, codes)[back], rows.weights)
     return mid_ranks(part.table.column(j, part.row_id)[back], rows.weights)
 
 
 def _position(task: Task, columns: list[Ranks | Floats]) -> int | None:
-    """Return the index of a feature's column if it has an order and more than two values; None for all others."""
+    """Return the column index of an ordered feature with more than two values, None for all other features."""
     feature = task.features[0]
     if feature.members or feature.kind == "nominal":
         return None
@@ -212,7 +215,11 @@ def _swap(
     order: tuple[Ints, Ints],
     vif: float,
 ) -> _Swap:
-    """Pair the rows that have a value; `value` is in the order of the hashes, `order` maps it to the data's and X's."""
+    """Pair the rows with a value.
+
+    `value` and `ranks` are in the order of the hashes; `order` has the indices that map it to the order of the data,
+    and the row indices in X.
+    """
     back, ids = order
     some = np.flatnonzero(~np.isnan(value))
     first, second = paired(None if ranks is None else ranks[some], vif, rows.noise[some])
@@ -226,7 +233,7 @@ def _swap(
 
 
 def _values(task: Task, part: Source, rows: ScoreRows) -> Floats:
-    """Return a feature's values, or codes of its levels, in the order of the data; NaN for rows that have none."""
+    """Return a feature's values, or the codes of its levels, in the order of the data; NaN for missing values."""
     column = task.columns[0]
     if isinstance(column, LevelColumn):
         codes = column.codes[np.sort(rows.rows)]
@@ -234,37 +241,39 @@ def _values(task: Task, part: Source, rows: ScoreRows) -> Floats:
     return part.table.column(task.features[0].position, part.row_id)
 
 
-Answers = tuple[dict[Any, Floats], dict[Key, Floats]]
-"""The quantity at the rows by output, and its changes by swaps by output and feature: each (n,)."""
+SwapResponses = tuple[dict[Any, Floats], dict[Key, Floats]]
+"""By output the quantity at the rows, and by output and feature its changes by the swaps: arrays of shape (n,)."""
 
 
-def _evaluated(
+def _evaluate(
     job: Job,
     part: Source,
     swaps: Mapping[Any, _Swap],
-    there: Bools,
+    evaluated: Bools,
     threads: int,
     show: bool | None,
 ) -> tuple[dict[Any, Floats], dict[Key, Floats], Meter]:
-    """Evaluate the quantity at the rows, and with each feature swapped; NaN for rows that are not `there`."""
-    if not there.all():
-        some = np.flatnonzero(there)
+    """Evaluate the quantity at the rows, and its change by each feature's swaps; NaN for rows not in `evaluated`."""
+    if not evaluated.all():
+        some = np.flatnonzero(evaluated)
         part = part.only(some)
         swaps = {
             k: replace(w, donors=w.donors[some], moves=w.moves[some]) for k, w in swaps.items()
         }
     batches = list(part.batches(max(1, min(job.batch_rows, len(part)))))
-    own = {label: np.full(len(there), np.nan) for label in job.outputs}
-    change = {(label, key): np.full(len(there), np.nan) for label in job.outputs for key in swaps}
-    places = np.flatnonzero(there)
+    own = {label: np.full(len(evaluated), np.nan) for label in job.outputs}
+    change = {
+        (label, key): np.full(len(evaluated), np.nan) for label in job.outputs for key in swaps
+    }
+    positions = np.flatnonzero(evaluated)
     meter, pace = Meter(), job.checked.pace
     text = f"Heterogeneity scores of {job.quantity.describe()}"
-    each = one_thread_each() if models_alone(job, threads) else nullcontext()
-    with each as begin, Progress(len(batches) * len(swaps), text, show) as bar:
+    limiter = one_thread_each() if limits_model_threads(job, threads) else nullcontext()
+    with limiter as begin, Progress(len(batches) * len(swaps), text, show) as bar:
         pace.pulse = lambda: bar.advance(0)
 
-        def work(batch: Batch) -> tuple[Ints, Answers, Meter]:
-            return (places[batch.places], *_batch(job, batch, swaps, bar))
+        def work(batch: Batch) -> tuple[Ints, SwapResponses, Meter]:
+            return (positions[batch.places], *_batch(job, batch, swaps, bar))
 
         for rows, (at, moved), cost in in_order(work, batches, threads, begin, pace.stop):
             meter.add(cost)
@@ -277,36 +286,36 @@ def _evaluated(
 
 def _batch(
     job: Job, batch: Batch, swaps: Mapping[Any, _Swap], bar: Progress
-) -> tuple[Answers, Meter]:
-    """Evaluate one batch; see `_evaluated`."""
-    bounds = bounds_of(job, batch, 1)
-    at: dict[Any, Floats] = {label: bound.at() for label, bound in bounds.items()}
+) -> tuple[SwapResponses, Meter]:
+    """Evaluate one batch; see `_evaluate`."""
+    evaluators = make_evaluators(job, batch, 1)
+    at: dict[Any, Floats] = {label: evaluator.at() for label, evaluator in evaluators.items()}
     moved: dict[Key, Floats] = {}
     for key, swap in swaps.items():
-        for label, bound in bounds.items():
-            moved[label, key] = _change(bound, batch, swap)
-        for bound in bounds.values():
-            bound.forget()
+        for label, evaluator in evaluators.items():
+            moved[label, key] = _change(evaluator, batch, swap)
+        for evaluator in evaluators.values():
+            evaluator.forget()
         bar.advance()
     meter = Meter()
-    for bound in bounds.values():
-        meter.add(bound.meter)
+    for evaluator in evaluators.values():
+        meter.add(evaluator.meter)
     return (at, moved), meter
 
 
-def _change(bound: Bound, batch: Batch, swap: _Swap) -> Floats:
+def _change(evaluator: Bound, batch: Batch, swap: _Swap) -> Floats:
     """Return the change of the quantity by the swap in each row of a batch, (n,)."""
-    places = batch.places
-    change, moved = np.zeros(len(batch)), np.flatnonzero(swap.moves[places])
+    positions = batch.places
+    change, moved = np.zeros(len(batch)), np.flatnonzero(swap.moves[positions])
     if len(moved) == 0:
         return change
-    donors = swap.donors[places]
-    every = len(moved) >= _MOST * len(batch)
-    if not every:
-        bound, donors = bound.some(moved), donors[moved]
-    # The columns of a group have the same donors, so that they move together.
+    donors = swap.donors[positions]
+    all_rows = len(moved) >= _MOST * len(batch)
+    if not all_rows:
+        evaluator, donors = evaluator.some(moved), donors[moved]
+    # The columns of a group have the same donors, so that their combinations stay observed ones.
     borrowed = Borrowed(donors[None])
-    swapped = bound.sweep_together(dict.fromkeys(swap.columns, borrowed), 1)[:, 0]
-    gained = swapped - bound.at()
-    change[moved] = gained[moved] if every else gained
+    swapped = evaluator.sweep_together(dict.fromkeys(swap.columns, borrowed), 1)[:, 0]
+    difference = swapped - evaluator.at()
+    change[moved] = difference[moved] if all_rows else difference
     return change

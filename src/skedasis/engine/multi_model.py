@@ -1,7 +1,9 @@
-"""Explaining several fitted models: validation, shared cells and bins, plans on subsets of rows.
+"""Explain several fitted models of the same quantity on shared cells.
 
-What is shared is decided in two places. Grids, fixed bins, levels and fine cells are planned on all rows, whatever rows
-each model is explained on. Bins that are chosen by the local effects are chosen once, from the moments of all models.
+Each model goes through the steps of `explain`; `explain_several` runs them and combines the results. Two decisions are
+shared, so that all curves have the same points. Grids, fixed bins, levels and fine cells are planned on all rows of X,
+whatever rows each model is explained on. Bins that depend on the local effects are chosen once, from the pooled moments
+of all models.
 """
 
 from __future__ import annotations
@@ -23,24 +25,24 @@ from skedasis.engine.assemble import (
     SCORE_ROWS,
     about_of,
     as_bytes,
-    check_rows_wanted,
+    check_heterogeneity_rows,
     check_settings,
-    heed,
+    finalize_task,
     provenance,
-    read,
-    settled,
+    resolve_method_and_selection,
+    warn_unused_arguments,
 )
 from skedasis.engine.cross_validation import Folds, as_folds
-from skedasis.engine.heterogeneity_score import Scores, scores_of
+from skedasis.engine.heterogeneity_score import Scores, compute_scores
 from skedasis.engine.plan import Job, Key, Plans, Settings, prepare
 from skedasis.engine.run import Gathered, run
 from skedasis.engine.second_round import (
     add_round,
-    checked_slopes,
-    part_of,
-    replaceable,
-    stepped,
-    with_missing_of,
+    check_slopes,
+    keep_missing_moments,
+    restricted_job,
+    should_replace_slopes,
+    step_function_info,
 )
 from skedasis.engine.select import Choice, Task, as_method
 from skedasis.errors import DataError, explained
@@ -59,11 +61,11 @@ from skedasis.stats.heterogeneity_score import HeterogeneityScore
 from skedasis.stats.moments import Moments, WeightKind
 
 # ------------------------------------------------------------------------------------------
-# Whether several models can be explained together: their quantities, columns, classes and outputs are the same.
+# Validation: the models must have the same quantity, columns, classes and outputs.
 
 
-def refuse_alone(cv: Any, correction: Any) -> None:
-    """Refuse what only several models have a use for.
+def check_no_cv(cv: Any, correction: Any) -> None:
+    """Raise if arguments for several models are given with a single model.
 
     Raises
     ------
@@ -76,39 +78,39 @@ def refuse_alone(cv: Any, correction: Any) -> None:
                     name,
                     "one model",
                     "a list of models, one for each fold",
-                    f"Leave {name} out, or pass all models: sd.explain([m1, m2, m3], X, {name}=...)",
+                    f"Remove {name}, or pass all models: sd.explain([m1, m2, m3], X, {name}=...)",
                 )
             )
 
 
 def quantities_of(models: Sequence[Any]) -> list[Quantity]:
-    """Return each model's quantity.
+    """Return the quantity of each model.
 
     Raises
     ------
     DataError
-        For fewer than two, and for models of different columns.
+        For fewer than two models, and for models with different columns, classes or quantities.
     UnsupportedError
-        For what is no model.
+        For an object that is no model.
     """
     if len(models) < 2:
         got = "an empty list" if not models else "a list of one model"
-        fix = "Give the model itself" if models else "Pass the fitted models: [m1, m2]"
-        expected = "two or more: how models differ is not to be seen of fewer"
+        fix = "Pass the model itself" if models else "Pass the fitted models: [m1, m2]"
+        expected = "at least two models"
         raise DataError(explained("models", got, expected, fix))
     found: list[Quantity] = []
     for i, model in enumerate(models):
-        with noted(i, len(models)):
+        with annotate_model_index(i, len(models)):
             found.append(as_quantity(model))
     for name, what in (("n_features_in_", "columns"), ("feature_names_in_", "columns' names")):
-        alike([getattr(q.called, name, None) for q in found], what)
-    alike([getattr(q.called, "classes_", None) for q in found], "classes")
-    alike([q.name for q in found], "quantities")
+        check_equal([getattr(q.called, name, None) for q in found], what)
+    check_equal([getattr(q.called, "classes_", None) for q in found], "classes")
+    check_equal([q.name for q in found], "quantities")
     return found
 
 
-def alike(values: Sequence[Any], what: str) -> None:
-    """Refuse models of which one says other than the first that says something; None is nothing said.
+def check_equal(values: Sequence[Any], what: str) -> None:
+    """Raise if the values that are not None differ between models.
 
     Raises
     ------
@@ -123,28 +125,28 @@ def alike(values: Sequence[Any], what: str) -> None:
                 explained(
                     f"models: {what}",
                     f"{first[0]} of model {known[0][0]} and {first[1]} of model {i}",
-                    "the same of every model",
-                    "Explain models of different things in calls of their own",
+                    "the same for every model",
+                    "Explain these models in separate calls",
                 )
             )
 
 
-class noted:  # noqa: N801 - read as a word: with noted(2, 5)
-    """Says of an error which of the models it is about."""
+class annotate_model_index:  # noqa: N801 - used like a function: with annotate_model_index(2, 5)
+    """Add to an error the index of the model that caused it."""
 
-    def __init__(self, place: int, models: int) -> None:
-        self.said = f"This is about model {place} of the {models} models (counted from 0)."
+    def __init__(self, index: int, models: int) -> None:
+        self.note = f"The error concerns model {index} of the {models} models (counted from 0)."
 
     def __enter__(self) -> None:
         return None
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         if error is not None:
-            error.add_note(self.said)
+            error.add_note(self.note)
 
 
-def checked_correction(correction: Any) -> float:
-    """Return the correction that was given.
+def check_correction(correction: Any) -> float:
+    """Return `correction` as a float.
 
     Raises
     ------
@@ -156,55 +158,55 @@ def checked_correction(correction: Any) -> float:
             explained(
                 "correction",
                 repr(correction)[:60],
-                "a number from 0: rows held out over rows fitted on",
-                "Use 0.25 for models of 5-fold cross-validation, 0 for models of separate data",
+                "a non-negative number: the ratio of held-out to training rows",
+                "Use 0.25 for 5-fold cross-validation, 0 for models fitted on independent data",
             )
         )
     return float(correction)
 
 
 # ------------------------------------------------------------------------------------------
-# Plans that were made on all rows, met by a part of the rows: cells stay, what is counted by rows does not.
+# Restriction of plans to the rows of one model: cells stay, summaries of columns are computed from these rows.
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
-    """The rows that one of several models is explained on.
+class RowSubset:
+    """The rows on which one of several models is explained.
 
     Parameters
     ----------
     rows : ndarray of int
-        Places among the source's rows, ascending.
+        Row indices within the source, ascending.
     parts : tuple of ndarray of int
-        The same of all models.
+        The row indices of all models.
     """
 
     rows: Ints
     parts: tuple[Ints, ...]
 
-    def met(
+    def restrict(
         self, source: Source, tasks: list[Task], plans: Plans
     ) -> tuple[Source, list[Task], Plans]:
-        """Return source, tasks and plans for these rows: on the same grid, bins and levels.
+        """Return source, tasks and plans of these rows, with the same grids, bins and levels.
 
         Raises
         ------
         DataError
-            Where none of the rows has a value of a feature.
+            If all these rows have a missing value of a feature.
         """
         if all(len(rows) == len(source) for rows in self.parts):
             return source, tasks, plans
         some = some_rows(source, self.rows)
-        mine = [
+        own = [
             replace(t, columns=tuple(_column(c, self.rows, some) for c in t.columns)) for t in tasks
         ]
-        of = {t.key: t for t in mine}
+        of = {t.key: t for t in own}
         plans = {key: _plan(plan, of[key[1]]) for key, plan in plans.items()}
-        return some, mine, plans
+        return some, own, plans
 
 
 def some_rows(source: Source, rows: Ints) -> Source:
-    """Return some of the rows: all of those that a model is to be explained on, and no sample of them."""
+    """Return a source with the rows that one model is explained on. Unlike a sample, these are all its rows."""
     return source if len(rows) == len(source) else replace(source.only(rows), sampled=False)
 
 
@@ -215,23 +217,23 @@ def _column(column: Any, rows: Ints, some: Source) -> Any:
         return column
     x = some.table.column(column.feature.position, some.row_id)
     if np.isnan(x).all():
-        raise _nothing(column.feature.name, len(x))
+        raise _only_missing(column.feature.name, len(x))
     return Column(column.feature, x, some.weights, column.dtype)
 
 
 def _levels(column: LevelColumn, rows: Ints, some: Source) -> LevelColumn:
-    """Return a categorical feature's column with all its levels, also those that none of these rows has."""
+    """Return a categorical feature's column for some rows, with all its levels, also those absent from these rows."""
     codes, size = column.codes[rows], len(column.levels)
     there = codes >= 0
     if not there.any():
-        raise _nothing(column.feature.name, len(codes))
+        raise _only_missing(column.feature.name, len(codes))
     count = np.bincount(codes[there], minlength=size)
     weights = None if some.weights is None else some.weights[there]
     weight = np.bincount(codes[there], weights, minlength=size).astype(float)
     left = int(np.count_nonzero(~there))
-    blank = column.feature.kind == "nominal" and None in column.levels.values
-    missing = int(count[column.levels.values.index(None)]) if blank else 0
-    if not blank and not column.outside:
+    missing_is_level = column.feature.kind == "nominal" and None in column.levels.values
+    missing = int(count[column.levels.values.index(None)]) if missing_is_level else 0
+    if not missing_is_level and not column.outside:
         missing = left
     return replace(
         column,
@@ -245,19 +247,19 @@ def _levels(column: LevelColumn, rows: Ints, some: Source) -> LevelColumn:
     )
 
 
-def _nothing(feature: str, rows: int) -> DataError:
+def _only_missing(feature: str, rows: int) -> DataError:
     return DataError(
         explained(
             f"feature {feature!r}",
-            f"no value in the {rows:,} rows of one of the models",
+            f"only missing values in the {rows:,} rows of one of the models",
             "at least one value for each model",
-            "Use fewer folds, or leave the feature out",
+            "Use fewer folds, or explain other features",
         )
     )
 
 
 def _plan(plan: Any, task: Task) -> Any:
-    """Return a plan with the same cells for some of the rows."""
+    """Return a plan with the same cells for the rows of the task's columns."""
     if isinstance(plan, LevelPlan):
         return LevelPlan.of(task.column, plan.order, plan.chosen)
     if isinstance(plan, Plan):
@@ -265,8 +267,8 @@ def _plan(plan: Any, task: Task) -> Any:
     sides = getattr(plan, "sides", None)
     if sides is None:
         return plan
-    mine = tuple(_side(s, c) for s, c in zip(sides, task.columns, strict=True))
-    return replace(plan, sides=mine)
+    own = tuple(_side(s, c) for s, c in zip(sides, task.columns, strict=True))
+    return replace(plan, sides=own)
 
 
 def _side(side: SideColumn, column: Any) -> SideColumn:
@@ -276,72 +278,72 @@ def _side(side: SideColumn, column: Any) -> SideColumn:
 
 
 # ------------------------------------------------------------------------------------------
-# What several models share: one way to get local effects on the same cells, and bins that are chosen once for all.
+# Shared decisions: the kind of local effect, and the bins.
 
 
-_LEAST = ("slopes", "differences", "steps", "edges", "levels", "values", "none")
-"""Kinds of local effects: models that have the one before can do the ones after."""
+_KINDS = ("slopes", "differences", "steps", "edges", "levels", "values", "none")
+"""Kinds of local effects. A model that supports one of them also supports the later ones."""
 
 
-_ASKED = {"value_steps": "differences", "integer_steps": "differences"}
-"""Kinds that depend on the feature: the kind that the quantity itself has."""
+_KIND_OF_QUANTITY = {"value_steps": "differences", "integer_steps": "differences"}
+"""Kinds that were chosen for a feature, and the kind of the quantity from which they follow."""
 
 
 @dataclass(frozen=True, eq=False)
-class One:
-    """One of the models: its job, what was gathered of it, its scores, and the seconds that this took."""
+class ModelRun:
+    """The run of one model: its job, batch statistics, scores, and the seconds it took."""
 
     job: Job
-    choice: Choice
+    selection: Choice
     method: Any
     gathered: Gathered
     scores: Scores
     seconds: float
 
 
-def agreement(jobs: Sequence[Job]) -> dict[Any, Traits]:
-    """Return how local effects are got of all models alike, for features where their cells would differ.
+def common_derivative_info(jobs: Sequence[Job]) -> dict[Any, Traits]:
+    """Return the kind of local effect that all models support, for features whose cells would differ between models.
 
-    A model that is constant between jumps has only steps to offer, and where they jump may be where cells end.
+    A piecewise constant model supports only steps. Its jumps, if known for all models, become edges of the cells.
     """
     agreed: dict[Any, Traits] = {}
     for key in jobs[0].plans:
         plans = [job.plans[key] for job in jobs]
         if not all(isinstance(p, Plan) for p in plans) or _same_cells(plans):
             continue
-        kinds = [_ASKED.get(p.traits.local, p.traits.local) for p in plans]
-        local: Any = max(kinds, key=_LEAST.index)
+        kinds = [_KIND_OF_QUANTITY.get(p.traits.local, p.traits.local) for p in plans]
+        local: Any = max(kinds, key=_KINDS.index)
         jumps = [p.traits.jumps for p in plans]
         known = [j for j in jumps if j is not None]
-        said = "differences, as for all of the models"
+        said = "differences, the kind of local effect that all models support"
         every = np.unique(np.concatenate(known)) if len(known) == len(jumps) else None
         agreed[key] = Traits(local, said, all(p.traits.certain for p in plans), every)
     return agreed
 
 
 def _same_cells(plans: Sequence[Plan]) -> bool:
-    """Return whether local effects of the same kind are gathered on the same cells."""
+    """Return whether all plans have the same kind of local effect and the same cells."""
     steps = {p.traits.local == "steps" for p in plans}
     places = [p.bins.edges if isinstance(p.cells, Cells) else p.grid.points for p in plans]
     return len(steps) == 1 and all(np.array_equal(places[0], p) for p in places)
 
 
 @dataclass(frozen=True)
-class _Settled(Binning):
-    """Bins that were chosen from what is gathered of all models.
+class _ChosenBins(Binning):
+    """Bins that were chosen from the pooled moments of all models.
 
     Parameters
     ----------
     scheme : Binning
-        That chose.
-    said : dict
-        What the results say of it.
+        The scheme that chose them.
+    description : dict
+        Its description for the provenance.
     segments_ : Segments
-        Its choice.
+        The bins.
     """
 
     scheme: Binning
-    said: Json
+    description: Json
     segments_: Segments
 
     def candidates(self, column: Any) -> Cells:
@@ -349,59 +351,63 @@ class _Settled(Binning):
         return self.scheme.candidates(column)
 
     def choose(self, cells: Cells, moments: Moments, spread: Spread) -> Ints:
-        """Return which edges stay."""
+        """Return the indices of the edges of the bins."""
         return self.segments_.kept
 
     def segments(self, cells: Cells, moments: Moments, spread: Spread) -> Segments:
-        """Return which edges stay, and where slopes change linearly."""
+        """Return the bins, and in which of them the slope changes linearly."""
         return self.segments_
 
     def describe(self) -> Json:
-        """Return the scheme as its user wrote it."""
-        return self.said
+        """Return the description of the scheme."""
+        return self.description
 
 
-def settled_bins(found: Sequence[One], kind: WeightKind) -> dict[Any, Any]:
-    """Choose bins that depend on the local effects from those of all models; return the forms that know them.
+def choose_shared_bins(found: Sequence[ModelRun], kind: WeightKind) -> dict[Any, Any]:
+    """Choose bins that depend on the local effects from those of all models; return the variants that use these bins.
 
     Parameters
     ----------
-    found : sequence of One
-        Where edges move off the cells, their plans and moments are made anew on finer ones.
+    found : sequence of ModelRun
+        If a chosen edge is not an edge of the cells, the plans and moments are replaced by those on finer cells.
     kind : {"frequency", "sampling"}
 
     Returns
     -------
     dict of (label, key) to method
     """
-    ways: dict[Any, Any] = {}
+    variants: dict[Any, Any] = {}
     job = found[0].job
     for task in job.tasks:
-        for label in job.outputs if _scheme(task.way) is not None else ():
+        for label in job.outputs if _scheme(task.variant) is not None else ():
             key = label, task.key
             plan, pooled = _pooled(found, key)
             if isinstance(plan, Plan) and plan.traits.on_cells:
-                continue  # `common_rounds` chose their bins
-            whole = task.way.read(plan, pooled, about_of(job, label, task), exact=True, kind=kind)
+                continue  # `run_shared_rounds` chose their bins
+            whole = task.variant.read(
+                plan, pooled, about_of(job, label, task), exact=True, kind=kind
+            )
             if whole.bins is None or len(whole.bins) == 0:
                 continue
             if isinstance(plan, Plan) and len(whole.cells) != len(plan.bins):
                 plan = replace(plan, cells=whole.cells)
-                _finer(found, key, whole.cells)
-            _note(found, key, whole.provenance.get("bins"))
-            ways[key] = _with_bins(task.way, _segments(plan, whole))
-    return ways
+                _refine_cells(found, key, whole.cells)
+            _record_binning(found, key, whole.provenance.get("bins"))
+            variants[key] = _with_bins(task.variant, _segments(plan, whole))
+    return variants
 
 
-def common_rounds(found: Sequence[One], threads: int, show: bool | None, kind: WeightKind) -> None:
-    """Choose the bins of step functions from all models together, and compute each model's rises across them.
+def run_shared_rounds(
+    found: Sequence[ModelRun], threads: int, show: bool | None, kind: WeightKind
+) -> None:
+    """Choose bins of step functions from the moments of all models, and compute each model's differences across them.
 
     Parameters
     ----------
-    found : sequence of One
-        The rises are added to what each model gathered.
+    found : sequence of ModelRun
+        The differences are added to each model's statistics.
     threads, show, kind
-        ``threads``, ``progress`` and ``weight_kind`` of `explain`.
+        The arguments ``n_jobs``, ``progress`` and ``weight_kind`` of `explain`.
     """
     job = found[0].job
     chosen: dict[Key, Cells] = {}
@@ -413,17 +419,17 @@ def common_rounds(found: Sequence[One], threads: int, show: bool | None, kind: W
                 continue
             whole, pooled = _pooled(found, key)
             about = about_of(job, label, task)
-            more = task.way.further(whole, pooled, _mean_score(found, key), about, kind)
+            more = task.variant.further(whole, pooled, _mean_score(found, key), about, kind)
             if more is not None and more.rises is not None:
                 chosen[key] = more.rises
-    for one in found:
-        plans = {k: replace(one.job.plans[k], rises=cells) for k, cells in chosen.items()}
-        add_round(one.job, plans, one.gathered, threads, show)
+    for model_run in found:
+        plans = {k: replace(model_run.job.plans[k], rises=cells) for k, cells in chosen.items()}
+        add_round(model_run.job, plans, model_run.gathered, threads, show)
 
 
-def _mean_score(found: Sequence[One], key: Key) -> HeterogeneityScore | None:
+def _mean_score(found: Sequence[ModelRun], key: Key) -> HeterogeneityScore | None:
     """Return the root mean square of the models' scores, with the means of their standard deviations and ranges."""
-    scores = [one.scores.found[key] for one in found if key in one.scores.found]
+    scores = [model_run.scores.found[key] for model_run in found if key in model_run.scores.found]
     if len(scores) < len(found):
         return None
     value = float(np.sqrt(np.mean([s.value**2 for s in scores])))
@@ -432,27 +438,27 @@ def _mean_score(found: Sequence[One], key: Key) -> HeterogeneityScore | None:
     return replace(scores[0], value=value, quantity_std=spread, quantity_range=extent)
 
 
-def _scheme(way: Any) -> Binning | None:
-    """Return the scheme of a form of a method whose bins depend on the local effects."""
-    within = way.base if getattr(way, "grouped", False) else way
+def _scheme(variant: Any) -> Binning | None:
+    """Return the binning scheme of a variant if its bins depend on the local effects, else None."""
+    within = variant.base if getattr(variant, "grouped", False) else variant
     if not hasattr(within, "binning"):
         return None
     scheme = within.binning()
     return None if type(scheme).choose is Binning.choose else scheme
 
 
-def _with_bins(way: Any, chosen: Segments) -> Any:
-    """Return the same form with bins that are chosen already."""
-    scheme = _scheme(way)
+def _with_bins(variant: Any, chosen: Segments) -> Any:
+    """Return the variant with the chosen bins."""
+    scheme = _scheme(variant)
     if scheme is None:
-        return way
-    within = way.base if getattr(way, "grouped", False) else way
-    settled = replace(within, bins=_Settled(scheme, within.describe()["bins"], chosen))
-    return settled if within is way else replace(way, base=settled)
+        return variant
+    within = variant.base if getattr(variant, "grouped", False) else variant
+    with_bins = replace(within, bins=_ChosenBins(scheme, within.describe()["bins"], chosen))
+    return with_bins if within is variant else replace(variant, base=with_bins)
 
 
 def _segments(plan: Any, whole: Any) -> Segments:
-    """Return the bins of an effect as places among the edges that were planned, or among levels."""
+    """Return the bins of an effect as indices of the planned edges, or of levels."""
     bins = whole.bins
     trend = bins.trend != 0 if np.any(bins.trend) else None
     if isinstance(plan, Plan):
@@ -461,69 +467,72 @@ def _segments(plan: Any, whole: Any) -> Segments:
     return Segments(np.append(places(bins.low), places(bins.high[-1:])), trend)
 
 
-def _pooled(found: Sequence[One], key: Any) -> tuple[Any, Local]:
-    """Return the cells as planned, and the moments, and rows, of all models' local effects there.
+def _pooled(found: Sequence[ModelRun], key: Any) -> tuple[Any, Local]:
+    """Return the planned cells, and the pooled moments and rows of all models' local effects on them.
 
-    Rows that several models are explained on count once all together: bins are to hold as many rows as was asked for.
+    Moments are scaled so that a row counts once, however many models are explained on it. The smallest number of rows
+    per bin therefore refers to distinct rows.
     """
-    plans = [one.job.plans[key] for one in found]
+    plans = [model_run.job.plans[key] for model_run in found]
     local: list[Local] = []
-    for one, plan in zip(found, plans, strict=True):
-        moments, coarse = one.gathered[key].moments, getattr(plan, "coarse", None)
+    for model_run, plan in zip(found, plans, strict=True):
+        moments, coarse = model_run.gathered[key].moments, getattr(plan, "coarse", None)
         if coarse is not None:
             moments = {
                 k: m.pool(coarse[:-1]) if k in (LOCAL, AXIS) else m for k, m in moments.items()
             }
-        local.append(Local(moments, {}, one.gathered[key].largest))
+        local.append(Local(moments, {}, model_run.gathered[key].largest))
     shared = set.intersection(*(set(part.moments) for part in local)) - {MISSING}
     pooled = reduce(
         Local.merge, [replace(p, moments={k: p.moments[k] for k in shared}) for p in local]
     )
-    ids = [_ids(one.job.source) for one in found]
-    share = len(np.unique(np.concatenate(ids))) / sum(map(len, ids))
-    moments = {k: _share_of(m, share) for k, m in pooled.moments.items()}
+    ids = [_ids(model_run.job.source) for model_run in found]
+    fraction = len(np.unique(np.concatenate(ids))) / sum(map(len, ids))
+    moments = {k: _scaled(m, fraction) for k, m in pooled.moments.items()}
     plan = plans[0]
     if getattr(plan, "coarse", None) is not None:
         plan = replace(plan, cells=plan.bins.keep(plan.coarse), coarse=None)
     rows: dict[str, Any] = {}
-    if isinstance(plan, Plan) and all(one.job.sample is None for one in found):
-        rows = _rows([one.gathered[key].kept for one in found], share)
+    if isinstance(plan, Plan) and all(model_run.job.sample is None for model_run in found):
+        rows = _rows([model_run.gathered[key].kept for model_run in found], fraction)
     return plan, replace(pooled, moments=moments, kept=rows)
 
 
-def _rows(kept: Sequence[dict[str, Any]], share: float) -> dict[str, Any]:
-    """Return the rows of all models under one another."""
+def _rows(kept: Sequence[dict[str, Any]], fraction: float) -> dict[str, Any]:
+    """Return the concatenated row arrays of all models."""
     if not all("effect" in rows for rows in kept):
         return {}
-    weights = [rows.get("weight", np.ones(len(rows["x"]))) * share for rows in kept]
+    weights = [rows.get("weight", np.ones(len(rows["x"]))) * fraction for rows in kept]
     names = [name for name in ("x", "effect", "across") if name in kept[0]]
     joined = {name: np.concatenate([rows[name] for rows in kept]) for name in names}
     return {**joined, "weight": np.concatenate(weights)}
 
 
-def _share_of(moments: Moments, share: float) -> Moments:
-    count, weight, weight2 = (size * share for size in moments.sizes)
-    return Moments(count, weight, weight2, moments.mean, moments.m2 * share)
+def _scaled(moments: Moments, fraction: float) -> Moments:
+    count, weight, weight2 = (size * fraction for size in moments.sizes)
+    return Moments(count, weight, weight2, moments.mean, moments.m2 * fraction)
 
 
-def _finer(found: Sequence[One], key: Any, cells: Cells) -> None:
-    """Gather the moments of all models anew on cells with more edges, from their rows."""
-    for one in found:
-        local = one.gathered[key]
+def _refine_cells(found: Sequence[ModelRun], key: Any, cells: Cells) -> None:
+    """Recompute the moments of all models from their rows, on cells with more edges."""
+    for model_run in found:
+        local = model_run.gathered[key]
         r = local.kept
         cell = cells.locate(r["x"])
         moments = Moments.of(r.get("across", r["effect"]), cell, len(cells), r.get("weight"))
         axis = Moments.of(r["x"], cell, len(cells), r.get("weight"), like=moments)
-        one.gathered[key] = replace(local, moments={**local.moments, LOCAL: moments, AXIS: axis})
-        one.job.plans[key] = replace(one.job.plans[key], cells=cells)
+        model_run.gathered[key] = replace(
+            local, moments={**local.moments, LOCAL: moments, AXIS: axis}
+        )
+        model_run.job.plans[key] = replace(model_run.job.plans[key], cells=cells)
 
 
-def _note(found: Sequence[One], key: Any, said: Any) -> None:
-    """Let the results of all models say what is said of the scheme that chose their bins."""
-    for one in found:
-        plan = one.job.plans[key]
+def _record_binning(found: Sequence[ModelRun], key: Any, said: Any) -> None:
+    """Record the description of the binning scheme in the plans of all models."""
+    for model_run in found:
+        plan = model_run.job.plans[key]
         if said is not None and isinstance(plan, Plan):
-            one.job.plans[key] = replace(plan, notes={**plan.notes, "bins": said})
+            model_run.job.plans[key] = replace(plan, notes={**plan.notes, "bins": said})
 
 
 def _ids(source: Source) -> Ints:
@@ -531,7 +540,7 @@ def _ids(source: Source) -> Ints:
 
 
 # ------------------------------------------------------------------------------------------
-# Several fitted models: each goes the ordinary way, on cells that all of them share, and its results are put together.
+# Run all models and combine their results.
 
 
 _SUMMED = (
@@ -544,8 +553,8 @@ _EACH = ("quantity", "rows", "weight", "rows_kept", "kept_as_wanted", "trees", *
 
 
 @dataclass(frozen=True)
-class Asked:
-    """The keywords of `explain`, as they were given."""
+class ExplainOptions:
+    """The keywords of `explain`, unchecked."""
 
     method: Any = None
     y: Any = None
@@ -564,7 +573,12 @@ class Asked:
 
 
 def explain_several(
-    models: Sequence[Any], X: Any, features: Any, asked: Asked, cv: Any, correction: float | None
+    models: Sequence[Any],
+    X: Any,
+    features: Any,
+    options: ExplainOptions,
+    cv: Any,
+    correction: float | None,
 ) -> Any:
     """Explain several fitted models of the same quantity; see `explain`.
 
@@ -572,132 +586,149 @@ def explain_several(
     ----------
     models : list or tuple of quantities or models
     X, features : object
-    asked : Asked
+    options : ExplainOptions
     cv, correction : object
         As in `explain`.
     """
     quantities = quantities_of(models)
-    check_settings(asked.threads, asked.weight_kind)
-    share = None if correction is None else checked_correction(correction)
-    source = as_source(X, asked.y, asked.weights, asked.schema, asked.row_id)
-    folds = as_folds(cv, len(models), source, X, asked.y)
-    if share is not None:
-        folds = replace(folds, correction=share, chosen="given")
-    heed(asked.method, models[0], asked.y)
-    found = _asked_of_each(quantities, source, features, folds, asked)
-    _replace_slopes(found, quantities, source, features, folds, asked)
-    common_rounds(found, asked.threads, asked.progress, asked.weight_kind)
-    ways = settled_bins(found, asked.weight_kind)
-    records = [provenance(o.job, o.scores, asked.seed, asked.threads, o.seconds) for o in found]
+    check_settings(options.threads, options.weight_kind)
+    fraction = None if correction is None else check_correction(correction)
+    source = as_source(X, options.y, options.weights, options.schema, options.row_id)
+    folds = as_folds(cv, len(models), source, X, options.y)
+    if fraction is not None:
+        folds = replace(folds, correction=fraction, chosen="given")
+    warn_unused_arguments(options.method, models[0], options.y)
+    found = _run_models(quantities, source, features, folds, options)
+    _replace_slopes(found, quantities, source, features, folds, options)
+    run_shared_rounds(found, options.threads, options.progress, options.weight_kind)
+    variants = choose_shared_bins(found, options.weight_kind)
+    records = [provenance(o.job, o.scores, options.seed, options.threads, o.seconds) for o in found]
     record = _record(records, found, folds)
-    kind, first = asked.weight_kind, found[0].job
-    results = {k: _results(found, k, ways, folds, (record, records), kind) for k in first.outputs}
+    kind, first = options.weight_kind, found[0].job
+    results = {
+        k: _results(found, k, variants, folds, (record, records), kind) for k in first.outputs
+    }
     return results[None] if first.single else results
 
 
-def _asked_of_each(
-    quantities: Sequence[Quantity], source: Source, features: Any, folds: Folds, asked: Asked
-) -> list[One]:
-    """Prepare every model, on cells that suit all of them; then go through each one's rows."""
-    limit = check_rows_wanted(asked.heterogeneity_rows)
+def _run_models(
+    quantities: Sequence[Quantity],
+    source: Source,
+    features: Any,
+    folds: Folds,
+    options: ExplainOptions,
+) -> list[ModelRun]:
+    """Prepare every model on shared cells, then run each on its rows."""
+    limit = check_heterogeneity_rows(options.heterogeneity_rows)
     started = time.perf_counter()
-    prepared = _prepared(quantities, source, features, folds, asked, {})
-    alike([sorted(map(str, job.outputs)) for job, _, _ in prepared], "outputs")
-    agreed = agreement([job for job, _, _ in prepared])
+    prepared = _prepare_models(quantities, source, features, folds, options, {})
+    check_equal([sorted(map(str, job.outputs)) for job, _, _ in prepared], "outputs")
+    agreed = common_derivative_info([job for job, _, _ in prepared])
     if agreed:
-        prepared = _prepared(quantities, source, features, folds, asked, agreed)
-    found: list[One] = []
-    for i, (job, choice, method) in enumerate(prepared):
-        with noted(i, len(prepared)):
-            gathered = run(job, asked.threads, asked.progress)
-            scores = scores_of(job, limit, asked.seed, asked.threads, asked.progress)
-        found.append(One(job, choice, method, gathered, scores, time.perf_counter() - started))
+        prepared = _prepare_models(quantities, source, features, folds, options, agreed)
+    found: list[ModelRun] = []
+    for i, (job, selection, method) in enumerate(prepared):
+        with annotate_model_index(i, len(prepared)):
+            gathered = run(job, options.threads, options.progress)
+            scores = compute_scores(job, limit, options.seed, options.threads, options.progress)
+        found.append(
+            ModelRun(job, selection, method, gathered, scores, time.perf_counter() - started)
+        )
         started = time.perf_counter()
     return found
 
 
 def _replace_slopes(
-    found: list[One],
+    found: list[ModelRun],
     quantities: Sequence[Quantity],
     source: Source,
     features: Any,
     folds: Folds,
-    asked: Asked,
+    options: ExplainOptions,
 ) -> None:
-    """Explain features as step functions of all models where the slopes of one model fail the check.
+    """Treat all models as step functions of the features for which the slopes of one model fail the check.
 
-    Not where the slopes of a model are given: these are never replaced, and all models share their cells.
+    Features for which the caller gave the slopes of some model are left as they are: given slopes are never replaced,
+    and all models share their cells.
     """
     failed: dict[Key, Traits] = {}
-    plans = [item for one in found for item in one.job.plans.items()]
+    plans = [item for model_run in found for item in model_run.job.plans.items()]
     given = {key for key, plan in plans if isinstance(plan, Plan) and plan.traits.given}
-    for one in found:
-        _, checks = checked_slopes(one.job, one.gathered, one.scores, asked.seed, asked.weight_kind)
+    for model_run in found:
+        _, checks = check_slopes(
+            model_run.job, model_run.gathered, model_run.scores, options.seed, options.weight_kind
+        )
         for key, check in checks.items():
-            if key not in given and replaceable(one.job, key, check):
-                failed.setdefault(key, stepped(one.job, key, check))
-            # Results are read once more, on the bins of all models: what was found goes along.
-            plan = one.job.plans[key]
-            one.job.plans[key] = replace(plan, notes={**plan.notes, "slope_check": check.said})
+            if key not in given and should_replace_slopes(model_run.job, key, check):
+                failed.setdefault(key, step_function_info(model_run.job, key, check))
+            # Results are finalized again on the shared bins, so the outcome of the check is recorded in the plan.
+            plan = model_run.job.plans[key]
+            model_run.job.plans[key] = replace(
+                plan, notes={**plan.notes, "slope_check": check.record}
+            )
     if not failed:
         return
-    again = _prepared(quantities, source, features, folds, asked, failed)
-    for one, (job, _, _) in zip(found, again, strict=True):
-        one.job.checked.meter.add(job.checked.meter)
-        one.job.plans.update({key: job.plans[key] for key in failed})
-        later = run(part_of(one.job, list(failed)), asked.threads, asked.progress)
+    again = _prepare_models(quantities, source, features, folds, options, failed)
+    for model_run, (job, _, _) in zip(found, again, strict=True):
+        model_run.job.checked.meter.add(job.checked.meter)
+        model_run.job.plans.update({key: job.plans[key] for key in failed})
+        later = run(restricted_job(model_run.job, list(failed)), options.threads, options.progress)
         for key, local in later.items():
-            one.gathered[key] = with_missing_of(local, one.gathered[key])
+            model_run.gathered[key] = keep_missing_moments(local, model_run.gathered[key])
 
 
-def _prepared(
+def _prepare_models(
     quantities: Sequence[Quantity],
     source: Source,
     features: Any,
     folds: Folds,
-    asked: Asked,
+    options: ExplainOptions,
     agreed: dict[Any, Traits],
 ) -> list[tuple[Job, Choice, Any]]:
-    """Return each model's job, what was asked for, and the method for its rows."""
-    keep = as_bytes(asked.keep, "keep") // len(quantities)
-    settings = Settings(as_bytes(asked.memory, "memory"), keep, asked.seed, asked.tree)
-    by_rows = as_method(asked.method).by_rows
+    """Return each model's job, selected features, and the method for its rows."""
+    keep = as_bytes(options.keep, "keep") // len(quantities)
+    settings = Settings(as_bytes(options.memory, "memory"), keep, options.seed, options.tree)
+    by_rows = as_method(options.method).by_rows
     prepared: list[tuple[Job, Choice, Any]] = []
     for i, (quantity, rows) in enumerate(zip(quantities, folds.parts, strict=True)):
-        with noted(i, len(quantities)):
-            mine = quantity.prepare(source)
-            part = Part(rows, folds.parts)
+        with annotate_model_index(i, len(quantities)):
+            own = quantity.prepare(source)
+            part = RowSubset(rows, folds.parts)
             if by_rows:
-                mine, part = some_rows(mine, rows), None
-            method, choice = settled(
-                asked.method, quantity, mine, features, asked.groups, asked.seed
+                own, part = some_rows(own, rows), None
+            method, selection = resolve_method_and_selection(
+                options.method, quantity, own, features, options.groups, options.seed
             )
-            tasks = choice.tasks(method)
-            job = prepare(quantity, method, choice.source, tasks, settings, part, agreed)
-            prepared.append((job, choice, method))
+            tasks = selection.tasks(method)
+            job = prepare(quantity, method, selection.source, tasks, settings, part, agreed)
+            prepared.append((job, selection, method))
     return prepared
 
 
 def _results(
-    found: Sequence[One],
+    found: Sequence[ModelRun],
     label: Any,
-    ways: dict[Any, Any],
+    variants: dict[Any, Any],
     folds: Folds,
-    said: tuple[Json, Sequence[Json]],
+    provenances: tuple[Json, Sequence[Json]],
     kind: WeightKind,
 ) -> Any:
-    """Return what all models say of one output; provenances are those of all together, and of each."""
+    """Return the combined results of one output. `provenances` has the common record, and that of each model."""
     single: list[dict[Any, Any]] = []
-    record, records = said
-    for one, own in zip(found, records, strict=True):
-        tasks = [replace(t, way=ways.get((label, t.key), t.way)) for t in one.job.tasks]
-        gathered = one.gathered
+    record, records = provenances
+    for model_run, own in zip(found, records, strict=True):
+        tasks = [
+            replace(t, variant=variants.get((label, t.key), t.variant)) for t in model_run.job.tasks
+        ]
+        gathered = model_run.gathered
         results = {
-            t.key: read(one.job, label, t, gathered.pop((label, t.key)), one.scores, kind)
+            t.key: finalize_task(
+                model_run.job, label, t, gathered.pop((label, t.key)), model_run.scores, kind
+            )
             for t in tasks
         }
-        if hasattr(one.method, "together"):
-            single.append({None: one.method.together(results, own)})
+        if hasattr(model_run.method, "together"):
+            single.append({None: model_run.method.together(results, own)})
         else:
             single.append({k: r.with_provenance(own) for k, r in results.items()})
     shown = {
@@ -706,20 +737,20 @@ def _results(
         )
         for key in single[0]
     }
-    choice = found[0].choice
-    if None in shown or choice.single:
+    selection = found[0].selection
+    if None in shown or selection.single:
         return next(iter(shown.values()))
-    return shown if choice.pairs else EffectsOfModels(shown, record)
+    return shown if selection.pairs else EffectsOfModels(shown, record)
 
 
-def _record(records: Sequence[Json], found: Sequence[One], folds: Folds) -> Json:
-    """Return how the results were made: what is the same of all models, and the sums of what each cost."""
+def _record(records: Sequence[Json], found: Sequence[ModelRun], folds: Folds) -> Json:
+    """Return the common provenance: entries that are equal for all models, and the sums of their costs."""
     summed = {k: sum(r.get(k, 0) for r in records) for k in _SUMMED if any(k in r for r in records)}
     return {
         **{k: v for k, v in records[0].items() if k not in _EACH},
         "models": len(found),
         "quantities": [r["quantity"] for r in records],
-        "cv": folds.said,
+        "cv": folds.description,
         "rows": [r["rows"] for r in records],
         "weight": [r["weight"] for r in records],
         "rows_of_several_models": folds.shared,

@@ -1,4 +1,8 @@
-"""Before the first batch: check the model, plan every feature, choose the batch size."""
+"""Before the first batch: check the model, plan every feature, and choose the batch size.
+
+`prepare` returns a `Job`, which holds everything that does not depend on the batch. Features are planned once for each
+output of the model, because outputs may differ in their derivatives; methods that use no derivatives plan once for all.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +25,11 @@ from skedasis.quantities.evaluator import Checked, Tape, check, traits_of
 from skedasis.quantities.tree_evaluator import Chosen, Wish, by_trees
 
 if TYPE_CHECKING:
-    from skedasis.engine.multi_model import Part
+    from skedasis.engine.multi_model import RowSubset
 
 
 Key = tuple[Any, Any]
-"""The label of an output, and the name of a feature or of a pair."""
+"""The label of an output, and the name of a feature or the names of a pair."""
 
 
 Plans = dict[Key, Any]
@@ -33,16 +37,16 @@ Plans = dict[Key, Any]
 
 @dataclass(frozen=True)
 class Settings:
-    """How the work is to be done.
+    """Settings of `explain` that do not depend on the model.
 
     Parameters
     ----------
     memory, keep : int
-        Bytes for a batch, and for rows that the results keep.
+        Bytes for a batch, and for the rows that results keep.
     seed : int
-        Of the sample of rows that are kept.
+        Seed of the sample of kept rows.
     tree : {"auto", "off", "force"}
-        Whether an ensemble of trees is walked instead of called.
+        Whether tree ensembles are evaluated from their structure; see `explain`.
     """
 
     memory: int
@@ -53,29 +57,30 @@ class Settings:
 
 @dataclass(frozen=True)
 class Job:
-    """What `explain` was asked, checked: everything that does not depend on the batch.
+    """The prepared work of `explain`: all that does not depend on the batch.
 
     Parameters
     ----------
     quantity : Quantity
-        As it was given.
+        As the caller gave it.
     outputs : dict of label to Quantity
-        Of each output; one entry, None, where there is only one.
+        One entry for each output; a single entry None for a quantity with one output.
     method : object
-        As the user wrote it.
     source : Source
     tasks : sequence of Task
     plans : dict of (label, key) to plan
     donors : dict of (label, key) to Donors
-        Where a feature has missing values.
+        For features with missing values.
     checked : Checked
+        Results of the model's checks.
     copies, batch_rows : int
-        Sets of a batch's rows in one call, and rows of a batch.
+        Copies of a batch's rows in one call of the model, and rows of a batch.
     sample : ndarray of bool, optional
-        Which rows are kept: None for all.
+        Mask of the kept rows, (n,); None for all.
     meter : Meter
+        Calls and rows of the model so far.
     trees : str, optional
-        Of an ensemble of trees: that it is walked, or why it is called.
+        For tree ensembles: that their structure is used, or why the model is called.
     """
 
     quantity: Quantity
@@ -94,7 +99,7 @@ class Job:
 
     @property
     def single(self) -> bool:
-        """Return whether the quantity is one, not several outputs."""
+        """Whether the quantity has one output."""
         return set(self.outputs) == {None}
 
 
@@ -104,7 +109,7 @@ def prepare(
     source: Source,
     tasks: Sequence[Task],
     settings: Settings,
-    part: Part | None = None,
+    part: RowSubset | None = None,
     agreed: Mapping[Any, Traits] | None = None,
 ) -> Job:
     """Check the model, plan every feature, and size the batches.
@@ -112,29 +117,30 @@ def prepare(
     Parameters
     ----------
     quantity, method, source, tasks
-        Carried into the job.
+        Stored in the job.
     settings : Settings
-    part : Part, optional
-        Of several models: the rows that this one is explained on. What is planned is planned on all.
+    part : RowSubset, optional
+        For several models: the rows that this one is explained on. Plans are made on all rows, then restricted to
+        these.
     agreed : mapping of (label, key) to Traits, optional
-        Likewise: how local effects are got, where the models differ in what they can do.
+        For several models: how local effects are computed where the models differ in their derivatives.
     """
-    chosen, checked = _answering(quantity, source, tasks, settings.tree)
-    outputs = chosen.outputs
+    evaluated, checked = _check_model(quantity, source, tasks, settings.tree)
+    outputs = evaluated.outputs
     plans = _plans(outputs, source, tasks, checked, agreed or {})
-    whole = tasks
+    all_tasks = tasks
     if part is not None:
-        source, tasks, plans = part.met(source, list(tasks), plans)
+        source, tasks, plans = part.restrict(source, list(tasks), plans)
     donors = _donors(tasks, plans)
-    for column in (c for t in (*whole, *tasks) for c in t.columns if isinstance(c, Column)):
-        column.release()  # as large as X, all together
-    rows, copies = _sizes(source, tasks, plans, chosen, settings.memory)
-    ways = {t.key: t.way for t in tasks}
-    budget = settings.keep // max(1, sum(ways[k].row_bytes(p) for (_, k), p in plans.items()))
-    wished = max(t.way.rows_wanted(len(source)) for t in tasks)
-    kept = min(wished, budget)
-    if kept < wished:
-        plans = {(o, k): ways[k].refined(p) for (o, k), p in plans.items()}
+    for column in (c for t in (*all_tasks, *tasks) for c in t.columns if isinstance(c, Column)):
+        column.release()  # together, the sorted columns need as much memory as X
+    rows, copies = _batch_size(source, tasks, plans, evaluated, settings.memory)
+    variants = {t.key: t.variant for t in tasks}
+    budget = settings.keep // max(1, sum(variants[k].row_bytes(p) for (_, k), p in plans.items()))
+    requested = max(t.variant.rows_wanted(len(source)) for t in tasks)
+    kept = min(requested, budget)
+    if kept < requested:
+        plans = {(o, k): variants[k].refined(p) for (o, k), p in plans.items()}
     return Job(
         quantity,
         outputs,
@@ -147,59 +153,59 @@ def prepare(
         copies,
         rows,
         _sample(source, kept, settings.seed),
-        trees=chosen.said,
+        trees=evaluated.said,
     )
 
 
-def _answering(
+def _check_model(
     quantity: Quantity, source: Source, tasks: Sequence[Task], tree: Wish
 ) -> tuple[Chosen, Checked]:
-    """Return what answers, the model or its trees, and what the look at the model found."""
-    asked = Meter()
-    there = _present(tasks)
-    several = quantity.outputs(source, asked, there)
-    outputs: dict[Any, Quantity] = {None: quantity} if several is None else several
-    checked = check(list(outputs.values()), source, there)
-    checked.meter.add(asked)
-    means = all(getattr(t.way, "means_only", False) for t in tasks)
-    chosen = by_trees(outputs, source, tree, checked, means=means)
-    checked.meter.add(chosen.meter)
-    return chosen, checked
+    """Return the evaluated outputs (the model's, or those of its trees), and the results of the model's checks."""
+    output_meter = Meter()
+    present = _present(tasks)
+    by_label = quantity.outputs(source, output_meter, present)
+    outputs: dict[Any, Quantity] = {None: quantity} if by_label is None else by_label
+    checked = check(list(outputs.values()), source, present)
+    checked.meter.add(output_meter)
+    means = all(getattr(t.variant, "means_only", False) for t in tasks)
+    evaluated = by_trees(outputs, source, tree, checked, means=means)
+    checked.meter.add(evaluated.meter)
+    return evaluated, checked
 
 
-def _sizes(
+def _batch_size(
     source: Source,
     tasks: Sequence[Task],
     plans: Plans,
-    chosen: Chosen,
+    evaluated: Chosen,
     memory: int,
 ) -> tuple[int, int]:
-    """Return how many rows a batch has, and how many sets of them a call carries."""
-    outputs = len(chosen.outputs)
-    of = {t.key: [p for (_, k), p in plans.items() if k == t.key] for t in tasks}
-    sets = max(t.way.sets(of[t.key]) for t in tasks)
-    held = max(t.way.held(of[t.key]) for t in tasks)
-    # What a row costs: its copies in the buffer, and its curve with what is computed from it; outputs share a tape.
+    """Return the number of rows of a batch, and the number of its copies in one call of the model."""
+    outputs = len(evaluated.outputs)
+    by_task = {t.key: [p for (_, k), p in plans.items() if k == t.key] for t in tasks}
+    sets = max(t.variant.sets(by_task[t.key]) for t in tasks)
+    held = max(t.variant.held(by_task[t.key]) for t in tasks)
+    # Memory per row: its copies in the buffer, and its curve with intermediate results. Outputs share a response cache.
     tape = outputs if outputs > 1 else 0
     row_bytes = 8 * ((len(source.features) + 8) * sets * outputs + held * (4 + tape))
-    if chosen.batch_rows is not None:
-        # No call carries rows: what counts is that their sets stay in the cache.
-        return max(1, min(chosen.batch_rows, len(source), memory // row_bytes)), sets
+    if evaluated.batch_rows is not None:
+        # The model is not called: the batch size keeps a batch's copies in the processor's cache.
+        return max(1, min(evaluated.batch_rows, len(source), memory // row_bytes)), sets
     rows = max(1, min(CALL_ROWS // sets, memory // row_bytes))
-    wanted = [t.way.batch_rows for t in tasks]
-    wanted += [getattr(q.called, "batch_rows", None) for q in chosen.outputs.values()]
-    rows = min(rows, len(source), *(n for n in wanted if n is not None))
+    limits = [t.variant.batch_rows for t in tasks]
+    limits += [getattr(q.called, "batch_rows", None) for q in evaluated.outputs.values()]
+    rows = min(rows, len(source), *(n for n in limits if n is not None))
     room = memory // (8 * (len(source.features) + 8) * rows)
-    # Of few rows more sets fit into a call, which then costs little beside what it carries.
-    swept = max(getattr(t.way, "swept", lambda _: 0)(of[t.key]) for t in tasks)
+    # With few rows, one call can carry more copies, so that its overhead becomes negligible.
+    swept = max(getattr(t.variant, "swept", lambda _: 0)(by_task[t.key]) for t in tasks)
     copies = max(sets, min(swept, FULL_CALL // rows))
     return rows, max(1, min(copies, CALL_ROWS // rows, room))
 
 
 def _donors(tasks: Sequence[Task], plans: Plans) -> dict[Key, Donors]:
-    """Return the values that missing ones are compared with, where there are missing ones."""
+    """Return donor values for features with missing values."""
     donors: dict[Key, Donors] = {}
-    comparing = {t.key: t for t in tasks if t.way.compares_missing}
+    comparing = {t.key: t for t in tasks if t.variant.compares_missing}
     for (label, key), plan in plans.items():
         found = donors_of(comparing[key].column, plan) if key in comparing else None
         if found is not None:
@@ -214,11 +220,11 @@ def _plans(
     checked: Checked,
     agreed: Mapping[Any, Traits],
 ) -> Plans:
-    """Plan every feature for every output; once for all where the model's derivatives do not matter."""
+    """Plan every feature for every output; once for all outputs if the method uses no derivatives."""
     plans: Plans = {}
     for task in tasks:
-        if not task.way.uses_slopes:
-            plan = task.way.plan(task.column, _nothing(task))
+        if not task.variant.uses_slopes:
+            plan = task.variant.plan(task.column, _no_derivatives(task))
             plans |= {(label, task.key): plan for label in outputs}
             continue
         tape = Tape() if len(outputs) > 1 else None
@@ -226,42 +232,43 @@ def _plans(
             traits = tuple(_traits(quantity, source, c, checked, tape, task) for c in task.columns)
             known = traits[0] if len(traits) == 1 else traits
             common = agreed.get((label, task.key))
-            plans[label, task.key] = _agreeing(task, known, common)
+            plans[label, task.key] = _plan_of(task, known, common)
     return plans
 
 
-def _agreeing(task: Task, known: Any, common: Traits | None) -> Any:
-    """Return the plan for what the model can do; where several models differ in that, on cells that suit all of them.
+def _plan_of(task: Task, known: Any, common: Traits | None) -> Any:
+    """Return the plan of one model; with `common`, on cells that suit all models.
 
-    Slopes and differences belong to points and may share cells as they are; steps are taken of all models or of none.
+    Slopes and differences belong to points, so models may share cells and yet differ in them. Step functions need one
+    kind of local effect for all models.
     """
     if common is None:
-        return task.way.plan(task.column, known)
-    plan = task.way.plan(task.column, common)
+        return task.variant.plan(task.column, known)
+    plan = task.variant.plan(task.column, common)
     if plan.traits.local not in ("slopes", "differences"):
         return plan
-    return replace(task.way.plan(task.column, known), cells=plan.cells)
+    return replace(task.variant.plan(task.column, known), cells=plan.cells)
 
 
 def _present(tasks: Sequence[Task]) -> Ints | None:
-    """Return the rows that have a value of the one feature, or pair, that is explained, where no others are asked for.
+    """Return the rows with a value of the explained feature or pair; None for all rows, or if others are explained.
 
-    Rows without a value are looked at last, and apart: a model need not take them.
+    Rows without a value are evaluated last and separately, because the model may not accept them.
     """
     task = tasks[0]
-    if len(tasks) > 1 or not task.way.leaves_out_missing:
+    if len(tasks) > 1 or not task.variant.leaves_out_missing:
         return None
     columns = [c for c in task.columns if not isinstance(c, Feature)]
     found = [c.present for c in columns if c.missing and c.present is not None]
     if not found:
         return None
-    there = found[0]
+    present = found[0]
     for other in found[1:]:
-        there = np.intersect1d(there, other)
-    return there if len(there) else None
+        present = np.intersect1d(present, other)
+    return present if len(present) else None
 
 
-def _nothing(task: Task) -> Any:
+def _no_derivatives(task: Task) -> Any:
     none = Traits("none", "")
     return none if len(task.columns) == 1 else (none, none)
 
@@ -272,14 +279,14 @@ def _traits(
     if not isinstance(column, Column):
         return Traits("levels", "differences between levels")
     traits = quantity.traits(column.feature)
-    if len(task.columns) == 1 and task.way.observed_only(column):
-        return traits  # looking for derivatives would evaluate the model between observed values
+    if len(task.columns) == 1 and task.variant.observed_only(column):
+        return traits  # probing derivatives would evaluate the model between observed values
     values = column.distinct_values if column.integer and traits.local == "differences" else None
     return traits_of(quantity, source, column.summary(), checked, tape, values)
 
 
 def _sample(source: Source, kept: int, seed: int) -> Bools | None:
-    """Return which rows are kept: None for all."""
+    """Return a mask of the rows that are kept, None for all. Draws are keyed by row identifier."""
     n = len(source)
     if kept >= n:
         return None

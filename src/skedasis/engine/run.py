@@ -1,7 +1,8 @@
 """The loop over batches and features, with threads and a progress bar.
 
-So what features share (a batch's rows, its buffer, its slopes, the quantity at its rows) is made once. The outputs of a
-model are one more loop inside, over answers that the first of them asked for.
+Batches are the outer loop, features the inner one, so that all features share a batch's rows, buffer, derivatives and
+the quantity at its rows. The outputs of a model form a third loop inside: they share the responses that the first of
+them caused, through a response cache.
 """
 
 from __future__ import annotations
@@ -23,30 +24,30 @@ from skedasis.models.calling import Meter, one_thread_each
 from skedasis.quantities.evaluator import Bound, Tape
 
 # ------------------------------------------------------------------------------------------
-# How batches are worked through: one after the other, or by threads; with a progress bar if it takes long.
+# Progress bar and threads.
 
 
 _Task = TypeVar("_Task")
 
 
-_Done = TypeVar("_Done")
+_Result = TypeVar("_Result")
 
 
-_PATIENCE = 2.0
+_DELAY = 2.0
 """Seconds before a progress bar appears."""
 
 
 class Progress:
-    """A bar that appears when work has taken two seconds, and says how far it is.
+    """A progress bar that appears once the work has taken two seconds.
 
     Parameters
     ----------
     total : int
-        Steps in all.
+        Number of steps.
     what : str
-        What is being done.
+        Description of the work.
     show : bool, optional
-        None shows the bar if standard error is a terminal; False never; True in any case.
+        True shows the bar, False never. None shows it if standard error is a terminal.
     """
 
     def __init__(self, total: int, what: str, show: bool | None = None) -> None:
@@ -58,12 +59,12 @@ class Progress:
         self._lock = threading.Lock()
 
     def advance(self, steps: int = 1) -> None:
-        """Count steps that are done; safe to call from any thread."""
+        """Count finished steps. Safe to call from any thread."""
         with self._lock:
             self.done += steps
             if not self.wanted:
                 return
-            if self._bar is None and time.monotonic() - self._started > _PATIENCE:
+            if self._bar is None and time.monotonic() - self._started > _DELAY:
                 self._open()
             if self._bar is not None:
                 self._bar.update(self._task, completed=self.done)
@@ -74,7 +75,7 @@ class Progress:
         from rich.progress import Progress as Bar
 
         self._bar = Bar(console=Console(stderr=True), transient=True)
-        # A class or a model may be called anything, also what a terminal would obey.
+        # The description holds names of models and classes, which may contain control sequences of terminals.
         what = "".join(c if c.isprintable() else "?" for c in self.what)
         self._task = self._bar.add_task(escape(what), total=self.total)
         self._bar.start()
@@ -88,33 +89,33 @@ class Progress:
 
 
 def in_order(
-    work: Callable[[_Task], _Done],
+    work: Callable[[_Task], _Result],
     tasks: Sequence[_Task],
     threads: int = 1,
     begin: Callable[[], object] | None = None,
     stop: Callable[[], object] | None = None,
-) -> Iterator[_Done]:
-    """Yield ``work(task)`` for each task, in the tasks' order, whoever was first.
+) -> Iterator[_Result]:
+    """Yield ``work(task)`` for each task, in the order of the tasks.
 
     Parameters
     ----------
     work : callable
     tasks : sequence
     threads : int
-        1 works in the calling thread. No more than two results for each thread wait to be fetched.
+        1 works in the calling thread. At most two results per thread are computed ahead.
     begin : callable, optional
-        Called once in each thread that is started, before anything else.
+        Called once in each new thread, before its first task.
     stop : callable, optional
-        Called where the work ends early, by an error or Ctrl-C, so that threads that are at work end soon.
+        Called if the work ends early, by an error or Ctrl-C, so that running threads stop soon.
 
     Notes
     -----
-    Since results are merged in the order of the tasks, they do not depend on the number of threads, to the last bit.
+    Results are merged in the order of the tasks, so they are identical for any number of threads.
     """
     if threads == 1 or len(tasks) < 2:
         yield from map(work, tasks)
         return
-    waiting: deque[Future[_Done]] = deque()
+    waiting: deque[Future[_Result]] = deque()
     with ThreadPoolExecutor(threads, initializer=begin) as pool:
         try:
             for task in tasks:
@@ -133,35 +134,35 @@ def in_order(
 
 
 # ------------------------------------------------------------------------------------------
-# The work: batches are the outer loop, features the inner one.
+# The loop over batches.
 
 
 Gathered = dict[Key, Local]
 
 
 def run(job: Job, threads: int, show: bool | None) -> Gathered:
-    """Go through the batches once, and merge what each gives, in their order."""
+    """Go through the batches once, and return their statistics, merged in the order of the batches."""
     batches = list(job.source.batches(job.batch_rows))
     worker = threading.local()
-    total: Gathered = {}
+    merged: Gathered = {}
     capacity = len(job.source) if job.sample is None else int(job.sample.sum())
     rows = Kept(list(job.plans), capacity)
     steps = len(batches) * len(job.plans)
     pace = job.checked.pace
-    each = one_thread_each() if models_alone(job, threads) else nullcontext()
+    limiter = one_thread_each() if limits_model_threads(job, threads) else nullcontext()
     with (
-        each as begin,
+        limiter as begin,
         Progress(steps, f"{job.method.name} of {job.quantity.describe()}", show) as bar,
     ):
         pace.pulse = lambda: bar.advance(0)
 
         def work(task: tuple[int, Batch]) -> tuple[Gathered, Meter]:
-            used: list[Bound | None] = getattr(worker, "bounds", [None] * len(job.outputs))
-            gathered, bounds = _batch(job, *task, used, bar)
-            worker.bounds = bounds
+            previous: list[Bound | None] = getattr(worker, "evaluators", [None] * len(job.outputs))
+            gathered, evaluators = _batch(job, *task, previous, bar)
+            worker.evaluators = evaluators
             meter = Meter()
-            for bound in bounds:
-                meter.add(bound.meter)
+            for evaluator in evaluators:
+                meter.add(evaluator.meter)
             return gathered, meter
 
         numbered = list(enumerate(batches))
@@ -170,62 +171,66 @@ def run(job: Job, threads: int, show: bool | None) -> Gathered:
             for key, local in gathered.items():
                 rows.add(key, local.kept)
                 local.kept = {}
-                total[key] = total[key].merge(local) if key in total else local
-    for key, local in total.items():
+                merged[key] = merged[key].merge(local) if key in merged else local
+    for key, local in merged.items():
         local.kept = rows.of(key)
-    return total
+    return merged
 
 
-def models_alone(job: Job, threads: int) -> bool:
-    """Return whether more than one thread calls the model, so that it is to start none of its own."""
+def limits_model_threads(job: Job, threads: int) -> bool:
+    """Return whether several threads call the model, so that its own thread pools are limited to one thread."""
     return threads > 1 and len(job.source) > job.batch_rows
 
 
 def _batch(
-    job: Job, number: int, batch: Batch, used: list[Bound | None], bar: Progress
+    job: Job, number: int, batch: Batch, previous: list[Bound | None], bar: Progress
 ) -> tuple[Gathered, list[Bound]]:
-    """Work through one batch."""
+    """Compute the statistics of one batch, and return them with the evaluators, whose memory the next batch reuses."""
     first = number * job.batch_rows
     keep = None if job.sample is None else job.sample[first : first + len(batch)]
-    bounds = bounds_of(job, batch, job.copies, used)
+    evaluators = make_evaluators(job, batch, job.copies, previous)
     gathered: Gathered = {}
     for task in job.tasks:
-        for label, bound in bounds.items():
+        for label, evaluator in evaluators.items():
             key = label, task.key
-            if key not in job.plans:  # a further round is for some outputs only
+            if key not in job.plans:  # later rounds plan some outputs only
                 continue
-            gathered[key] = task.way.local(bound, job.plans[key], keep)
+            gathered[key] = task.variant.local(evaluator, job.plans[key], keep)
             if key in job.donors:
-                moments, refusal = missing_moments(bound, job.donors[key])
+                moments, refusal = missing_moments(evaluator, job.donors[key])
                 gathered[key].moments[MISSING] = moments
                 if refusal:
                     gathered[key].notes["missing"] = refusal
             bar.advance()
-        for bound in bounds.values():
-            bound.forget()
-    return gathered, list(bounds.values())
+        for evaluator in evaluators.values():
+            evaluator.forget()
+    return gathered, list(evaluators.values())
 
 
-def bounds_of(
-    job: Job, batch: Batch, copies: int, used: list[Bound | None] | None = None
+def make_evaluators(
+    job: Job, batch: Batch, copies: int, previous: list[Bound | None] | None = None
 ) -> dict[Any, Bound]:
-    """Bind each output of a job to a batch of rows; outputs of one model share its answers.
+    """Return an evaluator of a batch for each output of a job. The outputs of one model share its responses.
 
     Parameters
     ----------
     job : Job
     batch : Batch
     copies : int
-        Sets of the batch's rows that one call of the model carries.
+        Copies of the batch's rows in one call of the model.
     used : list of Bound or None, optional
-        The same worker's bounds of the batch before, whose memory is used again.
+        The same worker's evaluators of the previous batch, whose memory is reused.
     """
     tape = Tape() if len(job.outputs) > 1 else None
-    before: list[Bound | None] = [None] * len(job.outputs) if used is None else used
+    previous_evaluators: list[Bound | None] = (
+        [None] * len(job.outputs) if previous is None else previous
+    )
     shared: dict[str, Any] = {}
-    bounds: dict[Any, Bound] = {}
-    for (label, quantity), last in zip(job.outputs.items(), before, strict=True):
-        bound = quantity.on(batch, copies, job.checked.eps, last, tape)
-        bound.shared, bound.pace = shared, job.checked.pace
-        bounds[label] = bound
-    return bounds
+    evaluators: dict[Any, Bound] = {}
+    for (label, quantity), previous_evaluator in zip(
+        job.outputs.items(), previous_evaluators, strict=True
+    ):
+        evaluator = quantity.on(batch, copies, job.checked.eps, previous_evaluator, tape)
+        evaluator.shared, evaluator.pace = shared, job.checked.pace
+        evaluators[label] = evaluator
+    return evaluators

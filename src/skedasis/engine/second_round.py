@@ -1,4 +1,9 @@
-"""After the first pass: the check of slopes, and the second rounds that methods ask for."""
+"""After the first pass over the rows: the check of slopes, and the second rounds that methods request.
+
+The check integrates the slopes of a feature and compares them with differences of the quantity (DESIGN 4.5). Features
+whose slopes fail are planned again as step functions, and their rows are gone through once more. A second round is
+also run for methods that compute statistics on bins which depend on the first round (`Method.further`).
+"""
 
 from __future__ import annotations
 
@@ -9,10 +14,10 @@ import numpy as np
 
 from skedasis._types import Floats
 from skedasis.data.dataset import Source
-from skedasis.engine.assemble import about_of, read
+from skedasis.engine.assemble import about_of, finalize_task
 from skedasis.engine.heterogeneity_score import Scores, identifiers
 from skedasis.engine.plan import Job, Key
-from skedasis.engine.run import Gathered, bounds_of, run
+from skedasis.engine.run import Gathered, make_evaluators, run
 from skedasis.methods.base import Local, Plan
 from skedasis.methods.missing import MISSING
 from skedasis.models.adapters import Traits
@@ -23,11 +28,11 @@ from skedasis.stats.grid import Cells
 from skedasis.stats.heterogeneity_score import score_rows
 from skedasis.stats.moments import WeightKind
 
-_COMMON = 16
-"""Quantiles between which slopes are checked."""
+_N_BINS = 16
+"""Number of quantile bins on which slopes are checked."""
 
 
-def complete(
+def run_second_rounds(
     job: Job,
     gathered: Gathered,
     scores: Scores,
@@ -37,171 +42,192 @@ def complete(
     seed: int,
     kind: WeightKind,
 ) -> dict[Key, Effect]:
-    """Check slopes, replace those that fail, and run the further rounds that methods ask for.
+    """Check slopes, replace those that fail, and run the second rounds that methods request.
 
     Parameters
     ----------
     job : Job
-        Its plans are replaced by those of the last round.
+        Updated with the plans of the last round.
     gathered : dict of (label, feature) to Local
-        From the first round. What later rounds gather is added to it.
+        Statistics of the first round. Those of later rounds are added.
     scores : Scores
     threads, show, seed, kind
-        ``threads``, ``progress``, ``seed`` and ``weight_kind`` of `explain`.
+        The arguments ``n_jobs``, ``progress``, ``random_state`` and ``weight_kind`` of `explain`.
 
     Returns
     -------
     dict of (label, feature) to Effect
-        Effects whose slopes were kept. The check makes them, so they need not be made again.
+        Effects whose slopes passed. The check finalizes them, so that `assemble` need not do it again.
     """
-    results, checks = checked_slopes(job, gathered, scores, seed, kind)
-    failed = [key for key, check in checks.items() if replaceable(job, key, check)]
+    results, checks = check_slopes(job, gathered, scores, seed, kind)
+    failed = [key for key, check in checks.items() if should_replace_slopes(job, key, check)]
     if failed:
-        replace_slopes(job, {key: stepped(job, key, checks[key]) for key in failed})
-        again = run(part_of(job, failed), threads, show)
-        for key, local in again.items():
-            gathered[key] = with_missing_of(local, gathered[key])
+        replace_slopes(job, {key: step_function_info(job, key, checks[key]) for key in failed})
+        repeated = run(restricted_job(job, failed), threads, show)
+        for key, local in repeated.items():
+            gathered[key] = keep_missing_moments(local, gathered[key])
             del results[key]
-    further_rounds(job, gathered, scores, threads, show, kind)
+    run_requested_rounds(job, gathered, scores, threads, show, kind)
     return results
 
 
-# ------------------------------------------------------------------------------ the check of slopes
-def checked_slopes(
+# ------------------------------------------------------------------------------------------
+# The check of slopes.
+
+
+def check_slopes(
     job: Job, gathered: Gathered, scores: Scores, seed: int, kind: WeightKind
 ) -> tuple[dict[Key, Effect], dict[Key, SlopeCheck]]:
-    """Compare accumulated slopes with the quantity's own rises between 16 quantiles, in at most 512 rows.
+    """Compare accumulated slopes with differences of the quantity across at most 16 bins, in at most 512 rows.
 
     Parameters
     ----------
     job : Job
     gathered : dict of (label, feature) to Local
-        From the first round.
+        Statistics of the first round.
     scores : Scores
     seed, kind
-        ``seed`` and ``weight_kind`` of `explain`. The rows are those with the smallest hashes of seed and identifier.
+        The arguments ``random_state`` and ``weight_kind`` of `explain`. The checked rows are those with the smallest
+        hashes of seed and row identifier.
 
     Returns
     -------
     results : dict of (label, feature) to Effect
-        Of all features with slopes. Their provenances have the outcome, ``slope_check``.
+        For all features with slopes. Their provenances record the outcome as ``slope_check``.
     checks : dict of (label, feature) to SlopeCheck
 
     Notes
     -----
-    At most 1,024 model rows per feature, counted as ``check_rows``; per feature and output where outputs have bins of
-    their own that were not chosen by their risk. None for trees.
+    At most 1,024 model rows per feature, counted as ``check_rows``; per feature and output if each output has bins of
+    its own that were not chosen by the penalized likelihood. None for tree ensembles evaluated from their structure.
     """
-    tasks = [t for t in job.tasks if t.way.checks_slopes]
-    keys = [(o, t.key) for t in tasks for o in job.outputs if _sloped(job.plans[o, t.key])]
+    tasks = [t for t in job.tasks if t.variant.checks_slopes]
+    keys = [(o, t.key) for t in tasks for o in job.outputs if _has_slopes(job.plans[o, t.key])]
     if not keys:
         return {}, {}
     source = job.source
     rows = score_rows(identifiers(source), source.weights, ROWS, seed)
     part = source.only(np.sort(rows.rows))
     weights = None if rows.weights is None else rows.weights[np.argsort(rows.rows)]
-    of = {t.key: t for t in job.tasks}
+    by_feature = {t.key: t for t in job.tasks}
     results = {
-        (label, key): read(job, label, of[key], gathered[label, key], scores, kind)
-        for label, key in keys
+        (label, feature): finalize_task(
+            job, label, by_feature[feature], gathered[label, feature], scores, kind
+        )
+        for label, feature in keys
     }
     cells = {
-        at: _cells_of(part, results[at], follows_curve=of[at[1]].way.follows_curve) for at in keys
+        (label, feature): _cells_of(
+            part,
+            results[label, feature],
+            follows_curve=by_feature[feature].variant.follows_curve,
+        )
+        for label, feature in keys
     }
-    rises: dict[Key, list[Floats]] = {at: [] for at in keys}
+    differences: dict[Key, list[Floats]] = {key: [] for key in keys}
     for batch in part.batches(max(1, min(job.batch_rows, len(part)))):
-        bounds = bounds_of(job, batch, min(job.copies, 2))
-        for label, key in keys:
-            position = of[key].features[0].position
-            rises[label, key].append(_rises(bounds[label], position, cells[label, key]))
-        for bound in bounds.values():
-            job.checked.meter.add(bound.meter)
+        evaluators = make_evaluators(job, batch, min(job.copies, 2))
+        for label, feature in keys:
+            position = by_feature[feature].features[0].position
+            differences[label, feature].append(
+                _differences(evaluators[label], position, cells[label, feature])
+            )
+        for evaluator in evaluators.values():
+            job.checked.meter.add(evaluator.meter)
     checks: dict[Key, SlopeCheck] = {}
-    for at, effect in results.items():
-        x, rise = part.table.column(of[at[1]].features[0].position, part.row_id), rises[at]
-        there = np.flatnonzero(cells[at].locate(x) >= 0)
-        some = None if weights is None else weights[there]
-        check = slope_check(effect, cells[at], x[there], np.concatenate(rise)[there], some)
-        results[at] = effect.with_provenance({"slope_check": check.said})
-        checks[at] = check
+    for key in keys:
+        effect, x = (
+            results[key],
+            part.table.column(by_feature[key[1]].features[0].position, part.row_id),
+        )
+        inside = np.flatnonzero(cells[key].locate(x) >= 0)
+        inside_weights = None if weights is None else weights[inside]
+        difference = np.concatenate(differences[key])[inside]
+        check = slope_check(effect, cells[key], x[inside], difference, inside_weights)
+        results[key] = effect.with_provenance({"slope_check": check.record})
+        checks[key] = check
     return results, checks
 
 
-def _sloped(plan: object) -> bool:
-    """Return whether the local effects of a plan are slopes, and there are bins to check them on."""
+def _has_slopes(plan: object) -> bool:
+    """Return whether the local effects of a plan are slopes, and the plan has bins on which to check them."""
     kinds = ("slopes", "differences")
     return isinstance(plan, Plan) and plan.traits.local in kinds and len(plan.bins) > 0
 
 
 def _cells_of(part: Source, effect: Effect, *, follows_curve: bool) -> Cells:
-    """Return the cells on which an effect is checked: its own bins, or unions of them if there are more than 16.
+    """Return the cells on which an effect is checked: its own bins, or at most 16 unions of them.
 
-    Bins chosen by their risk follow the curve, so quantiles of the checked rows within the range of the bins serve as
-    well, and all outputs share them: the bins themselves differ between outputs, and each output would need model rows
-    of its own. Other bins may straighten the curve, which is no fault of the slopes; on quantiles it would seem one.
+    With `follows_curve` (bins chosen by the penalized likelihood), the cells are quantiles of the checked rows. Such
+    bins follow the curve, so that quantiles give the same answer. All outputs share the quantiles, whereas their bins
+    differ and would need separate model rows. Other bins may be too wide to follow the curve. On quantiles that would
+    look like an error of the slopes.
     """
     bins = effect.bins
     if bins is None or len(bins) == 0:
         return Cells(np.zeros(1))
     edges = np.append(bins.low, bins.high[-1:])
     column = part.column(effect.about.feature.position)
-    inner = np.clip(column.order_statistics(_COMMON)[1:-1], edges[0], edges[-1])
+    inner = np.clip(column.order_statistics(_N_BINS)[1:-1], edges[0], edges[-1])
     ends = edges[[0, -1]]
     if follows_curve:
         edges = np.unique(np.concatenate([ends, inner]))
-    elif len(bins) > _COMMON:
+    elif len(bins) > _N_BINS:
         near = np.abs(edges[:, None] - inner).argmin(axis=0)
         edges = np.unique(np.concatenate([ends, edges[near]]))
     return Cells(edges, effect.spec.closed)
 
 
-def _rises(bound: Bound, j: int, cells: Cells) -> Floats:
-    """Return the rise of each row of a batch across its cell, (n,); NaN for rows outside the cells."""
-    cell = cells.locate(bound.column(j))
+def _differences(evaluator: Bound, j: int, cells: Cells) -> Floats:
+    """Return each row's difference of the quantity across its cell, (n,); NaN for rows outside the cells."""
+    cell = cells.locate(evaluator.column(j))
     out = np.full(len(cell), np.nan)
     inside = np.flatnonzero(cell >= 0)
     if len(inside):
-        part = bound if len(inside) == len(cell) else bound.some(inside)
+        part = evaluator if len(inside) == len(cell) else evaluator.some(inside)
         out[inside] = part.across(j, cells.edges, cell[inside])
     return out
 
 
-def replaceable(job: Job, key: Key, check: SlopeCheck) -> bool:
-    """Return whether slopes failed the check and may be replaced: they were neither given nor requested by name."""
-    way = next(t.way for t in job.tasks if t.key == key[1])
-    return not check.passed and way.replaces_slopes and not job.plans[key].traits.given
+def should_replace_slopes(job: Job, key: Key, check: SlopeCheck) -> bool:
+    """Return whether slopes failed the check and may be replaced (neither given nor requested by name)."""
+    variant = next(t.variant for t in job.tasks if t.key == key[1])
+    return not check.passed and variant.replaces_slopes and not job.plans[key].traits.given
 
 
-def stepped(job: Job, key: Key, check: SlopeCheck) -> Traits:
-    """Return how local effects are computed instead of slopes that failed the check."""
+def step_function_info(job: Job, key: Key, check: SlopeCheck) -> Traits:
+    """Return the description of the step function that replaces slopes which failed the check."""
     source = (
-        f"differences across bins: slopes ({job.plans[key].traits.source}) do not tell how much the quantity rises "
-        f"(root mean square difference {check.distance:.3g}, limit {check.limit:.3g})"
+        f"differences across bins, because the slopes ({job.plans[key].traits.source}) do not match the differences "
+        f"of the quantity (root mean square difference {check.distance:.3g}, limit {check.limit:.3g})"
     )
     return Traits("steps", source)
 
 
-def replace_slopes(job: Job, traits: Mapping[Key, Traits]) -> None:
-    """Plan some features of a job again, as step functions."""
-    of = {t.key: t for t in job.tasks}
-    for (label, key), known in traits.items():
-        task = of[key]
+def replace_slopes(job: Job, infos: Mapping[Key, Traits]) -> None:
+    """Plan some features of a job again, as step functions. Updates the job's plans."""
+    by_key = {t.key: t for t in job.tasks}
+    for (label, key), info in infos.items():
+        task = by_key[key]
         feature = task.features[0]
         column = job.source.column(feature.position)
         column.feature = feature
-        plan = task.way.plan(column, known)
-        job.plans[label, key] = plan if job.sample is None else task.way.refined(plan)
+        plan = task.variant.plan(column, info)
+        job.plans[label, key] = plan if job.sample is None else task.variant.refined(plan)
 
 
-def with_missing_of(local: Local, before: Local) -> Local:
-    """Keep the moments of rows with missing values from the first round."""
+def keep_missing_moments(local: Local, before: Local) -> Local:
+    """Return `local` with the moments of rows with missing values and the notes of the first round."""
     if MISSING in before.moments:
         local.moments[MISSING] = before.moments[MISSING]
     return replace(local, notes={**before.notes, **local.notes})
 
 
-# ---------------------------------------------------------------------------------- more rounds
-def further_rounds(
+# ------------------------------------------------------------------------------------------
+# More rounds.
+
+
+def run_requested_rounds(
     job: Job,
     gathered: Gathered,
     scores: Scores,
@@ -209,14 +235,14 @@ def further_rounds(
     show: bool | None,
     kind: WeightKind,
 ) -> None:
-    """Run one more round for the features whose method asks for it (`Method.further`); see `complete`."""
+    """Run one more round for the features whose method requests it (`Method.further`)."""
     plans: dict[Key, Plan] = {}
     for task in job.tasks:
         for label in job.outputs:
             key = label, task.key
             about = about_of(job, label, task)
             score = scores.found.get(key)
-            found = task.way.further(job.plans[key], gathered[key], score, about, kind)
+            found = task.variant.further(job.plans[key], gathered[key], score, about, kind)
             if found is not None:
                 plans[key] = found
     add_round(job, plans, gathered, threads, show)
@@ -225,18 +251,18 @@ def further_rounds(
 def add_round(
     job: Job, plans: Mapping[Key, Plan], gathered: Gathered, threads: int, show: bool | None
 ) -> None:
-    """Run a round for some plans, and add its moments and rows to those of the rounds before."""
+    """Run a round for some plans, and add its moments and rows to those of earlier rounds."""
     if not plans:
         return
     job.plans.update(plans)
-    for key, local in run(part_of(job, list(plans)), threads, show).items():
+    for key, local in run(restricted_job(job, list(plans)), threads, show).items():
         before = gathered[key]
         moments, kept = {**before.moments, **local.moments}, {**before.kept, **local.kept}
         gathered[key] = replace(before, moments=moments, kept=kept)
 
 
-def part_of(job: Job, keys: list[Key]) -> Job:
-    """Return the job for some of its plans. It shares the job's counters; missing values are not compared again."""
+def restricted_job(job: Job, keys: list[Key]) -> Job:
+    """Return a job for some of the plans, with the same call counters and without donors of missing values."""
     features = {key for _, key in keys}
     tasks = [t for t in job.tasks if t.key in features]
     return replace(job, plans={k: job.plans[k] for k in keys}, tasks=tasks, donors={})

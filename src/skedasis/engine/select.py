@@ -1,4 +1,8 @@
-"""Selection of features and pairs, and of the variant of the method for each."""
+"""Find the features and pairs to explain, and the variant of the method for each.
+
+`as_method` resolves the method, `Choice` the features in the data. `Choice.tasks` combines both into one `Task` for
+each feature or pair, which the later steps (`plan`, `run`, `assemble`) work through.
+"""
 
 from __future__ import annotations
 
@@ -28,18 +32,18 @@ METHODS = {
     "rhale": "ale.RHALE",
     "uale": "ale.UALE",
 }
-"""Where each method is. They are imported when they are first used."""
+"""Module and class of each method. Methods are imported on first use."""
 
 
 def method_called(name: str) -> Any:
-    """Return the method of a lower-case name, to be called with its parameters."""
+    """Return the class of the method with a lower-case name."""
     module, kind = METHODS[name].split(".")
     return getattr(importlib.import_module(f"skedasis.methods.{module}"), kind)
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """One feature, or a pair, and the form of the method that explains it.
+    """One feature or pair, and the variant of the method that explains it.
 
     Parameters
     ----------
@@ -48,25 +52,31 @@ class Task:
     features : tuple of Feature
         One or two.
     columns : tuple
-        Their values, summarised on demand; the features themselves for a method that reads no values.
-    way : Method
+        Column summaries, computed on demand; the features themselves for a method that reads no values.
+    variant : Method
+        The method, or its variant for categorical features, groups or pairs.
     """
 
     key: Any
     features: tuple[Feature, ...]
     columns: tuple[Column | LevelColumn | Feature, ...]
-    way: Method
+    variant: Method
 
     @property
     def column(self) -> Any:
-        """Return what `plan` sees: the column, or both."""
+        """Return the argument of `Method.plan`: the column, or both columns of a pair."""
         return self.columns[0] if len(self.columns) == 1 else self.columns
 
 
 def as_method(method: Any, *, pair: bool = False) -> Any:
-    """Return the method that is meant: by its name with its defaults, or itself.
+    """Return the method for the argument `method` of `explain`.
 
-    Where none is named it is `RHALE`, and for a pair, of which there is no RHALE, `ALE`.
+    A name gives the method with its defaults; None gives `RHALE`, or `ALE` for pairs, which have no RHALE.
+
+    Raises
+    ------
+    DataError
+        For an unknown name, a class instead of an instance, or an object that is no method.
     """
     if method is None:
         return ALE() if pair else RHALE()
@@ -74,25 +84,29 @@ def as_method(method: Any, *, pair: bool = False) -> Any:
         if method.lower() in METHODS:
             return method_called(method.lower())()
         known = ", ".join(repr(m) for m in METHODS)
-        raise DataError(explained("method", repr(method), f"one of {known}", "Use 'rhale'"))
+        raise DataError(
+            explained("method", repr(method), f"one of {known}", "Use one of these names")
+        )
     if isinstance(method, Parameters | Form):
         return method
-    fix = f"Write {method.__name__}()" if isinstance(method, type) else "Use sd.RHALE()"
+    fix = "Use sd.RHALE()"
+    if isinstance(method, type):
+        fix = f"Pass an instance: {method.__name__}()"
     raise DataError(explained("method", repr(method)[:60], "a method such as sd.RHALE()", fix))
 
 
 class Choice:
-    """What was asked for, found in the data.
+    """The features or pairs to explain, found in the data.
 
     Parameters
     ----------
     source : Source
     wanted : str, int, tuple, list or None
-        As in `explain`.
+        The argument `features` of `explain`.
     groups : mapping, optional
-        Columns that are moved together.
+        Groups of columns that are explained as one feature.
     free : bool
-        Whether no method was named, so that a feature may get another form of what is usual.
+        Whether no method was named. A categorical feature then gets the variant that suits it best.
     """
 
     def __init__(
@@ -111,7 +125,9 @@ class Choice:
         items = [wanted] if self.single else list(wanted)
         if not items:
             raise DataError(
-                explained("features", "an empty list", "at least one feature", "Use None for all")
+                explained(
+                    "features", "an empty list", "at least one feature", "Use None for all features"
+                )
             )
         self.asked = [self._item(item) for item in items]
         if len({len(a) for a in self.asked}) > 1:
@@ -119,18 +135,18 @@ class Choice:
                 explained(
                     "features",
                     "single features and pairs in one list",
-                    "either",
-                    "Explain them in two calls",
+                    "only features, or only pairs",
+                    "Call explain once with the features, and once with the pairs",
                 )
             )
 
     @property
     def pairs(self) -> bool:
-        """Return whether pairs are asked for."""
+        """Whether the selection consists of pairs."""
         return len(self.asked[0]) == 2
 
     def _is_one(self, wanted: Any) -> bool:
-        """Return whether this is one feature, or one pair, and no list of them."""
+        """Return whether this is one feature or one pair, not a list."""
         return isinstance(wanted, (str, tuple))
 
     def _item(self, item: Any) -> tuple[Feature, ...]:
@@ -143,7 +159,7 @@ class Choice:
                     "features",
                     f"a tuple of {len(item)}",
                     "a name, a tuple of two, a list of names or None",
-                    "Use a list for several features one by one",
+                    "Use a list to explain several features, each on its own",
                 )
             )
         first, second = self._find(item[0]), self._find(item[1])
@@ -151,7 +167,7 @@ class Choice:
         return first, second
 
     def _find(self, wanted: Any) -> Feature:
-        """Return a feature, or a group by its name. Positions are those of X's columns."""
+        """Return a feature by name, label or position in X; a group by its name."""
         for feature in self.features:
             if isinstance(wanted, str) and feature.name == wanted:
                 return feature
@@ -163,26 +179,28 @@ class Choice:
         raise DataError(
             explained(
                 "feature",
-                f"{wanted!r}, which is moved together with others",
-                f"its group {group.name!r}, or a column of none",
-                f"Ask for {group.name!r}",
+                f"{wanted!r}, which is a column of the group {group.name!r}",
+                "the name of a group, or a column outside all groups",
+                f"Explain the whole group: features={group.name!r}",
             )
         )
 
     def tasks(self, method: Any) -> list[Task]:
-        """Return what is to be done; where everything is explained, leave out what cannot be, and say so.
+        """Return the tasks. If all features are explained, leave out those without a variant, with a warning.
 
         Raises
         ------
         UnsupportedError
-            For a feature asked for by name that the method has no form for.
+            If none of all features has a variant.
+        DataError
+            For a feature requested by name that has too many levels, or numbers out of range.
         """
         if self.pairs:
             pairs = [self._pair(method, *a) for a in self.asked]
             return list({task.key: task for task in pairs}.values())
         found: dict[str, Task] = {}
-        left: list[str] = []
-        beyond: list[str] = []
+        skipped: list[str] = []
+        out_of_range: list[str] = []
         reason: DataError | None = None
         for (feature,) in self.asked:
             try:
@@ -190,29 +208,33 @@ class Choice:
             except (TooManyLevels, OutOfRange) as error:
                 if not self.everything:
                     raise
-                left.append(feature.name)
-                beyond += [feature.name] if isinstance(error, OutOfRange) else []
+                skipped.append(feature.name)
+                out_of_range += [feature.name] if isinstance(error, OutOfRange) else []
                 reason = reason or error
-        if not found and len(beyond) == len(left) and reason is not None:
+        if not found and len(out_of_range) == len(skipped) and reason is not None:
             raise reason
         if not found:
             raise UnsupportedError(
                 explained(
                     method.name,
-                    f"no feature with at most {MOST_LEVELS:,} levels among {len(left)}",
-                    "at least one",
-                    "Declare codes that are numbers: schema={'name': 'continuous'}",
+                    f"only features with more than {MOST_LEVELS:,} levels ({len(skipped)} in all)",
+                    f"a feature with at most {MOST_LEVELS:,} levels",
+                    "Declare numeric codes as numbers: schema={'name': 'continuous'}",
                 )
             )
-        levels = [name for name in left if name not in beyond]
-        for names, what, fix in (
+        levels = [name for name in skipped if name not in out_of_range]
+        for names, problem, fix in (
             (levels, f"more than {MOST_LEVELS:,} levels", ""),
-            (beyond, "numbers out of range", " Explain one by its name to see what to do."),
+            (
+                out_of_range,
+                "numbers out of range",
+                " Explain one by its name to see how to rescale it.",
+            ),
         ):
             if names:
                 many = ("feature", "was") if len(names) == 1 else ("features", "were")
                 warnings.warn(
-                    f"{method.name}: {len(names)} {many[0]} with {what} {many[1]} left out: "
+                    f"{method.name}: {len(names)} {many[0]} with {problem} {many[1]} left out: "
                     f"{', '.join(names[:8])}{', …' if len(names) > 8 else ''}.{fix}",
                     LeftOutWarning,
                     stacklevel=4,
@@ -220,28 +242,28 @@ class Choice:
         return list(found.values())
 
     def _one(self, method: Any, feature: Feature) -> Task:
-        chosen = feature.categorical and (self.everything or self.free)
-        instead = chosen and hasattr(method, "in_place_of")
-        way = method.in_place_of(feature) if instead else method.for_feature(feature)
-        # Explicit bins win: an ordinal feature of numbers is then numeric.
-        column = self._column(way, feature, numeric=isinstance(way, type(method)))
-        return Task(feature.name, (feature,), (column,), way)
+        may_differ = feature.categorical and (self.everything or self.free)
+        use_alternative = may_differ and hasattr(method, "in_place_of")
+        variant = method.in_place_of(feature) if use_alternative else method.for_feature(feature)
+        # If the method has explicit bins, `for_feature` returns the numeric method for an ordinal feature of numbers.
+        column = self._column(variant, feature, numeric=isinstance(variant, type(method)))
+        return Task(feature.name, (feature,), (column,), variant)
 
     def _pair(self, method: Any, first: Feature, second: Feature) -> Task:
-        way = method.for_pair((first, second))
-        columns = tuple(self._column(way, f, numeric=False) for f in (first, second))
-        return Task((first.name, second.name), (first, second), columns, way)
+        variant = method.for_pair((first, second))
+        columns = tuple(self._column(variant, f, numeric=False) for f in (first, second))
+        return Task((first.name, second.name), (first, second), columns, variant)
 
-    def _column(self, way: Any, feature: Feature, *, numeric: bool) -> Any:
-        if not way.reads_columns:
+    def _column(self, variant: Any, feature: Feature, *, numeric: bool) -> Any:
+        if not variant.reads_columns:
             return feature
         if numeric or not feature.categorical:
             column = self.source.column(feature.position)
-            column.feature = feature  # a group of one column goes by the group's name
+            column.feature = feature  # a group of one column has the group's name
             return column
-        return self.source.levels(feature, top=way.top_levels, most=MOST_LEVELS)
+        return self.source.levels(feature, top=variant.top_levels, most=MOST_LEVELS)
 
 
 def names_of(tasks: Sequence[Task]) -> list[Any]:
-    """Return what the results will be called, for the provenance."""
+    """Return the names of the results, for the provenance."""
     return [t.key if isinstance(t.key, str) else list(t.key) for t in tasks]

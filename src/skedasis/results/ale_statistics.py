@@ -1,11 +1,7 @@
-"""ALE statistics (Okoli 2023): ALED, ALER, NALED, NALER, intervals and p-values.
+"""ALE statistics (Okoli 2023): ALED, ALER, NALED, NALER, with intervals and p-values.
 
-| module | what it does |
-|---|---|
-| `measure` | the statistics of effects, with their intervals; start here |
-| `deviation` | mean absolute deviations of curves, exact over the rows, and of many counts of the rows at once |
-| `percentiles` | effects as percentiles of the outcome |
-| `statistics` | how they are carried, printed and compared with those of random features |
+`statistics` computes them for accumulated effects. The bootstrap behind the intervals, and effects in percentiles of
+the outcome, are in `ale_statistics_bootstrap`. P-values compare with random features (`Chance`, see `skedasis.chance`).
 """
 
 from __future__ import annotations
@@ -21,14 +17,14 @@ import numpy as np
 from skedasis._types import Bools, Floats, Json
 from skedasis.errors import DataError, UnsupportedError, explained
 from skedasis.results.ale_statistics_bootstrap import (
-    Drawn,
     Percentiles,
     Repeats,
-    at_places,
-    figures,
-    middled,
+    Replicates,
+    centred_by_mean,
+    compute_statistics,
+    curve_at_positions,
     outcomes,
-    places,
+    positions,
     repeats,
 )
 from skedasis.results.display import Shown, count
@@ -38,7 +34,7 @@ from skedasis.results.intervals.bootstrap import FromMoments
 from skedasis.stats.resampling import Draws, replicate
 
 # ------------------------------------------------------------------------------------------
-# ALE statistics (Okoli 2023): how large an accumulated effect is, how sure that is, and whether it could be chance.
+# Results: the statistics of features, and null distributions.
 
 
 Pair = tuple[float, float]
@@ -52,33 +48,33 @@ _UNKNOWN = (_NAN, _NAN)
 
 @dataclass(frozen=True)
 class Statistic:
-    """The statistics of one feature.
+    """The ALE statistics of one feature.
 
     Parameters
     ----------
     feature : str
     aled : float
-        ALE deviation: the mean over the rows of abs(ALE), which averages to zero over them, in units of the quantity.
+        ALE deviation: the mean over the rows of abs(ALE), where ALE is centred to zero mean, in units of the quantity.
     aler : (float, float)
-        ALE range: the least and the largest ALE of a row.
+        ALE range: the smallest and the largest ALE of a row.
     naled, naler : float, (float, float)
         The same in percentiles of y; NaN without y. See `statistics`.
     aled_interval, naled_interval : (float, float)
     aler_interval, naler_interval : ((float, float), (float, float))
-        Of the low end and of the high end.
+        Intervals of the lower and of the upper end.
     noise, noise_limit : float
-        The ALED that a flat effect would have with errors like these, on average, and with probability `level` at most.
-        An ALED below the limit cannot be told from zero.
+        The ALED of a flat effect with the same standard errors: its mean, and its quantile at `level`. An ALED below
+        the limit is not significantly different from zero.
     p_value : float
-        The share of random features whose ALED is as large; NaN without a null.
+        P-value of the ALED: the fraction of random features with an ALED at least as large. NaN without a null.
     p_aler : (float, float)
-        The share whose low end is as low, and whose high end is as high.
+        P-values of the two ends of the ALER.
     okoli : (float, float, float)
-        NALED and the ends of NALER as the R package `ale` counts percentiles.
+        NALED and the ends of NALER with percentiles as defined by Okoli and the R package `ale`.
     n : int
-        Rows.
+        Number of rows.
     exact : bool
-        Whether it rests on the rows; otherwise on two points for each fine cell.
+        Whether the statistics are computed from the rows. Otherwise, two points represent the rows of each fine cell.
     """
 
     feature: str
@@ -100,7 +96,7 @@ class Statistic:
 
     @property
     def is_noise(self) -> bool:
-        """Return whether the ALED is no larger than that of a flat effect may be."""
+        """Whether the ALED is at most `noise_limit`."""
         return self.aled <= self.noise_limit
 
     def __repr__(self) -> str:
@@ -112,13 +108,13 @@ class Statistic:
 
 @dataclass(frozen=True, eq=False)
 class Statistics(Shown):
-    """ALE statistics of several features, in X's order: by name or place, and one after the other.
+    """ALE statistics of several features, in the order of the columns of X. Indexed by name or position; iterable.
 
     Parameters
     ----------
     lines : tuple of Statistic
     level : float
-        Of the intervals.
+        Confidence level of the intervals.
     method, quantity : str
     library : str, optional
         The data frame library of X.
@@ -133,13 +129,13 @@ class Statistics(Shown):
     provenance: Json = field(default_factory=dict)
 
     def __getitem__(self, feature: str | int) -> Statistic:
-        """Return the statistics of a feature, by its name or place."""
+        """Return the statistics of a feature, by its name or position."""
         for place, line in enumerate(self.lines):
             is_place = isinstance(feature, int) and not isinstance(feature, bool)
             if line.feature == feature or (is_place and place == feature):
                 return line
         known = f"one of {[line.feature for line in self.lines]}"
-        raise DataError(explained("feature", repr(feature), known, "Use a feature's name"))
+        raise DataError(explained("feature", repr(feature), known, "Use the name of a feature"))
 
     def __iter__(self) -> Iterator[Statistic]:
         return iter(self.lines)
@@ -148,10 +144,10 @@ class Statistics(Shown):
         return len(self.lines)
 
     def __repr__(self) -> str:
-        return written(self)
+        return as_text(self)
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """Return the statistics as a data frame, one row a feature.
+        """Return the statistics as a data frame with one row per feature.
 
         Parameters
         ----------
@@ -161,14 +157,14 @@ class Statistics(Shown):
         Raises
         ------
         UnsupportedError
-            Where no data frame library is installed.
+            If no data frame library is installed.
         """
         from skedasis.results.frames import frame
 
         return frame(columns(self), backend or self.library)
 
     def save(self, path: str | Path) -> None:
-        """Write the statistics into a file that `skedasis.load` reads."""
+        """Save the statistics to a file that `skedasis.load` reads."""
         from skedasis.results.io import save
 
         save(self, path)
@@ -176,14 +172,14 @@ class Statistics(Shown):
 
 @dataclass(frozen=True, eq=False)
 class Chance:
-    """What statistics random features have: those that a learner was given, and that say nothing.
+    """Null distribution of ALE statistics: those of random features, which the learner was given in addition to X.
 
     Parameters
     ----------
     draws : dict of str to ndarray of float, shape (R, 3)
         For each feature the ALED and the two ends of the ALER of its permuted copies.
     ways : dict of str to tuple of str
-        For each feature the method that its copies were explained by, the quantity, and the method's settings.
+        For each feature the method by which its copies were explained, the quantity, and the method's settings.
     provenance : dict
         How it was made: refits, model rows, seed, and so on.
     """
@@ -200,14 +196,14 @@ class Chance:
         )
 
     def save(self, path: str | Path) -> None:
-        """Write it into a file that `skedasis.load` reads."""
+        """Save the null distribution to a file that `skedasis.load` reads."""
         from skedasis.results.io import save
 
         save(self, path)
 
 
 def columns(found: Statistics) -> dict[str, Any]:
-    """Return the statistics as columns."""
+    """Return the statistics as the columns of a table."""
     table: dict[str, list[Any]] = {}
 
     def put(name: str, value: Any) -> None:
@@ -234,7 +230,7 @@ def columns(found: Statistics) -> dict[str, Any]:
     return table
 
 
-def written(found: Statistics) -> str:
+def as_text(found: Statistics) -> str:
     """Return the statistics as a table of text."""
     percent = any(not np.isnan(line.naled) for line in found)
     tested = any(not np.isnan(line.p_value) for line in found)
@@ -258,22 +254,24 @@ def written(found: Statistics) -> str:
 
 
 def _notes(found: Statistics) -> list[str]:
-    """Return what a reader has to know of the table."""
+    """Return the notes below the table."""
     notes = []
-    within = [s.feature for s in found if s.is_noise and s.aled > 0]
-    if within:
-        notes.append(f"not told from a flat effect: {', '.join(within)}")
-    away = [s for s in found if abs(s.naled - s.okoli[0]) > 0.5]
-    if away:
-        theirs = ", ".join(f"{s.feature} {s.okoli[0]:.1f}" for s in away)
-        notes.append(f"NALED with ties counted as Okoli does: {theirs}")
+    not_significant = [s.feature for s in found if s.is_noise and s.aled > 0]
+    if not_significant:
+        notes.append(
+            f"not significantly different from a flat effect: {', '.join(not_significant)}"
+        )
+    with_ties = [s for s in found if abs(s.naled - s.okoli[0]) > 0.5]
+    if with_ties:
+        okoli_values = ", ".join(f"{s.feature} {s.okoli[0]:.1f}" for s in with_ties)
+        notes.append(f"NALED with ties counted as by Okoli: {okoli_values}")
     if any(not s.exact for s in found):
-        notes.append("rows lie at two points in each fine cell: not all are kept")
+        notes.append("not all rows are kept: two points represent the rows of each fine cell")
     return notes
 
 
 # ------------------------------------------------------------------------------------------
-# From accumulated effects to their ALE statistics (Okoli 2023): figures, intervals, p-values.
+# Computation of the statistics.
 
 
 def statistics(
@@ -292,18 +290,19 @@ def statistics(
     Parameters
     ----------
     effects : Effects or Effect
-        Of ALE, DALE, RHALE or UALE, the categorical ALE among them.
+        Effects by ALE (numeric or categorical), DALE, RHALE or UALE.
     y : array of n numbers, optional
-        The outcome of the rows that were explained, for percentiles; or anything else that an effect is to be compared
-        with, such as the predictions.
+        The outcomes of the explained rows, for percentiles; or other values to compare the effects with, such as the
+        predictions.
     level : float
-        Of the intervals.
+        Confidence level of the intervals.
     replicates, seed, threads : int
-        Of the bootstrap behind them; threads change no number.
+        Settings of the bootstrap behind the intervals. The result does not depend on `threads`.
     null : Chance, or names of features, optional
-        What p-values compare with: `skedasis.chance`, or those of the features that are known to be random.
+        The null distribution for p-values: the result of `skedasis.chance`, or the names of features that are known to
+        be random.
     weights : array of n numbers, optional
-        Of y, where the effects are weighted: those that `explain` had.
+        The weights that were passed to `explain`, if any.
 
     Returns
     -------
@@ -312,43 +311,44 @@ def statistics(
     Raises
     ------
     DataError
-        For a y or weights of another length or kind, a level outside (0, 1), fewer than two replicates, unknown names,
-        and a null of another method, quantity or settings.
+        For y or weights of the wrong length or type, a level outside (0, 1), fewer than two replicates, unknown names,
+        and a null distribution of another method, quantity or settings.
     UnsupportedError
-        For PDP, ICE and M-plots, whose curves are no accumulated effects.
+        For PDP, ICE and M-plots, which are not accumulated effects.
 
     Notes
     -----
-    No model row.
+    Needs no model rows.
 
     **Definitions** (Okoli 2023). ALED is the weighted mean over the rows of abs(ALE(x_i)), ALER the smallest and the
-    largest ALE(x_i). ALE is centred for it, whatever the effect's own centre: it averages to zero over the rows. Okoli
-    takes the middles of the bins in place of the rows, whose average Apley & Zhu make zero, and the edges in place of
-    their extremes. Where bins are narrow that is the same; where rows crowd at one end of wide bins, or slopes change
-    within them, the curve lies elsewhere than its edges say. So ALER may differ from the extremes of `Effect.value` by
-    a constant. Where not all rows are kept (`exact` is False), two points stand for each fine cell, with its rows' mean
-    and variance, and its edges for their extremes.
+    largest ALE(x_i). ALE is centred to zero mean over the rows, whatever the centre of the effect, so that ALER may
+    differ from the extremes of `Effect.value` by a constant. Okoli uses the centres of the bins instead of the rows
+    (the values that Apley & Zhu centre), and the edges instead of the extremes. With narrow bins, this is the same. It
+    differs if rows concentrate at one end of wide bins, or if slopes change within bins. If not all rows are kept
+    (`exact` is False), two points with the mean and variance of its rows represent each fine cell, and its edges their
+    extremes.
 
-    **Percentiles.** An effect of a > 0 counts the share of rows, in percent, whose outcome lies above the median and
-    not beyond median + a; of a < 0 likewise below. NALED is the mean over the rows of its size, NALER are its extremes:
-    50 at most. What is tied with the median is not passed. Okoli counts it, as soon as any outcome is, and makes each
-    half 50 percent: where half of the outcomes are zero, the smallest effect beyond the next value is then worth
-    25 points and more. `Statistic.okoli` has his numbers. With continuous outcomes both are the same but for 1/n. The
-    median and the outcomes are taken as they are: their own error is in no interval.
+    **Percentiles.** An effect of a > 0 is converted to the percentage of rows with an outcome above the median and up
+    to median + a; for a < 0 likewise below. NALED is the mean of its absolute value over the rows, NALER its extremes,
+    at most 50. Outcomes equal to the median are excluded. In Okoli's definition they are included as soon as any other
+    outcome is reached, and each half has 50 percent: if half of the outcomes are zero, the smallest effect that reaches
+    the next value is then at least 25 points. `Statistic.okoli` has the numbers of that definition. For continuous
+    outcomes, both agree up to 1/n. The median and the outcomes are taken as known: intervals do not include their
+    sampling error.
 
-    **Intervals** rest on resampled rows at fixed bins, drawn once for all features. The mean of abs(f + error) is
-    larger than that of abs(f), and the largest value is too high, all the more where the effect is weak. So `noise`
-    says what a flat effect would show, and the interval of a statistic of size t reaches from
+    **Intervals** are computed from a bootstrap of rows with fixed bins, drawn once for all features. The mean of
+    abs(f + error) is larger than that of abs(f), and the maximum is biased upwards, most strongly for weak effects.
+    `noise` is therefore the value of a flat effect. The interval of a statistic of size t reaches from
     ``t - 2 b - max(q_hi - m, z s)`` to ``t + max(m - q_lo, z s, z s')``: m, s and q are the replicates' mean, standard
-    deviation and quantiles, z the normal quantile, and b = m - t, if positive, what errors add; s' is the standard
-    deviation if the curve's signs, and the places of its extremes, were known. Where the ALED is within `noise_limit`
-    intervals begin at 0. So made, 95 % cover 91 to 99 % (simulated: flat, weak and strong curves, 150 to 600 rows, 5
-    to 30 bins; least where the effect is once or twice the noise). Percentiles of the replicates cover 0 % where the
-    effect is flat, and the basic bootstrap 72 % where it is weak.
+    deviation and quantiles, z the normal quantile, and b = max(m - t, 0) the bias; s' is the standard deviation with
+    the curve's signs and the positions of its extremes fixed. If the ALED is at most `noise_limit`, intervals begin at
+    0. Nominal 95 % intervals cover 91 to 99 % (simulated: flat, weak and strong curves, 150 to 600 rows, 5 to 30 bins;
+    least for effects of once or twice the noise). Percentiles of the replicates cover 0 % for flat effects, and the
+    basic bootstrap 72 % for weak ones.
 
     **p-values** are ``(1 + #{null as large}) / (1 + draws)``, one-sided. A feature is compared with its own permuted
-    copies, and where the null has none of it, with those of all columns that were explained alike. Named random
-    features are a null for all others; they have no p-value.
+    copies; if the null has none, with those of all columns that were explained with the same method and settings.
+    Random features given by name are the null of all other features, and have no p-value themselves.
 
     References
     ----------
@@ -366,19 +366,19 @@ def statistics(
     >>> round(st["x0"].aled), round(st["x0"].naled), st["x1"].aled < 0.3
     (2, 26, True)
     """
-    asked = Asked(level, "bootstrap", replicates=replicates, seed=seed, threads=threads)
-    several = {effects.feature: effects} if isinstance(effects, Effect) else dict(effects)
-    for effect in several.values():
-        _refuse(effect)
-    share = None if y is None else _outcomes(y, weights, several)
-    compared = _null(null, several)
-    middle = {name: middled(e) for name, e in several.items()}
-    drawn = _drawn({name: repeats(e, share) for name, e in middle.items()}, asked)
+    options = Asked(level, "bootstrap", replicates=replicates, seed=seed, threads=threads)
+    by_name = {effects.feature: effects} if isinstance(effects, Effect) else dict(effects)
+    for effect in by_name.values():
+        _check_accumulated(effect)
+    percentiles = None if y is None else _outcomes(y, weights, by_name)
+    null_draws = _null_draws(null, by_name)
+    centred = {name: centred_by_mean(e) for name, e in by_name.items()}
+    drawn = _replicates({name: repeats(e, percentiles) for name, e in centred.items()}, options)
     lines = tuple(
-        _compared(_line(e, share, drawn[name], level), compared.get(name))
-        for name, e in middle.items()
+        _with_p_values(_statistic(e, percentiles, drawn[name], level), null_draws.get(name))
+        for name, e in centred.items()
     )
-    first = next(iter(several.values()))
+    first = next(iter(by_name.values()))
     how: Json = {"replicates": int(replicates), "seed": int(seed)}
     if isinstance(null, Chance):
         how["null"] = dict(null.provenance)
@@ -387,12 +387,12 @@ def statistics(
     )
 
 
-def _refuse(effect: Effect) -> None:
-    what = f"statistics of a {effect.spec.method}"
+def _check_accumulated(effect: Effect) -> None:
+    what = f"statistics of {effect.spec.method}"
     if effect.spec.local in ("none", "values"):
         got = "an effect that is not accumulated"
         raise UnsupportedError(
-            explained(what, got, "ALE, DALE, RHALE or UALE", "Explain by method=sd.ALE()")
+            explained(what, got, "ALE, DALE, RHALE or UALE", "Explain with method=sd.ALE()")
         )
 
 
@@ -403,15 +403,18 @@ def _outcomes(y: Any, weights: Any, effects: Mapping[str, Effect]) -> Percentile
     return outcomes(y, weights, rows, weighted=weighted)
 
 
-# -------------------------------------------------------------------------------------- intervals
-def _drawn(sources: Mapping[str, Repeats], asked: Asked) -> dict[str, Drawn]:
-    """Return each feature's replicates: rows are drawn once for all features that have the same."""
+# ------------------------------------------------------------------------------------------
+# Intervals.
+
+
+def _replicates(sources: Mapping[str, Repeats], options: Asked) -> dict[str, Replicates]:
+    """Return the replicates of each feature. Features with the same rows share the draws."""
     found: dict[str, Floats] = {}
     groups: list[tuple[Draws, list[str]]] = []
     for name, repeated in sources.items():
         source = repeated.source
         if isinstance(source, FromMoments):
-            found[name] = repeated.drawn(asked.replicates, asked.seed)
+            found[name] = repeated.drawn(options.replicates, options.seed)
             continue
         for draws, names in groups:
             if draws.alike(source.draws):
@@ -421,16 +424,20 @@ def _drawn(sources: Mapping[str, Repeats], asked: Asked) -> dict[str, Drawn]:
             groups.append((source.draws, [name]))
     for draws, names in groups:
         together = [sources[name] for name in names]
-        made = replicate(draws, together, int(asked.replicates), int(asked.seed), asked.threads)
+        made = replicate(
+            draws, together, int(options.replicates), int(options.seed), options.threads
+        )
         found |= dict(zip(names, made, strict=True))
     return {name: sources[name].split(found[name]) for name in sources}
 
 
-def _line(effect: Effect, share: Percentiles | None, drawn: Drawn, level: float) -> Statistic:
+def _statistic(
+    effect: Effect, percentiles: Percentiles | None, drawn: Replicates, level: float
+) -> Statistic:
     """Return the statistics of one centred effect."""
-    where = places(effect)
-    value = at_places(effect, where.x)
-    found = figures(value[:, None], where.weight[:, None], share)[:, 0]
+    where = positions(effect)
+    value = curve_at_positions(effect, where.x)
+    found = compute_statistics(value[:, None], where.weight[:, None], percentiles)[:, 0]
     limit = float(np.quantile(drawn.noise, level))
     ends = _intervals(found, drawn, level, is_noise=bool(found[0] <= limit))
     line = Statistic(
@@ -444,12 +451,12 @@ def _line(effect: Effect, share: Percentiles | None, drawn: Drawn, level: float)
         n=where.rows,
         exact=where.exact,
     )
-    if share is None:
+    if percentiles is None:
         return line
-    low, high, *limits = share.of(np.array([*line.aler, *ends[1], *ends[2]])).tolist()
+    low, high, *limits = percentiles.of(np.array([*line.aler, *ends[1], *ends[2]])).tolist()
     value = value - np.average(value, weights=where.weight)
-    okoli = np.abs(share.okoli(value)) @ where.weight / max(where.weight.sum(), 1e-300)
-    okoli_low, okoli_high = share.okoli(np.array(line.aler)).tolist()
+    okoli = np.abs(percentiles.okoli(value)) @ where.weight / max(where.weight.sum(), 1e-300)
+    okoli_low, okoli_high = percentiles.okoli(np.array(line.aler)).tolist()
     return replace(
         line,
         naled=float(found[3]),
@@ -460,54 +467,71 @@ def _line(effect: Effect, share: Percentiles | None, drawn: Drawn, level: float)
     )
 
 
-def _intervals(found: Floats, drawn: Drawn, level: float, *, is_noise: bool) -> list[Pair]:
-    """Return intervals of ALED, the two ends of ALER and, where it is there, NALED."""
+def _intervals(found: Floats, drawn: Replicates, level: float, *, is_noise: bool) -> list[Pair]:
+    """Return the intervals of ALED, the two ends of ALER and, if computed, NALED."""
     from scipy.special import ndtri
 
     z = float(ndtri((1 + level) / 2))
     out: list[Pair] = []
     for k in range(len(found)):
-        sign = -1.0 if k == 1 else 1.0  # the low end is a size below zero
-        moved = sign * (drawn.figures[:, k] - drawn.base[k])
-        middle, spread = float(moved.mean()), float(moved.std())
-        low, high = np.quantile(moved, [(1 - level) / 2, (1 + level) / 2])
+        sign = -1.0 if k == 1 else 1.0  # the lower end of ALER is negative
+        deviation = sign * (drawn.statistics[:, k] - drawn.base[k])
+        mean, std = float(deviation.mean()), float(deviation.std())
+        low, high = np.quantile(deviation, [(1 - level) / 2, (1 + level) / 2])
         known = drawn.moved[~np.isnan(drawn.moved[:, k]), k]
-        sure = known.std() if len(known) else 0.0
+        fixed_std = known.std() if len(known) else 0.0
         size = sign * float(found[k])
-        lower = size - 2 * max(middle, 0.0) - max(float(high) - middle, z * spread)
+        lower = size - 2 * max(mean, 0.0) - max(float(high) - mean, z * std)
         lower = 0.0 if is_noise else max(lower, 0.0)
-        upper = size + max(middle - float(low), z * spread, z * float(sure))
+        upper = size + max(mean - float(low), z * std, z * float(fixed_std))
         out.append((lower, upper) if sign > 0 else (-upper, 0.0 - lower))
     return out
 
 
-# ------------------------------------------------------------------------------------------- null
-def _null(null: Any, effects: Mapping[str, Effect]) -> dict[str, Floats]:
-    """Return what each feature's statistics are compared with, (R, 3)."""
+# ------------------------------------------------------------------------------------------
+# Null distributions and p-values.
+
+
+def _null_draws(null: Any, effects: Mapping[str, Effect]) -> dict[str, Floats]:
+    """Return the null distribution of each feature, (R, 3)."""
     if null is None:
         return {}
     if isinstance(null, Chance):
         if not any(len(draws) for draws in null.draws.values()):
-            raise DataError(explained("statistics(null)", "no draws", "some", "Make it again"))
-        return _own_or_all(null, effects)
+            raise DataError(
+                explained(
+                    "statistics(null)",
+                    "an empty null distribution",
+                    "at least one random feature",
+                    "Rerun sd.null_distribution()",
+                )
+            )
+        return _matching_draws(null, effects)
     names = [null] if isinstance(null, str) else null
     if not isinstance(names, Sequence) or not names or not all(isinstance(n, str) for n in names):
-        expected = "what skedasis.chance gives, or names of random features"
+        expected = "a null distribution, or names of random features"
         raise DataError(
-            explained("statistics(null)", repr(null)[:60], expected, "Use null=sd.chance(...)")
+            explained(
+                "statistics(null)", repr(null)[:60], expected, "Use null=sd.null_distribution(...)"
+            )
         )
     for name in names:
         if name not in effects:
-            known = f"some of {list(effects)}"
+            known = f"names among {list(effects)}"
             raise DataError(
-                explained("statistics(null)", repr(name), known, "Explain the random feature too")
+                explained(
+                    "statistics(null)",
+                    repr(name),
+                    known,
+                    "Include the random feature in the explained features",
+                )
             )
     draws = np.array([point_figures(effects[name]) for name in names])
     return {name: draws for name in effects if name not in names}
 
 
-def _own_or_all(null: Chance, effects: Mapping[str, Effect]) -> dict[str, Floats]:
-    """Return each feature's own draws, else those of all columns that were explained as it was.
+def _matching_draws(null: Chance, effects: Mapping[str, Effect]) -> dict[str, Floats]:
+    """Return the draws of each feature; without any, those of all columns with the same method, quantity and settings.
 
     Raises
     ------
@@ -521,29 +545,29 @@ def _own_or_all(null: Chance, effects: Mapping[str, Effect]) -> dict[str, Floats
         if null.ways.get(name) == own:
             found[name] = null.draws[name]
         elif name in null.ways:
-            raise _another_way(name, own, {null.ways[name]})
+            raise _mismatch_error(name, own, {null.ways[name]})
         elif alike:
             found[name] = np.concatenate(alike)
     if not found:
         name, effect = next(iter(effects.items()))
-        raise _another_way(name, way_of(effect), set(null.ways.values()))
+        raise _mismatch_error(name, way_of(effect), set(null.ways.values()))
     return found
 
 
-def _another_way(name: str, own: tuple[str, ...], ways: set[tuple[str, ...]]) -> DataError:
+def _mismatch_error(name: str, own: tuple[str, ...], ways: set[tuple[str, ...]]) -> DataError:
     shown = " or ".join(sorted({f"{w[0]} of {w[1]}" for w in ways}))
     return DataError(
         explained(
             f"statistics(null) of {name!r}",
             f"draws of {shown}",
             f"{own[0]} of {own[1]}, with the same settings",
-            "Pass chance the method that explain had",
+            "Pass the method of sd.explain to sd.null_distribution",
         )
     )
 
 
 def way_of(effect: Effect) -> tuple[str, ...]:
-    """Return what a null must share with an effect: method, quantity, and the method's settings but for the centre."""
+    """Return what a null must share with an effect: method, quantity, and the method's settings except the centre."""
     given = {k: v for k, v in effect.spec.parameters.items() if k != "center"}
     if effect.levels is not None and effect.spec.method == "ALE":
         given = {"order": given.get("order")}
@@ -559,23 +583,25 @@ def point_figures(effect: Effect) -> Floats:
     UnsupportedError
         As `statistics`.
     """
-    _refuse(effect)
-    middle = middled(effect)
-    where = places(middle)
-    return figures(at_places(middle, where.x)[:, None], where.weight[:, None], None)[:, 0]
+    _check_accumulated(effect)
+    centred = centred_by_mean(effect)
+    where = positions(centred)
+    return compute_statistics(
+        curve_at_positions(centred, where.x)[:, None], where.weight[:, None], None
+    )[:, 0]
 
 
-def _compared(line: Statistic, null: Floats | None) -> Statistic:
-    """Return a line with its p-values."""
+def _with_p_values(line: Statistic, null: Floats | None) -> Statistic:
+    """Return the statistics of a feature with p-values."""
     if null is None:
         return line
-    # Differences of rounding are none: a copy that is never used has 1e-17, another one 0.
+    # Values that differ by rounding are equal: an unused random feature may have 1e-17 or 0.
     slack = 1e-9 * max(float(np.abs(null).max(initial=0.0)), abs(line.aled))
-    aled = _share(null[:, 0] >= line.aled - slack)
-    low = _share(null[:, 1] <= line.aler[0] + slack)
-    high = _share(null[:, 2] >= line.aler[1] - slack)
+    aled = _p_value(null[:, 0] >= line.aled - slack)
+    low = _p_value(null[:, 1] <= line.aler[0] + slack)
+    high = _p_value(null[:, 2] >= line.aler[1] - slack)
     return replace(line, p_value=aled, p_aler=(low, high))
 
 
-def _share(as_large: Bools) -> float:
+def _p_value(as_large: Bools) -> float:
     return float((1 + int(as_large.sum())) / (1 + len(as_large)))

@@ -1,7 +1,7 @@
 """Bootstrap of ALE statistics.
 
-The mean of |f| over rows needs to know where f changes its sign, so rows are looked at one by one. Resampled rows are
-looked at in groups of neighbours, each as narrow as thousands of groups make them.
+The mean of abs(f) over rows depends on where f changes its sign, so the curve is evaluated at the rows themselves. For
+resampled rows, neighbouring rows are grouped if there are more than 2,048 distinct values, to limit the cost.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from skedasis.results.build.linear_form import AXIS, LOCAL
 from skedasis.results.build.steps import UP
 from skedasis.results.effect import Effect
 from skedasis.results.intervals.bootstrap import (
-    Accumulated,
-    Bent,
-    Fixed,
-    Form,
+    AccumulatedStatistic,
+    CategoricalStatistic,
+    ConstantEffect,
     FromMoments,
     FromRows,
-    Halved,
-    Stepped,
-    needs,
+    LinearSlopeStatistic,
+    MomentStatistic,
+    ValueStepStatistic,
+    needed_moments,
     source_of,
 )
 from skedasis.stats.grid import Cells
@@ -34,25 +34,25 @@ from skedasis.stats.moments import Moments
 from skedasis.stats.resampling import generator
 
 # ------------------------------------------------------------------------------------------
-# Effects in percentiles of the outcome: how many rows' outcomes an effect passes.
+# Effects in percentiles of the outcome.
 
 
 _REACHED = 1 + 1e-9
-"""An outcome is reached if it is missed by rounding only."""
+"""Factor on effects, so that outcomes missed only by rounding count as reached."""
 
 
 @dataclass(frozen=True, eq=False)
 class Percentiles:
-    """The outcome around its median.
+    """The distribution of outcomes around their median.
 
     Parameters
     ----------
     above, below : ndarray of float
-        Distances of outcomes from the median, sorted: of those greater than it, and of those smaller.
+        Sorted distances from the median, of outcomes above it and of outcomes below it.
     up, down : ndarray of float, one longer
-        Their weight so far, in percent of all.
+        Their cumulative weights, in percent of the total.
     half_up, half_down : ndarray of float, one longer
-        The same as Okoli counts: halves that both hold the median itself, each of 50 percent.
+        The same as defined by Okoli: both halves include outcomes equal to the median, and each has 50 percent.
     """
 
     above: Floats
@@ -64,7 +64,7 @@ class Percentiles:
 
     @classmethod
     def around(cls, y: Floats, weight: Floats) -> Percentiles:
-        """Return the percentiles of outcomes with weights."""
+        """Return the distribution of weighted outcomes around their median."""
         order = np.argsort(y, kind="stable")
         y, weight = y[order], weight[order]
         total = np.cumsum(weight)
@@ -86,9 +86,9 @@ class Percentiles:
         return cls(above, below, up, down, half_up, half_down)
 
     def of(self, effect: Floats) -> Floats:
-        """Return effects in percentiles: the share of rows whose outcome lies between the median and median + effect.
+        """Return effects in percentiles: the percentage of rows with an outcome between the median and median + effect.
 
-        Outcomes equal to the median are not passed; those equal to the other end are.
+        Outcomes equal to the median are excluded, those equal to the other end are included.
         """
         reach = effect * _REACHED
         up = self.up[np.searchsorted(self.above, reach, side="right")]
@@ -96,9 +96,10 @@ class Percentiles:
         return up - down
 
     def okoli(self, effect: Floats) -> Floats:
-        """Return effects in percentiles as Okoli (2023) and the R package `ale` count.
+        """Return effects in percentiles as defined by Okoli (2023) and the R package `ale`.
 
-        Nothing up to the first outcome beside the median; beyond it that and all that are tied with the median, too.
+        Zero up to the first outcome that differs from the median; beyond it, outcomes equal to the median count as
+        well.
         """
         up = self.half_up[np.searchsorted(self.above, effect * _REACHED, side="right")]
         down = self.half_down[np.searchsorted(self.below, -effect * _REACHED, side="right")]
@@ -107,49 +108,56 @@ class Percentiles:
 
 
 def outcomes(y: Any, weights: Any, rows: int | None, *, weighted: bool) -> Percentiles:
-    """Check what the caller gave as outcomes, and return their percentiles.
+    """Check outcomes and weights, and return the distribution of the outcomes around their median.
 
     Parameters
     ----------
     y : array_like of numbers, shape (n,)
     weights : array_like of numbers, shape (n,), optional
     rows : int, optional
-        How many rows were explained.
+        Number of explained rows.
     weighted : bool
         Whether these had weights.
 
     Raises
     ------
     DataError
-        For another length, text, and values that are not finite; where rows had weights and these are not given.
+        For outcomes of another length, text, or non-finite values; if rows had weights that are not passed.
     """
     values = _numbers(y)
     if weighted and weights is None:
-        fix = "Pass the weights that explain had"
-        raise DataError(explained("statistics(weights)", "None", "one weight a row", fix))
+        fix = "Pass the weights that were passed to explain"
+        raise DataError(explained("statistics(sample_weight)", "None", "one weight per row", fix))
     w = np.ones(len(values)) if weights is None else np.asarray(weights, dtype=float)
     if w.shape != values.shape:
         got = f"shapes {values.shape} and {w.shape}"
-        fix = "Pass those of X's rows"
-        raise DataError(explained("statistics(y, weights)", got, "one number a row", fix))
+        fix = "Pass the outcomes and weights of the rows of X"
+        raise DataError(explained("statistics(y, sample_weight)", got, "one number per row", fix))
     if not np.isfinite(w).all() or (w < 0).any() or not w.any():
         got = "weights that are negative, not finite or all zero"
         raise DataError(
-            explained("statistics(weights)", got, "numbers of at least 0", "Check them")
+            explained(
+                "statistics(sample_weight)",
+                got,
+                "non-negative numbers, at least one of them positive",
+                "Pass the weights that were passed to explain",
+            )
         )
     values, w = values[w > 0], w[w > 0]
     if rows is not None and len(values) != rows:
-        got, expected = f"length {len(values)}", f"length {rows} (one a row)"
+        got, expected = f"length {len(values)}", f"length {rows} (one per row)"
         fix = "Pass the outcomes of the rows that were explained"
         raise DataError(explained("statistics(y)", got, expected, fix))
     if not np.isfinite(values).all():
         got = f"{int((~np.isfinite(values)).sum())} values that are NaN or infinite"
-        raise DataError(explained("statistics(y)", got, "finite numbers", "Leave such rows out"))
+        raise DataError(
+            explained("statistics(y)", got, "finite numbers", "Remove these rows before sd.explain")
+        )
     return Percentiles.around(values, w)
 
 
 def _numbers(y: Any) -> Floats:
-    """Return outcomes as numbers, or refuse them."""
+    """Return outcomes as an array of floats; raise if they are no numbers."""
     given = np.asarray(y)
     if given.ndim == 2 and given.shape[1] == 1:
         given = given[:, 0]
@@ -164,39 +172,39 @@ def _numbers(y: Any) -> Floats:
         got, values = "values that are no numbers", np.zeros(0)
     if got:
         fix = "Pass the outcome of each row as a number, a class as 0 or 1"
-        raise DataError(explained("statistics(y)", got, "one number a row", fix))
+        raise DataError(explained("statistics(y)", got, "one number per row", fix))
     return values
 
 
 # ------------------------------------------------------------------------------------------
-# How far an accumulated effect lies from zero over the data: its own figures, and those of resampled rows.
+# Statistics of an accumulated effect, and of its bootstrap replicates.
 
 
 GROUPS = 2048
-"""Distinct values up to which resampled rows are looked at one by one."""
+"""Up to this many distinct values, resampled rows are not grouped."""
 
 
-_SPECK = 1e-12
-"""Share of a cell's edge in its rows."""
+_EDGE_WEIGHT = 1e-12
+"""Weight of a cell's edges, relative to its rows."""
 
 
-_NUMBERS = 1_000_000
-"""Groups times replicates at a time."""
+_MOST_NUMBERS = 1_000_000
+"""Largest number of groups times replicates computed at once."""
 
 
 @dataclass(frozen=True, eq=False)
-class Places:
-    """Where rows lie on the axis.
+class Positions:
+    """Positions of rows on the axis.
 
     Parameters
     ----------
     x : ndarray of float, shape (r,)
-        Values of the feature; of a categorical feature the places of its levels.
+        Values of the feature; for a categorical feature, the codes of its levels.
     weight : ndarray of float, shape (r,)
     rows : int
-        Rows behind them.
+        Number of rows.
     exact : bool
-        Whether these are the rows themselves, not the means of fine cells.
+        Whether these are the rows themselves, not points that represent fine cells.
     """
 
     x: Floats
@@ -205,44 +213,44 @@ class Places:
     exact: bool
 
 
-def middled(effect: Effect) -> Effect:
-    """Return the effect as if centred by the mean: its draws are then known wherever they have rows.
+def centred_by_mean(effect: Effect) -> Effect:
+    """Return the effect with ``center="mean"``, so that its replicates are known wherever they have rows.
 
-    The level itself does not matter: `figures` centres anew.
+    The values of the effect are not shifted, because `compute_statistics` centres them.
     """
     if effect.spec.center == "mean":
         return effect
     return replace(effect, spec=replace(effect.spec, center="mean"))
 
 
-def places(effect: Effect) -> Places:
-    """Return where the rows of an effect lie: rows if all are kept, else levels, or points within the fine cells."""
+def positions(effect: Effect) -> Positions:
+    """Return the positions of an effect's rows if all are kept; else of levels, or of points in fine cells."""
     if effect.levels is not None:
         levels = effect.levels
         at = np.arange(len(levels), dtype=float)
-        return Places(at, levels.weight, int(levels.count.sum()), exact=True)
+        return Positions(at, levels.weight, int(levels.count.sum()), exact=True)
     rows, cells = effect.rows, effect.cells
     if len(effect.points) < 2 or cells is None or len(cells) == 0:
         count = int(effect.provenance.get("rows", effect.missing)) - effect.missing
-        return Places(np.zeros(1), np.ones(1), count, exact=True)
+        return Positions(np.zeros(1), np.ones(1), count, exact=True)
     if rows is not None and rows.exact:
         inside = (rows.x >= effect.points[0]) & (rows.x <= effect.points[-1])
         weight = np.ones(len(rows)) if rows.weight is None else rows.weight
-        return Places(rows.x[inside], weight[inside], int(inside.sum()), exact=True)
+        return Positions(rows.x[inside], weight[inside], int(inside.sum()), exact=True)
     if effect.values is not None:
         own = effect.moments[UP]
-        return Places(effect.values, own.weight, int(own.count.sum()), exact=True)
-    x, cell, share = _points(effect, cells)
+        return Positions(effect.values, own.weight, int(own.count.sum()), exact=True)
+    x, cell, fraction = _points(effect, cells)
     axis = effect.moments[AXIS]
     count = int(axis.count[np.unique(cell)].sum())
-    return Places(x, share * axis.weight[cell], count, exact=False)
+    return Positions(x, fraction * axis.weight[cell], count, exact=False)
 
 
 def _points(effect: Effect, cells: Cells) -> tuple[Floats, Ints, Floats]:
-    """Return points that stand for the rows of fine cells: where they lie, their cells, and shares in these.
+    """Return points that represent the rows of fine cells: values, cells, and fractions of the cells' weight.
 
-    Two points have the mean and the variance of the cell's rows, and lie within it; its edges stand for the extremes,
-    with a share too small to count.
+    Two points within the cell have the mean and the variance of its rows. The edges represent the extremes, with a
+    negligible weight.
     """
     axis = effect.moments[AXIS]
     own = np.clip(axis.mean, cells.edges[:-1], cells.edges[1:])
@@ -250,23 +258,23 @@ def _points(effect: Effect, cells: Cells) -> tuple[Floats, Ints, Floats]:
     cell = np.flatnonzero(inside)
     left, right, mean = cells.edges[cell], cells.edges[cell + 1], own[cell]
     variance = axis.m2[cell] / axis.weight[cell]
-    spread = np.sqrt(variance)
-    below = np.minimum(spread, mean - left)
-    above = np.minimum(spread, right - mean)
-    # A point that would leave the cell stands at its edge, and the other one so much farther away.
-    tight_low, tight_high = below < spread, above < spread
+    std = np.sqrt(variance)
+    below = np.minimum(std, mean - left)
+    above = np.minimum(std, right - mean)
+    # A point outside the cell is moved to its edge; the other is moved away from the mean, to keep mean and variance.
+    tight_low, tight_high = below < std, above < std
     with np.errstate(divide="ignore", invalid="ignore"):
         above = np.where(tight_low & (below > 0), variance / below, above)
         below = np.where(tight_high & ~tight_low & (above > 0), variance / above, below)
         part = np.where(above + below > 0, above / (above + below), 0.5)
     x = [mean - below, mean + above, left, right]
-    share = [part, 1 - part, np.full(len(cell), _SPECK), np.full(len(cell), _SPECK)]
+    fraction = [part, 1 - part, np.full(len(cell), _EDGE_WEIGHT), np.full(len(cell), _EDGE_WEIGHT)]
     where = np.clip(np.concatenate(x), effect.points[0], effect.points[-1])
-    return where, np.tile(cell, 4), np.concatenate(share)
+    return where, np.tile(cell, 4), np.concatenate(fraction)
 
 
-def at_places(effect: Effect, where: Floats) -> Floats:
-    """Return the curve at values of the feature; of a categorical feature at places of levels."""
+def curve_at_positions(effect: Effect, where: Floats) -> Floats:
+    """Return the curve at values of the feature; for a categorical feature, at codes of levels."""
     if effect.levels is not None:
         return effect.value[where.astype(np.int64)]
     if len(effect.points) < 2:
@@ -274,15 +282,15 @@ def at_places(effect: Effect, where: Floats) -> Floats:
     return effect.at(where)
 
 
-def figures(value: Floats, weight: Floats, percentiles: Percentiles | None) -> Floats:
-    """Return ALED, the ends of ALER and, with percentiles, NALED, shape (3, R) or (4, R).
+def compute_statistics(value: Floats, weight: Floats, percentiles: Percentiles | None) -> Floats:
+    """Return ALED, the two ends of ALER and, with percentiles, NALED: shape (3, R) or (4, R).
 
-    Curves are centred first: their mean over the rows is zero.
+    Curves are first centred to zero mean over the rows.
 
     Parameters
     ----------
     value, weight : ndarray of float, shape (r, R)
-        The curve at rows, and how often these are there.
+        The curve at the rows, and the rows' weights.
     percentiles : Percentiles, optional
     """
     there = weight > 0
@@ -303,137 +311,148 @@ def _mean(value: Floats, weight: Floats) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class Drawn:
-    """Replicates of f figures.
+class Replicates:
+    """Replicates of the f statistics of an effect.
 
     Parameters
     ----------
     base : ndarray of float, shape (f,)
-        The figures of the groups as they are.
-    figures : ndarray of float, shape (R, f)
+        The statistics with the original weights.
+    statistics : ndarray of float, shape (R, f)
     moved : ndarray of float, shape (R, f)
-        By how much each figure would have moved if the curve's signs and the places of its extremes were known: that of
-        a strong effect. NaN where a draw does not know it.
+        Change of each statistic with the curve's signs and the positions of its extremes fixed, as for a strong effect.
+        NaN where it is unknown in a replicate.
     noise : ndarray of float, shape (R,)
-        Mean over the rows of the curve's distance from the effect: the ALED of a flat effect with such errors.
+        Mean absolute difference between the replicate's curve and the effect over the rows: the ALED of a flat effect
+        with these errors.
     """
 
     base: Floats
-    figures: Floats
+    statistics: Floats
     moved: Floats
     noise: Floats
 
 
 @dataclass(frozen=True, eq=False)
 class Repeats:
-    """The figures of an effect whose rows are counted otherwise.
+    """The statistics of an effect as a function of the counts of its rows.
 
     Parameters
     ----------
-    source : FromRows, FromMoments or Fixed
+    source : FromRows, FromMoments or ConstantEffect
     moments : callable
-        From counts of rows, (n, R), to the moments that the form reads.
+        Function from counts of rows, (n, R), to the moments from which the curve is computed.
     gather : sparse array, shape (g, n) or (g, P)
         Sums counts of rows, or the weights of cells, by group.
     lean : sparse array, shape (g, m)
-        Takes the curve at the effect's points to the groups.
+        Interpolates the curve from the effect's points to the groups.
     bend : sparse array, shape (g, K), optional
-        Takes changes of slopes within bins to what lies between the curve and the line between the bin's edges.
+        Computes, from changes of slopes within bins, the difference between the curve and its chord.
     weight, flat : ndarray of float, shape (g, 1)
-        Of the groups, and the curve there.
+        Weights of the groups, and the centred curve there.
     percentiles : Percentiles, optional
     """
 
-    source: FromRows | FromMoments | Fixed
+    source: FromRows | FromMoments | ConstantEffect
     moments: Callable[[Floats], Mapping[str, Moments]]
     gather: Any
-    lean: Any
-    bend: Any
+    interpolation: Any
+    parabola: Any
     weight: Floats
     flat: Floats
     percentiles: Percentiles | None
 
     @property
     def base(self) -> Floats:
-        """Return the figures of the groups as they are, shape (f,)."""
-        return figures(self.flat, self.weight, self.percentiles)[:, 0]
+        """The statistics with the original weights, shape (f,)."""
+        return compute_statistics(self.flat, self.weight, self.percentiles)[:, 0]
 
-    def split(self, drawn: Floats) -> Drawn:
-        """Return replicates, (R, 2 f + 1), by what they are."""
+    def split(self, drawn: Floats) -> Replicates:
+        """Return replicates, (R, 2 f + 1), as a `Replicates`."""
         f = len(self.base)
-        return Drawn(self.base, drawn[:, :f], drawn[:, f : 2 * f], drawn[:, 2 * f])
+        return Replicates(self.base, drawn[:, :f], drawn[:, f : 2 * f], drawn[:, 2 * f])
 
     def __call__(self, counts: Floats) -> Floats:
-        """Return figures, what moved, and noise, (2 f + 1, R), from counts (n, R)."""
+        """Return statistics, their changes, and noise, (2 f + 1, R), from counts (n, R)."""
         if not isinstance(self.source, FromRows):
             still = np.concatenate([self.base, np.zeros(len(self.base) + 1)])
             return np.repeat(still[:, None], counts.shape[1], axis=1)
-        return self._read(self.source.form, self.moments(counts), self.gather @ counts)
+        return self._evaluate(self.source.statistic, self.moments(counts), self.gather @ counts)
 
     def drawn(self, replicates: int, seed: int) -> Floats:
-        """Return the same from moments drawn anew, shape (R, 2 f + 1)."""
+        """Return statistics, their changes, and noise, (R, 2 f + 1), from drawn moments."""
         source = self.source
         if not isinstance(source, FromMoments):
             raise TypeError("only moments are drawn")
         rng, parts = generator(seed), []
-        names, squares = needs(source.form, "value")
-        step = max(1, _NUMBERS // max(self.lean.shape[0], self.gather.shape[1], 1))
+        names, squares = needed_moments(source.statistic, "value")
+        step = max(1, _MOST_NUMBERS // max(self.interpolation.shape[0], self.gather.shape[1], 1))
         for first in range(0, replicates, step):
             size = min(step, replicates - first)
             moments = source.drawn(rng, size, names, squares=squares)
             weight = self.gather @ moments[names[0]].weight
-            parts.append(self._read(source.form, moments, weight).T)
+            parts.append(self._evaluate(source.statistic, moments, weight).T)
         return np.concatenate(parts)
 
-    def _read(self, form: Form, moments: Mapping[str, Moments], weight: Floats) -> Floats:
-        # Where a draw knows nothing of the curve it has no rows either.
-        at = curve_at(form, moments, self.lean, self.bend)
+    def _evaluate(
+        self, statistic: MomentStatistic, moments: Mapping[str, Moments], weight: Floats
+    ) -> Floats:
+        # Where the curve of a replicate is unknown, the replicate has no rows either.
+        at = curve_at(statistic, moments, self.interpolation, self.parabola)
         at = at - _mean(np.where(weight > 0, at, 0.0), weight)
-        off, side = np.where(weight > 0, at - self.flat, 0.0), np.sign(self.flat)
+        deviation, side = np.where(weight > 0, at - self.flat, 0.0), np.sign(self.flat)
         seen = np.where(self.weight > 0, self.flat, np.nan)[:, 0]
         ends = [int(np.nanargmin(seen)), int(np.nanargmax(seen))]
-        moved = [_mean(side * off, weight)]
-        moved += [np.where(weight[k] > 0, off[k], np.nan) for k in ends]
+        moved = [_mean(side * deviation, weight)]
+        moved += [np.where(weight[k] > 0, deviation[k], np.nan) for k in ends]
         if self.percentiles is not None:
-            share = self.percentiles.of(self.flat + off) - self.percentiles.of(self.flat)
-            moved.append(_mean(side * share, weight))
-        found = figures(at, weight, self.percentiles)
-        return np.concatenate([found, np.stack(moved), _mean(np.abs(off), weight)[None]])
+            fraction = self.percentiles.of(self.flat + deviation) - self.percentiles.of(self.flat)
+            moved.append(_mean(side * fraction, weight))
+        found = compute_statistics(at, weight, self.percentiles)
+        return np.concatenate([found, np.stack(moved), _mean(np.abs(deviation), weight)[None]])
 
 
-def curve_at(form: Form, moments: Mapping[str, Moments], lean: Any, bend: Any) -> Floats:
-    """Return curves at the groups, (g, R); zero where moments tell nothing."""
-    at = lean @ np.nan_to_num(form.read(moments, "value"))
-    return at + bend @ form.trend(moments) if isinstance(form, Bent) else at
+def curve_at(
+    statistic: MomentStatistic, moments: Mapping[str, Moments], interpolation: Any, parabola: Any
+) -> Floats:
+    """Return curves at the groups, (g, R); zero where they are unknown."""
+    at = interpolation @ np.nan_to_num(statistic.evaluate(moments, "value"))
+    return (
+        at + parabola @ statistic.trend(moments)
+        if isinstance(statistic, LinearSlopeStatistic)
+        else at
+    )
 
 
 def repeats(effect: Effect, percentiles: Percentiles | None) -> Repeats:
-    """Return how the figures of a centred effect depend on how often each of its rows counts."""
+    """Return the statistics of a centred effect as a function of the counts of its rows."""
     from scipy.sparse import csr_array
 
     source = source_of(effect)
-    if isinstance(source, Fixed):
+    if isinstance(source, ConstantEffect):
         one, zero = csr_array(np.ones((1, 1))), np.zeros((1, 1))
         return Repeats(source, lambda _: {}, one, one, one, zero + 1, zero, percentiles)
     if isinstance(source, FromRows):
-        names, squares = needs(source.form, "value")
+        names, squares = needed_moments(source.statistic, "value")
         moments = source.columns.summed(names, squares=squares)
         x, gather, observed = _of_rows(effect, source)
-        plain = source.draws.kind == "sampling"  # whose weights the moments bring in by themselves
+        plain = source.draws.kind == "sampling"  # the moments include sampling weights
         own = moments(np.ones((source.draws.rows, 1)) if plain else source.weight[:, None])
     elif isinstance(source, FromMoments):
-        moments = _nothing
+        moments = _no_moments
         x, gather, observed = _of_cells(effect, source)
         own = {k: _column(m) for k, m in source.moments.items()}
     else:
         raise TypeError(f"no statistics of {type(source).__name__}")
-    lean, bend = _interpolation(effect, x), _bending(effect, x)
-    flat = curve_at(source.form, own, lean, bend)
+    interpolation, parabola = _interpolation(effect, x), _bending(effect, x)
+    flat = curve_at(source.statistic, own, interpolation, parabola)
     flat = flat - _mean(flat, observed[:, None])
-    return Repeats(source, moments, gather, lean, bend, observed[:, None], flat, percentiles)
+    return Repeats(
+        source, moments, gather, interpolation, parabola, observed[:, None], flat, percentiles
+    )
 
 
-def _nothing(_: Floats) -> Mapping[str, Moments]:
+def _no_moments(_: Floats) -> Mapping[str, Moments]:
     raise TypeError("moments are drawn, not counted")
 
 
@@ -442,27 +461,27 @@ def _column(moments: Moments) -> Moments:
 
 
 def _of_rows(effect: Effect, source: FromRows) -> tuple[Floats, Any, Floats]:
-    """Return groups of neighbouring rows: where they lie, what sums their counts, and their weight."""
+    """Return groups of neighbouring rows: their positions, the matrix that sums counts by group, and their weights."""
     rows = effect.rows
     x = np.zeros(0) if rows is None else rows.x
     inside = np.flatnonzero((source.columns.place >= 0) & ~np.isnan(x))
     if effect.levels is None:
         inside = inside[(x[inside] >= effect.points[0]) & (x[inside] <= effect.points[-1])]
-    group, size = _grouped(effect, x[inside])
+    group, size = _group_rows(effect, x[inside])
     w = source.draws.weight
     worth = np.ones(len(inside))
     if w is not None and source.draws.kind == "sampling":
         worth = w[inside]
-    gather = _summing(group, inside, worth, (size, len(x)))
+    gather = _sparse_matrix(group, inside, worth, (size, len(x)))
     weight = gather @ source.weight if source.draws.kind == "frequency" or w is None else None
     if weight is None:
         weight = gather @ np.ones(len(x))
-    share = np.bincount(group, minlength=size)
-    return np.bincount(group, x[inside], size) / share, gather, weight
+    fraction = np.bincount(group, minlength=size)
+    return np.bincount(group, x[inside], size) / fraction, gather, weight
 
 
-def _grouped(effect: Effect, x: Floats) -> tuple[Ints, int]:
-    """Return a number for each row: its value's, or of many values that of neighbours within the same bin."""
+def _group_rows(effect: Effect, x: Floats) -> tuple[Ints, int]:
+    """Return the group of each row, and the number of groups: one per value, or neighbouring values within a bin."""
     values, group = np.unique(x, return_inverse=True)
     if len(values) > GROUPS:
         block = np.arange(len(values)) * GROUPS // len(values)
@@ -473,53 +492,57 @@ def _grouped(effect: Effect, x: Floats) -> tuple[Ints, int]:
 
 
 def _of_cells(effect: Effect, source: FromMoments) -> tuple[Floats, Any, Floats]:
-    """Return the fine cells as groups: each has its share in the weight of the form's cell that it lies in."""
-    if isinstance(source.form, Halved):
-        x, size = source.form.values, len(source.form.values)
+    """Return points in the fine cells as groups, each with its fraction of the weight of the statistic's cell."""
+    if isinstance(source.statistic, ValueStepStatistic):
+        x, size = source.statistic.values, len(source.statistic.values)
         each = np.arange(size)
-        gather = _summing(each, each, np.ones(size), (size, size))
+        gather = _sparse_matrix(each, each, np.ones(size), (size, size))
         return x, gather, source.moments[UP].weight
-    if isinstance(source.form, Stepped):
+    if isinstance(source.statistic, CategoricalStatistic):
         size = len(effect.points)
-        places = np.arange(size)
-        gather = _summing(places, places, np.ones(size), (size, size))
-        return places.astype(float), gather, source.moments[UP].weight
-    fine, form, cells = effect.moments[AXIS], source.form, effect.cells
-    if not isinstance(form, Accumulated) or cells is None:
+        positions = np.arange(size)
+        gather = _sparse_matrix(positions, positions, np.ones(size), (size, size))
+        return positions.astype(float), gather, source.moments[UP].weight
+    fine, statistic, cells = effect.moments[AXIS], source.statistic, effect.cells
+    if not isinstance(statistic, AccumulatedStatistic) or cells is None:
         raise TypeError("statistics are of accumulated effects")
-    x, cell, share = _points(effect, cells)
-    own = form.cells.locate(fine.mean)[cell]
+    x, cell, fraction = _points(effect, cells)
+    own = statistic.cells.locate(fine.mean)[cell]
     there = np.flatnonzero(own >= 0)
-    x, own, weight = x[there], own[there], (share * fine.weight[cell])[there]
-    whole = np.bincount(own, weight, len(form.cells))
-    gather = _summing(np.arange(len(x)), own, weight / whole[own], (len(x), len(form.cells)))
+    x, own, weight = x[there], own[there], (fraction * fine.weight[cell])[there]
+    whole = np.bincount(own, weight, len(statistic.cells))
+    gather = _sparse_matrix(
+        np.arange(len(x)), own, weight / whole[own], (len(x), len(statistic.cells))
+    )
     return x, gather, gather @ source.moments[LOCAL].weight
 
 
-def _summing(row: Ints, column: Ints, worth: Floats, shape: tuple[int, int]) -> Any:
+def _sparse_matrix(row: Ints, column: Ints, worth: Floats, shape: tuple[int, int]) -> Any:
     from scipy.sparse import coo_array
 
     return coo_array((worth, (row, column)), shape).tocsr()
 
 
 def _interpolation(effect: Effect, x: Floats) -> Any:
-    """Return the matrix that takes a curve at the effect's points to other places."""
+    """Return the matrix that interpolates a curve from the effect's points to x."""
     size = len(effect.points)
     if effect.levels is not None:
-        return _summing(np.arange(len(x)), x.astype(np.int64), np.ones(len(x)), (len(x), size))
+        return _sparse_matrix(
+            np.arange(len(x)), x.astype(np.int64), np.ones(len(x)), (len(x), size)
+        )
     edges = effect.points.astype(float)
     left = np.clip(np.searchsorted(edges, x, side="right") - 1, 0, size - 2)
     part = np.clip((x - edges[left]) / (edges[left + 1] - edges[left]), 0.0, 1.0)
     row = np.tile(np.arange(len(x)), 2)
     column = np.concatenate([left, left + 1])
-    return _summing(row, column, np.concatenate([1 - part, part]), (len(x), size))
+    return _sparse_matrix(row, column, np.concatenate([1 - part, part]), (len(x), size))
 
 
 def _bending(effect: Effect, x: Floats) -> Any:
-    """Return the matrix that takes changes of slopes to the parabolas between the bins' edges."""
+    """Return the matrix from changes of slopes in bins to the parabola minus its chord at x, or None without any."""
     bins = effect.bins
     if effect.levels is not None or bins is None or not np.any(bins.trend):
         return None
     place = np.clip(np.searchsorted(bins.low, x, side="right") - 1, 0, len(bins) - 1)
     worth = (x - bins.low[place]) * (x - bins.high[place]) / 2
-    return _summing(np.arange(len(x)), place, np.minimum(worth, 0.0), (len(x), len(bins)))
+    return _sparse_matrix(np.arange(len(x)), place, np.minimum(worth, 0.0), (len(x), len(bins)))

@@ -1,4 +1,4 @@
-"""`Flag` and `Trust`: warnings about a result, with the numbers behind them."""
+"""`Flag` and `Trust`: the findings of reliability checks, with the numbers behind them."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ Severity = Literal["note", "warning"]
 
 @dataclass(frozen=True)
 class Flag:
-    """One objection to a curve.
+    """One finding of a reliability check.
 
     Parameters
     ----------
     kind : str
-        "few rows", "one row", "slope changes", "slope mismatch", "no rows", "extrapolation" or "disagreement"; of the
-        heterogeneity score "collinear" or "few pairs".
+        "few rows", "one row", "slope changes", "slope mismatch", "no rows", "extrapolation" or "disagreement"; for
+        the heterogeneity score "collinear" or "few pairs".
     severity : {"note", "warning"}
     text : str
-        A sentence or two: what is the matter, by which numbers, and what to do.
+        What is wrong, the numbers behind it, and what to do, in one to three sentences.
     feature : str
     where : (left, right), str or None
-        The stretch of the axis, a level, or None for all of it.
+        The interval of the axis, the level, or None for the whole effect.
     numbers : dict
-        What the sentence says, as numbers.
+        The numbers in the text.
     """
 
     kind: Kind
@@ -56,7 +56,7 @@ class Flag:
 
     @property
     def code(self) -> str:
-        """Return the kind as one word, such as ``"few_pairs"``: for programs and settings."""
+        """The kind as an identifier, such as ``"few_pairs"``, for programs and settings."""
         return self.kind.replace(" ", "_")
 
     def __str__(self) -> str:
@@ -64,29 +64,29 @@ class Flag:
 
 
 class Trust(Shown, tuple[Flag, ...]):
-    """What there is to object to one curve or several: a tuple of `Flag`, empty where there is nothing.
+    """The findings of the reliability checks of one or more results: a tuple of `Flag`, empty if there are none.
 
     Examples
     --------
-    >>> print(Trust([Flag("few rows", "warning", "Only 3 rows lie there.", "x", (0.0, 1.0))]))
-    warning: Only 3 rows lie there.
+    >>> print(Trust([Flag("few rows", "warning", "The bin has 3 rows.", "x", (0.0, 1.0))]))
+    warning: The bin has 3 rows.
     >>> print(Trust())
-    Nothing to object.
+    No warnings.
     """
 
     __slots__ = ()
 
     @property
     def warnings(self) -> Trust:
-        """Return the flags that are more than notes."""
+        """The flags with severity "warning"."""
         return Trust(f for f in self if f.severity == "warning")
 
     def of(self, kind: Kind) -> Trust:
-        """Return the flags of a kind."""
+        """Return the flags of one kind."""
         return Trust(f for f in self if f.kind == kind)
 
     def __str__(self) -> str:
-        return "\n".join(map(str, self)) or "Nothing to object."
+        return "\n".join(map(str, self)) or "No warnings."
 
     def __repr__(self) -> str:
         return (
@@ -94,7 +94,7 @@ class Trust(Shown, tuple[Flag, ...]):
         )
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """Return one row a flag: feature, kind, severity, left, right, level, text.
+        """Return a data frame with one row per flag: feature, kind, severity, left, right, level, text.
 
         Parameters
         ----------
@@ -123,7 +123,7 @@ def _levels_of(where: Any) -> str | None:
 
 
 def runs(where: Bools) -> Iterator[tuple[int, int]]:
-    """Yield the first and the last place of each run of true places.
+    """Yield the first and the last index of each run of true values.
 
     Examples
     --------
@@ -135,7 +135,7 @@ def runs(where: Bools) -> Iterator[tuple[int, int]]:
 
 
 def number(value: Any, time: TimeAxis | None = None) -> str:
-    """Write an end of a stretch; one on a time axis as a time.
+    """Return an end of an interval as text; on a time axis as a time.
 
     Examples
     --------

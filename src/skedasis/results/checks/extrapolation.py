@@ -1,11 +1,10 @@
-"""Extrapolation check: rows made by a method that lie far from all observed rows, by nearest neighbours.
+"""Extrapolation check: how many of the rows at which a method evaluates the model are far from the data.
 
-Rows that are asked of the model with a feature's value replaced are no rows of the data. One counts as an
-*extrapolation* if no other row of the data is as near to it as neighbours are in the data: if its distance to the
-nearest row, but the one it was made of, is above the 99th percentile of the distances of the data's own rows to their
-nearest. Where the feature has nothing to do with the others, that is so for 1 % of the rows made up. Distances are
-those in the feature and in the others (three at most) that go with it most: in many dimensions all rows are far from
-one another, and one that is impossible is no farther.
+Replacing a feature's value in a row gives a row that was not observed. It counts as an *extrapolation* if its distance
+to the nearest row of the data, other than the row it was made from, is above the 99th percentile of the distances
+between the data's rows and their nearest neighbours. If the feature is independent of the others, 1 % of the new rows
+are extrapolations. Distances are measured in the feature and in the (at most three) other features that share most
+information with it. In more dimensions, all rows are far from each other, so that extrapolations would not stand out.
 """
 
 from __future__ import annotations
@@ -25,105 +24,106 @@ from skedasis.results.effect import Effect
 from skedasis.stats.grid import Cells
 
 PERCENTILE = 99.0
+"""Percentile of the nearest-neighbour distances above which a row is an extrapolation."""
 
 
-FAR_NOTE, FAR = 0.1, 0.25
-"""Shares of extrapolations from which they are noted, and warned of."""
+NOTE_EXTRAPOLATION, WARN_EXTRAPOLATION = 0.1, 0.25
+"""Fractions of extrapolations from which they are a note, and a warning."""
 
 
-SWEPT, REFERENCE = 2_000, 10_000
-"""Rows that are made up, and rows that they are compared with, at most: seeded samples of each."""
+N_NEW_ROWS, N_REFERENCE = 2_000, 10_000
+"""Largest numbers of new rows, and of rows of the data that they are compared with. Both are random samples."""
 
 
-PARTNERS, _SHARED = 3, 0.1
-"""Distances are measured in so many other features at most, beyond the first those with such an R² or more."""
+MOST_RELATED, _SHARED = 3, 0.1
+"""Distances include at most this many other features. All but the first need at least this R²."""
 
 
 _LEVELS = 30
-"""Levels of a column that are told apart: the most frequent ones."""
+"""Number of most frequent levels with an axis of their own; all other levels share one."""
 
 
 @dataclass(frozen=True, eq=False)
 class Space:
-    """The rows of X as points.
+    """The rows of X as points in a common space.
 
     Parameters
     ----------
     source : Source
     points : ndarray of float, shape (n, k)
-        Numbers in units of their standard deviation, a missing one at the mean and one unit off on an axis of its own;
-        levels on axes of their own, so that two rows of different levels are one unit apart.
+        Numbers in units of their standard deviation. A missing value is at the mean, and one unit off on an additional
+        axis. Levels have axes of their own, so that rows with different levels are one unit apart.
     owner : ndarray of int, shape (k,)
-        The column of X that an axis belongs to.
+        The column of X of each axis.
     reference : ndarray of int, shape (r,)
-        The rows that others are compared with.
+        Indices of the rows that others are compared with.
     """
 
     source: Source
     points: Floats
     owner: Ints
     reference: Ints
-    # What many effects ask for: how well axes tell one another, and the view that was asked for last.
-    _told: dict[tuple[int, int], float] = field(default_factory=dict, repr=False)
-    _last: dict[tuple[int, ...], View] = field(default_factory=dict, repr=False)
+    # Caches for many effects: R² between axes, and the last view.
+    _r_squared_cache: dict[tuple[int, int], float] = field(default_factory=dict, repr=False)
+    _last: dict[tuple[int, ...], Subspace] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, X: Any, seed: int = 0) -> Space:
-        """Read X."""
+        """Return the space of X; X itself if it is one."""
         if isinstance(X, Space):
             return X
         source = as_source(X)
-        parts = [_axes(source, f) for f in source.features]
+        parts = [_axes_of(source, f) for f in source.features]
         owner = np.repeat(np.arange(len(parts)), [p.shape[1] for p in parts])
-        reference = np.random.default_rng(seed).permutation(len(source))[:REFERENCE]
+        reference = np.random.default_rng(seed).permutation(len(source))[:N_REFERENCE]
         return cls(source, np.concatenate(parts, axis=1), owner, np.asarray(reference))
 
-    def beside(self, columns: tuple[int, ...]) -> View:
-        """Return the axes of some columns and of the three others that go with them most."""
+    def with_related(self, columns: tuple[int, ...]) -> Subspace:
+        """Return the view of some columns and the (at most three) others that share most information with them."""
         if columns not in self._last:
-            view = self._beside(columns)
+            view = self._view(columns)
             self._last.clear()
             self._last[columns] = view
         return self._last[columns]
 
-    def _beside(self, columns: tuple[int, ...]) -> View:
-        own, some = np.isin(self.owner, columns), self.reference[:SWEPT]
+    def _view(self, columns: tuple[int, ...]) -> Subspace:
+        own, some = np.isin(self.owner, columns), self.reference[:N_NEW_ROWS]
         shared = np.zeros(len(self.source.features))
         for axis in np.flatnonzero(~own):
-            best = max(self._together(int(axis), int(a)) for a in np.flatnonzero(own))
+            best = max(self._dependence(int(axis), int(a)) for a in np.flatnonzero(own))
             shared[self.owner[axis]] = max(shared[self.owner[axis]], best)
         ranked = [int(j) for j in np.argsort(-shared, kind="stable") if j not in columns]
-        # One at least; and of those that have nothing to do with the feature no more.
-        others = [j for k, j in enumerate(ranked[:PARTNERS]) if k == 0 or shared[j] > _SHARED]
+        # At least one; no further ones that are nearly independent of the feature.
+        others = [j for k, j in enumerate(ranked[:MOST_RELATED]) if k == 0 or shared[j] > _SHARED]
         axes = np.flatnonzero(own | np.isin(self.owner, others))
         points = self.points[:, axes]
         distance = nearest(points[some], points[self.reference], np.arange(len(some)))
         limit = float(np.percentile(distance, PERCENTILE)) if len(self.reference) > 1 else np.inf
         names = tuple(self.source.features[j].name for j in others)
-        return View(self, points, self.owner[axes], limit, names)
+        return Subspace(self, points, self.owner[axes], limit, names)
 
     @cached_property
-    def _tenths(self) -> list[tuple[Floats, Ints, Ints]]:
-        """Return each axis of a sample, which tenth of it each row lies in, and how many rows do."""
-        sample = self.points[self.reference[:SWEPT]]
-        return [(x, *_parts(x)) for x in np.ascontiguousarray(sample.T)]
+    def _deciles(self) -> list[tuple[Floats, Ints, Ints]]:
+        """For each axis: a sample of its values, the decile bin of each row, and the number of rows per bin."""
+        sample = self.points[self.reference[:N_NEW_ROWS]]
+        return [(x, *_decile_bins(x)) for x in np.ascontiguousarray(sample.T)]
 
-    def _together(self, a: int, b: int) -> float:
-        """Return how well one of two axes is told by a tenth of the other, the better way round: an R² (0 to 1)."""
+    def _dependence(self, a: int, b: int) -> float:
+        """Return R² (0 to 1) of predicting one axis from the decile bins of the other, in the better direction."""
         key = min(a, b), max(a, b)
-        if key not in self._told:
-            (x, *tenth), (y, *other) = self._tenths[a], self._tenths[b]
-            self._told[key] = max(0.0, _told_by(x, *other), _told_by(y, *tenth))
-        return self._told[key]
+        if key not in self._r_squared_cache:
+            (x, *bins), (y, *other_bins) = self._deciles[a], self._deciles[b]
+            self._r_squared_cache[key] = max(0.0, _r_squared(x, *other_bins), _r_squared(y, *bins))
+        return self._r_squared_cache[key]
 
     def numbers(self, position: int) -> Floats:
-        """Return a column of numbers."""
+        """Return a numeric column."""
         return self.source.table.column(position)
 
 
 @dataclass(frozen=True, eq=False)
-class View:
-    """Rows as points, on some axes, and how far apart neighbours are.
+class Subspace:
+    """Rows as points on some axes, with the largest usual distance between neighbours.
 
     Parameters
     ----------
@@ -131,9 +131,9 @@ class View:
     points : ndarray of float, shape (n, k)
     owner : ndarray of int, shape (k,)
     limit : float
-        What is farther from its nearest row is an extrapolation.
+        A point with a larger distance to its nearest row is an extrapolation.
     others : tuple of str
-        The features that were taken in.
+        Names of the other features in which distances are measured.
     """
 
     space: Space
@@ -142,35 +142,35 @@ class View:
     limit: float
     others: tuple[str, ...]
 
-    def far(self, made: Floats, row: Ints) -> Bools:
-        """Return which rows, made of those of the given numbers, are extrapolations."""
+    def is_extrapolation(self, new_rows: Floats, row: Ints) -> Bools:
+        """Return a mask of the new rows that are extrapolations, given the indices of the rows they were made from."""
         reference = self.space.reference
-        place = np.full(len(self.points), -1)
-        place[reference] = np.arange(len(reference))
-        distance = nearest(made, self.points[reference], place[row])
+        position = np.full(len(self.points), -1)
+        position[reference] = np.arange(len(reference))
+        distance = nearest(new_rows, self.points[reference], position[row])
         return distance > self.limit * (1 + 1e-9)
 
-    def put(self, made: Floats, position: int, value: Floats) -> None:
-        """Put values of a numeric column into rows, in place."""
+    def set_values(self, new_rows: Floats, position: int, value: Floats) -> None:
+        """Replace the values of a numeric column in new rows, in place."""
         mean, scale = _scale(self.space.numbers(position))
         axes = np.flatnonzero(self.owner == position)
-        made[:, axes] = 0.0  # it is there, if it was missing
-        made[:, axes[0]] = (value - mean) / scale
+        new_rows[:, axes] = 0.0  # also the axis that marks missing values
+        new_rows[:, axes[0]] = (value - mean) / scale
 
-    def lend(self, made: Floats, columns: tuple[int, ...], donor: Ints) -> None:
-        """Put other rows' values of some columns into rows, in place."""
+    def set_from_donors(self, new_rows: Floats, columns: tuple[int, ...], donor: Ints) -> None:
+        """Replace the values of some columns in new rows by those of donor rows, in place."""
         axes = np.isin(self.owner, columns)
-        made[:, axes] = self.points[donor][:, axes]
+        new_rows[:, axes] = self.points[donor][:, axes]
 
 
-def _parts(x: Floats) -> tuple[Ints, Ints]:
-    """Return which tenth of a column each row lies in, and how many rows lie in each."""
+def _decile_bins(x: Floats) -> tuple[Ints, Ints]:
+    """Return the decile bin of each row, and the number of rows per bin."""
     part = np.searchsorted(np.unique(np.quantile(x, np.linspace(0, 1, 11)[1:-1])), x, "left")
     return part, np.bincount(part)
 
 
-def _told_by(y: Floats, part: Ints, count: Ints) -> float:
-    """Return how well a column is told by the part of another that rows lie in: an R², 0 where it does not vary."""
+def _r_squared(y: Floats, part: Ints, count: Ints) -> float:
+    """Return adjusted R² of predicting a column from the bins of another; 0 for a constant column."""
     mean = np.bincount(part, y) / np.where(count > 0, count, 1)
     total = float(((y - y.mean()) ** 2).sum())
     if total <= 0:
@@ -179,34 +179,36 @@ def _told_by(y: Floats, part: Ints, count: Ints) -> float:
     return 1 - left / (total / max(len(y) - 1, 1))
 
 
-def nearest(made: Floats, reference: Floats, without: Ints) -> Floats:
-    """Return the distance of each point to the nearest of others, but the one whose place is given (-1 for none)."""
+def nearest(new_rows: Floats, reference: Floats, without: Ints) -> Floats:
+    """Return each point's distance to the nearest reference point other than that with index `without` (-1: none)."""
     from scipy.spatial import KDTree
 
-    out = np.full(len(made), np.inf)
-    if len(reference) == 0 or len(made) == 0:
+    out = np.full(len(new_rows), np.inf)
+    if len(reference) == 0 or len(new_rows) == 0:
         return out
-    if made.shape[1] <= 8:  # in more dimensions a tree looks at nearly all points, slowly
+    if (
+        new_rows.shape[1] <= 8
+    ):  # in more dimensions, a k-d tree visits nearly all points and is slower
         k = min(2, len(reference))
-        distance, place = KDTree(reference).query(made, k=k)
-        distance, place = distance.reshape(len(made), k), place.reshape(len(made), k)
-        return np.where(place == without[:, None], np.inf, distance).min(axis=1)
+        distance, position = KDTree(reference).query(new_rows, k=k)
+        distance, position = distance.reshape(len(new_rows), k), position.reshape(len(new_rows), k)
+        return np.where(position == without[:, None], np.inf, distance).min(axis=1)
     square = (reference**2).sum(axis=1)
-    for start in range(0, len(made), 256):
-        part = made[start : start + 256]
+    for start in range(0, len(new_rows), 256):
+        part = new_rows[start : start + 256]
         distance = square - 2 * part @ reference.T + (part**2).sum(axis=1)[:, None]
         skip = without[start : start + 256]
         known = np.flatnonzero(skip >= 0)
         distance[known, skip[known]] = np.inf
-        # From the differences themselves: the formula above loses the digits of small distances.
+        # Recomputed from differences: the formula above loses precision for small distances.
         near = distance.argmin(axis=1)
         found = np.sqrt(((part - reference[near]) ** 2).sum(axis=1))
         out[start : start + 256] = np.where(np.isinf(distance.min(axis=1)), np.inf, found)
     return out
 
 
-def _axes(source: Source, feature: Feature) -> Floats:
-    """Return a column as axes."""
+def _axes_of(source: Source, feature: Feature) -> Floats:
+    """Return the axes of a column, (n, k)."""
     n = len(source.table)
     x = source.numbers(feature) if not feature.categorical else None
     if x is not None:
@@ -219,33 +221,33 @@ def _axes(source: Source, feature: Feature) -> Floats:
     count = np.bincount(codes)
     kept = np.argsort(-count, kind="stable")[:_LEVELS]
     axes = np.zeros((n, len(kept) + 1))
-    place = np.full(len(count), len(kept))
-    place[kept] = np.arange(len(kept))
-    axes[np.arange(n), place[codes]] = np.sqrt(0.5)
+    position = np.full(len(count), len(kept))
+    position[kept] = np.arange(len(kept))
+    axes[np.arange(n), position[codes]] = np.sqrt(0.5)
     return axes
 
 
 def _scale(x: Floats) -> tuple[float, float]:
-    """Return mean and standard deviation of what is finite; 1 where nothing varies."""
+    """Return mean and standard deviation of the finite values; the latter is 1 for a constant column."""
     known = x[np.isfinite(x)]
     if len(known) == 0 or (known == known[0]).all():
         return (float(known[0]) if len(known) else 0.0), 1.0
     size = float(np.abs(known - known[0]).max())
-    moved = (known - known[0]) / size  # squares of 1e200 overflow
-    return float(moved.mean() * size + known[0]), float(moved.std() * size)
+    scaled = (known - known[0]) / size  # squares of 1e200 overflow
+    return float(scaled.mean() * size + known[0]), float(scaled.std() * size)
 
 
 @dataclass(frozen=True, eq=False)
 class Extrapolation:
-    """Share of the rows made up that are extrapolations.
+    """Fraction of extrapolations among the rows at which a method evaluates the model.
 
     Parameters
     ----------
     share : ndarray of float, shape (m,)
-        At each point of the effect's grid, at each edge of its bins, or at each level; NaN where none was looked at.
+        At each point of the effect's grid, at each edge of its bins, or at each level; NaN without sampled rows.
     overall : float
     rows : int
-        How many were looked at.
+        Number of sampled rows.
     others : tuple of str
         The other features in which distances were measured.
     """
@@ -257,100 +259,104 @@ class Extrapolation:
 
 
 def extrapolation(effect: Effect, X: Any, seed: int = 0) -> Extrapolation:
-    """Return how many of the rows that an effect asked the model for are far from all data.
+    """Return the fraction of extrapolations among the rows at which an effect evaluated the model.
 
     Parameters
     ----------
     effect : Effect
-        Of a PDP or ICE: each row at each point of the grid. Of accumulated effects: each row at an edge of its own bin
-        (slopes, and M-plots, ask for the rows themselves: none is made up).
+        A PDP or ICE evaluates each row at each point of the grid, an accumulated effect each row at the edges of its
+        own bin. Slopes and M-plots use observed rows only.
     X : array or data frame, or Space
-        What was explained.
+        The explained data.
     seed : int
-        Of the sample of 2,000 such rows, and of the 10,000 of X that they are compared with.
+        Seed of the samples: at most 2,000 new rows, and 10,000 rows of X that they are compared with.
 
     Raises
     ------
     DataError
-        For an X that is not what was explained.
+        For an X other than the explained data.
     """
     space = Space.of(X, seed)
     columns = columns_of(space, effect)
     m, rng = len(effect.points), np.random.default_rng(seed)
     if effect.spec.local in ("slopes", "differences", "values"):
         return Extrapolation(np.zeros(m), 0.0, 0)
-    view, n = space.beside(columns), len(space.points)
+    view, n = space.with_related(columns), len(space.points)
     if effect.levels is not None:
-        row, point, made = _levels(effect, view, columns, rng)
+        row, point, new_rows = _rows_at_levels(effect, view, columns, rng)
     elif effect.spec.local == "none":
-        point = np.repeat(np.arange(m), max(SWEPT // max(m, 1), 1))
+        point = np.repeat(np.arange(m), max(N_NEW_ROWS // max(m, 1), 1))
         row = rng.integers(n, size=len(point))
-        made = view.points[row]
-        view.put(made, columns[0], np.asarray(effect.points, dtype=float)[point])
+        new_rows = view.points[row]
+        view.set_values(new_rows, columns[0], np.asarray(effect.points, dtype=float)[point])
     else:
-        row, point, made = _edges(effect, view, columns[0], rng)
-    far = view.far(made, row)
+        row, point, new_rows = _rows_at_edges(effect, view, columns[0], rng)
+    is_extrapolation = view.is_extrapolation(new_rows, row)
     known = np.bincount(point, minlength=m)
-    share = np.bincount(point, far, m) / np.where(known > 0, known, 1)
-    overall = float(far.mean()) if len(far) else 0.0
-    return Extrapolation(np.where(known > 0, share, np.nan), overall, len(far), view.others)
+    share = np.bincount(point, is_extrapolation, m) / np.where(known > 0, known, 1)
+    overall = float(is_extrapolation.mean()) if len(is_extrapolation) else 0.0
+    return Extrapolation(
+        np.where(known > 0, share, np.nan), overall, len(is_extrapolation), view.others
+    )
 
 
 def columns_of(space: Space, effect: Effect) -> tuple[int, ...]:
-    """Return the columns of the effect's feature, once it is sure that X has them as the effect saw them."""
+    """Return the columns of the effect's feature. Raise if X is not the data that the effect was computed from."""
     columns, kept = effect.about.feature.columns, effect.curves
-    off = elsewhere(space, effect.about.feature)
-    if not off and kept is not None and len(kept) and effect.levels is None:
-        off = int(kept.row.max()) >= len(space.points)
-        off = off or not _same(space.numbers(columns[0])[kept.row], kept.x)
-    if off:
-        raise another_table()
+    mismatch = is_moved(space, effect.about.feature)
+    if not mismatch and kept is not None and len(kept) and effect.levels is None:
+        mismatch = int(kept.row.max()) >= len(space.points)
+        mismatch = mismatch or not _same(space.numbers(columns[0])[kept.row], kept.x)
+    if mismatch:
+        raise wrong_table_error()
     return columns
 
 
-def elsewhere(space: Space, feature: Feature) -> bool:
-    """Return whether a feature's columns are not where they were."""
+def is_moved(space: Space, feature: Feature) -> bool:
+    """Return whether the columns of a feature have other positions or names in X than in the explained data."""
     columns, known = feature.columns, space.source.features
     if max(columns) >= len(known):
         return True
     if feature.members or feature.name in ("", known[columns[0]].name):
         return False
-    return feature.name in {f.name for f in known}  # else a schema gave it another name
+    return feature.name in {f.name for f in known}  # else it was renamed by a schema
 
 
-def another_table() -> DataError:
-    """Return the error for an X that was not explained."""
+def wrong_table_error() -> DataError:
+    """Return the error for an X other than the explained data."""
     got, expected = "another table than the one that was explained", "the same rows and columns"
-    return DataError(explained("trust(X)", got, expected, "Pass the X given to sd.explain"))
+    return DataError(
+        explained("checks(X)", got, expected, "Pass the X that was passed to sd.explain")
+    )
 
 
 def _same(a: Floats, b: Floats) -> bool:
-    """Return whether values are the same but for the rounding to another type."""
+    """Return whether values are equal up to rounding to another type."""
     return np.allclose(a, b, rtol=1e-6, atol=0.0, equal_nan=True)
 
 
-def _edges(
-    effect: Effect, view: View, position: int, rng: np.random.Generator
+def _rows_at_edges(
+    effect: Effect, view: Subspace, position: int, rng: np.random.Generator
 ) -> tuple[Ints, Ints, Floats]:
-    """Return rows, the places of the edges they are moved to, and what becomes of them."""
+    """Return row indices, the indices of the points they are moved to, and the new rows."""
     edges = np.asarray(effect.points if effect.cells is None else effect.cells.edges, dtype=float)
     cell = Cells(edges, effect.spec.closed).locate(view.space.numbers(position))
     inside = np.flatnonzero(cell >= 0)
-    row = inside[rng.integers(len(inside), size=SWEPT)] if len(inside) else inside
+    row = inside[rng.integers(len(inside), size=N_NEW_ROWS)] if len(inside) else inside
     edge = cell[row] + rng.integers(2, size=len(row))
-    # Cells may be finer than the bins that are shown.
+    # Cells may be finer than the reported bins.
     point = np.clip(
         np.searchsorted(effect.points, edges[edge], "right") - 1, 0, len(effect.points) - 1
     )
-    made = view.points[row]
-    view.put(made, position, edges[edge])
-    return row, point, made
+    new_rows = view.points[row]
+    view.set_values(new_rows, position, edges[edge])
+    return row, point, new_rows
 
 
-def _levels(
-    effect: Effect, view: View, columns: tuple[int, ...], rng: np.random.Generator
+def _rows_at_levels(
+    effect: Effect, view: Subspace, columns: tuple[int, ...], rng: np.random.Generator
 ) -> tuple[Ints, Ints, Floats]:
-    """Return rows, the levels they are given, and what becomes of them."""
+    """Return row indices, the indices of the levels they get, and the new rows."""
     n = len(view.points)
     column = view.space.source.levels(effect.about.feature, top=n)
     labels = column.levels.labels
@@ -360,14 +366,14 @@ def _levels(
     )
     point = np.flatnonzero(donors >= 0)
     if effect.spec.local == "none":
-        point = np.repeat(point, max(SWEPT // max(len(point), 1), 1))
+        point = np.repeat(point, max(N_NEW_ROWS // max(len(point), 1), 1))
         row = rng.integers(n, size=len(point))
-    else:  # a row takes a step to the level before, or to the one after
-        place = np.array([shown.index(v) if v in shown else -1 for v in labels] + [-1])
-        row = rng.integers(n, size=SWEPT)
-        point = place[column.codes[row]] + rng.choice([-1, 1], size=SWEPT)
-        fine = (place[column.codes[row]] >= 0) & (point >= 0) & (point < len(shown))
+    else:  # each row is moved to the previous or the next level
+        position = np.array([shown.index(v) if v in shown else -1 for v in labels] + [-1])
+        row = rng.integers(n, size=N_NEW_ROWS)
+        point = position[column.codes[row]] + rng.choice([-1, 1], size=N_NEW_ROWS)
+        fine = (position[column.codes[row]] >= 0) & (point >= 0) & (point < len(shown))
         row, point = row[fine], point[fine]
-    made = view.points[row]
-    view.lend(made, columns, donors[point])
-    return row, point, made
+    new_rows = view.points[row]
+    view.set_from_donors(new_rows, columns, donors[point])
+    return row, point, new_rows

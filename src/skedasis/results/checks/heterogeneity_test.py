@@ -1,4 +1,4 @@
-"""Test of the heterogeneity score against a threshold."""
+"""One-sided test of the heterogeneity score against a threshold."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NEGLIGIBLE = 1e-6
 
 @dataclass(frozen=True)
 class HeterogeneityTest:
-    """The result of a test whether a heterogeneity score is above a threshold.
+    """The result of `heterogeneity_test`.
 
     Parameters
     ----------
@@ -25,8 +25,8 @@ class HeterogeneityTest:
     lower : float
         One-sided lower confidence bound of the score, at the test's level.
     p_value : float
-        Of the hypothesis that the score is not above `above`. NaN, as the error and the bound, for a score of one pair
-        of rows.
+        P-value of the hypothesis that the score is at most `above`. NaN for a score of one pair of rows, like the
+        standard error and the bound.
     above : float
         The threshold, in units of the quantity.
     effective_pairs : float
@@ -44,14 +44,14 @@ class HeterogeneityTest:
 
     @property
     def verdict(self) -> str:
-        """Return "heterogeneous", "none" (the score is not above the threshold) or "unclear"."""
+        """The verdict: "heterogeneous", "none" (the score is not above the threshold) or "unclear"."""
         if self.p_value <= 1 - self.level:
             return "heterogeneous"
         return "none" if self.score <= self.above else "unclear"
 
     @property
     def text(self) -> str:
-        """Return the verdict as a sentence.
+        """The verdict as a sentence.
 
         Examples
         --------
@@ -62,8 +62,9 @@ class HeterogeneityTest:
             return f"The heterogeneity score, {self.score:.3g}, is not above {self.above:.3g}."
         if np.isnan(self.p_value):
             return (
-                f"The heterogeneity score, {self.score:.3g}, is computed from one pair of rows: whether it is above "
-                f"{self.above:.3g} is not known."
+                f"The heterogeneity score, {self.score:.3g}, is computed from one pair of rows, too few to test "
+                "whether it is "
+                f"above {self.above:.3g}."
             )
         p = "p < 0.001" if self.p_value < 0.001 else f"p = {self.p_value:.2g}"
         if self.verdict == "unclear":
@@ -89,10 +90,10 @@ def heterogeneity_test(
     ----------
     effect : Effect
     level : float
-        Confidence of the verdict and of the lower bound.
+        Confidence level of the verdict and of the lower bound.
     above : float, optional
-        Threshold, in units of the quantity; by default 1e-6 standard deviations of the quantity, the size that rounding
-        errors may have.
+        Threshold, in units of the quantity; by default 1e-6 standard deviations of the quantity, the size of rounding
+        errors.
 
     Returns
     -------
@@ -101,15 +102,15 @@ def heterogeneity_test(
     Raises
     ------
     DataError
-        For a level outside (0, 1) or a threshold that is negative or no number.
+        For a level outside (0, 1), or a threshold that is no non-negative number.
     UnsupportedError
         For an effect without a heterogeneity score.
 
     Notes
     -----
     The test is one-sided, on the logarithm of the score, whose standard error is that of the score divided by the score
-    (as for ``interval(of="heterogeneity_score")``). No model row. With fewer than 50 effective pairs the standard
-    error, and so the p-value, is not reliable.
+    (as for ``interval(of="heterogeneity_score")``). Needs no model rows. With fewer than 50 effective pairs the
+    standard error, and so the p-value, is not reliable.
 
     Examples
     --------
@@ -122,27 +123,34 @@ def heterogeneity_test(
     """
     from scipy.special import ndtr, ndtri
 
-    level = given_level("heterogeneity_test(level)", level)
+    level = given_level("heterogeneity_test(confidence_level)", level)
     number = isinstance(above, (int, float, np.number)) and not isinstance(above, bool)
     if above is not None and not (number and 0 <= above < np.inf):
         what = "heterogeneity_test(above)"
         raise DataError(
-            explained(what, repr(above), "a non-negative number", "Leave above out for the default")
+            explained(
+                what,
+                repr(above),
+                "a non-negative number",
+                "Remove above to use the default threshold",
+            )
         )
-    found = effect.swap_score
-    if found is None:
+    score = effect.swap_score
+    if score is None:
         raise no_score(f"heterogeneity_test of {effect.spec.method}", effect.spec.method)
-    # Without rows there is no standard deviation, and no score above it.
-    limit = float(np.nan_to_num(NEGLIGIBLE * found.quantity_std)) if above is None else float(above)
-    if not found.value > 0:
-        p, lower = 1.0, found.value
-    elif found.std_error == 0:
-        p, lower = float(found.value <= limit), found.value
+    # Without rows, the standard deviation is NaN; the threshold is then 0.
+    threshold = (
+        float(np.nan_to_num(NEGLIGIBLE * score.quantity_std)) if above is None else float(above)
+    )
+    if not score.value > 0:
+        p, lower = 1.0, score.value
+    elif score.std_error == 0:
+        p, lower = float(score.value <= threshold), score.value
     else:
-        scale = found.std_error / found.value
-        lower = found.value * float(np.exp(-ndtri(level) * scale))
-        # No error is known (NaN): then no p-value either, whatever the threshold.
-        p = 0.0 * scale if limit <= 0 else float(ndtr(-np.log(found.value / limit) / scale))
+        scale = score.std_error / score.value
+        lower = score.value * float(np.exp(-ndtri(level) * scale))
+        # A NaN standard error gives a NaN p-value, also for a threshold of 0.
+        p = 0.0 * scale if threshold <= 0 else float(ndtr(-np.log(score.value / threshold) / scale))
     return HeterogeneityTest(
-        found.value, found.std_error, lower, p, limit, found.effective_pairs, level
+        score.value, score.std_error, lower, p, threshold, score.effective_pairs, level
     )

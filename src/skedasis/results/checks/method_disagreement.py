@@ -1,4 +1,4 @@
-"""Where two effects of one feature disagree, in units of their standard errors."""
+"""Find where two effects of one feature differ by more than their standard errors, and suggest which one to use."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from skedasis._types import Floats
 from skedasis.errors import DataError, explained
 from skedasis.results.build.linear_form import drawn
 from skedasis.results.checks.check import number
-from skedasis.results.checks.extrapolation import FAR_NOTE
+from skedasis.results.checks.extrapolation import NOTE_EXTRAPOLATION
 from skedasis.results.effect import TRUSTED_ROWS, Effect
 from skedasis.results.time_axis import on_axis_of
 
-SIZE = 0.1
-"""Differences count from this share of the larger one of both effects' ranges on."""
+LEAST_FRACTION = 0.1
+"""Smaller differences, as a fraction of the larger of both effects' ranges, are not reported."""
 
 
-NARROW = 0.1
-"""Share of the rows up to which a stretch between two points of a curve is one that nothing is known within."""
+NARROW_FRACTION = 0.1
+"""Between two points of a curve with at most this fraction of the rows between them, a jump may lie anywhere."""
 
 
-Found = tuple[Any, str, dict[str, Any]]
+Finding = tuple[Any, str, dict[str, Any]]
 
 
 def disagreement(
@@ -30,24 +30,25 @@ def disagreement(
     other: Effect,
     level: float = 0.95,
     far: tuple[float | None, float | None] = (None, None),
-) -> Found | None:
-    """Return where two effects of a feature differ by more than their errors, or None.
+) -> Finding | None:
+    """Return where two effects of a feature differ by more than their errors, or None if they do not.
 
     Parameters
     ----------
     effect, other : Effect
         Of the same feature and quantity.
     level : float
+        Confidence level.
     far : tuple of two float or None
-        Each one's share of extrapolations, where it is known.
+        The fraction of extrapolations of each effect, if known.
 
     Returns
     -------
     where : (left, right) or str
-        The stretch around the largest difference; a level.
+        The interval around the largest difference, or the level.
     text : str
     numbers : dict
-        The largest difference, in units of the quantity, of its error, and of the range.
+        The largest difference: in units of the quantity, relative to its error, and relative to the range.
 
     Raises
     ------
@@ -56,31 +57,31 @@ def disagreement(
 
     Notes
     -----
-    Both are taken at all points of either within their common range, and centred alike: less their mean over the data
-    there. They rest on the same rows, so their errors may add up: the error of the difference is the sum of both, at
-    the most, and the largest difference has to be beyond it at the level shared by all points (Bonferroni). It also has
-    to be 10 % of the larger range, lest small differences that are sure be shouted. A jump between two points of a grid
-    is known to lie there, and no more: within a stretch of at most a tenth of the rows between two points of either
-    curve, values count as different where the two curves have none in common.
+    Both effects are evaluated at all their points within the common range, and centred there by their mean over the
+    data. They are computed from the same rows, so the error of the difference is at most the sum of both errors. A
+    difference is reported if it is significant at `level`, shared by all points (Bonferroni), and at least 10 % of the
+    larger range. Where a curve jumps between two of its points, the position of the jump is unknown. Between two points
+    of either curve with at most a tenth of the rows between them, the curves are therefore compared by their ranges of
+    values, and differ only if these ranges do not overlap.
     """
     check(effect, other)
     other = on_axis_of(other, effect)
-    x, values, errors, freedom, share = _common(effect, other)
+    x, values, errors, df, share = _common(effect, other)
     if len(x) < 2:
         return None
     centred = values - (values @ share)[:, None]
-    difference = _apart(effect, other, x, centred)
+    difference = _difference(effect, other, x, centred)
     size = float(np.ptp(centred, axis=1).max())
     error = errors.sum(axis=0)
-    sure = np.abs(difference) > _quantile(freedom, 1 - (1 - level) / (2 * len(x))) * error
-    told = sure & (np.abs(difference) >= SIZE * size)
-    if not told.any() or size == 0:
+    sure = np.abs(difference) > _quantile(df, 1 - (1 - level) / (2 * len(x))) * error
+    reported = sure & (np.abs(difference) >= LEAST_FRACTION * size)
+    if not reported.any() or size == 0:
         return None
-    worst = int(np.argmax(np.where(told, np.abs(difference), 0.0)))
+    worst = int(np.argmax(np.where(reported, np.abs(difference), 0.0)))
     first, last = worst, worst
-    while first > 0 and told[first - 1]:
+    while first > 0 and reported[first - 1]:
         first -= 1
-    while last < len(x) - 1 and told[last + 1]:
+    while last < len(x) - 1 and reported[last + 1]:
         last += 1
     gap = float(abs(difference[worst]))
     numbers = {
@@ -95,27 +96,27 @@ def disagreement(
 
 
 def check(effect: Effect, other: Any) -> None:
-    """Refuse what cannot be compared."""
+    """Raise if `other` is not an effect of the same feature, quantity and kind."""
     fix = "Pass the other method's effect of the same feature"
     if not isinstance(other, Effect):
-        got = f"a {type(other).__name__}"
-        raise DataError(explained("trust(beside)", got, "an effect of the same feature", fix))
+        got = type(other).__name__
+        raise DataError(explained("checks(beside)", got, "an effect of the same feature", fix))
     mine, theirs = effect.about, other.about
     got = ""
     if mine.feature.name != theirs.feature.name:
-        got = f"an effect of {theirs.feature.name!r} beside one of {mine.feature.name!r}"
+        got = f"effects of {mine.feature.name!r} and of {theirs.feature.name!r}"
     elif mine.quantity != theirs.quantity:
-        got = f"an effect on {theirs.quantity!r} beside one on {mine.quantity!r}"
+        got = f"effects on {mine.quantity!r} and on {theirs.quantity!r}"
     elif (effect.levels is None) != (
         other.levels is None
     ) or effect.spec.derivative != other.spec.derivative:
-        got = "an effect of another kind (levels beside numbers, or slopes beside values)"
+        got = "effects of different kinds (levels and numbers, or slopes and values)"
     if got:
-        raise DataError(explained("trust(beside)", got, "the same feature and quantity", fix))
+        raise DataError(explained("checks(beside)", got, "the same feature and quantity", fix))
 
 
 def _common(effect: Effect, other: Effect) -> tuple[Any, Floats, Floats, Floats, Floats]:
-    """Return common points, values (2, m), errors (2, m), degrees of freedom (2, m), and what points count."""
+    """Return common points, values (2, m), errors (2, m), degrees of freedom (2, m), and fractions of rows (m,)."""
     both = (effect, other)
     if effect.levels is not None and other.levels is not None:
         known = dict(zip(other.levels.labels, range(len(other.levels)), strict=True))
@@ -132,21 +133,21 @@ def _common(effect: Effect, other: Effect) -> tuple[Any, Floats, Floats, Floats,
     x = np.unique(np.concatenate([drawn(e.bins, e.points, e.value)[0] for e in both]))
     x = x[(x >= left) & (x <= right)]
     values = np.array([e.at(x) for e in both])
-    errors, freedom = (
+    errors, df = (
         np.array([np.interp(x, e.points, np.asarray(getattr(e, name), dtype=float)) for e in both])
         for name in ("std_error", "freedom")
     )
     there = ~np.isnan(values).any(axis=0)
-    x, values, errors, freedom = x[there], values[:, there], errors[:, there], freedom[:, there]
-    return x, values, np.nan_to_num(errors), freedom, _share(effect, x)
+    x, values, errors, df = x[there], values[:, there], errors[:, there], df[:, there]
+    return x, values, np.nan_to_num(errors), df, _fraction_at(effect, x)
 
 
-def _apart(effect: Effect, other: Effect, x: Any, values: Floats) -> Floats:
-    """Return by how much two curves differ at each point, where no jump between two of their points explains it."""
+def _difference(effect: Effect, other: Effect, x: Any, values: Floats) -> Floats:
+    """Return the difference of two curves at each point that no jump between two of their points can explain."""
     difference = values[0] - values[1]
     if effect.levels is not None:
         return difference
-    before = _before(effect, x)
+    before = _fraction_before(effect, x)
     first, last = np.arange(len(x)), np.arange(len(x))
     for curve in (effect, other):
         place = np.clip(
@@ -154,7 +155,7 @@ def _apart(effect: Effect, other: Effect, x: Any, values: Floats) -> Floats:
         )
         left = np.searchsorted(x, curve.points[place])
         right = np.minimum(np.searchsorted(x, curve.points[place + 1]), len(x) - 1)
-        narrow = before[right] - before[left] <= NARROW
+        narrow = before[right] - before[left] <= NARROW_FRACTION
         first = np.where(narrow, np.minimum(first, left), first)
         last = np.where(narrow, np.maximum(last, right), last)
     windows = list(zip(first.tolist(), last.tolist(), strict=True))
@@ -164,8 +165,8 @@ def _apart(effect: Effect, other: Effect, x: Any, values: Floats) -> Floats:
     return np.copysign(gap, difference)
 
 
-def _before(effect: Effect, x: Floats) -> Floats:
-    """Return the share of rows before each point; of the axis, where no rows are kept."""
+def _fraction_before(effect: Effect, x: Floats) -> Floats:
+    """Return the fraction of rows before each point; if no rows are kept, the fraction of the axis."""
     kept = effect.rows if effect.rows is not None else effect.curves
     if kept is None or len(kept) == 0:
         return (x - x[0]) / (x[-1] - x[0])
@@ -175,8 +176,8 @@ def _before(effect: Effect, x: Floats) -> Floats:
     return total[np.searchsorted(kept.x[order], x)] / max(float(total[-1]), 1e-300)
 
 
-def _share(effect: Effect, x: Floats) -> Floats:
-    """Return how much each point stands for: the rows around it, or the axis where no rows are kept."""
+def _fraction_at(effect: Effect, x: Floats) -> Floats:
+    """Return the fraction of rows nearest to each point; if no rows are kept, the fraction of the axis."""
     if len(x) == 0:
         return x
     middle = (x[1:] + x[:-1]) / 2
@@ -191,20 +192,20 @@ def _share(effect: Effect, x: Floats) -> Floats:
     return np.diff(ends) / (x[-1] - x[0]) if x[-1] > x[0] else np.ones(1)
 
 
-def _quantile(freedom: Floats, level: float) -> Floats:
-    """Return Student's quantile with the fewer degrees of freedom of both."""
+def _quantile(df: Floats, level: float) -> Floats:
+    """Return the quantile of Student's t with the smaller degrees of freedom of both effects."""
     from scipy.special import stdtrit
 
-    fewer = np.nan_to_num(freedom, nan=1e9, posinf=1e9).min(axis=0)
+    fewer = np.nan_to_num(df, nan=1e9, posinf=1e9).min(axis=0)
     return np.asarray(stdtrit(np.clip(fewer, 1.0, 1e9), level))
 
 
-def _swept(effect: Effect) -> bool:
+def _is_pdp(effect: Effect) -> bool:
     return effect.spec.local == "none"
 
 
 def _few(effect: Effect, where: Any) -> bool:
-    """Return whether an accumulated effect rests on few rows there."""
+    """Return whether an accumulated effect has bins or levels with few rows there."""
     if effect.levels is not None:
         there = np.array([v == where for v in effect.levels.labels])
         return bool((effect.levels.count[there] < TRUSTED_ROWS).any())
@@ -221,46 +222,45 @@ def _text(
     numbers: dict[str, Any],
     far: tuple[float | None, float | None],
 ) -> str:
-    """Say by how much two effects differ, and which of them to trust."""
+    """Return the text: how much two effects differ, and which of them to use."""
     names = effect.spec.method, other.spec.method
     place = f"at {where!r}"
     if not isinstance(where, str):
         ends = [number(end, effect.time) for end in where]
         place = f"at {ends[0]}" if ends[0] == ends[1] else f"from {ends[0]} to {ends[1]}"
     times = numbers["errors"]
-    sure = "whose errors are zero" if np.isinf(times) else f"{times:.1f} times their joint error"
+    sure = "their errors are zero" if np.isinf(times) else f"{times:.1f} times their joint error"
     said = (
-        f"{names[0]} and {names[1]} of {effect.feature!r} disagree {place}: by "
-        f"{numbers['difference']:.3g}, {sure} and {numbers['of_range']:.0%} of the range."
+        f"{names[0]} and {names[1]} of {effect.feature!r} differ {place} by {numbers['difference']:.3g} "
+        f"({sure}, {numbers['of_range']:.0%} of the range)."
     )
-    if _swept(effect) == _swept(other):
-        return f"{said} Their bins or grids differ too much: compare both on the same ones."
-    swept = 0 if _swept(effect) else 1
+    if _is_pdp(effect) == _is_pdp(other):
+        return f"{said} Their bins or grids are too different: compute both on the same edges."
+    swept = 0 if _is_pdp(effect) else 1
     pdp, ale, share = names[swept], names[1 - swept], far[swept]
     accumulated = (effect, other)[1 - swept]
     if accumulated.spec.local == "values":
-        return f"{said} {ale} holds the effects of the features that go with it: trust {pdp}."
+        return f"{said} {ale} includes the effects of correlated features: use {pdp}."
     return f"{said} {_advice(pdp, ale, share, few=_few(accumulated, where))}"
 
 
 def _advice(pdp: str, ale: str, share: float | None, *, few: bool) -> str:
-    """Say which of a PDP and an accumulated effect to trust, and why."""
+    """Return which of a PDP and an accumulated effect to use, and why."""
     if share is None:
         return (
-            f"Where features go together {pdp} asks the model where no data are, and {ale} is nearer to "
-            "the data: trust(X=X) measures that."
+            f"With correlated features, {pdp} evaluates the model outside the data, whereas {ale} stays close to the "
+            "data: checks(X=X) measures how much."
         )
-    if share >= FAR_NOTE:
-        return (
-            f"Trust {ale}: {share:.0%} of the rows that {pdp} asks for are like no data, and there the "
-            "model guesses."
-        )
+    if share >= NOTE_EXTRAPOLATION:
+        return f"Use {ale}: {share:.0%} of the rows at which {pdp} evaluates the model are extrapolations."
     if few:
         return (
-            f"Trust {pdp}: there {ale} rests on bins of fewer than {TRUSTED_ROWS} rows, and only "
-            f"{share:.0%} of the rows that {pdp} asks for are far from the data."
+            f"Use {pdp}: {ale} has bins with fewer than {TRUSTED_ROWS} rows there, and only {share:.0%} of the rows "
+            "at which "
+            f"{pdp} evaluates the model are extrapolations."
         )
     return (
-        f"Few rows of {pdp} ({share:.0%}) are far from the data, so both should say the same: look at {ale} "
-        "with more bins; its errors add up along the axis."
+        f"Few rows of {pdp} ({share:.0%}) are extrapolations, so both effects should agree. Compute {ale} with more "
+        "bins: "
+        "the errors of wide bins add up along the axis."
     )

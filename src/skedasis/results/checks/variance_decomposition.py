@@ -1,4 +1,9 @@
-"""Decomposition of the variance of local effects within bins (RHALE Theorem 1)."""
+"""Decompose the variance of local effects within bins (RHALE Theorem 1).
+
+Theorem 1: s*² = sigma² + E². The variance of the local effects in a bin, s*², is the variance at given x, sigma², plus
+the mean squared residual, E², which is due to a slope that changes with x inside the bin. `split` estimates the parts
+in each bin of an effect, and tests whether local effects depend on x (`dependence`).
+"""
 
 from __future__ import annotations
 
@@ -18,34 +23,36 @@ from skedasis.stats.grid import Cells
 from skedasis.stats.moments import Moments
 
 # ------------------------------------------------------------------------------------------
-# Whether local effects depend on x inside a bin, and how much of their variance is due to that. Pure arrays.
+# Arrays of one bin: test of dependence on x, and the two parts of the variance.
 
 
 PERMUTED = 200
-"""Up to so many rows p-values come from permutations; with more, from the distributions that the statistics tend to."""
+"""Up to this many rows, p-values come from permutations; with more rows, from the asymptotic distributions."""
 
 
 DRAWS = 1999
-"""Permutations at most. Drawing ends earlier where `_ENOUGH` of them were as extreme as the data (Besag & Clifford)."""
+"""Largest number of permutations. Drawing stops once `_ENOUGH` are as extreme as the data (Besag & Clifford)."""
 
 
 LEAST_ROWS = 5
-"""With fewer rows a test says nothing."""
+"""Smallest number of rows for a test."""
 
 
 _ENOUGH = 50
+"""Number of extreme permutations after which drawing stops."""
 
 
 _DEGREE = 3
+"""Largest degree of the polynomials in the ranks of x."""
 
 
-_PLACES = 300
-"""Neighbours are compared in large samples only with as many (effective) places on the axis."""
+_LEAST_DISTINCT = 300
+"""In large samples, neighbours are compared only if x has at least this effective number of distinct values."""
 
 
 @dataclass(frozen=True, eq=False)
 class Sorted:
-    """Rows of one bin in the order of x, and which of them lie at the same place.
+    """Rows of one bin in the order of x, grouped by equal x.
 
     Parameters
     ----------
@@ -55,7 +62,7 @@ class Sorted:
         Orthonormal polynomials of the mid-ranks of x, up to degree 3.
     weight : ndarray of float, shape (n,)
     starts, sizes : ndarray of int, shape (g,)
-        First row and number of rows of each place.
+        First row and number of rows of each distinct x.
     """
 
     e: Floats
@@ -68,49 +75,56 @@ class Sorted:
 def dependence(
     x: Floats, d: Floats, weight: Floats | None = None, *, seed: int = 0, draws: int = DRAWS
 ) -> float:
-    """Return a p-value of the hypothesis that the mean of d is the same at all x.
+    """Return the p-value of the hypothesis that the mean of d is the same at all x.
 
     Parameters
     ----------
     x, d : ndarray of float, shape (n,)
-        Places and local effects of a bin's rows.
+        Feature values and local effects of a bin's rows.
     weight : ndarray of float, shape (n,), optional
-        What a row counts in means. Rows are what is independent, whatever their weight.
+        Weights of the rows in means. Rows are independent, whatever their weights.
     seed : int
-        Of the permutations.
+        Seed of the permutations.
     draws : int
-        Permutations at most: no p-value lies below 1 / (draws + 1) then.
+        Largest number of permutations. The smallest possible p-value is then 1 / (draws + 1).
 
     Returns
     -------
     float
-        NaN with fewer than five rows, and where x or d does not vary.
+        NaN with fewer than five rows, or if x or d is constant.
 
     Notes
     -----
-    Two directions are looked at. A trend: the score statistic of polynomials in the ranks of x up to degree 3, divided
-    by the covariance that the rows themselves show, so that a spread which changes with x is no evidence (White 1980).
-    And any shape at all: whether the deviations of neighbours, and of rows at the same x, have the same sign (von
-    Neumann 1941), in units of what their products scatter. The p-value is that of the smaller of the two p-values.
-    Up to 200 rows it comes from permutations of d over x, exact where d and x are independent, and, as both statistics
-    are studentised, nearly so where only the mean of d is the same at all x (DiCiccio & Romano 2017). It depends on the
-    order of the rows in nothing. Measured over 1,000 samples each, 12 to 600 rows: where the spread grows twentyfold
-    along the bin, 4 to 8 % of p-values lie below 5 %, and 6 to 9 % if slopes are also skewed.
+    Two statistics are combined. The first is sensitive to a trend: the score statistic of polynomials in the ranks of x
+    up to degree 3, with a heteroscedasticity-consistent covariance, so that a variance which changes with x is no
+    evidence (White 1980). The second is sensitive to any shape: the sum of products of the deviations of neighbours,
+    and of rows at the same x (von Neumann 1941), divided by its standard error. The test statistic is the smaller of
+    the two p-values.
+
+    Up to 200 rows, its distribution comes from permutations of d over x. This is exact if d and x are independent. Both
+    statistics are studentised, so it is nearly exact if only the mean of d is the same at all x (DiCiccio & Romano
+    2017). The result does not depend on the order of the rows. Measured over 1,000 samples each, 12 to 600 rows: if the
+    standard deviation grows twentyfold along the bin, 4 to 8 % of p-values are below 5 %, and 6 to 9 % if slopes are
+    also skewed.
     """
     rows = _sorted(x, d, weight)
     if rows is None:
         return float("nan")
     large = len(x) > PERMUTED
     share = rows.sizes / len(x)
-    together = len(rows.sizes) > _DEGREE + 1 and bool(not large or share @ share < 1 / _PLACES)
-    observed = _smallest(rows, np.arange(len(x))[None, :], together=together)[0]
+    with_neighbours = len(rows.sizes) > _DEGREE + 1 and bool(
+        not large or share @ share < 1 / _LEAST_DISTINCT
+    )
+    observed = _smallest_p_value(rows, np.arange(len(x))[None, :], with_neighbours=with_neighbours)[
+        0
+    ]
     if large:
-        return float(-np.expm1(2 * np.log1p(-observed))) if together else float(observed)
-    return _permuted(rows, observed, seed, draws, together=together)
+        return float(-np.expm1(2 * np.log1p(-observed))) if with_neighbours else float(observed)
+    return _permuted(rows, observed, seed, draws, with_neighbours=with_neighbours)
 
 
 def _sorted(x: Floats, d: Floats, weight: Floats | None) -> Sorted | None:
-    """Sort a bin's rows; None where there is nothing to test."""
+    """Return a bin's rows sorted by x, or None if there is nothing to test."""
     w = np.ones(len(x)) if weight is None else weight / weight.max()
     order = np.lexsort((w, d, x))
     x, d, w = x[order], d[order], w[order]
@@ -122,19 +136,19 @@ def _sorted(x: Floats, d: Floats, weight: Floats | None) -> Sorted | None:
     rank = 2 * middle / (len(x) - 1) - 1
     powers = rank[:, None] ** np.arange(min(_DEGREE, len(starts) - 1) + 1)
     basis = np.linalg.qr(powers)[0][:, 1:]
-    d = d - d[0]  # an offset must not cost digits
+    d = d - d[0]  # a large offset would cost precision
     e = d - w @ d / w.sum()
     return Sorted(w * e / max(np.abs(e).max(), np.finfo(float).tiny), basis, w, starts, sizes)
 
 
-def _smallest(rows: Sorted, orders: Ints, *, together: bool) -> Floats:
-    """Return the smaller of the two p-values for each order in which effects are dealt to places, shape (b,)."""
+def _smallest_p_value(rows: Sorted, orders: Ints, *, with_neighbours: bool) -> Floats:
+    """Return the smaller of the two p-values for each permutation of the effects, shape (b,)."""
     from scipy.special import chdtrc, ndtr
 
     e, w = rows.e[orders], rows.weight[orders]
     p = chdtrc(rows.basis.shape[1], _trend(rows, e, w))
-    if together:
-        p = np.minimum(p, ndtr(-_alike(rows, e)))
+    if with_neighbours:
+        p = np.minimum(p, ndtr(-_neighbour_similarity(rows, e)))
     return p
 
 
@@ -153,10 +167,11 @@ def _trend(rows: Sorted, e: Floats, w: Floats) -> Floats:
     return (score * np.linalg.solve(covariance, score[:, :, None])[:, :, 0]).sum(axis=1)
 
 
-def _alike(rows: Sorted, e: Floats) -> Floats:
-    """Return how much more alike neighbours are than strangers, in standard errors.
+def _neighbour_similarity(rows: Sorted, e: Floats) -> Floats:
+    """Return the similarity of neighbours, relative to random pairs, in standard errors.
 
-    All pairs of rows at one place count 1 / (its rows), those of two neighbouring places 1 / (rows of the larger one).
+    Pairs of rows with the same x have weight 1 / (number of such rows), pairs with neighbouring values of x
+    1 / (number of rows of the more frequent value).
     """
     n, sizes = e.shape[1], rows.sizes.astype(float)
     square = e**2
@@ -165,33 +180,37 @@ def _alike(rows: Sorted, e: Floats) -> Floats:
     )
     larger = np.maximum(sizes[:-1], sizes[1:])
     inside = (total**2 - second) / (2 * sizes)
-    beside = total[:, :-1] * total[:, 1:] / larger
+    across = total[:, :-1] * total[:, 1:] / larger
     scatter = ((second**2 - fourth) / (2 * sizes**2)).sum(axis=1)
     scatter += (second[:, :-1] * second[:, 1:] / larger**2).sum(axis=1)
-    # Deviations from a common mean are a little unlike one another.
+    # Deviations from a common mean are slightly negatively correlated.
     pairs = ((sizes - 1) / 2).sum() + (sizes[:-1] * sizes[1:] / larger).sum()
-    lost = pairs * square.sum(axis=1) / (n * (n - 1))
-    found = inside.sum(axis=1) + beside.sum(axis=1) + lost
-    return found / np.sqrt(np.maximum(scatter, np.finfo(float).tiny))
+    correction = pairs * square.sum(axis=1) / (n * (n - 1))
+    result = inside.sum(axis=1) + across.sum(axis=1) + correction
+    return result / np.sqrt(np.maximum(scatter, np.finfo(float).tiny))
 
 
-def _permuted(rows: Sorted, observed: float, seed: int, draws: int, *, together: bool) -> float:
-    """Return the share of permutations that are as extreme; drawing ends when enough of them were."""
+def _permuted(
+    rows: Sorted, observed: float, seed: int, draws: int, *, with_neighbours: bool
+) -> float:
+    """Return the p-value from permutations. Drawing stops once enough of them are as extreme as the data."""
     rng, n = np.random.default_rng(seed), len(rows.e)
-    done = reached = 0
-    limit = observed * (1 + 1e-9)  # equal up to rounding is equal
-    while done < draws:
-        size = min(200 if done == 0 else 1800, draws - done)
+    drawn = extreme_so_far = 0
+    limit = observed * (1 + 1e-9)  # values equal up to rounding are as extreme
+    while drawn < draws:
+        size = min(200 if drawn == 0 else 1800, draws - drawn)
         orders = rng.permuted(np.broadcast_to(np.arange(n), (size, n)), axis=1)
-        extreme = np.flatnonzero(_smallest(rows, orders, together=together) <= limit)
-        if reached + len(extreme) >= _ENOUGH:
-            return _ENOUGH / (done + int(extreme[_ENOUGH - reached - 1]) + 1)
-        reached, done = reached + len(extreme), done + size
-    return (reached + 1) / (done + 1)
+        extreme = np.flatnonzero(
+            _smallest_p_value(rows, orders, with_neighbours=with_neighbours) <= limit
+        )
+        if extreme_so_far + len(extreme) >= _ENOUGH:
+            return _ENOUGH / (drawn + int(extreme[_ENOUGH - extreme_so_far - 1]) + 1)
+        extreme_so_far, drawn = extreme_so_far + len(extreme), drawn + size
+    return (extreme_so_far + 1) / (drawn + 1)
 
 
 def split_variance(x: Floats, d: Floats, weight: Floats | None = None) -> tuple[float, float]:
-    """Return the variance of d, and that part of it which is there at given x.
+    """Return the variance of d, and the variance of d at given x.
 
     Parameters
     ----------
@@ -201,14 +220,15 @@ def split_variance(x: Floats, d: Floats, weight: Floats | None = None) -> tuple[
     Returns
     -------
     total, within : float
-        Unbiased for s*² of RHALE Theorem 1 and for sigma²; NaN with fewer than two rows, and `within` with fewer than
-        three.
+        Unbiased estimates of s*² and sigma² of RHALE Theorem 1. `total` is NaN with fewer than two rows, `within` with
+        fewer than three.
 
     Notes
     -----
-    Where most rows share their x with others, `within` is their pooled variance around the mean at their x. Else it
-    comes from what each place's mean is off the line between its two neighbours (Gasser, Sroka & Jennen-Steinmetz
-    1986), which a slope that is linear in x does not touch at all, and one jump hardly does. It is never above `total`.
+    If most rows share their x with others, `within` is the pooled variance around the means at each x. Otherwise it is
+    estimated from the deviations of each mean from the line through its two neighbours (Gasser, Sroka &
+    Jennen-Steinmetz 1986). A slope that is linear in x does not affect this estimate, and one jump barely does. The
+    result is never above `total`.
     """
     w = np.ones(len(x)) if weight is None else weight
     total = _variance(d, w)
@@ -223,21 +243,23 @@ def split_variance(x: Floats, d: Floats, weight: Floats | None = None) -> tuple[
     mean = np.add.reduceat(w * d, starts) / size
     group = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(x))))
     square = np.add.reduceat(w * (d - mean[group]) ** 2, starts)
-    # What a weighted sum of squares expects: rows are independent, whatever their weight.
+    # Expected weighted sum of squares: rows are independent, whatever their weights.
     second = np.add.reduceat(w**2, starts)
-    freedom = size - second / size
-    lone = len(starts) > len(x) / 2
-    if not lone or len(starts) < 3:
-        return total, _at_most(float(square.sum()), float(freedom.sum()), total)
+    df = size - second / size
+    mostly_distinct = len(starts) > len(x) / 2
+    if not mostly_distinct or len(starts) < 3:
+        return total, _at_most(float(square.sum()), float(df.sum()), total)
     gap = np.diff(x[starts])
     left, right = gap[:-1], gap[1:]
     share = left / (left + right)
     off = mean[1:-1] - mean[:-2] * (1 - share) - mean[2:] * share
-    own = second / size**2
-    norm = own[1:-1] + (1 - share) ** 2 * own[:-2] + share**2 * own[2:]
-    worth = size[1:-1] * own[1:-1]
-    squares = float(square.sum() + (worth * off**2 / norm).sum())
-    return total, _at_most(squares, float(freedom.sum() + worth.sum()), total)
+    mean_variance = second / size**2
+    norm = (
+        mean_variance[1:-1] + (1 - share) ** 2 * mean_variance[:-2] + share**2 * mean_variance[2:]
+    )
+    mean_df = size[1:-1] * mean_variance[1:-1]
+    squares = float(square.sum() + (mean_df * off**2 / norm).sum())
+    return total, _at_most(squares, float(df.sum() + mean_df.sum()), total)
 
 
 def _variance(d: Floats, w: Floats) -> float:
@@ -247,44 +269,44 @@ def _variance(d: Floats, w: Floats) -> float:
     return float(w @ (d - mean) ** 2 / (w.sum() - w @ w / w.sum()))
 
 
-def _at_most(squares: float, freedom: float, total: float) -> float:
-    return min(squares / freedom, total) if freedom > 0 else float("nan")
+def _at_most(squares: float, df: float, total: float) -> float:
+    return min(squares / df, total) if df > 0 else float("nan")
 
 
 # ------------------------------------------------------------------------------------------
-# The variance within bins, split: how rows differ at given x, and how the slope changes with x (RHALE Theorem 1).
+# Effects: the decomposition in each bin.
 
 
 ROUNDING = 1e-6
-"""Share of the largest local effect below which scatter may be the rounding of differences, or of single precision."""
+"""Standard deviations below this fraction of the largest local effect may be rounding (of single precision)."""
 
 
 _PARTS, _PART_ROWS = 12, 30
-"""Where rows are gone, a bin's fine cells are compared as so many parts at most, of so many rows at least."""
+"""If rows are not kept, a bin's fine cells are pooled into at most 12 parts of at least 30 rows for the test."""
 
 
 @dataclass(frozen=True, eq=False)
 class Split(Shown):
-    """The variance of local effects in each bin, and what it consists of, one entry a bin.
+    """The variance of local effects in each bin and its two parts, one entry per bin.
 
     Parameters
     ----------
     left, right : ndarray, shape (K,)
-        Edges of the bins; of a categorical feature the levels that a step leads between.
+        Edges of the bins; for a categorical feature, the levels before and after each step.
     count : ndarray of int, shape (K,)
         Rows.
     total : ndarray of float, shape (K,)
-        s*², the variance of the local effects in the bin, about its line where the slope changes linearly: what
-        `BinStats.std` is the root of where local effects are slopes (but for frequency weights, whose divisor is
-        another one: here rows are what is independent). NaN with fewer than two rows.
+        s*², the variance of the local effects in the bin; in a bin whose slope changes linearly, about that line. If
+        local effects are slopes, this is the square of `BinStats.std`, except for frequency weights, where the divisor
+        differs: here rows are independent, whatever their weights. NaN with fewer than two rows.
     within : ndarray of float, shape (K,)
-        sigma², the variance at given x: heterogeneity proper. NaN with fewer than three rows.
+        sigma², the variance at given x: the heterogeneity. NaN with fewer than three rows.
     residual : ndarray of float, shape (K,)
-        E², the mean squared residual: the part of `total` that is there because the mean slope changes with x inside
-        the bin. ``total = within + residual``; never negative.
+        E², the mean squared residual: the part of `total` due to a mean slope that changes with x inside the bin.
+        ``total = within + residual``; never negative.
     p_value : ndarray of float, shape (K,)
-        Of the hypothesis that the mean slope is the same at all x in the bin; NaN where there is nothing to test
-        (fewer than five rows, no scatter beyond rounding, one value of x).
+        P-value of the hypothesis that the mean slope is the same at all x in the bin. NaN if there is nothing to test
+        (fewer than five rows, no variance beyond rounding, one value of x).
     """
 
     left: NDArray[Any]
@@ -303,11 +325,11 @@ class Split(Shown):
 
     @property
     def share(self) -> Floats:
-        """Return E² as a share of s*²; 0 where nothing scatters."""
+        """E² as a fraction of s*²; 0 where s*² is 0."""
         return np.where(self.total > 0, self.residual / np.where(self.total > 0, self.total, 1), 0)
 
     def adjusted(self) -> Floats:
-        """Return the p-values corrected for the number of bins (Holm 1979), NaN where there are none."""
+        """Return the p-values, corrected for the number of bins (Holm 1979); NaN where there is none."""
         out = np.full(len(self), np.nan)
         known = np.flatnonzero(~np.isnan(self.p_value))
         order = known[np.argsort(self.p_value[known], kind="stable")]
@@ -318,13 +340,13 @@ class Split(Shown):
 
 @dataclass(frozen=True, eq=False)
 class LocalRows:
-    """Kept rows with their local effects, and the bins that they are in.
+    """Kept rows with their local effects and bins.
 
     Parameters
     ----------
     x, effect, weight : ndarray of float, shape (n,)
     bin : ndarray of int, shape (n,)
-        -1 outside of all.
+        Index of each row's bin; -1 outside all bins.
     """
 
     x: Floats
@@ -342,14 +364,14 @@ class LocalRows:
 
 
 def split(effect: Effect, *, seed: int = 0) -> Split:
-    """Split the variance within each bin into that at given x and the mean squared residual.
+    """Decompose the variance within each bin into the variance at given x and the mean squared residual.
 
     Parameters
     ----------
     effect : Effect
-        With bins: accumulated effects, and M-plots of numbers.
+        An effect with bins: an accumulated effect, or an M-plot of a numeric feature.
     seed : int
-        Of the permutations behind the p-values of small bins.
+        Seed of the permutations for the p-values of small bins.
 
     Returns
     -------
@@ -358,15 +380,15 @@ def split(effect: Effect, *, seed: int = 0) -> Split:
     Raises
     ------
     UnsupportedError
-        For PDP and ICE, and M-plots of levels, which have no bins.
+        For PDP, ICE and M-plots of categorical features, which have no bins.
 
     Notes
     -----
-    RHALE Theorem 1: s*² = sigma² + E², so the reported standard deviation is too large by what the mean slope does
-    inside the bin. From the rows that are kept (a sample, where these are some of all); where there are none, from the
-    moments of the fine cells, with Welch's test between them. How both parts are estimated is in
-    this module. Inside one cell of an ALE all rows are moved across the same edges:
-    x can matter there only through the features that go with it. No model row.
+    RHALE Theorem 1: s*² = sigma² + E². The reported standard deviation, an estimate of s*, therefore includes the
+    change of the mean slope inside the bin. The parts are estimated from the kept rows (`split_variance`,
+    `dependence`). If no rows are kept, they are estimated from the moments of the fine cells, with Welch's test between
+    them. Inside one cell of an ALE, all rows are moved between the same edges, so x can matter there only through
+    correlated features. Needs no model rows.
 
     Examples
     --------
@@ -380,25 +402,29 @@ def split(effect: Effect, *, seed: int = 0) -> Split:
     >>> s.share.round(3), s.residual.round(2)
     (array([1., 1.]), array([0.08, 0.08]))
     """
-    seed, stats = given_seed("split(seed)", seed), effect.bins
+    seed, stats = given_seed("variance_decomposition(random_state)", seed), effect.bins
     if stats is None:
         method = f"{effect.spec.method} of {effect.feature!r}"
         raise UnsupportedError(
-            explained(f"split of a {method}", "no bins", "an effect with bins", "Use RHALE or ALE")
+            explained(
+                f"variance_decomposition of {method}",
+                "no bins",
+                "an effect with bins",
+                "Use sd.RHALE() or sd.ALE()",
+            )
         )
     if len(stats) == 0:
         none = np.zeros(0)
         return Split(stats.left, stats.right, none.astype(int), none, none, none, none)
-    if (
-        effect.spec.on_cells and np.isnan(stats.std).all()
-    ):  # re-binned: rises across these bins are not known
+    if effect.spec.on_cells and np.isnan(stats.std).all():
+        # After `rebin`, the differences of rows across these bins are not known.
         unknown = np.full(len(stats), np.nan)
         return Split(
             stats.left, stats.right, np.asarray(stats.count), unknown, unknown, unknown, unknown
         )
     rows = local_rows(effect)
-    found = _of_moments(effect) if rows is None else _of_rows(rows, len(stats), seed)
-    total, within, p = found.T.copy()
+    result = _of_moments(effect) if rows is None else _of_rows(rows, len(stats), seed)
+    total, within, p = result.T.copy()
     residual = np.maximum(total - within, 0.0)
     return Split(
         stats.left, stats.right, np.asarray(stats.count), total, within, residual, p.copy()
@@ -407,20 +433,20 @@ def split(effect: Effect, *, seed: int = 0) -> Split:
 
 def _of_rows(rows: LocalRows, bins: int, seed: int) -> Floats:
     """Return total, within and p-value of each bin, (K, 3)."""
-    found = np.full((bins, 3), np.nan)
+    result = np.full((bins, 3), np.nan)
     noise = (ROUNDING * float(np.abs(rows.effect).max(initial=0.0))) ** 2
-    draws = max(DRAWS, 50 * bins)  # a correction for so many bins must leave something to find
+    draws = max(DRAWS, 50 * bins)  # p-values must be small enough to pass Holm's correction
     for k, (x, d, w) in enumerate(rows.groups(bins)):
         if len(x) == 0:
             continue
-        found[k, :2] = split_variance(x, d, w)
-        if found[k, 0] > noise:
-            found[k, 2] = dependence(x, d, w, seed=seed, draws=draws)
-    return found
+        result[k, :2] = split_variance(x, d, w)
+        if result[k, 0] > noise:
+            result[k, 2] = dependence(x, d, w, seed=seed, draws=draws)
+    return result
 
 
 def local_rows(effect: Effect) -> LocalRows | None:
-    """Return the kept rows in their bins; None where none are kept."""
+    """Return the kept rows with their bins, or None if no rows are kept."""
     rows, stats = effect.rows, effect.bins
     if rows is None or rows.effect is None or len(rows) == 0 or stats is None:
         return None
@@ -433,13 +459,14 @@ def local_rows(effect: Effect) -> LocalRows | None:
     place = Cells(edges_of(effect), _closed(effect)).locate(rows.x)
     there = weight > 0
     x, place = rows.x[there], place[there]
-    return LocalRows(x, local[there] - lean(stats, x, place), weight[there], place)
+    return LocalRows(x, local[there] - slope_deviation(stats, x, place), weight[there], place)
 
 
-def lean(stats: BinStats, x: Floats, place: Ints) -> Floats:
-    """Return by how much slopes at x differ from that in the middle of their bin, where they change linearly in it.
+def slope_deviation(stats: BinStats, x: Floats, place: Ints) -> Floats:
+    """Return the deviation of the reported slope at x from that at the centre of the bin, for bins with a linear slope.
 
-    What a bin says of itself is no residual: it is tested about its line.
+    Such a bin reports the linear change of the slope, so that this is no residual: variances and tests are about the
+    line.
     """
     if not np.any(stats.trend):
         return np.zeros(len(x))
@@ -448,7 +475,7 @@ def lean(stats: BinStats, x: Floats, place: Ints) -> Floats:
 
 
 def _of_steps(effect: Effect, steps: Floats, weight: Floats) -> LocalRows:
-    """Return the rows of each step, or run of steps, between levels: a row's mean over its steps there."""
+    """Return the rows of each step, or group of steps, between levels, with each row's mean local effect there."""
     stats, levels, rows = effect.bins, effect.levels, effect.rows
     if stats is None or levels is None or rows is None:
         none = np.zeros(0)
@@ -483,35 +510,37 @@ def _closed(effect: Effect) -> Any:
 
 
 def _of_moments(effect: Effect) -> Floats:
-    """Return total, within and p-value of each bin, from fine cells alone."""
-    found = np.full((len(effect.bins or ()), 3), np.nan)
+    """Return total, within and p-value of each bin, (K, 3), from the moments of fine cells."""
+    result = np.full((len(effect.bins or ()), 3), np.nan)
     if effect.levels is not None or effect.cells is None or LOCAL not in effect.moments:
-        return found
+        return result
     fine, kind = effect.moments[LOCAL], effect.spec.weight_kind
-    if RISE in effect.moments:  # across whole bins: cells know nothing of them
-        found[:, 0] = effect.moments[RISE].variance(1, kind)
-        return found
+    if RISE in effect.moments:  # differences across whole bins, which the cells do not have
+        result[:, 0] = effect.moments[RISE].variance(1, kind)
+        return result
     kept = np.searchsorted(effect.cells.edges, edges_of(effect))
     if effect.bins is not None and AXIS in effect.moments:
         place = np.searchsorted(kept, np.arange(len(fine.mean)), side="right") - 1
         place = np.where((place < len(effect.bins)), place, -1)
-        fine = replace(fine, mean=fine.mean - lean(effect.bins, effect.moments[AXIS].mean, place))
-    found[:, 0] = fine.pool(kept[:-1]).variance(1, kind)
-    own = ~np.isnan(fine.variance(1, kind))
-    squares, freedom = (
-        np.add.reduceat(np.where(own, part, 0.0), kept[:-1])
+        fine = replace(
+            fine, mean=fine.mean - slope_deviation(effect.bins, effect.moments[AXIS].mean, place)
+        )
+    result[:, 0] = fine.pool(kept[:-1]).variance(1, kind)
+    cell_variance_known = ~np.isnan(fine.variance(1, kind))
+    squares, df = (
+        np.add.reduceat(np.where(cell_variance_known, part, 0.0), kept[:-1])
         for part in (fine.m2, fine.degrees(1, kind))
     )
-    some = freedom > 0
-    found[some, 1] = np.minimum(squares[some] / freedom[some], found[some, 0])
+    some = df > 0
+    result[some, 1] = np.minimum(squares[some] / df[some], result[some, 0])
     noise = (ROUNDING * float(np.abs(fine.mean).max(initial=0.0))) ** 2
-    for k in np.flatnonzero(found[:, 0] > noise):
-        found[k, 2] = _welch(_joined(fine.take(slice(kept[k], kept[k + 1]))), kind)
-    return found
+    for k in np.flatnonzero(result[:, 0] > noise):
+        result[k, 2] = _welch(_pooled(fine.take(slice(kept[k], kept[k + 1]))), kind)
+    return result
 
 
-def _joined(cells: Moments) -> Moments:
-    """Return neighbouring cells joined to a few parts of about equally many rows."""
+def _pooled(cells: Moments) -> Moments:
+    """Return neighbouring cells pooled into a few parts with about equal numbers of rows."""
     rows = float(cells.count.sum())
     parts = int(min(_PARTS, rows // _PART_ROWS, len(cells.count)))
     if parts < 2:
@@ -521,7 +550,7 @@ def _joined(cells: Moments) -> Moments:
 
 
 def _welch(cells: Moments, kind: Any) -> float:
-    """Return the p-value of equal means where variances may differ (Welch 1951)."""
+    """Return the p-value of the hypothesis of equal means, with unequal variances (Welch 1951)."""
     from scipy.special import fdtrc
 
     variance, size = cells.variance(1, kind), cells.effective(kind)
@@ -530,9 +559,9 @@ def _welch(cells: Moments, kind: Any) -> float:
     if k < 2:
         return float("nan")
     mean, n = cells.mean[known] - cells.mean[known][0], size[known]
-    worth = n / variance[known]
-    share = worth / worth.sum()
-    lost = float(((1 - share) ** 2 / np.maximum(n - 1, 1)).sum())
-    between = float(worth @ (mean - share @ mean) ** 2) / (k - 1)
-    ratio = between / (1 + 2 * (k - 2) / (k**2 - 1) * lost)
-    return float(fdtrc(k - 1, (k**2 - 1) / (3 * lost), ratio))
+    precision = n / variance[known]
+    share = precision / precision.sum()
+    correction = float(((1 - share) ** 2 / np.maximum(n - 1, 1)).sum())
+    between = float(precision @ (mean - share @ mean) ** 2) / (k - 1)
+    ratio = between / (1 + 2 * (k - 2) / (k**2 - 1) * correction)
+    return float(fdtrc(k - 1, (k**2 - 1) / (3 * correction), ratio))

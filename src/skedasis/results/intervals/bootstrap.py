@@ -1,8 +1,15 @@
-"""Bootstrap of effects by row weights: from kept rows or from moments, with fixed or re-chosen bins.
+"""Weighted bootstrap: effects for many vectors of row weights at once, from kept rows or from moments.
 
-A form reads an effect off the moments of its cells, as the modules of the effects themselves do, but of many replicates
-together: every array has one column a replicate, (cells, R). Whether the moments come from rows or from a
-distribution, a form does not know.
+A replicate of the bootstrap is a vector of counts: how often each row was drawn. An effect follows from the moments of
+its cells, so its replicates need the cells' moments for many counts, arrays of shape (cells, R). These come from the
+kept rows by one sparse product (`FromRows`), or, if not all rows are kept, from random draws of the moments
+(`FromMoments`). A *statistic* (`MomentStatistic`) computes the effect from the moments, whichever way they were
+obtained: `CategoricalStatistic` for categorical features, `AccumulatedStatistic` and `LinearSlopeStatistic` for numeric
+ones, `ValueStepStatistic` for curves of steps between values, `MPlotStatistic` for M-plots. PDP and ICE are weighted
+means of curves (`MeanOfCurves`, `FromCurves`).
+
+`source_of` chooses among these for an effect, `resampler` returns the effect as a function of counts, and `rechosen`
+repeats the selection of bins in each replicate.
 """
 
 from __future__ import annotations
@@ -30,17 +37,17 @@ from skedasis.stats.moments import Moments, WeightKind
 from skedasis.stats.resampling import Draws, generator, replicate
 
 # ------------------------------------------------------------------------------------------
-# Sums of kept rows in cells, for many counts of the rows at once.
+# Moments of cells for many vectors of row counts.
 
 
 @dataclass(frozen=True, eq=False)
-class Columns:
-    """Rows laid out by cell, so that sums in cells are one sparse product for many replicates.
+class CellRows:
+    """Rows with their cells, from which moments of cells are computed by one sparse product for many replicates.
 
     Parameters
     ----------
     place : ndarray of int, shape (n,)
-        Each row's cell; -1 for none.
+        Index of each row's cell; -1 for none.
     cells : int
     values : dict of str to ndarray of float, shape (n,)
     draws : Draws
@@ -51,43 +58,43 @@ class Columns:
     values: dict[str, Floats]
     draws: Draws
 
-    def summed(self, names: tuple[str, ...], *, squares: bool) -> Summed:
-        """Return what gathers these moments."""
+    def summed(self, names: tuple[str, ...], *, squares: bool) -> MomentSums:
+        """Return the function from counts to moments of the named values."""
         inside = np.flatnonzero(self.place >= 0)
         order = inside[np.argsort(self.place[inside], kind="stable")]
         group = self.place[order]
         w = self.draws.weight
-        worth = w[order] if w is not None and self.draws.kind == "sampling" else None
+        row_weight = w[order] if w is not None and self.draws.kind == "sampling" else None
         ones = np.ones(len(order))
-        parts = [ones] if worth is None else [ones, worth, worth**2]
+        parts = [ones] if row_weight is None else [ones, row_weight, row_weight**2]
         middle = {}
         for name in names:
             value = self.values[name][order]
-            middle[name] = Moments.of(value, group, self.cells, worth).mean
-            moved = value - middle[name][group]
-            first = moved if worth is None else worth * moved
-            parts += [first, first * moved] if squares else [first]
+            middle[name] = Moments.of(value, group, self.cells, row_weight).mean
+            deviation = value - middle[name][group]
+            first = deviation if row_weight is None else row_weight * deviation
+            parts += [first, first * deviation] if squares else [first]
         ends = np.searchsorted(group, np.arange(self.cells + 1))
         matrix = sums_of(parts, order, ends, len(self.place))
-        return Summed(middle, matrix, 1 if worth is None else 3, squares)
+        return MomentSums(middle, matrix, 1 if row_weight is None else 3, squares)
 
 
 def sums_of(values: Sequence[Floats], order: Ints, ends: Ints, rows: int) -> Any:
-    """Return the matrix (cells * parts, rows) that sums several values of the same rows by cell.
+    """Return the sparse matrix (cells * parts, rows) that sums several values of rows by cell.
 
     Parameters
     ----------
     values : sequence of ndarray of float, shape (n,)
-        Of the rows in `order`.
+        One array per part, for the rows in `order`.
     order : ndarray of int, shape (n,)
-        The rows, cell by cell.
+        Row indices, sorted by cell.
     ends : ndarray of int, shape (cells + 1,)
-        Where each cell begins in `order`.
+        First position of each cell in `order`, and the end of the last.
     rows : int
 
     Notes
     -----
-    All parts of a cell follow one another, so that the counts of its rows are near when they are needed again.
+    The parts of a cell are adjacent rows of the matrix, so that the counts of its rows stay in the cache.
     """
     from scipy.sparse import csr_array
 
@@ -101,19 +108,20 @@ def sums_of(values: Sequence[Floats], order: Ints, ends: Ints, rows: int) -> Any
 
 
 @dataclass(frozen=True, eq=False)
-class Summed:
-    """From counts of rows to moments of cells.
+class MomentSums:
+    """Function from counts of rows, (n, R), to moments of cells, (P, R).
 
     Parameters
     ----------
     middle : dict of str to ndarray, shape (P,)
-        The cells' means: values are summed as deviations from these, so that an offset costs no digits.
+        The cells' means. Deviations from these are summed, so that a large offset does not cost precision.
     matrix : csr_array, shape (P * parts, n)
-        Sums counts, with sampling weights also these and their squares; then of each value weighted deviations, and
-        their squares.
+        Sums counts; with sampling weights also weights and squared weights; then for each value the weighted deviations
+        and their squares.
     sizes : int
-        How many parts are sizes.
+        Number of parts that are counts or sums of weights: 1 or 3.
     squares : bool
+        Whether squared deviations are summed.
     """
 
     middle: dict[str, Floats]
@@ -133,111 +141,117 @@ class Summed:
         found = {}
         for k, (name, middle) in enumerate(self.middle.items()):
             place = self.sizes + each * k
-            moved = sums[:, place] / safe
+            deviation = sums[:, place] / safe
             m2 = np.zeros_like(weight)
             if self.squares:
-                m2 = np.maximum(sums[:, place + 1] - safe * moved**2, 0.0)
-            mean = np.where(weight > 0, middle[:, None] + moved, 0.0)
+                m2 = np.maximum(sums[:, place + 1] - safe * deviation**2, 0.0)
+            mean = np.where(weight > 0, middle[:, None] + deviation, 0.0)
             found[name] = Moments(count, weight, weight2, mean, m2)
         return found
 
 
-class Counted(ABC):
-    """What can be counted otherwise."""
+class ReweightedEffect(ABC):
+    """An effect that can be computed for any counts of its rows."""
 
     draws: Draws
 
     @abstractmethod
-    def repeated(self, of: Of) -> Any:
-        """Return what gives (m, R) from counts (n, R)."""
+    def repeated(self, of: StatisticName) -> Any:
+        """Return the function from counts (n, R) to the statistic (m, R)."""
 
     @property
     def weight(self) -> Floats:
-        """Return how often each row is there."""
+        """The weights of the rows in the effect itself, (n,)."""
         w = self.draws.weight
         return np.ones(self.draws.rows) if w is None else w
 
     def value(self, counts: Floats) -> Floats:
-        """Return the effect, (m,), with each row counted so often, (n,)."""
+        """Return the effect, (m,), for counts of the rows, (n,)."""
         return self.repeated("value")(np.asarray(counts, dtype=float)[:, None])[:, 0]
 
 
 # ------------------------------------------------------------------------------------------
-# Effects of rows that count otherwise, for many such counts at once: what a bootstrap repeats.
+# Statistics of moments: categorical features, steps between values, M-plots.
 
 
-Of = Literal["value", "bins", "importance"]
-"""The figures that can be computed from rows with other weights."""
+StatisticName = Literal["value", "bins", "importance"]
+"""The statistics of an effect that can be replicated."""
 
 
-class Form(Protocol):
-    """How an effect follows from moments of its cells."""
-
-    @property
-    def channels(self) -> tuple[str, ...]:
-        """Return the moments that values need."""
-        ...
+class MomentStatistic(Protocol):
+    """A statistic: computes an effect from the moments of its cells, for R replicates at once."""
 
     @property
-    def scalars(self) -> tuple[str, ...]:
-        """Return the moments that the importance needs."""
+    def value_moments(self) -> tuple[str, ...]:
+        """Names of the moments needed for values and bins."""
         ...
 
-    def read(self, moments: Mapping[str, Moments], of: Of) -> Floats:
-        """Return (m, R); of a scalar (1, R)."""
+    @property
+    def importance_moments(self) -> tuple[str, ...]:
+        """Names of the moments needed for the importance."""
+        ...
+
+    def evaluate(self, moments: Mapping[str, Moments], of: StatisticName) -> Floats:
+        """Return the statistic, (m, R); the importance as (1, R)."""
         ...
 
 
-def needs(form: Form, of: Of) -> tuple[tuple[str, ...], bool]:
-    """Return which moments are needed, and whether their squares are."""
-    return (form.channels, False) if of in ("value", "bins") else (form.scalars, True)
+def needed_moments(statistic: MomentStatistic, of: StatisticName) -> tuple[tuple[str, ...], bool]:
+    """Return the names of the needed moments, and whether sums of squares are needed."""
+    return (
+        (statistic.value_moments, False)
+        if of in ("value", "bins")
+        else (statistic.importance_moments, True)
+    )
 
 
 @dataclass(frozen=True, eq=False)
-class Stepped:
+class CategoricalStatistic:
     """The accumulated effect of a categorical feature.
 
     Parameters
     ----------
     effect : Effect
-    places : ndarray of int, shape (K + 1,)
-        Levels at which runs of steps begin and end.
+    codes : ndarray of int, shape (K + 1,)
+        Codes of the levels at which bins (groups of steps) begin and end.
     """
 
     effect: Effect
-    places: Ints
+    codes: Ints
 
-    channels = scalars = (UP, DOWN)
+    value_moments = importance_moments = (UP, DOWN)
 
     @classmethod
-    def of(cls, effect: Effect) -> Stepped:
-        """Return the form of an effect."""
-        return cls(effect, runs(effect))
+    def of(cls, effect: Effect) -> CategoricalStatistic:
+        """Return the statistic of an effect."""
+        return cls(effect, bin_codes(effect))
 
-    def read(self, moments: Mapping[str, Moments], of: Of) -> Floats:
-        """Return (m, R)."""
-        steps = pooled(moments)
-        weight, there = moments[UP].weight, steps.weight > 0
-        rise = joined(steps.mean, there)
-        start = np.concatenate([np.zeros((1, rise.shape[1])), np.cumsum(rise, axis=0)])
+    def evaluate(self, moments: Mapping[str, Moments], of: StatisticName) -> Floats:
+        """Return the statistic, (m, R)."""
+        steps = pooled_steps(moments)
+        weight, present = moments[UP].weight, steps.weight > 0
+        differences = fill_unknown(steps.mean, present)
+        start = np.concatenate(
+            [np.zeros((1, differences.shape[1])), np.cumsum(differences, axis=0)]
+        )
         if of == "value":
-            return self._values(start, weight, there)
+            return self._values(start, weight, present)
         if of == "bins":
-            length = np.diff(self.places)[:, None]
-            some = np.logical_or.reduceat(there, self.places[:-1], axis=0)
-            return np.where(some, np.diff(start[self.places], axis=0) / length, np.nan)
-        share = weight / total_of(weight)
-        return np.sqrt((share * (start - (share * start).sum(axis=0)) ** 2).sum(axis=0))[None]
+            length = np.diff(self.codes)[:, None]
+            some = np.logical_or.reduceat(present, self.codes[:-1], axis=0)
+            return np.where(some, np.diff(start[self.codes], axis=0) / length, np.nan)
+        fraction = weight / total_of(weight)
+        return np.sqrt((fraction * (start - (fraction * start).sum(axis=0)) ** 2).sum(axis=0))[None]
 
-    def _values(self, start: Floats, weight: Floats, there: Bools) -> Floats:
+    def _values(self, start: Floats, weight: Floats, present: Bools) -> Floats:
         centred = self.effect.spec.center == "mean"
         value = start - (weight * start).sum(axis=0) / total_of(weight) if centred else start
-        value = np.where(reached(there), value, np.nan)
-        return value if centred else np.where(there[0], value, np.nan)
+        value = np.where(between_known(present), value, np.nan)
+        return value if centred else np.where(present[0], value, np.nan)
 
 
 @dataclass(frozen=True, eq=False)
-class Halved:
+class ValueStepStatistic:
     """The accumulated effect of a numeric feature whose curve is made of steps between its values.
 
     Parameters
@@ -249,13 +263,15 @@ class Halved:
     effect: Effect
     values: Floats
 
-    channels = scalars = (UP, DOWN)
+    value_moments = importance_moments = (UP, DOWN)
 
-    def read(self, moments: Mapping[str, Moments], of: Of) -> Floats:
-        """Return (m, R)."""
+    def evaluate(self, moments: Mapping[str, Moments], of: StatisticName) -> Floats:
+        """Return the statistic, (m, R)."""
         steps = Steps.of(moments, self.values)
-        rise = self.rises(steps)
-        start = np.concatenate([np.zeros((1, rise.shape[1])), np.cumsum(rise, axis=0)])
+        differences = self.filled_steps(steps)
+        start = np.concatenate(
+            [np.zeros((1, differences.shape[1])), np.cumsum(differences, axis=0)]
+        )
         if of == "bins":
             bins = self.effect.bins
             if bins is None:
@@ -264,25 +280,25 @@ class Halved:
             return np.diff(ends, axis=0) / bins.widths[:, None]
         edges = np.asarray(self.effect.points, dtype=float)
         curve = self._at(edges) @ start
-        share = steps.up.weight / total_of(steps.up.weight)
-        seen = interpolated(edges, self.values) @ curve + self._bulge()
-        level = (share * seen).sum(axis=0)
+        fraction = steps.up.weight / total_of(steps.up.weight)
+        at_values = interpolation_matrix(edges, self.values) @ curve + self._bulge()
+        level = (fraction * at_values).sum(axis=0)
         if of == "importance":
-            return np.sqrt((share * (seen - level) ** 2).sum(axis=0))[None]
+            return np.sqrt((fraction * (at_values - level) ** 2).sum(axis=0))[None]
         centred = self.effect.spec.center == "mean"
-        there = reached(steps.known)
-        # Edges lie at values, or between two that were both reached or neither.
-        known = self._at(edges) @ there >= 1 - 1e-9
+        present = between_known(steps.known)
+        # Edges are at values, or between two values that are both known or both unknown.
+        known = self._at(edges) @ present >= 1 - 1e-9
         value = np.where(known, curve - level if centred else curve, np.nan)
         return value if centred else np.where(steps.known[0], value, np.nan)
 
-    def rises(self, steps: Steps) -> Floats:
-        """Return the mean steps, (L - 1, R): unknown ones have the mean slope of the nearest on both sides."""
+    def filled_steps(self, steps: Steps) -> Floats:
+        """Return the mean steps, (L - 1, R). Unknown ones get the mean slope of the nearest known ones."""
         widths = np.diff(self.values)[:, None]
-        return joined(steps.mean / widths, steps.known) * widths
+        return fill_unknown(steps.mean / widths, steps.known) * widths
 
     def _bulge(self) -> Floats:
-        """Return the curve minus its chords between the bins' edges, (L, 1). It is the same in all replicates."""
+        """Return the curve minus its chords between the bins' edges, (L, 1), which is the same in all replicates."""
         bins = self.effect.bins
         if bins is None or len(bins) == 0:
             return np.zeros((len(self.values), 1))
@@ -290,10 +306,10 @@ class Halved:
 
     def _at(self, edges: Floats) -> Any:
         """Return the matrix from the curve at the values to the curve at edges."""
-        return interpolated(self.values, edges)
+        return interpolation_matrix(self.values, edges)
 
 
-def interpolated(corners: Floats, x: Floats) -> Any:
+def interpolation_matrix(corners: Floats, x: Floats) -> Any:
     """Return the sparse matrix of linear interpolation from corners to x, constant beyond the first and last corner."""
     from scipy.sparse import csr_array
 
@@ -306,14 +322,14 @@ def interpolated(corners: Floats, x: Floats) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class Marginal:
+class MPlotStatistic:
     """An M-plot: means of the quantity in bins or at levels.
 
     Parameters
     ----------
     center : {"mean", "start", None}
     shown : ndarray of int, shape (m,)
-        Which cells have a value.
+        Indices of the cells that have a value.
     effect : Effect
     """
 
@@ -321,45 +337,45 @@ class Marginal:
     shown: Ints
     effect: Effect
 
-    channels = scalars = (LOCAL,)
+    value_moments = importance_moments = (LOCAL,)
 
     @classmethod
-    def of(cls, effect: Effect) -> Marginal:
-        """Return the form of an effect."""
+    def of(cls, effect: Effect) -> MPlotStatistic:
+        """Return the statistic of an effect."""
         shown = np.arange(len(effect.points))
         if effect.bins is not None and effect.cells is not None and len(effect.cells):
             shown = np.flatnonzero(~effect.bins.empty)
         return cls(effect.spec.center, shown, effect)
 
-    def read(self, moments: Mapping[str, Moments], of: Of) -> Floats:
-        """Return (m, R)."""
+    def evaluate(self, moments: Mapping[str, Moments], of: StatisticName) -> Floats:
+        """Return the statistic, (m, R)."""
         local = moments[LOCAL]
-        there = local.weight > 0
-        share = local.weight / total_of(local.weight)
-        level = (share * local.mean).sum(axis=0)
+        present = local.weight > 0
+        fraction = local.weight / total_of(local.weight)
+        level = (fraction * local.mean).sum(axis=0)
         if of == "value":
             value = local.mean - level if self.center == "mean" else local.mean
-            return np.where(there, value, np.nan)[self.shown]
+            return np.where(present, value, np.nan)[self.shown]
         if of == "bins":
-            return np.where(there, local.mean, np.nan)
-        return np.sqrt((share * (local.mean - level) ** 2).sum(axis=0))[None]
+            return np.where(present, local.mean, np.nan)
+        return np.sqrt((fraction * (local.mean - level) ** 2).sum(axis=0))[None]
 
 
-def runs(effect: Effect) -> Ints:
-    """Return the levels at which runs of steps begin and end."""
+def bin_codes(effect: Effect) -> Ints:
+    """Return the codes of the levels at which bins (groups of steps) begin and end, (K + 1,)."""
     levels, stats = effect.levels, effect.bins
     if levels is None or stats is None or len(stats) == 0:
         return np.zeros(1, dtype=np.int64)
     return np.append(levels.places(stats.low), len(levels) - 1)
 
 
-def pooled(moments: Mapping[str, Moments]) -> Moments:
-    """Return the moments of the steps."""
+def pooled_steps(moments: Mapping[str, Moments]) -> Moments:
+    """Return the moments of the steps between levels, pooled over both levels."""
     return Steps.of({**moments, "both": moments[UP]}).pooled
 
 
-def joined(slope: Floats, known: Bools) -> Floats:
-    """Fill what is not known by the mean of the nearest on both sides; by zero before the first and behind the last.
+def fill_unknown(slope: Floats, known: Bools) -> Floats:
+    """Fill unknown slopes by the mean of the nearest known ones on both sides, and by zero outside the known ones.
 
     Parameters
     ----------
@@ -376,230 +392,241 @@ def joined(slope: Floats, known: Bools) -> Floats:
     return np.where(known, slope, np.where(between, (left + right) / 2, 0.0))
 
 
-def scatter(widths: Floats, left: Floats, curve: Floats, axis: Moments) -> Floats:
+def curve_std(widths: Floats, left: Floats, curve: Floats, axis: Moments) -> Floats:
     """Return the weighted standard deviation over the data of piecewise linear curves (m, R), shape (R,).
 
-    `axis` has the moments of the feature within the pieces, (m - 1, R).
+    `axis` has the moments of the feature within the pieces of the curves, (m - 1, R).
     """
     slope = np.diff(curve, axis=0) / widths[:, None]
     inside = np.where(axis.weight > 0, axis.mean - left[:, None], 0.0)
     level = curve[:-1] + slope * inside
     total = total_of(axis.weight)
-    share = axis.weight / total
-    between = (share * (level - (share * level).sum(axis=0)) ** 2).sum(axis=0)
+    fraction = axis.weight / total
+    between = (fraction * (level - (fraction * level).sum(axis=0)) ** 2).sum(axis=0)
     return np.sqrt(between + (slope**2 * axis.m2).sum(axis=0) / total)
 
 
 def total_of(weight: Floats) -> Floats:
-    """Return the weight of all cells, (R,): never quite zero."""
+    """Return the total weight of all cells, (R,), at least the smallest positive float."""
     return np.maximum(weight.sum(axis=0), np.finfo(float).tiny)
 
 
-def reached(there: Bools) -> Bools:
-    """Return which edges, or levels, touch what is known: (P + 1, R) from (P, R)."""
-    edge = np.arange(len(there) + 1)[:, None]
-    first = np.argmax(there, axis=0)
-    last = len(there) - 1 - np.argmax(there[::-1], axis=0)
-    return (edge >= first) & (edge <= last + 1) & there.any(axis=0)
+def between_known(present: Bools) -> Bools:
+    """Return a mask of the edges or levels between the first and the last known cell or step, (P + 1, R)."""
+    edge = np.arange(len(present) + 1)[:, None]
+    first = np.argmax(present, axis=0)
+    last = len(present) - 1 - np.argmax(present[::-1], axis=0)
+    return (edge >= first) & (edge <= last + 1) & present.any(axis=0)
 
 
 # ------------------------------------------------------------------------------------------
-# Accumulated effects of numeric features, of rows that count otherwise: see `skedasis.results.intervals.bootstrap`.
+# Statistics of moments: accumulated effects of numeric features.
 
 
 @dataclass(frozen=True, eq=False)
-class Accumulated:
+class AccumulatedStatistic:
     """The accumulated effect of a numeric feature.
 
     Parameters
     ----------
     effect : Effect
     cells : Cells
-        The bins where local effects are slopes, else the cells whose differences they are.
-    places : ndarray of int, shape (m,)
-        Edges at which the curve stands, among those of the cells: those of the bins, but for step functions.
+        The bins if local effects are slopes, else the cells across which differences were computed.
+    edge_index : ndarray of int, shape (m,)
+        Indices, among the cells' edges, of the edges at which the curve has values: those of the bins, or all edges for
+        step functions.
     ends : ndarray of int, shape (K + 1,), optional
-        Edges of the bins, where these are others.
+        Indices of the bins' edges, if these differ from `edge_index`.
     """
 
     effect: Effect
     cells: Cells
-    places: Ints
+    edge_index: Ints
     ends: Ints | None = None
 
-    channels = (LOCAL,)
-    scalars = (LOCAL, AXIS)
+    value_moments = (LOCAL,)
+    importance_moments = (LOCAL, AXIS)
 
     def reduced(self, moments: Mapping[str, Moments]) -> dict[str, Moments]:
-        """Return an effect's own moments in the form's cells."""
+        """Return the effect's own moments, pooled to the statistic's cells."""
         if not self.effect.spec.pointwise:
             return dict(moments)
-        kept = located(self.effect)[1]
+        kept = cells_and_edges(self.effect)[1]
         inside = slice(kept[0], kept[-1])
         return {k: m.take(inside).pool(kept[:-1] - kept[0]) for k, m in moments.items()}
 
-    def read(self, moments: Mapping[str, Moments], of: Of) -> Floats:
-        """Return (m, R)."""
+    def evaluate(self, moments: Mapping[str, Moments], of: StatisticName) -> Floats:
+        """Return the statistic, (m, R)."""
         slope, known = self.slopes(moments)
-        rise = self.widths[:, None] * joined(slope, known)
-        every = np.concatenate([np.zeros((1, rise.shape[1])), np.cumsum(rise, axis=0)])
-        start = every if self.effect.spec.pointwise else every[self.places]
+        differences = self.widths[:, None] * fill_unknown(slope, known)
+        at_all_edges = np.concatenate(
+            [np.zeros((1, differences.shape[1])), np.cumsum(differences, axis=0)]
+        )
+        start = at_all_edges if self.effect.spec.pointwise else at_all_edges[self.edge_index]
         if of == "bins":
-            return self._of_bins(start, every, slope, known)
+            return self._of_bins(start, at_all_edges, slope, known)
         if of == "value":
-            return self._values(start, every, moments)
-        return self.scatter(every if self.bends else start, moments)[None]
+            return self._values(start, at_all_edges, moments)
+        return self.curve_std(at_all_edges if self.bends else start, moments)[None]
 
     @property
     def bends(self) -> bool:
-        """Return whether the curve is that of the fine cells, bent between the edges of its bins."""
-        return not self.effect.spec.pointwise and trended(self.effect) is not None
+        """Whether the curve follows the fine cells between the edges of its bins."""
+        return not self.effect.spec.pointwise and linear_slope_bins(self.effect) is not None
 
     @property
     def edges(self) -> Floats:
-        """Return the bins' edges."""
-        return self.cells.edges[self.places]
+        """The edges of the bins."""
+        return self.cells.edges[self.edge_index]
 
     @property
     def widths(self) -> Floats:
-        """Return the widths of what has slopes."""
+        """The widths of the cells or bins that have slopes."""
         return self.cells.widths
 
     def slopes(self, moments: Mapping[str, Moments]) -> tuple[Floats, Bools]:
-        """Return slopes, and where there are some: (P, R)."""
+        """Return slopes, and a mask of the known ones: (P, R)."""
         local = moments[LOCAL]
         known, slope = local.weight > 0, local.mean
         return slope, known
 
-    def scatter(self, start: Floats, moments: Mapping[str, Moments]) -> Floats:
+    def curve_std(self, start: Floats, moments: Mapping[str, Moments]) -> Floats:
         """Return the standard deviation of the curve over the data, (R,)."""
         if self.bends:
-            return scatter(self.cells.widths, self.cells.edges[:-1], start, moments[AXIS])
-        edges, axis = self.edges, moments[AXIS].pool(self.places[:-1])
-        return scatter(np.diff(edges), edges[:-1], start, axis)
+            return curve_std(self.cells.widths, self.cells.edges[:-1], start, moments[AXIS])
+        edges, axis = self.edges, moments[AXIS].pool(self.edge_index[:-1])
+        return curve_std(np.diff(edges), edges[:-1], start, axis)
 
-    def centre(self, start: Floats, every: Floats, moments: Mapping[str, Moments]) -> Floats:
-        """Return the mean over the bins, or over the cells of a curve that bends, of its mid-values, (R,)."""
+    def centre(self, start: Floats, at_all_edges: Floats, moments: Mapping[str, Moments]) -> Floats:
+        """Return the mean over the data of the curve's mid-values in the bins (in the cells if it bends), (R,)."""
         local = moments[LOCAL]
         if not self.bends:
-            local, every = local.pool(self.places[:-1]), start
-        return (local.weight / total_of(local.weight) * (every[:-1] + every[1:]) / 2).sum(axis=0)
+            local, at_all_edges = local.pool(self.edge_index[:-1]), start
+        return (
+            local.weight / total_of(local.weight) * (at_all_edges[:-1] + at_all_edges[1:]) / 2
+        ).sum(axis=0)
 
-    def _values(self, start: Floats, every: Floats, moments: Mapping[str, Moments]) -> Floats:
-        weight = moments[LOCAL].pool(self.places[:-1]).weight
+    def _values(
+        self, start: Floats, at_all_edges: Floats, moments: Mapping[str, Moments]
+    ) -> Floats:
+        weight = moments[LOCAL].pool(self.edge_index[:-1]).weight
         centred = self.effect.spec.center == "mean"
-        value = start - self.centre(start, every, moments) if centred else start
-        there = weight > 0
-        value = np.where(reached(there), value, np.nan)
+        value = start - self.centre(start, at_all_edges, moments) if centred else start
+        present = weight > 0
+        value = np.where(between_known(present), value, np.nan)
         bins = self.effect.bins
         if self.effect.spec.center == "mean" or bins is None:
             return value
-        # What is measured from a start that this draw knows nothing of is not known at all.
+        # Values relative to the left end are unknown in a replicate without rows in the first bin.
         own = self.effect.moments[LOCAL].weight
         first = int(np.argmax(~bins.empty)) if self.ends is None else int(np.argmax(own > 0))
-        return np.where(np.argmax(there, axis=0) == first, value, np.nan)
+        return np.where(np.argmax(present, axis=0) == first, value, np.nan)
 
-    def _of_bins(self, start: Floats, every: Floats, slope: Floats, known: Bools) -> Floats:
+    def _of_bins(self, start: Floats, at_all_edges: Floats, slope: Floats, known: Bools) -> Floats:
         if self.effect.spec.pointwise:
             return np.where(known, slope, np.nan)
-        ends = self.places if self.ends is None else self.ends
-        start = start if self.ends is None else every[ends]
+        ends = self.edge_index if self.ends is None else self.ends
+        start = start if self.ends is None else at_all_edges[ends]
         some = np.logical_or.reduceat(known, ends[:-1], axis=0)
         widths = np.diff(self.cells.edges[ends])[:, None]
         return np.where(some, np.diff(start, axis=0) / widths, np.nan)
 
 
 @dataclass(frozen=True, eq=False)
-class Bent(Accumulated):
+class LinearSlopeStatistic(AccumulatedStatistic):
     """The accumulated effect of slopes that change linearly within some bins, in its fine cells.
 
     Parameters
     ----------
     bent : ndarray of bool, shape (K,)
-        Which bins have a line.
+        Mask of the bins in which the slope changes linearly.
     """
 
     bent: Bools = field(default_factory=lambda: np.zeros(0, dtype=bool))
 
-    channels = (LOCAL, AXIS)
+    value_moments = (LOCAL, AXIS)
 
     def reduced(self, moments: Mapping[str, Moments]) -> dict[str, Moments]:
-        """Return an effect's own moments in the form's cells."""
+        """Return the effect's own moments, pooled to the statistic's cells."""
         return dict(moments)
 
     @property
     def widths(self) -> Floats:
-        """Return the bins' widths."""
+        """The widths of the bins."""
         return np.diff(self.edges)
 
     def slopes(self, moments: Mapping[str, Moments]) -> tuple[Floats, Bools]:
-        """Return the slopes in the middle of the bins, as `results.trend.lines` fits them."""
-        first = self.places[:-1]
+        """Return the slopes at the centres of the bins (least-squares lines), and a mask of the known ones: (K, R)."""
+        first = self.edge_index[:-1]
         bins, axis = moments[LOCAL].pool(first), moments[AXIS].pool(first)
         middle = (self.edges[:-1] + self.edges[1:])[:, None] / 2
         return bins.mean + self.trend(moments) * (middle - axis.mean), bins.weight > 0
 
-    def centre(self, start: Floats, every: Floats, moments: Mapping[str, Moments]) -> Floats:
-        """Return the mean over the bins of the curve's mid-values: a parabola's lie below its corners', (R,)."""
-        weight = moments[LOCAL].pool(self.places[:-1]).weight
+    def centre(self, start: Floats, at_all_edges: Floats, moments: Mapping[str, Moments]) -> Floats:
+        """Return the weighted mean of the curve over the bins, (R,), with the parabola's deviation from its chord."""
+        weight = moments[LOCAL].pool(self.edge_index[:-1]).weight
         below = self.trend(moments) * self.widths[:, None] ** 2 / 12
         return (weight / total_of(weight) * ((start[:-1] + start[1:]) / 2 - below)).sum(axis=0)
 
-    def scatter(self, start: Floats, moments: Mapping[str, Moments]) -> Floats:
-        """Return the standard deviation over the data of the curve, cut at the fine cells' edges."""
+    def curve_std(self, start: Floats, moments: Mapping[str, Moments]) -> Floats:
+        """Return the standard deviation of the curve over the data, with one linear piece per fine cell, (R,)."""
         group = self._group
-        x = self.cells.edges[self.places[0] : self.places[-1] + 1]
+        x = self.cells.edges[self.edge_index[0] : self.edge_index[-1] + 1]
         inside = np.append(group, group[-1])
         left, right = self.edges[inside][:, None], self.edges[inside + 1][:, None]
-        share = (x[:, None] - left) / (right - left)
-        curve = start[inside] * (1 - share) + start[inside + 1] * share
+        fraction = (x[:, None] - left) / (right - left)
+        curve = start[inside] * (1 - fraction) + start[inside + 1] * fraction
         curve += self.trend(moments)[inside] / 2 * (x[:, None] - left) * (x[:, None] - right)
-        return scatter(np.diff(x), x[:-1], curve, moments[AXIS])
+        return curve_std(np.diff(x), x[:-1], curve, moments[AXIS])
 
     @property
     def tilt(self) -> Floats:
-        """Return by how much slopes change per unit of the feature, of each fine cell's bin."""
+        """The change of the slope per unit of the feature, in the bin of each fine cell."""
         bins = self.effect.bins
         return np.zeros(0) if bins is None else bins.trend[self._group]
 
     @property
     def _group(self) -> Ints:
-        """Return the bin of each fine cell."""
-        return np.repeat(np.arange(len(self.places) - 1), np.diff(self.places))
+        """The bin of each fine cell."""
+        return np.repeat(np.arange(len(self.edge_index) - 1), np.diff(self.edge_index))
 
     def trend(self, moments: Mapping[str, Moments]) -> Floats:
-        """Return by how much slopes change, least squares through the cells' means: (K, R)."""
-        local, axis, first, group = moments[LOCAL], moments[AXIS], self.places[:-1], self._group
-        beside = np.where(axis.weight > 0, axis.mean - axis.pool(first).mean[group], 0.0)
-        off = np.where(local.weight > 0, local.mean - local.pool(first).mean[group], 0.0)
-        across = np.add.reduceat(local.weight * beside**2, first)
-        together = np.add.reduceat(local.weight * beside * off, first)
-        there = self.bent[:, None] & (across > 0)
-        return np.where(there, together / np.where(there, across, 1.0), 0.0)
+        """Return the change of the slope per unit of the feature, (K, R), by least squares through the cells' means."""
+        local, axis, first, group = moments[LOCAL], moments[AXIS], self.edge_index[:-1], self._group
+        axis_deviation = np.where(axis.weight > 0, axis.mean - axis.pool(first).mean[group], 0.0)
+        effect_deviation = np.where(
+            local.weight > 0, local.mean - local.pool(first).mean[group], 0.0
+        )
+        axis_square = np.add.reduceat(local.weight * axis_deviation**2, first)
+        product = np.add.reduceat(local.weight * axis_deviation * effect_deviation, first)
+        present = self.bent[:, None] & (axis_square > 0)
+        return np.where(present, product / np.where(present, axis_square, 1.0), 0.0)
 
 
-def accumulated(effect: Effect) -> Accumulated:
-    """Return the form of a numeric feature's accumulated effect."""
-    cells, kept = located(effect)
+def accumulated_statistic(effect: Effect) -> AccumulatedStatistic:
+    """Return the statistic of a numeric feature's accumulated effect."""
+    cells, kept = cells_and_edges(effect)
     if effect.spec.on_cells:
-        return Accumulated(effect, cells, np.arange(len(cells.edges)), kept)
+        return AccumulatedStatistic(effect, cells, np.arange(len(cells.edges)), kept)
     if not effect.spec.pointwise:
-        return Accumulated(effect, cells, kept)
-    bent = trended(effect)
+        return AccumulatedStatistic(effect, cells, kept)
+    bent = linear_slope_bins(effect)
     if bent is None:
-        return Accumulated(effect, Cells(cells.edges[kept], cells.closed), np.arange(len(kept)))
-    return Bent(effect, cells, kept, bent=bent)
+        return AccumulatedStatistic(
+            effect, Cells(cells.edges[kept], cells.closed), np.arange(len(kept))
+        )
+    return LinearSlopeStatistic(effect, cells, kept, bent=bent)
 
 
-def trended(effect: Effect) -> Bools | None:
-    """Return the bins in which slopes change linearly; None if there are none."""
+def linear_slope_bins(effect: Effect) -> Bools | None:
+    """Return a mask of the bins in which the slope changes linearly, or None if there are none."""
     if effect.bins is None or not np.any(effect.bins.trend):
         return None
     return effect.bins.trend != 0
 
 
-def located(effect: Effect) -> tuple[Cells, Ints]:
-    """Return an effect's cells, and the places of the bins' edges among theirs."""
+def cells_and_edges(effect: Effect) -> tuple[Cells, Ints]:
+    """Return an effect's cells, and the indices of the bins' edges among the cells' edges."""
     cells, stats = effect.cells, effect.bins
     if cells is None or stats is None or len(cells) == 0:
         return Cells(np.zeros(1)), np.zeros(1, dtype=np.int64)
@@ -607,12 +634,12 @@ def located(effect: Effect) -> tuple[Cells, Ints]:
 
 
 # ------------------------------------------------------------------------------------------
-# Means of curves whose rows are counted otherwise: PDP and ICE.
+# PDP and ICE: weighted means of curves.
 
 
 @dataclass(frozen=True, eq=False)
-class Averaged(Counted):
-    """The mean of curves: PDP and ICE, of numbers and of levels, anchored ones and slopes too.
+class MeanOfCurves(ReweightedEffect):
+    """The weighted mean of ICE curves, for numeric and categorical features; curves may be centred, or slopes.
 
     Parameters
     ----------
@@ -625,20 +652,20 @@ class Averaged(Counted):
     curves: Curves
     draws: Draws
 
-    def repeated(self, of: Of) -> Any:
-        """Return what gives (m, R) from counts (n, R)."""
+    def repeated(self, of: StatisticName) -> Any:
+        """Return the function from counts (n, R) to the statistic (m, R)."""
         w = self.draws.weight
-        worth = w if w is not None and self.draws.kind == "sampling" else None
+        row_weight = w if w is not None and self.draws.kind == "sampling" else None
         base = np.ones(len(self.curves)) if w is None else w
         shown = self.curves.value
         middle = (base / base.sum()) @ shown
         reads = {"value": self._value, "importance": self._importance}
 
         def value(counts: Floats) -> Floats:
-            counts = counts if worth is None else worth[:, None] * counts
-            share = counts / counts.sum(axis=0)
-            # Shares minus shares sum to zero: an offset of all curves costs no digits.
-            mean = middle[:, None] + shown.T @ (share - (base / base.sum())[:, None])
+            counts = counts if row_weight is None else row_weight[:, None] * counts
+            fraction = counts / counts.sum(axis=0)
+            # Differences of weights sum to zero, so a common offset of all curves does not cost precision.
+            mean = middle[:, None] + shown.T @ (fraction - (base / base.sum())[:, None])
             return reads[of](mean, counts)
 
         return value
@@ -650,67 +677,69 @@ class Averaged(Counted):
         e, x = self.effect, self.curves.x
         known = ~np.isnan(x)
         if e.levels is not None:
-            axis = _plain(x[known].astype(np.int64), len(e.levels), counts[known])
-            share = axis / axis.sum(axis=0)
-            return np.sqrt((share * (mean - (share * mean).sum(axis=0)) ** 2).sum(axis=0))[None]
+            axis = _sum_counts(x[known].astype(np.int64), len(e.levels), counts[known])
+            fraction = axis / axis.sum(axis=0)
+            return np.sqrt((fraction * (mean - (fraction * mean).sum(axis=0)) ** 2).sum(axis=0))[
+                None
+            ]
         grid = np.asarray(e.points, dtype=float)
-        # Beyond the grid the curve is level: two more pieces, of no slope.
+        # Beyond the grid the curve is constant: two more pieces with slope zero.
         place = np.searchsorted(grid, x[known], side="right")
-        columns = Columns(place, len(grid) + 1, {AXIS: x[known]}, Draws(None, "frequency", len(x)))
+        columns = CellRows(place, len(grid) + 1, {AXIS: x[known]}, Draws(None, "frequency", len(x)))
         axis = columns.summed((AXIS,), squares=True)(counts[known])[AXIS]
         curve = np.concatenate([mean[:1], mean, mean[-1:]])
         left = np.concatenate([grid[:1] - 1, grid])
-        return scatter(np.diff(np.append(left, grid[-1] + 1)), left, curve, axis)[None]
+        return curve_std(np.diff(np.append(left, grid[-1] + 1)), left, curve, axis)[None]
 
 
-def _plain(place: Ints, cells: int, counts: Floats) -> Floats:
-    """Return the counts in each cell, (cells, R)."""
+def _sum_counts(place: Ints, cells: int, counts: Floats) -> Floats:
+    """Return the sums of the counts in each cell, (cells, R)."""
     order = np.argsort(place, kind="stable")
     ends = np.searchsorted(place[order], np.arange(cells + 1))
     return sums_of([np.ones(len(order))], order, ends, len(place)) @ counts
 
 
 # ------------------------------------------------------------------------------------------
-# Draws of an effect's moments, where the rows behind them are not all kept.
+# Draws from moments, for results that keep only some of the rows.
 
 
-_NUMBERS = 1_000_000
-"""Cells times replicates at a time."""
+_MOST_NUMBERS = 1_000_000
+"""Largest number of cells times replicates that are drawn at once."""
 
 
 @dataclass(frozen=True, eq=False)
 class FromMoments:
-    """An effect whose cells are drawn anew.
+    """An effect whose replicates are drawn from the moments of its cells.
 
     Parameters
     ----------
-    form : Form
+    statistic : MomentStatistic
     moments : mapping of str to Moments
-        In the form's cells.
+        Moments of the statistic's cells.
     kind : {"frequency", "sampling"}
 
     Notes
     -----
-    The rows of the cells are multinomial, as they are when rows are drawn. A cell's mean is normal around its own, with
-    the variance within it (divided by n, as a bootstrap has it) over the rows drawn; its sum of squares is chi square.
-    Both are what the rows would give up to the shape of their distribution within a cell, which matters where cells
-    hold few rows. The steps down and up of a level are drawn together, with their covariance. The feature's own moments
-    are drawn apart from those of the local effects, but for bins whose slopes change linearly: there local effects go
-    with the places along the bin's line. Sampling weights are taken to have nothing to do with these.
+    Counts of rows per cell are multinomial, as in a bootstrap of rows. The mean of a cell is normal around the observed
+    one, with the cell's variance (with divisor n, as in a bootstrap) divided by the drawn number of rows. The sum of
+    squares is chi-squared. This equals a bootstrap of rows up to the shape of the distribution within a cell, which
+    matters in cells with few rows. The steps down and up of a level are drawn jointly, with their covariance. Moments
+    of the feature are independent of those of the local effects, except in bins whose slope changes linearly: there the
+    local effects follow the drawn positions along the line. Sampling weights are assumed independent of both.
     """
 
-    form: Form
+    statistic: MomentStatistic
     moments: Mapping[str, Moments]
     kind: WeightKind
 
-    def replicates(self, of: Of, replicates: int, seed: int) -> Floats:
-        """Return the replicates, shape (R, m)."""
+    def replicates(self, of: StatisticName, replicates: int, seed: int) -> Floats:
+        """Return replicates of the statistic, (R, m)."""
         rng = generator(seed)
-        names, squares = needs(self.form, of)
+        names, squares = needed_moments(self.statistic, of)
         cells = len(self.moments[names[0]].weight)
-        step = max(1, _NUMBERS // max(cells, 1))
+        step = max(1, _MOST_NUMBERS // max(cells, 1))
         parts = [
-            self.form.read(
+            self.statistic.evaluate(
                 self.drawn(rng, min(step, replicates - first), names, squares=squares), of
             ).T
             for first in range(0, replicates, step)
@@ -720,23 +749,25 @@ class FromMoments:
     def drawn(
         self, rng: np.random.Generator, replicates: int, names: tuple[str, ...], *, squares: bool
     ) -> dict[str, Moments]:
-        """Return moments (P, R)."""
-        sizes = _sizes(self.moments[names[0]], rng, replicates, self.kind)
-        if isinstance(self.form, (Stepped, Halved)):
-            return _steps(self.moments, sizes, rng, self.kind, squares=squares)
+        """Return drawn moments, (P, R)."""
+        sizes = _draw_sizes(self.moments[names[0]], rng, replicates, self.kind)
+        if isinstance(self.statistic, (CategoricalStatistic, ValueStepStatistic)):
+            return _draw_steps(self.moments, sizes, rng, self.kind, squares=squares)
         own = self.moments
-        if isinstance(self.form, Bent):
-            axis = _cells(own[AXIS], sizes, rng, self.kind, squares=squares)
-            about = _about(own, self.form.tilt)
-            local = _cells(about, sizes, rng, self.kind, squares=squares)
-            return {AXIS: axis, LOCAL: _along(local, self.form.tilt, axis, own[AXIS])}
-        return {name: _cells(own[name], sizes, rng, self.kind, squares=squares) for name in names}
+        if isinstance(self.statistic, LinearSlopeStatistic):
+            axis = _draw_cells(own[AXIS], sizes, rng, self.kind, squares=squares)
+            about = _about_lines(own, self.statistic.tilt)
+            local = _draw_cells(about, sizes, rng, self.kind, squares=squares)
+            return {AXIS: axis, LOCAL: _along_lines(local, self.statistic.tilt, axis, own[AXIS])}
+        return {
+            name: _draw_cells(own[name], sizes, rng, self.kind, squares=squares) for name in names
+        }
 
 
-def _sizes(
+def _draw_sizes(
     own: Moments, rng: np.random.Generator, replicates: int, kind: WeightKind
 ) -> tuple[Floats, Floats, Floats]:
-    """Return count, weight and squared weight of the cells, (P, R)."""
+    """Return drawn counts, weights and sums of squared weights of the cells, (P, R)."""
     of = own.weight if kind == "frequency" else own.count
     total = max(1, round(float(of.sum())))
     count = rng.multinomial(total, of / of.sum(), size=replicates).T.astype(float)
@@ -744,14 +775,14 @@ def _sizes(
         return count, count, count
     rows = np.where(own.count > 0, own.count, 1.0)[:, None]
     mean, square = own.weight[:, None] / rows, own.weight2[:, None] / rows
-    spread = np.sqrt(count * np.maximum(square - mean**2, 0.0))
-    weight = count * mean + spread * rng.standard_normal(count.shape)
-    # A normal draw could be too small for so many rows; half the mean weight is far enough off.
+    std = np.sqrt(count * np.maximum(square - mean**2, 0.0))
+    weight = count * mean + std * rng.standard_normal(count.shape)
+    # A normal draw may be too small or negative; half the mean weight is a lower limit that is rarely reached.
     weight = np.maximum(weight, count * mean / 2)
     return count, weight, count * square
 
 
-def _cells(
+def _draw_cells(
     own: Moments,
     sizes: tuple[Floats, Floats, Floats],
     rng: np.random.Generator,
@@ -759,41 +790,41 @@ def _cells(
     *,
     squares: bool,
 ) -> Moments:
-    """Draw means, and sums of squares if they are wanted."""
+    """Return drawn means, and sums of squares if `squares`."""
     count, weight, weight2 = sizes
-    spread = _variance(own.m2, own)[:, None]
+    variance = _variance(own.m2, own)[:, None]
     drawn = Moments(count, weight, weight2, weight, weight)
     size = np.where(count > 0, drawn.effective(kind), 1.0)
-    mean = own.mean[:, None] + np.sqrt(spread / size) * rng.standard_normal(count.shape)
+    mean = own.mean[:, None] + np.sqrt(variance / size) * rng.standard_normal(count.shape)
     m2 = np.zeros_like(mean)
     if squares:
         free = np.maximum(drawn.effective(kind) - 1.0, 0.0)
-        m2 = spread * weight / size * 2 * rng.standard_gamma(free / 2)
+        m2 = variance * weight / size * 2 * rng.standard_gamma(free / 2)
     return Moments(count, weight, weight2, np.where(count > 0, mean, 0.0), m2)
 
 
-def _about(moments: Mapping[str, Moments], tilt: Floats) -> Moments:
-    """Return the moments of local effects, with the scatter about the lines of their bins."""
+def _about_lines(moments: Mapping[str, Moments], tilt: Floats) -> Moments:
+    """Return the moments of local effects with sums of squares about the lines of their bins."""
     local, axis = moments[LOCAL], moments[AXIS]
     return replace(local, m2=np.maximum(local.m2 - tilt**2 * axis.m2, 0.0))
 
 
-def _along(about: Moments, tilt: Floats, drawn: Moments, own: Moments) -> Moments:
-    """Move local effects, (P, R), along the lines of their bins to the places that were drawn.
+def _along_lines(about: Moments, tilt: Floats, drawn: Moments, own: Moments) -> Moments:
+    """Return local effects, (P, R), moved along the lines of their bins to the drawn positions.
 
-    Apart from these, places would be in error, which flattens lines and makes them less sure than they are.
+    With independent positions, the lines would be flattened, and their errors overestimated.
     """
-    moved = tilt[:, None] * (drawn.mean - own.mean[:, None])
-    mean = np.where(about.count > 0, about.mean + moved, 0.0)
+    deviation = tilt[:, None] * (drawn.mean - own.mean[:, None])
+    mean = np.where(about.count > 0, about.mean + deviation, 0.0)
     return replace(about, mean=mean, m2=about.m2 + tilt[:, None] ** 2 * drawn.m2)
 
 
 def _variance(m2: Floats, own: Moments) -> Floats:
-    """Return variances with n for a divisor: what rows that are drawn anew vary by."""
+    """Return variances with divisor n: the variance of resampled rows."""
     return m2 / np.where(own.weight > 0, own.weight, 1.0)
 
 
-def _steps(
+def _draw_steps(
     moments: Mapping[str, Moments],
     sizes: tuple[Floats, Floats, Floats],
     rng: np.random.Generator,
@@ -801,7 +832,7 @@ def _steps(
     *,
     squares: bool,
 ) -> dict[str, Moments]:
-    """Draw the means of both steps of each level together."""
+    """Return drawn moments of both steps of each level, with their covariance."""
     down, up, both = moments[DOWN], moments[UP], moments[BOTH]
     count, weight, weight2 = sizes
     at_down, at_up = _variance(down.m2, up), _variance(up.m2, up)
@@ -830,7 +861,7 @@ def _steps(
 
 @dataclass(frozen=True, eq=False)
 class FromCurves:
-    """A partial dependence of which a sample of the curves is kept.
+    """A partial dependence with a sample of its curves.
 
     Parameters
     ----------
@@ -839,161 +870,171 @@ class FromCurves:
 
     Notes
     -----
-    Normal around the effect, with its own standard errors, and between points the correlation of the sample's curves.
+    Replicates are normal around the effect, with its standard errors, and with the sample curves' correlation between
+    points.
     """
 
     effect: Effect
     curves: Curves
 
     least: ClassVar[int] = 30
-    """Fewer curves would say too little of how points go together."""
+    """Smallest number of curves for a correlation between points."""
 
-    def replicates(self, of: Of, replicates: int, seed: int) -> Floats:
-        """Return the replicates, shape (R, m)."""
+    def replicates(self, of: StatisticName, replicates: int, seed: int) -> Floats:
+        """Return replicates of the statistic, (R, m)."""
         if of != "value":
             raise UnsupportedError(
                 explained(
-                    f"bootstrap of the {of} of a {self.effect.spec.method}",
+                    f"bootstrap of the {of} of {self.effect.spec.method}",
                     "a result that keeps a part of the curves",
                     "all curves",
                     "Explain with a larger keep=, for PDP with ice='all'",
                 )
             )
         e, rng = self.effect, generator(seed)
-        form = correlated(self.curves)
-        z = rng.standard_normal((replicates, form.shape[1])) @ form.T
+        factor = correlation_factor(self.curves)
+        z = rng.standard_normal((replicates, factor.shape[1])) @ factor.T
         shrunk = np.sqrt(e.freedom / (e.freedom + 1.0))  # a bootstrap's variance divides by n
         return e.value + z * shrunk * e.std_error
 
 
-def correlated(curves: Curves) -> Floats:
-    """Return a matrix F (m, r) with F F' the correlation between the points of curves; a row of zeros for no spread."""
+def correlation_factor(curves: Curves) -> Floats:
+    """Return F (m, r) such that F F' is the correlation between the points of curves; zeros for constant points."""
     w = np.ones(len(curves)) if curves.weight is None else curves.weight
-    moved = curves.value - (w / w.sum()) @ curves.value
-    spread = np.abs(moved).max(axis=0, initial=0.0)
-    moved = moved / np.where(spread > 0, spread, 1.0) * np.sqrt(w)[:, None]
-    form = moved.T
-    if len(moved) > moved.shape[1]:
-        roots, vectors = np.linalg.eigh(moved.T @ moved)
-        form = vectors * np.sqrt(np.maximum(roots, 0.0))
-    norm = np.sqrt((form**2).sum(axis=1))
-    return form / np.where(norm > 0, norm, 1.0)[:, None]
+    deviation = curves.value - (w / w.sum()) @ curves.value
+    scale = np.abs(deviation).max(axis=0, initial=0.0)
+    deviation = deviation / np.where(scale > 0, scale, 1.0) * np.sqrt(w)[:, None]
+    factor = deviation.T
+    if len(deviation) > deviation.shape[1]:
+        roots, vectors = np.linalg.eigh(deviation.T @ deviation)
+        factor = vectors * np.sqrt(np.maximum(roots, 0.0))
+    norm = np.sqrt((factor**2).sum(axis=1))
+    return factor / np.where(norm > 0, norm, 1.0)[:, None]
 
 
 # ------------------------------------------------------------------------------------------
-# What a bootstrap repeats: the rows that a result keeps, or draws from its moments where they are not all kept.
+# Choice of the source: kept rows, or moments.
 
 
-Source = Literal["rows", "moments"]
+SourceName = Literal["rows", "moments"]
 
 
 @dataclass(frozen=True, eq=False)
-class FromRows(Counted):
-    """An effect whose rows are counted otherwise.
+class FromRows(ReweightedEffect):
+    """An effect whose replicates are computed from its kept rows.
 
     Parameters
     ----------
-    form : Form
-    columns : Columns
+    statistic : MomentStatistic
+    columns : CellRows
     draws : Draws
     """
 
-    form: Form
-    columns: Columns
+    statistic: MomentStatistic
+    columns: CellRows
     draws: Draws
 
-    def repeated(self, of: Of) -> Any:
-        """Return what gives (m, R) from counts (n, R)."""
-        names, squares = needs(self.form, of)
+    def repeated(self, of: StatisticName) -> Any:
+        """Return the function from counts (n, R) to the statistic (m, R)."""
+        names, squares = needed_moments(self.statistic, of)
         summed = self.columns.summed(names, squares=squares)
-        return lambda counts: self.form.read(summed(counts), of)
+        return lambda counts: self.statistic.evaluate(summed(counts), of)
 
 
 @dataclass(frozen=True, eq=False)
-class Fixed(Counted):
-    """What does not depend on rows: the effect of a feature that takes one value."""
+class ConstantEffect(ReweightedEffect):
+    """The effect of a feature with one value, which does not depend on the rows."""
 
     level: Floats
     draws: Draws
 
-    def repeated(self, of: Of) -> Any:
-        """Return what gives (m, R) from counts (n, R)."""
+    def repeated(self, of: StatisticName) -> Any:
+        """Return the function from counts (n, R) to the statistic (m, R)."""
         value = self.level if of == "value" else np.zeros(0 if of == "bins" else 1)
         return lambda counts: np.repeat(value[:, None], counts.shape[1], axis=1)
 
 
-Sourced = FromRows | Averaged | Fixed | FromMoments | FromCurves
+ReplicateSource = FromRows | MeanOfCurves | ConstantEffect | FromMoments | FromCurves
 
 
-def source_of(effect: Effect, wanted: Source | None = None) -> Sourced:
-    """Return what a bootstrap of an effect draws from.
+def source_of(effect: Effect, wanted: SourceName | None = None) -> ReplicateSource:
+    """Return the source of an effect's bootstrap replicates.
 
     Parameters
     ----------
     effect : Effect
     wanted : {"rows", "moments"}, optional
-        By default rows, if all are kept.
+        By default rows if all are kept, else moments.
 
     Raises
     ------
     DataError
         For another source.
     UnsupportedError
-        Where rows are asked for and not all kept; for moments of PDP and ICE with fewer than 30 curves.
+        If rows are requested but not all are kept; for moments of PDP and ICE with fewer than 30 curves.
     """
     if wanted not in (None, "rows", "moments"):
         raise DataError(
-            explained("interval(source)", repr(wanted), "'rows' or 'moments'", "Name one, or None")
+            explained(
+                "interval(source)",
+                repr(wanted),
+                "'rows', 'moments' or None",
+                "Use None to choose automatically",
+            )
         )
     if effect.spec.local == "none":
-        return _of_curves(effect, wanted)
+        return _curve_source(effect, wanted)
     if _is_fixed(effect):
         rows = 1 if effect.rows is None else max(len(effect.rows), 1)
-        return Fixed(effect.value, Draws(None, "frequency", rows))
+        return ConstantEffect(effect.value, Draws(None, "frequency", rows))
     kept = effect.rows
     if kept is not None and kept.exact and wanted != "moments" and kept.effect is not None:
-        return _of_rows(effect, kept, kept.effect)
+        return _row_source(effect, kept, kept.effect)
     if wanted == "rows":
-        raise _not_kept(effect, "leave source= away")
-    form = _form(effect)
-    moments = form.reduced(effect.moments) if isinstance(form, Accumulated) else effect.moments
-    if isinstance(form, Marginal) and effect.levels is None:
-        moments = binned(effect)
-    return FromMoments(form, moments, effect.spec.weight_kind)
+        raise _not_kept(effect, "remove source=")
+    statistic = _statistic_of(effect)
+    moments = (
+        statistic.reduced(effect.moments)
+        if isinstance(statistic, AccumulatedStatistic)
+        else effect.moments
+    )
+    if isinstance(statistic, MPlotStatistic) and effect.levels is None:
+        moments = moments_of_bins(effect)
+    return FromMoments(statistic, moments, effect.spec.weight_kind)
 
 
-def resampler(effect: Effect) -> FromRows | Averaged | Fixed:
-    """Return how an effect depends on how often each of its rows counts, its bins, grid or levels fixed.
+def resampler(effect: Effect) -> FromRows | MeanOfCurves | ConstantEffect:
+    """Return an effect as a function of the counts of its rows, with fixed bins, grid or levels.
 
     Raises
     ------
     UnsupportedError
-        Where not all rows, or curves, were kept.
+        If not all rows or curves are kept.
 
     Notes
     -----
-    No model row. A draw may leave out all rows of a bin or of a level. What is not known then is NaN in that draw, and
-    the interval rests on the other draws:
+    Needs no model rows. A draw may have no rows in some bin or level. Values that are then unknown are NaN in that
+    draw, and the interval is computed from the other draws:
 
-    - in an M-plot the value of that bin or level;
-    - in an accumulated effect what lies beyond the first and last bins with rows, or, of levels, beyond the first and
-      last steps with rows (a step has rows unless both of its levels are left out). Between them the effect is joined
-      as it is where the data themselves leave a bin empty. An effect that starts at zero on the left is not known
-      at all in a draw without rows in its first bin or step.
+    - in an M-plot, the value of that bin or level;
+    - in an accumulated effect, values outside the first and last bins with rows; for levels, outside the first and last
+      steps with rows (a step has rows unless both of its levels have none). Bins without rows in between are bridged
+      like bins that are empty in the data. An effect that starts at zero on the left is unknown in a draw without rows
+      in its first bin or step.
 
-    Where rows are few a bootstrap is too narrow, and a bin of a single row adds nothing to it: that is what
-    `BinStats.trusted` and `LevelStats.count` warn of.
+    With few rows, bootstrap intervals are too narrow, and a bin with a single row has no variance in it. See
+    `BinStats.trusted` and `LevelStats.count`.
     """
     found = source_of(effect, None if effect.spec.local != "none" else "rows")
     if isinstance(found, (FromMoments, FromCurves)):
-        raise _not_kept(effect, "use interval(method='bootstrap'), which then draws from moments")
+        raise _not_kept(effect, "use interval(method='bootstrap'), which can draw from moments")
     return found
 
 
 def _not_kept(effect: Effect, otherwise: str) -> UnsupportedError:
     return UnsupportedError(
         explained(
-            f"bootstrap of a {effect.spec.method}",
+            f"bootstrap of {effect.spec.method}",
             "a result that keeps a part of the rows",
             "all rows",
             f"Explain with a larger keep=, for PDP with ice='all'; or {otherwise}",
@@ -1002,51 +1043,57 @@ def _not_kept(effect: Effect, otherwise: str) -> UnsupportedError:
 
 
 def _is_fixed(effect: Effect) -> bool:
-    """Return whether the effect is zero whatever the rows: of a constant feature, or of a single level."""
+    """Return whether the effect is zero for any rows: for a constant feature, or a single level."""
     if effect.spec.local == "values":
         return False
     constant = effect.cells is not None and len(effect.cells) == 0
     return constant or len(effect.points) < 2
 
 
-def _form(effect: Effect) -> Form:
+def _statistic_of(effect: Effect) -> MomentStatistic:
     if effect.spec.local == "values":
-        return Marginal.of(effect)
+        return MPlotStatistic.of(effect)
     if effect.levels is not None:
-        return Stepped.of(effect)
-    return accumulated(effect) if effect.values is None else Halved(effect, effect.values)
+        return CategoricalStatistic.of(effect)
+    return (
+        accumulated_statistic(effect)
+        if effect.values is None
+        else ValueStepStatistic(effect, effect.values)
+    )
 
 
 def _draws(effect: Effect, kept: Rows | Curves) -> Draws:
     return Draws(kept.weight, effect.spec.weight_kind, len(kept))
 
 
-def _of_rows(effect: Effect, rows: Rows, local: Floats) -> FromRows:
-    """Lay the rows of an effect out by cell."""
-    form, draws = _form(effect), _draws(effect, rows)
-    if isinstance(form, (Stepped, Halved)):
-        known = np.nan_to_num(local)  # nothing before the first level, or value, and after the last
+def _row_source(effect: Effect, rows: Rows, local: Floats) -> FromRows:
+    """Return the source of replicates from the rows of an effect."""
+    statistic, draws = _statistic_of(effect), _draws(effect, rows)
+    if isinstance(statistic, (CategoricalStatistic, ValueStepStatistic)):
+        known = np.nan_to_num(
+            local
+        )  # there is no step before the first level or value, nor after the last
         values = {DOWN: known[:, 0], UP: known[:, 1]}
-        if isinstance(form, Halved):
-            place, size = np.searchsorted(form.values, rows.x), len(form.values)
+        if isinstance(statistic, ValueStepStatistic):
+            place, size = np.searchsorted(statistic.values, rows.x), len(statistic.values)
         else:
             place, size = rows.x.astype(np.int64), len(effect.points)
-        return FromRows(form, Columns(place, size, values, draws), draws)
+        return FromRows(statistic, CellRows(place, size, values, draws), draws)
     values = {LOCAL: local, AXIS: rows.x}
-    if isinstance(form, Accumulated):
-        # Re-binned to narrower edges, a result still has all its rows: some lie in no cell.
-        place = form.cells.locate(rows.x)
-        return FromRows(form, Columns(place, len(form.cells), values, draws), draws)
+    if isinstance(statistic, AccumulatedStatistic):
+        # After `rebin` to a narrower range, a result still has all its rows; some are in no cell.
+        place = statistic.cells.locate(rows.x)
+        return FromRows(statistic, CellRows(place, len(statistic.cells), values, draws), draws)
     place, size = np.zeros(len(rows), dtype=np.int64), len(effect.points)
     if effect.levels is not None:
         place = rows.x.astype(np.int64)
     elif effect.bins is not None and effect.cells is not None and len(effect.cells):
         place, size = Cells(effect.bins.edges, effect.cells.closed).locate(rows.x), len(effect.bins)
-    return FromRows(form, Columns(place, size, values, draws), draws)
+    return FromRows(statistic, CellRows(place, size, values, draws), draws)
 
 
-def binned(effect: Effect) -> Mapping[str, Moments]:
-    """Return the moments of an M-plot's own bins."""
+def moments_of_bins(effect: Effect) -> Mapping[str, Moments]:
+    """Return the moments of an M-plot's bins."""
     cells, stats = effect.cells, effect.bins
     if cells is None or stats is None or len(cells) == 0:
         return effect.moments
@@ -1054,47 +1101,47 @@ def binned(effect: Effect) -> Mapping[str, Moments]:
     return {k: m.pool(kept[:-1]) for k, m in effect.moments.items()}
 
 
-def _of_curves(effect: Effect, wanted: Source | None) -> Averaged | FromCurves:
+def _curve_source(effect: Effect, wanted: SourceName | None) -> MeanOfCurves | FromCurves:
     curves = effect.curves
     if curves is not None and curves.exact and wanted != "moments":
-        return Averaged(effect, curves, _draws(effect, curves))
+        return MeanOfCurves(effect, curves, _draws(effect, curves))
     if wanted == "rows" or curves is None or len(curves) < FromCurves.least:
         raise _not_kept(effect, "use method='analytic'")
     return FromCurves(effect, curves)
 
 
 # ------------------------------------------------------------------------------------------
-# A bootstrap that chooses the bins anew in each replicate.
+# Bootstrap that repeats the selection of bins in each replicate.
 
 
 def scheme_of(effect: Effect) -> Binning:
-    """Return the scheme that chose an effect's bins.
+    """Return the binning scheme that chose an effect's bins.
 
     Raises
     ------
     UnsupportedError
-        Where bins are not chosen from local effects.
+        If the bins were not chosen from local effects.
     """
-    said: Any = effect.spec.parameters.get("bins")
+    described: Any = effect.spec.parameters.get("bins")
     cells = effect.cells
     if effect.spec.on_cells or effect.values is not None:
         raise UnsupportedError(
             explained(
-                f"interval(bins='chosen') of a {effect.spec.method}",
-                "a curve of differences, whose values do not depend on the bins",
-                "an effect of slopes",
+                f"interval(bins='chosen') of {effect.spec.method}",
+                "a curve of differences, which does not depend on the bins",
+                "an effect computed from slopes",
                 "Use bins='fixed'",
             )
         )
-    if isinstance(said, dict) and cells is not None and len(cells) and effect.levels is None:
-        kind = getattr(binning, str(said.get("scheme")), None)
-        settings = {k: v for k, v in said.items() if k != "scheme"}
+    if isinstance(described, dict) and cells is not None and len(cells) and effect.levels is None:
+        kind = getattr(binning, str(described.get("scheme")), None)
+        settings = {k: v for k, v in described.items() if k != "scheme"}
         if kind is not None and kind.choose is not Binning.choose:
             return kind(**settings)
     got = "levels" if effect.levels is not None else "bins that are not chosen by local effects"
     raise UnsupportedError(
         explained(
-            f"interval(bins='chosen') of a {effect.spec.method}",
+            f"interval(bins='chosen') of {effect.spec.method}",
             got,
             "a numeric feature and bins by Optimal, Greedy or AutoUniform",
             "Use bins='fixed'",
@@ -1103,12 +1150,13 @@ def scheme_of(effect: Effect) -> Binning:
 
 
 def rechosen(effect: Effect, replicates: int, seed: int) -> Floats:
-    """Return replicates of the values at the effect's own points, (R, m), the bins chosen anew in each.
+    """Return replicates of the effect at its points, (R, m), with bins chosen separately in each replicate.
 
     Notes
     -----
-    Candidate edges stay as they are, and those that the risk moved to a row are not moved again. Between a replicate's
-    own edges its curve is its own. One choice a replicate.
+    Candidate edges are fixed. Edges that the penalized likelihood moved to a row are not moved again. Between the edges
+    of a replicate, its curve is interpolated as for any effect with these bins. Cost: one selection of bins per
+    replicate.
     """
     scheme, cells = scheme_of(effect), effect.cells
     if cells is None:
@@ -1120,18 +1168,18 @@ def rechosen(effect: Effect, replicates: int, seed: int) -> Floats:
     rows, largest = effect.rows, 0.0
     if rows is not None and rows.local is not None:
         largest = float(np.abs(rows.local).max(initial=0.0))
-    read = _Reader(effect, scheme, cells, places, largest, own)
+    read = _RebinnedEffect(effect, scheme, cells, places, largest, own)
     names = (LOCAL, AXIS)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BinningWarning)
         if rows is not None and rows.exact and rows.effect is not None:
             draws = Draws(rows.weight, effect.spec.weight_kind, len(rows))
             values = {LOCAL: rows.effect, AXIS: rows.x}
-            columns = Columns(cells.locate(rows.x), len(cells), values, draws)
+            columns = CellRows(cells.locate(rows.x), len(cells), values, draws)
             summed = columns.summed(names, squares=True)
             return replicate(draws, [lambda counts: read(summed(counts))], replicates, seed)[0]
-        form = Accumulated(effect, cells, places)
-        source = FromMoments(form, own, effect.spec.weight_kind)
+        statistic = AccumulatedStatistic(effect, cells, places)
+        source = FromMoments(statistic, own, effect.spec.weight_kind)
         rng, parts_ = generator(seed), []
         for first in range(0, replicates, 100):
             drawn = source.drawn(rng, min(100, replicates - first), names, squares=True)
@@ -1139,8 +1187,8 @@ def rechosen(effect: Effect, replicates: int, seed: int) -> Floats:
         return np.concatenate(parts_)
 
 
-class _Reader:
-    """From moments of fine cells, (P, R), to values at the effect's points."""
+class _RebinnedEffect:
+    """Function from moments of fine cells, (P, R), to the effect at its points, (m, R), with newly chosen bins."""
 
     def __init__(
         self,
@@ -1169,7 +1217,7 @@ class _Reader:
         return curve.at(e.points)
 
     def _means(self, bins: Moments, cells: Cells) -> Floats:
-        """Return the mean of the bin that each of the effect's points lies in."""
+        """Return the mean of the bin of each of the effect's points."""
         value = np.where(bins.weight > 0, bins.mean, np.nan)
         if self.effect.spec.center == "mean":
             value = value - np.average(bins.mean, weights=bins.weight)

@@ -1,11 +1,14 @@
 """Standard errors and intervals of surfaces: analytic and bootstrap.
 
-A surface is linear in the cells' mean double differences, given the rows' shares of the homes, and rational in these
-shares. To first order a row i at home h therefore moves it by
+An accumulated surface is a function of the cells' mean double differences and of the weights of the *homes*: the parts
+of the plane that rows belong to (a bin of each numeric feature, a level of each categorical one). It is linear in the
+double differences, and rational in the weights. To first order, a row i at home h therefore changes it by
 
     sum over its cells c of A[., c] (d_ic - mu_c) / n_c  +  dV/dW[., h]
 
-A row's part depends on its home and its double differences alone, so moments home by home are enough.
+This depends on the row's home and its double differences only, so moments by home suffice (`Slopes`, `SecondMoments`,
+`Errors`). Bootstrap replicates come from the kept rows, or from draws of these moments if not all rows are kept
+(`SurfaceOfWeights`, `bootstrap_replicates`). A PDP surface is a mean of the rows' own surfaces.
 """
 
 from __future__ import annotations
@@ -41,22 +44,22 @@ if TYPE_CHECKING:
 
 
 # ------------------------------------------------------------------------------------------
-# Standard errors of surfaces: what each row adds to a surface's deviation from the population's, squared and summed.
+# Standard errors, by the linearization above.
 
 
 BLOCK = 4_000_000
-"""Numbers that are worked on at a time."""
+"""Largest number of array elements that are computed at once."""
 
 
 @dataclass(frozen=True, eq=False)
 class Slopes:
-    """The derivatives of a surface by the double differences of cells and by the weights of homes, in factors.
+    """The derivatives of a surface by the double differences of cells and by the weights of homes, as factors.
 
     Parameters
     ----------
     sides : tuple of two Side
     delta : ndarray of float, shape (K0, K1)
-        Double differences, empty cells filled.
+        Mean double differences, with empty cells filled.
     weight : ndarray of float, shape (h0, h1)
     """
 
@@ -66,29 +69,29 @@ class Slopes:
 
     @cached_property
     def cumulate(self) -> tuple[Floats, Floats]:
-        """Return the matrices (m, K) from cells to nodes of each side."""
+        """The matrices (m, K) that accumulate from cells to nodes of each side."""
         t0, t1 = (np.tri(s.m, s.m - 1, k=-1) for s in self.sides)
         return t0, t1
 
     @cached_property
     def seen(self) -> tuple[Floats, Floats]:
-        """Return the matrices (h, K) from cells to homes of each side."""
+        """The matrices (h, K) from cells to homes of each side."""
         b0, b1 = (s.averaging() @ t for s, t in zip(self.sides, self.cumulate, strict=True))
         return b0, b1
 
     @cached_property
     def mains(self) -> tuple[Floats, Floats]:
-        """Return what each cell counts, shape (K0, K1), in the rise of each main effect across its strip."""
+        """The coefficients of the cells, (K0, K1), in the difference of each main effect across a strip of cells."""
         (b0, b1), (p0, p1) = self.seen, self._shares
         return p0 @ b1, (p1 @ b0).T
 
     @cached_property
     def centre(self) -> Floats:
-        """Return what each cell counts in the mean that is subtracted last, shape (K0, K1)."""
+        """The coefficients of the cells, (K0, K1), in the mean that centres the surface."""
         (b0, b1), (g0, g1) = self.seen, self.mains
-        share = self.weight / self.weight.sum()
+        fraction = self.weight / self.weight.sum()
         c0, c1 = self._centred
-        return b0.T @ share @ b1 - c0[:, None] * g0 - c1 * g1
+        return b0.T @ fraction @ b1 - c0[:, None] * g0 - c1 * g1
 
     @cached_property
     def _shares(self) -> tuple[Floats, Floats]:
@@ -100,8 +103,8 @@ class Slopes:
 
     @cached_property
     def _centred(self) -> tuple[Floats, Floats]:
-        share = self.weight / self.weight.sum()
-        return share.sum(axis=1) @ self.seen[0], share.sum(axis=0) @ self.seen[1]
+        fraction = self.weight / self.weight.sum()
+        return fraction.sum(axis=1) @ self.seen[0], fraction.sum(axis=0) @ self.seen[1]
 
     def by_cells(self, nodes: slice) -> Floats:
         """Return dV/d(delta), shape (a, m1, K0, K1), at some nodes of the first side and all of the second."""
@@ -130,15 +133,15 @@ class Slopes:
         )
 
     def _steps(self, axis: int, rise: Floats) -> Floats:
-        """Return the rise of a main effect across each of its strips."""
+        """Return the difference of a main effect across each of its strips."""
         return (self._shares[axis] * rise).sum(axis=1)
 
     def _bends(self, axis: int, rise: Floats) -> Floats:
-        """Return the derivatives of these rises by the weights, shape (K, own homes, other homes)."""
+        """Return the derivatives of these differences by the weights, (K, own homes, other homes)."""
         own, weight = self.sides[axis], self.weight if axis == 0 else self.weight.T
         part = own.sharing()
         size = (part @ weight).sum(axis=1)
-        # A strip without rows takes the weights of all of them.
+        # A strip without rows uses the weights of all rows.
         part = np.where(size[:, None] > 0, part, 1.0)
         size = np.where(size > 0, size, weight.sum())
         off = (rise - self._steps(axis, rise)[:, None]) / size[:, None]
@@ -151,27 +154,27 @@ class Slopes:
 
 
 @dataclass(frozen=True, eq=False)
-class Scatter:
-    """How rows scatter: sums over the rows of each home of products of their deviations.
+class SecondMoments:
+    """Second moments of the rows: sums, over the rows of each home, of products of deviations.
 
     Parameters
     ----------
     cells : ndarray of int, shape (q, H)
-        The cells that the rows of each home take part in; -1 for none.
+        The cells to which the rows of each home contribute; -1 for none.
     within : ndarray of float, shape (H, q, q)
         Sums of products of deviations from the home's own means.
     mean : ndarray of float, shape (H, q)
-        The home's mean double differences; 0 where there is no cell.
+        Mean double differences of the home; 0 without a cell.
     off : ndarray of float, shape (H, q)
-        How far they lie from the cells' means.
+        Deviations of these from the cells' means.
     weight, weight2, count : ndarray of float, shape (H,)
     scale : ndarray of float, shape (C,)
-        What deviations count in the means of cells: 1 / n, times the root of n / (n - 1); zero where a cell has no
-        variance.
+        Coefficients of deviations in the errors of the cells' means: 1 / n times the square root of n / (n - 1); 0 for
+        cells without a variance.
     error2 : ndarray of float, shape (C,)
-        Squared standard errors of the cells' means; NaN where there is none.
+        Squared standard errors of the cells' means; NaN for cells without a variance.
     size : ndarray of float, shape (C,)
-        What variances are divided by in these.
+        The divisor of the variance in these: the cells' effective number of rows.
     kind : {"frequency", "sampling"}
     """
 
@@ -189,13 +192,13 @@ class Scatter:
 
     @property
     def ratio(self) -> Floats:
-        """Return what the sums of each home count: of sampling weights, squared weights over weights."""
+        """The factor of each home's sums: for sampling weights, the sum of squared weights over the sum of weights."""
         safe = np.where(self.weight > 0, self.weight, 1.0)
         return np.ones(len(safe)) if self.kind == "frequency" else self.weight2 / safe
 
     @property
     def effective(self) -> Floats:
-        """Return the homes' effective numbers of rows."""
+        """The effective number of rows of each home."""
         return (
             self.weight
             if self.kind == "frequency"
@@ -203,7 +206,7 @@ class Scatter:
         )
 
     def at_homes(self, by_cells: Floats) -> Floats:
-        """Return what each row's deviations count, shape (..., H, q), from what cells do, (..., C)."""
+        """Return the coefficients of the rows' deviations, (..., H, q), from those of the cells, (..., C)."""
         parts = by_cells * self.scale
         found = [np.where(c >= 0, parts[..., c], 0.0) for c in self.cells]
         return (
@@ -213,8 +216,8 @@ class Scatter:
         )
 
 
-def scatter_of(shown: Surface) -> Scatter:
-    """Return how a surface's rows scatter, from moments that were gathered."""
+def second_moments(shown: Surface) -> SecondMoments:
+    """Return the second moments of a surface's rows, from its moments."""
     cell, home, kind = shown.moments[CELL], shown.moments[HOME], shown.spec.weight_kind
     cell, home = cell.reshape(-1), home.reshape(-1)
     cells = taking_part(shown.sides)
@@ -230,11 +233,11 @@ def scatter_of(shown: Surface) -> Scatter:
     scale = np.where(known, 1 / np.sqrt(np.where(known, free, 1.0) * size), 0.0)
     sizes = home.weight, home.weight2, home.count
     divisor = np.where(cell.weight > 0, cell.effective(kind), 1.0)
-    return Scatter(cells, within, mean, off, *sizes, scale, error**2, divisor, kind)
+    return SecondMoments(cells, within, mean, off, *sizes, scale, error**2, divisor, kind)
 
 
 def _products(joint: Moments | None, q: int, homes: int) -> tuple[Floats, Floats]:
-    """Return means (H, q) and sums of products (H, q, q), from moments of q values and of the sums of each two."""
+    """Return means (H, q) and sums of products (H, q, q), from moments of q values and of their pairwise sums."""
     if joint is None:
         return np.zeros((homes, 0)), np.zeros((homes, 0, 0))
     m2, within, p = joint.m2, np.empty((homes, q, q)), q
@@ -254,7 +257,7 @@ class SurfaceError:
     ----------
     std_error, freedom : ndarray of float, shape (m0, m1)
     rounding : ndarray of float, shape (m0, m1)
-        By how much the rounding of the quantity's values may move the surface.
+        Largest error of the surface due to rounding of the quantity.
     """
 
     std_error: Floats
@@ -267,8 +270,8 @@ class SurfaceError:
 
 def surface_error(shown: Surface) -> SurfaceError:
     """Return the standard errors of a surface; NaN where they are not known."""
-    nothing = np.full(shown.value.shape, np.nan)
-    unknown = SurfaceError(nothing, nothing.copy(), np.zeros(shown.value.shape))
+    unknown_values = np.full(shown.value.shape, np.nan)
+    unknown = SurfaceError(unknown_values, unknown_values.copy(), np.zeros(shown.value.shape))
     if shown.cells is None:
         if SHOWN not in shown.moments:
             return unknown
@@ -276,9 +279,9 @@ def surface_error(shown: Surface) -> SurfaceError:
         size = moments.effective(kind)
         error = np.sqrt(moments.variance(1, kind) / size)
         return SurfaceError(error, size - 1.0, unknown.rounding)
-    # Files of earlier versions do not say how a row's several double differences go together.
-    untold = len(taking_part(shown.sides)) > 1 and JOINT not in shown.moments
-    if shown.includes_main_effects or untold:
+    # Files of earlier versions lack the covariance between the double differences of a row.
+    covariance_unknown = len(taking_part(shown.sides)) > 1 and JOINT not in shown.moments
+    if shown.includes_main_effects or covariance_unknown:
         return unknown
     variance, freedom, squares = Errors.of(shown).variances()
     rounding = float(shown.provenance.get("rounding", 0.0)) * np.sqrt(squares)
@@ -287,27 +290,28 @@ def surface_error(shown: Surface) -> SurfaceError:
 
 @dataclass(frozen=True, eq=False)
 class Errors:
-    """A surface's derivatives and the scatter of its rows, and the errors that follow.
+    """A surface's derivatives and the second moments of its rows, from which its errors follow.
 
     Parameters
     ----------
     slopes : Slopes
     scatter : Scatter
     fill : sparse matrix (C, C)
-        From the means of cells that have rows to the double differences that are accumulated.
+        From the means of cells with rows to the double differences that are accumulated (empty cells filled).
     borrow : sparse matrix (C, C), optional
-        From the variances of cells that have one to those of cells that have rows and none; None where no cell has.
+        From the variances of cells that have one to those of cells that have rows but no variance. None if no cell has
+        a variance.
     """
 
     slopes: Slopes
-    scatter: Scatter
+    scatter: SecondMoments
     fill: Any
     borrow: Any
 
     @classmethod
     def of(cls, shown: Surface) -> Errors:
-        """Gather them."""
-        scatter = scatter_of(shown)
+        """Return the errors of a surface."""
+        scatter = second_moments(shown)
         from scipy.sparse import csr_array, diags_array
 
         cell, sides = shown.moments[CELL], shown.sides
@@ -325,15 +329,15 @@ class Errors:
         return cls(Slopes(sides, delta, shown.moments[HOME].weight), scatter, fill, borrow)
 
     def blocks(self) -> list[slice]:
-        """Return the nodes of the first side in blocks whose matrices fit into memory."""
+        """Return blocks of nodes of the first side whose matrices have at most `BLOCK` elements."""
         m0, m1 = (s.m for s in self.slopes.sides)
         width = max(self.slopes.delta.size, len(self.scatter.weight) * len(self.scatter.cells), 1)
         step = max(1, BLOCK // (m1 * width))
         return [slice(a, min(a + step, m0)) for a in range(0, m0, step)]
 
     @cached_property
-    def lent(self) -> Any:
-        """Return the squared errors that cells without a variance borrow, by (cell, lender), as a sparse matrix."""
+    def borrowed_errors(self) -> Any:
+        """The squared errors of cells without a variance, as a sparse matrix (cell, cell whose variance it uses)."""
         from scipy.sparse import diags_array
 
         size = self.scatter.size
@@ -352,7 +356,7 @@ class Errors:
         return out[0], out[1], out[2]
 
     def _block(self, nodes: slice) -> Floats:
-        """Return these for some nodes of the first side."""
+        """Return `variances` for some nodes of the first side."""
         s = self.scatter
         raw = self.slopes.by_cells(nodes)
         shape = raw.shape[:2]
@@ -370,21 +374,25 @@ class Errors:
         drift = np.einsum("nhq,hq->nh", part, s.off)
         shared = ((2 * drift + by_home) * by_home) @ (s.weight * s.ratio)
         squares = np.square(by_cell)
-        lent = squares @ self.lent if self.lent.nnz else np.zeros((len(own), 1))
-        variance = np.maximum(own.sum(axis=1) + shared + lent.sum(axis=1), 0.0)
-        freedom = self._freedom(variance, own, shared, lent)
+        borrowed_errors = (
+            squares @ self.borrowed_errors if self.borrowed_errors.nnz else np.zeros((len(own), 1))
+        )
+        variance = np.maximum(own.sum(axis=1) + shared + borrowed_errors.sum(axis=1), 0.0)
+        freedom = self._freedom(variance, own, shared, borrowed_errors)
         return np.stack([variance, freedom, squares.sum(axis=1)]).reshape(3, *shape)
 
-    def _freedom(self, variance: Floats, own: Floats, shared: Floats, lent: Floats) -> Floats:
+    def _freedom(
+        self, variance: Floats, own: Floats, shared: Floats, borrowed_errors: Floats
+    ) -> Floats:
         """Return Satterthwaite's degrees of freedom."""
         s = self.scatter
         degrees = np.maximum(s.effective - 1.0, 1.0)
         rows = s.weight.sum() if s.kind == "frequency" else s.weight.sum() ** 2 / s.weight2.sum()
-        # Where homes are cells, what a lender lends moves with its own part.
-        if len(s.cells) == 1 and lent.shape == own.shape:
-            squares = ((own + lent) ** 2 / degrees).sum(axis=1)
+        # If homes are cells, a variance used for other cells is fully correlated with the cell's own part.
+        if len(s.cells) == 1 and borrowed_errors.shape == own.shape:
+            squares = ((own + borrowed_errors) ** 2 / degrees).sum(axis=1)
         else:
-            squares = (own**2 / degrees).sum(axis=1) + lent.sum(axis=1) ** 2
+            squares = (own**2 / degrees).sum(axis=1) + borrowed_errors.sum(axis=1) ** 2
         squares += shared**2 / max(rows - 1.0, 1.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             freedom = variance**2 / squares
@@ -392,24 +400,24 @@ class Errors:
 
 
 # ------------------------------------------------------------------------------------------
-# Surfaces drawn again: with their rows counted otherwise, from their moments, or as their errors would have them.
+# Bootstrap replicates, from rows or from moments; normal draws from the analytic errors.
 
 
 FEW_CELLS = 2_000
-"""So many cells at most have a table of the distances between them."""
+"""Largest number of cells for which all pairwise distances are stored."""
 
 
-Drawn = tuple[Floats, Floats]
+Replicates = tuple[Floats, Floats]
 """Surfaces, (R, m0, m1), and their cells' mean double differences, (R, K0, K1), NaN where a cell is empty."""
 
 
-class Recount:
-    """A surface whose cells and weights are given anew: what resampling repeats.
+class SurfaceOfWeights:
+    """A surface as a function of its cells' mean double differences and weights.
 
     Parameters
     ----------
     shown : Surface
-        Of cells.
+        With cells.
     """
 
     def __init__(self, shown: Surface) -> None:
@@ -417,9 +425,9 @@ class Recount:
         self.shape = tuple(s.m - 1 for s in self.sides)
         self.homes = tuple(s.homes for s in self.sides)
         self.fills = shown.provenance.get("empty_cells") == "nearest"
-        self._apart: Floats | None = None
+        self._pairwise: Floats | None = None
 
-    def value(self, mean: Floats, there: Bools, weight: Floats) -> Drawn:
+    def value(self, mean: Floats, there: Bools, weight: Floats) -> Replicates:
         """Return the surfaces of mean double differences.
 
         Parameters
@@ -438,28 +446,28 @@ class Recount:
         return value, np.where(there, mean, np.nan).reshape(shaped.shape)
 
     def _nearest(self, delta: Floats, there: Bools) -> Floats:
-        """Return what the empty cells of one draw take, as `filled` has it."""
-        apart = self._distances(there)
-        nearest = apart <= apart.min(axis=1, keepdims=True) * (1 + 1e-9) ** 2
+        """Return the values of the empty cells of one replicate: means of the nearest cells, as in `filled`."""
+        distance = self._distances(there)
+        nearest = distance <= distance.min(axis=1, keepdims=True) * (1 + 1e-9) ** 2
         return nearest @ delta[there] / nearest.sum(axis=1)
 
     def _distances(self, there: Bools) -> Floats:
-        """Return the squared distances, from empty cells to the others."""
+        """Return the squared distances from empty cells to the others."""
         first, second = (s.centres() for s in self.sides)
         at = np.stack([np.repeat(first, len(second)), np.tile(second, len(first))], axis=1)
         if len(at) > FEW_CELLS:
             return _squares(at[~there], at[there])
-        if self._apart is None:
-            self._apart = _squares(at, at)
-        return self._apart[np.ix_(~there, there)]
+        if self._pairwise is None:
+            self._pairwise = _squares(at, at)
+        return self._pairwise[np.ix_(~there, there)]
 
 
 def _squares(a: Floats, b: Floats) -> Floats:
     return np.subtract.outer(a[:, 0], b[:, 0]) ** 2 + np.subtract.outer(a[:, 1], b[:, 1]) ** 2
 
 
-def jumps(shown: Surface, rows: PairRows) -> Floats | None:
-    """Return the rows' double differences, (r, q); None where they were not kept."""
+def double_differences(shown: Surface, rows: PairRows) -> Floats | None:
+    """Return the rows' double differences, (r, q), or None if they were not kept."""
     if rows.effect is None:
         return rows.across
     area = np.ones(len(rows))
@@ -471,7 +479,7 @@ def jumps(shown: Surface, rows: PairRows) -> Floats | None:
 
 
 def exact_rows(shown: Surface) -> bool:
-    """Return whether all rows were kept, with what resampling needs of them."""
+    """Return whether all rows were kept, with the data that resampling needs."""
     rows = shown.rows
     if rows is None or not rows.exact:
         return False
@@ -480,40 +488,40 @@ def exact_rows(shown: Surface) -> bool:
     return rows.across is not None or rows.effect is not None
 
 
-def from_rows(shown: Surface) -> Callable[[Floats], Drawn]:
-    """Return what counts of the kept rows, (R, r), give; see `Surface.resampled`.
+def from_rows(shown: Surface) -> Callable[[Floats], Replicates]:
+    """Return the function from counts of the kept rows, (R, r), to surfaces; see `Surface.resampled`.
 
     Raises
     ------
     UnsupportedError
-        Where not all rows were kept.
+        If not all rows were kept.
     """
     rows = shown.rows
     if shown.cells is not None and shown.includes_main_effects:
         raise UnsupportedError(
             explained(
-                f"resampled rows of a {shown.spec.method}'s surface",
-                "one with main effects",
-                "the joint effect alone",
-                "Resample it before they are added",
+                f"resampled rows of {shown.spec.method} surface",
+                "a surface that includes main effects",
+                "the second-order effect alone",
+                "Resample it before adding the main effects",
             )
         )
     if rows is None or not exact_rows(shown):
         raise UnsupportedError(
             explained(
-                f"resampled rows of a {shown.spec.method}'s surface",
-                "a result that keeps a part of them",
-                "what each row adds",
-                "Explain with a larger keep=, a PDP with ice='all'; or use interval()",
+                f"resampled rows of {shown.spec.method} surface",
+                "a result that keeps a part of the rows",
+                "a result that keeps all rows",
+                "Explain with a larger keep=, for a PDP with ice='all'; or use interval()",
             )
         )
     if shown.cells is None:
-        return _of_surfaces(shown, rows)
-    return _draws_of_cells(shown, rows)
+        return _means_of_surfaces(shown, rows)
+    return _surfaces_from_cells(shown, rows)
 
 
 def resampled(shown: Surface, counts: Any) -> Floats:
-    """Return the surface with its rows counted otherwise; see `Surface.resampled`."""
+    """Return the surface for other counts of its rows; see `Surface.resampled`."""
     drawn = from_rows(shown)
     rows = 0 if shown.rows is None else len(shown.rows)
     given = np.asarray(counts)
@@ -524,51 +532,51 @@ def resampled(shown: Surface, counts: Any) -> Floats:
         raise DataError(
             explained(
                 "resampled(counts)",
-                got if not right else "negative or infinite counts, or none above zero",
+                got if not right else "negative or infinite counts, or only zeros",
                 f"counts of the {rows} rows",
-                "Count each row zero times or more, some at least once",
+                "Pass non-negative counts with at least one positive count per replicate",
             )
         )
     return drawn(given)[0]
 
 
-def _of_surfaces(shown: Surface, rows: PairRows) -> Callable[[Floats], Drawn]:
-    """Return so for a PDP: weighted means of the rows' own surfaces."""
+def _means_of_surfaces(shown: Surface, rows: PairRows) -> Callable[[Floats], Replicates]:
+    """Return that function for a PDP: weighted means of the rows' own surfaces."""
     own = rows.across if rows.across is not None else np.zeros((len(rows), shown.value.size))
     middle = shown.value.ravel()
     moved = own - middle
 
-    def drawn(counts: Floats) -> Drawn:
+    def drawn(counts: Floats) -> Replicates:
         value = counts @ moved / counts.sum(axis=1, keepdims=True) + middle
         return value.reshape(-1, *shown.value.shape), np.empty((len(counts), 0, 0))
 
     return drawn
 
 
-def _draws_of_cells(shown: Surface, rows: PairRows) -> Callable[[Floats], Drawn]:
-    """Return so for an ALE or DALE: sums over the rows of each cell and home."""
+def _surfaces_from_cells(shown: Surface, rows: PairRows) -> Callable[[Floats], Replicates]:
+    """Return that function for an ALE or DALE: sums over the rows of each cell and home."""
     from scipy.sparse import csr_array
 
-    recount, across = Recount(shown), jumps(shown, rows)
+    recount, across = SurfaceOfWeights(shown), double_differences(shown, rows)
     first, second = (s.home(x) for s, x in zip(shown.sides, (rows.x0, rows.x1), strict=True))
     n, homes = len(rows), recount.homes[0] * recount.homes[1]
-    # Put into other bins, of slopes, rows may lie beyond the edges.
+    # After `rebin`, rows of slopes may be outside the edges.
     inside = np.flatnonzero((first >= 0) & (second >= 0))
     home = (first * recount.homes[1] + second)[inside]
-    live = csr_array((np.ones(len(inside)), (home, inside)), shape=(homes, n))
+    home_sums = csr_array((np.ones(len(inside)), (home, inside)), shape=(homes, n))
     cells = taking_part(shown.sides)[:, home]
     middle = shown.moments[CELL].mean.ravel()
     row = np.broadcast_to(inside, cells.shape)[cells >= 0]
     place = cells[cells >= 0]
     part = (place, row)
-    taken = csr_array((np.ones(len(row)), part), shape=(len(middle), n))
-    # From the cells' means: their own size would cost digits.
+    cell_sums = csr_array((np.ones(len(row)), part), shape=(len(middle), n))
+    # Deviations from the cells' means, for precision.
     off = np.zeros(0) if across is None else across[inside].T[cells >= 0] - middle[place]
     moved = csr_array((off, part), shape=(len(middle), n))
 
-    def drawn(counts: Floats) -> Drawn:
+    def drawn(counts: Floats) -> Replicates:
         across_rows = np.ascontiguousarray(counts.T)
-        weight, size = live @ across_rows, taken @ across_rows
+        weight, size = home_sums @ across_rows, cell_sums @ across_rows
         there = size > 0
         mean = moved @ across_rows / np.where(there, size, 1.0) + middle[:, None]
         return recount.value(mean.T, there.T, weight.T)
@@ -576,15 +584,15 @@ def _draws_of_cells(shown: Surface, rows: PairRows) -> Callable[[Floats], Drawn]
     return drawn
 
 
-def redrawn(shown: Surface, replicates: int, seed: int) -> Drawn:
-    """Return bootstrap replicates: of the rows where all are kept, else of the moments.
+def bootstrap_replicates(shown: Surface, replicates: int, seed: int) -> Replicates:
+    """Return bootstrap replicates: from the rows if all are kept, else from the moments.
 
     Raises
     ------
     DataError
         For fewer than two replicates.
     UnsupportedError
-        Where neither allows it.
+        If the result has neither all rows nor the needed moments.
     """
     if (
         isinstance(replicates, bool)
@@ -592,46 +600,48 @@ def redrawn(shown: Surface, replicates: int, seed: int) -> Drawn:
         or replicates < 2
     ):
         raise DataError(
-            explained("interval(replicates)", repr(replicates), "2 or more", "Use 1000")
+            explained(
+                "interval(replicates)", repr(replicates), "an integer of at least 2", "Use 1000"
+            )
         )
     rng = generator(seed, 0)
     if exact_rows(shown):
         return _resampled(shown, int(replicates), rng)
-    gathered(shown)
+    check_moments(shown)
     if shown.cells is None:
         return _points(shown, int(replicates), rng)
     return _from_moments(shown, int(replicates), rng)
 
 
-def _resampled(shown: Surface, replicates: int, rng: np.random.Generator) -> Drawn:
-    """Draw as many rows with replacement as there are, again and again."""
+def _resampled(shown: Surface, replicates: int, rng: np.random.Generator) -> Replicates:
+    """Return replicates of rows drawn with replacement."""
     rows, drawn = shown.rows, from_rows(shown)
     n = 0 if rows is None else len(rows)
     weight = None if rows is None else rows.weight
     step = max(1, BLOCK // max(n, 1))
-    parts: list[Drawn] = []
+    parts: list[Replicates] = []
     for start in range(0, replicates, step):
         size = min(step, replicates - start)
         parts.append(drawn(_counts(n, weight, shown.spec.weight_kind, size, rng)))
-    return _joined(parts)
+    return _concatenate(parts)
 
 
 def _counts(
     n: int, weight: Floats | None, kind: str, size: int, rng: np.random.Generator
 ) -> Floats:
-    """Return how often rows count in some replicates, (size, n)."""
-    if weight is not None and kind == "frequency":  # a row of weight 2 is two rows
+    """Return the counts of the rows in some replicates, (size, n), including sampling weights."""
+    if weight is not None and kind == "frequency":  # a row of frequency weight 2 is two rows
         total = float(weight.sum())
-        share = weight / total
-        return rng.multinomial(max(1, round(total)), share, size=size).astype(float)
+        fraction = weight / total
+        return rng.multinomial(max(1, round(total)), fraction, size=size).astype(float)
     counts = np.empty((size, n))
     for r in range(size):
         counts[r] = np.bincount(rng.integers(0, n, n), minlength=n)
     return counts if weight is None else counts * weight
 
 
-def gathered(shown: Surface) -> None:
-    """Refuse a surface whose rows' spread was never gathered.
+def check_moments(shown: Surface) -> None:
+    """Raise if the surface lacks the moments for standard errors.
 
     Raises
     ------
@@ -641,27 +651,27 @@ def gathered(shown: Surface) -> None:
     if rows_alone if shown.cells is not None else SHOWN not in shown.moments:
         raise UnsupportedError(
             explained(
-                f"interval of a {shown.spec.method}'s surface",
-                "a result of an earlier version, without the spread of its rows",
-                "what errors follow from",
+                f"interval of {shown.spec.method} surface",
+                "a result of an earlier version, without variances",
+                "a result with variances",
                 "Explain again",
             )
         )
 
 
-def _from_moments(shown: Surface, replicates: int, rng: np.random.Generator) -> Drawn:
-    """Draw how many rows each home has, and the means of its rows' double differences."""
-    s, recount = scatter_of(shown), Recount(shown)
-    share = s.weight if s.kind == "frequency" else s.count
-    # Variance of one row's double differences; weights that differ make means of as many rows worse.
-    spread = s.within / np.where(s.weight > 0, s.weight, 1.0)[:, None, None]
-    root = _root(spread * (share / np.maximum(s.effective, 1e-300))[:, None, None])
+def _from_moments(shown: Surface, replicates: int, rng: np.random.Generator) -> Replicates:
+    """Return replicates from drawn counts of rows per home, and drawn means of their double differences."""
+    s, recount = second_moments(shown), SurfaceOfWeights(shown)
+    fraction = s.weight if s.kind == "frequency" else s.count
+    # Variance of one row's double differences, increased for unequal weights, whose means have larger errors.
+    covariance = s.within / np.where(s.weight > 0, s.weight, 1.0)[:, None, None]
+    root = _root(covariance * (fraction / np.maximum(s.effective, 1e-300))[:, None, None])
     middle = shown.moments[CELL].mean.ravel()
     step = max(1, BLOCK // max(s.mean.size, s.weight.size))
-    parts: list[Drawn] = []
+    parts: list[Replicates] = []
     for start in range(0, replicates, step):
-        counts, weight = _home_draws(s, share, min(step, replicates - start), rng)
-        mean = _times(root, rng.standard_normal((len(counts), *s.mean.shape)))
+        counts, weight = _draw_home_counts(s, fraction, min(step, replicates - start), rng)
+        mean = _correlate(root, rng.standard_normal((len(counts), *s.mean.shape)))
         mean = mean / np.sqrt(np.maximum(counts, 1.0))[..., None] + s.off
         sums, size = np.zeros((2, len(counts), len(middle)))
         for i, cells in enumerate(s.cells):
@@ -671,43 +681,43 @@ def _from_moments(shown: Surface, replicates: int, rng: np.random.Generator) -> 
         there = size > 0
         drawn = sums / np.where(there, size, 1.0) + middle
         parts.append(recount.value(drawn, there, weight))
-    return _joined(parts)
+    return _concatenate(parts)
 
 
-def _home_draws(
-    s: Scatter, share: Floats, replicates: int, rng: np.random.Generator
+def _draw_home_counts(
+    s: SecondMoments, fraction: Floats, replicates: int, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
-    """Return how many rows each home has in each draw, and their weight."""
-    rows = max(1, round(float(share.sum())))
-    counts = rng.multinomial(rows, share / share.sum(), size=replicates).astype(float)
+    """Return drawn counts of rows per home, and their weights."""
+    rows = max(1, round(float(fraction.sum())))
+    counts = rng.multinomial(rows, fraction / fraction.sum(), size=replicates).astype(float)
     if s.kind == "frequency":
         return counts, counts
-    # Rows of a home have other weights in each draw.
+    # The weights of a home's rows vary between draws.
     each = s.weight / np.maximum(s.count, 1.0)
-    apart = np.maximum(s.weight2 / np.maximum(s.count, 1.0) - each**2, 0.0)
-    moved = np.sqrt(counts * apart) * rng.standard_normal(counts.shape)
+    variance = np.maximum(s.weight2 / np.maximum(s.count, 1.0) - each**2, 0.0)
+    moved = np.sqrt(counts * variance) * rng.standard_normal(counts.shape)
     return counts, np.maximum(counts * each + moved, counts * each / 10)
 
 
-def _times(root: Floats, noise: Floats) -> Floats:
-    """Return normal numbers with the covariances whose roots these are."""
+def _correlate(root: Floats, noise: Floats) -> Floats:
+    """Return normal numbers with the covariances of which `root` has the square roots."""
     if root.shape[1:] == (1, 1):
         return noise * root[:, :, 0]
     return np.einsum("hpq,rhq->rhp", root, noise)
 
 
-def _joined(parts: list[Drawn]) -> Drawn:
+def _concatenate(parts: list[Replicates]) -> Replicates:
     return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
 
 
-def _root(spread: Floats) -> Floats:
-    """Return roots of matrices of covariances, which rounding may have made a little less than that."""
-    values, vectors = np.linalg.eigh(spread)
+def _root(covariance: Floats) -> Floats:
+    """Return square roots of covariance matrices; eigenvalues that rounding made negative become 0."""
+    values, vectors = np.linalg.eigh(covariance)
     return vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :]
 
 
-def _points(shown: Surface, replicates: int, rng: np.random.Generator) -> Drawn:
-    """Draw a PDP's points one by one: how they go together only the rows' own surfaces tell."""
+def _points(shown: Surface, replicates: int, rng: np.random.Generator) -> Replicates:
+    """Return independent draws of a PDP's points. Their correlation would need the rows' own surfaces."""
     moments, kind = shown.moments[SHOWN], shown.spec.weight_kind
     size = moments.effective(kind)
     error = np.sqrt(moments.variance(0, kind) / size)
@@ -716,7 +726,7 @@ def _points(shown: Surface, replicates: int, rng: np.random.Generator) -> Drawn:
 
 
 def point_draws(shown: Surface) -> Callable[[int, np.random.Generator], Floats] | None:
-    """Return what draws a PDP's deviations as its rows' own surfaces go together; None where these were not kept."""
+    """Return a function that draws correlated deviations of a PDP, or None if the rows' own surfaces were not kept."""
     rows = shown.rows
     if rows is None or rows.across is None or not rows.exact or shown.value.size > FEW_CELLS:
         return None
@@ -735,19 +745,19 @@ def point_draws(shown: Surface) -> Callable[[int, np.random.Generator], Floats] 
 
 
 def deviations(found: Errors, draws: int, rng: np.random.Generator) -> Floats:
-    """Return deviations of the surface as its errors have them, drawn from the normal distribution, (draws, m0, m1)."""
+    """Return normal deviations of the surface with the covariance of its errors, (draws, m0, m1)."""
     s, slopes = found.scatter, found.slopes
     root = np.sqrt(s.weight * s.ratio)
     drift = rng.standard_normal((draws, len(s.weight))) * root
-    spread = _root(s.within * s.ratio[:, None, None])
+    root_within = _root(s.within * s.ratio[:, None, None])
     noise = rng.standard_normal((draws, *s.mean.shape))
-    sums = _times(spread, noise) + drift[..., None] * s.off
+    sums = _correlate(root_within, noise) + drift[..., None] * s.off
     cell = np.zeros((draws, len(s.scale)))
     for i, cells in enumerate(s.cells):
         there = np.flatnonzero(cells >= 0)
         _add(cell, cells[there], sums[:, there, i])
     cell *= s.scale
-    borrowed = np.sqrt(np.asarray(found.lent.sum(axis=1)).ravel())
+    borrowed = np.sqrt(np.asarray(found.borrowed_errors.sum(axis=1)).ravel())
     cell += borrowed * rng.standard_normal(cell.shape)
     delta = (cell @ found.fill.T).reshape(draws, *slopes.delta.shape)
     first, second, level = slopes.by_homes
@@ -757,8 +767,8 @@ def deviations(found: Errors, draws: int, rng: np.random.Generator) -> Floats:
 
 
 def _add(total: Floats, place: Ints, values: Floats) -> None:
-    """Add columns to the columns of their places."""
-    if len(place) == total.shape[1] and (np.diff(place) == 1).all():  # a home is its cell
+    """Add columns of values to the columns of `total` with index `place`, in place."""
+    if len(place) == total.shape[1] and (np.diff(place) == 1).all():  # each home is one cell
         total += values
         return
     order = np.argsort(place, kind="stable")
@@ -768,11 +778,11 @@ def _add(total: Floats, place: Ints, values: Floats) -> None:
 
 
 # ------------------------------------------------------------------------------------------
-# Intervals of surfaces and of their cells: pointwise or of all points at once, analytic or by the bootstrap.
+# Intervals of surfaces and of their cells: pointwise or simultaneous, analytic or by the bootstrap.
 
 
 DRAWS, NUMBERS, FEW = 10_000, 20_000_000, 2_000
-"""Draws for a simultaneous band; of large surfaces as many as make so many numbers, but no fewer than a few."""
+"""Draws for a simultaneous band; for large surfaces as many as give `NUMBERS` elements, but at least `FEW`."""
 
 
 Ends = tuple[Floats, Floats]
@@ -788,12 +798,12 @@ def interval(
     replicates: int,
     seed: int,
 ) -> Ends:
-    """Return the ends of intervals; see `Surface.interval`."""
-    level = given_level("interval(level)", level)
-    seed = given_seed("interval(seed)", seed)
-    _check(shown, method, of)
+    """Return the lower and upper ends of intervals; see `Surface.interval`."""
+    level = given_level("interval(confidence_level)", level)
+    seed = given_seed("interval(random_state)", seed)
+    _check_options(shown, method, of)
     if method == "bootstrap":
-        values, cells = redrawn(shown, replicates, seed)
+        values, cells = bootstrap_replicates(shown, replicates, seed)
         drawn, value = (values, shown.value) if of == "value" else (cells, _cells(shown))
         ends = (
             _band(drawn, value, level) if simultaneous else _percentiles(drawn, value.shape, level)
@@ -806,38 +816,42 @@ def interval(
     return ends[0] - room, ends[1] + room
 
 
-def _check(shown: Surface, method: Any, of: Any) -> None:
+def _check_options(shown: Surface, method: Any, of: Any) -> None:
     for what, ok, got, expected, fix in (
         (
             "method",
             isinstance(method, str) and method in ("analytic", "bootstrap"),
             repr(method),
             "'analytic' or 'bootstrap'",
-            "Name one",
+            "Use one of these",
         ),
         (
             "of",
             isinstance(of, str) and of in ("value", "cells"),
             repr(of),
             "'value' or 'cells'",
-            "Name one",
+            "Use one of these",
         ),
     ):
         if not ok:
             raise DataError(explained(f"interval({what})", got, expected, fix))
     said = None
     if shown.cells is not None and shown.includes_main_effects and of == "value":
-        said = "one with main effects", "the joint effect alone", "Take its interval before adding"
+        said = (
+            "a surface that includes main effects",
+            "the second-order effect alone",
+            "Compute the interval before adding the main effects",
+        )
     elif shown.cells is None and of == "cells":
-        said = "points of a grid", "cells, as ALE and DALE have them", "Leave of= out"
+        said = "a surface on a grid", "cells, as of ALE and DALE", "Remove of="
     elif shown.cells is None and shown.spec.mean_alone:
         said = (
-            "the mean alone",
-            "the spread of the rows' surfaces",
+            "only the mean surface",
+            "the standard deviation between rows",
             "Explain again without heterogeneity=False",
         )
     if said is not None:
-        raise UnsupportedError(explained(f"interval of a {shown.spec.method}'s surface", *said))
+        raise UnsupportedError(explained(f"interval of {shown.spec.method} surface", *said))
 
 
 def _cells(shown: Surface) -> Floats:
@@ -845,13 +859,13 @@ def _cells(shown: Surface) -> Floats:
 
 
 def _analytic(shown: Surface, level: float, *, simultaneous: bool, seed: int) -> Ends:
-    """Return intervals by Student's t; for all points at once from the largest of their deviations together."""
-    gathered(shown)
+    """Return intervals by Student's t; simultaneous ones from the quantile of the largest deviation."""
+    check_moments(shown)
     error, freedom = shown.std_error, shown.freedom
     if not simultaneous:
         return t_interval(shown.value, error, freedom, level)
-    moving = error > 0  # not NaN, and no point that cannot move
-    draw = _drawing(shown)
+    moving = error > 0  # excludes NaN, and points without an error
+    draw = _deviation_sampler(shown)
     if draw is None or not moving.any():
         each = _sidak(level, int(moving.sum()))
         return t_interval(shown.value, error, freedom, each)
@@ -865,8 +879,8 @@ def _analytic(shown: Surface, level: float, *, simultaneous: bool, seed: int) ->
     return t_interval(shown.value, error, freedom, _two_sided(quantile))
 
 
-def _drawing(shown: Surface) -> Callable[[int, np.random.Generator], Floats] | None:
-    """Return what draws deviations that go together as the surface's do; None where nothing tells how."""
+def _deviation_sampler(shown: Surface) -> Callable[[int, np.random.Generator], Floats] | None:
+    """Return a function that draws deviations with the surface's correlation, or None if that is unknown."""
     if shown.cells is None:
         return point_draws(shown)
     found = Errors.of(shown)
@@ -874,14 +888,14 @@ def _drawing(shown: Surface) -> Callable[[int, np.random.Generator], Floats] | N
 
 
 def _two_sided(quantile: float) -> float:
-    """Return the share of the normal distribution between -+ a quantile."""
+    """Return the probability of the normal distribution between -quantile and quantile."""
     from scipy.special import ndtr
 
     return float(1 - 2 * ndtr(-quantile))
 
 
 def _sidak(level: float, points: int) -> float:
-    """Return the level of each of several intervals that hold all together; of dependent ones it is conservative."""
+    """Return the level of each interval for a joint level (Šidák); conservative for dependent intervals."""
     return float(level ** (1 / max(points, 1)))
 
 
@@ -897,7 +911,7 @@ def _interval_of_cells(shown: Surface, level: float, *, simultaneous: bool) -> E
 
 
 def _percentiles(drawn: Floats, shape: tuple[int, ...], level: float) -> Ends:
-    """Return percentiles over replicates; NaN where no replicate has a value."""
+    """Return percentiles over replicates; NaN where all replicates are NaN."""
     tail = (1 - level) / 2
     flat = drawn.reshape(len(drawn), -1)
     ends = np.full((2, flat.shape[1]), np.nan)
@@ -909,16 +923,16 @@ def _percentiles(drawn: Floats, shape: tuple[int, ...], level: float) -> Ends:
 
 
 def _band(drawn: Floats, value: Floats, level: float) -> Ends:
-    """Return a band from the largest deviation of each replicate, in units of the replicates' spread."""
-    # Replicates that know a point or cell: there may be none.
+    """Return a band from the largest deviation of each replicate, in units of the replicates' standard deviation."""
+    # A point or cell may be NaN in some or all replicates.
     count = np.count_nonzero(~np.isnan(drawn), axis=0)
     some = np.maximum(count, 1)
     mean = np.nansum(drawn, axis=0) / some
-    spread = np.sqrt(np.nansum((drawn - mean) ** 2, axis=0) / np.maximum(count - 1, 1))
-    spread = np.where(count > 1, spread, np.nan)
-    moving = varies(spread, value)
-    half = spread * 0.0
+    std = np.sqrt(np.nansum((drawn - mean) ** 2, axis=0) / np.maximum(count - 1, 1))
+    std = np.where(count > 1, std, np.nan)
+    moving = varies(std, value)
+    half = std * 0.0
     if moving.any():
-        off = np.abs(drawn[:, moving] - value[moving]) / spread[moving]
-        half = spread * float(np.quantile(np.nan_to_num(off).max(axis=1), level))
+        off = np.abs(drawn[:, moving] - value[moving]) / std[moving]
+        half = std * float(np.quantile(np.nan_to_num(off).max(axis=1), level))
     return value - half, value + half
