@@ -113,7 +113,7 @@ def test_an_identifier_is_refused_by_name_and_left_out_of_all(method):
     ):
         es = sd.explain(f, X, method=METHODS[method]())
     assert list(es) == ["a"]
-    with refused(sd.UnsupportedError, "no feature with at most 2,000 levels among 1"):
+    with refused(sd.UnsupportedError, "only features with more than 2,000 levels (1 in all)"):
         sd.explain(lambda Z: np.zeros(len(Z)), X[["id"]], method=method)
     e = sd.explain(f, X, "id", method=METHODS[method](top_levels=50))
     assert len(e.levels) == 50
@@ -199,7 +199,7 @@ def test_what_is_no_pair_is_refused():
         with refused(sd.UnsupportedError, f"a tuple of {len(wanted)}", "tuple of two"):
             sd.explain(model, X, wanted, method="pdp")
     for mixed in (["a", ("a", "b")], [("a", "b"), "c"]):
-        with refused(sd.DataError, "single features and pairs", "two calls"):
+        with refused(sd.DataError, "single features and pairs", "once with the pairs"):
             sd.explain(model, X, mixed, method="ale")
     with refused(sd.DataError, "'z'", "'a'"):
         sd.explain(model, X, ("a", "z"), method="ale")
