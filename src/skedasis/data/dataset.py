@@ -333,7 +333,7 @@ def as_frames(source: Source, names: Sequence[str]) -> Source:
         if importlib.util.find_spec(library) is not None:
             import narwhals.stable.v2 as nw
 
-            from skedasis.data.containers import FrameTable
+            from skedasis.data.frames import FrameTable
 
             frame = nw.from_numpy(source.table.X, schema=list(names), backend=library)
             return replace(source, table=FrameTable(frame))
@@ -368,7 +368,7 @@ def as_table(X: Any) -> Table:
                 "X", f"a {type(X).__name__}", "a NumPy array or a data frame", "Use np.asarray(X)"
             )
         )
-    from skedasis.data.containers import FrameTable
+    from skedasis.data.frames import FrameTable
 
     try:
         return FrameTable(X)

@@ -10,9 +10,8 @@ import importlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
@@ -30,6 +29,9 @@ from skedasis.data.times import (
     time_of_day,
     unit_of,
 )
+
+if TYPE_CHECKING:
+    import narwhals.stable.v2 as nw
 
 # ------------------------------------------------------------------- columns of Python objects
 Times = NDArray[Any]
@@ -205,6 +207,8 @@ class TimeColumn:
 
     def made(self, days: NDArray[np.float64], label: Any) -> nw.Series[Any]:
         """Return days as a column of the same type; observed values are exact, others rounded to its resolution."""
+        import narwhals.stable.v2 as nw
+
         ticks, like = self._ticks(days), self._series.to_native()
         if self._objects is not None:
             native = like.__class__(self._objects.made(ticks.view(self.axis.dtype)), dtype=object)
@@ -215,6 +219,8 @@ class TimeColumn:
 
 def _objects_of(series: nw.Series[Any]) -> TimeObjects | None:
     """Return the type of a pandas column's time objects; None for other columns."""
+    import narwhals.stable.v2 as nw
+
     if series.dtype == nw.Object and series.implementation.is_pandas_like():
         return TimeObjects.of(series.to_native())
     return None
@@ -224,6 +230,8 @@ def _kind_of(
     series: nw.Series[Any], objects: TimeObjects | None
 ) -> tuple[TimeKind, str, str | None] | None:
     """Return kind, unit and time zone of a column of times; None for other columns."""
+    import narwhals.stable.v2 as nw
+
     dtype, arrow = series.dtype, str(_arrow_type(series))
     if arrow.startswith(("time32", "time64")):
         return "time", _unit_of(_arrow_type(series)), None
@@ -255,6 +263,8 @@ def ticks_of(
 
     `objects` is the type of the objects, if it is a column of objects.
     """
+    import narwhals.stable.v2 as nw
+
     native: Any = series.to_native()
     arrow = _arrow_type(series)
     if arrow is not None:
@@ -340,6 +350,8 @@ def _arrow(ticks: Ints, axis: TimeAxis, wanted: Any) -> Any:
 
 def times_of(values: Any) -> NDArray[Any]:
     """Return a column or index of a data frame library as datetime64 (UTC) or timedelta64; else as objects."""
+    import narwhals.stable.v2 as nw
+
     if hasattr(values, "to_series"):  # a pandas index
         values = values.to_series()
     try:
@@ -355,6 +367,8 @@ def times_of(values: Any) -> NDArray[Any]:
 
 def as_series(points: TimePoints, name: str, backend: Any) -> nw.Series[Any]:
     """Return points of a time axis as a column of a data frame library."""
+    import narwhals.stable.v2 as nw
+
     axis, times = points.axis, points.axis.times(points.days)
     if axis.kind == "time":
         clock: list[Any] = [None if v is None else time.fromisoformat(v) for v in points.tolist()]

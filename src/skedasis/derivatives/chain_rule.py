@@ -52,7 +52,7 @@ def numbers(Z: Any) -> Floats:
         return np.asarray(Z.toarray(), dtype=float)
     if isinstance(Z, np.ndarray):
         return np.asarray(Z, dtype=float)
-    from skedasis.data.containers import FrameTable
+    from skedasis.data.frames import FrameTable
 
     return np.asarray(FrameTable(Z).to_array(), dtype=float)
 

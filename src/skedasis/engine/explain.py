@@ -41,9 +41,9 @@ from skedasis.engine.assemble import (
     resolve_method_and_selection,
     warn_unused_arguments,
 )
-from skedasis.engine.multi_model import check_no_cv
 from skedasis.engine.plan import Settings, prepare
 from skedasis.engine.run import run
+from skedasis.errors import DataError, explained
 from skedasis.methods.base import Form, Parameters
 from skedasis.methods.permutation import PFI
 from skedasis.quantities.outputs import Several, as_quantity
@@ -435,7 +435,7 @@ def explain(  # noqa: PLR0913 - the one entry point has all keywords
         given = (method, y, weights, schema, groups, seed, memory, keep, threads, progress)
         more = (weight_kind, row_id, tree, heterogeneity_rows)
         return _explain_models(model, X, features, cv, correction, *given, *more)
-    check_no_cv(cv, correction)
+    _check_no_cv(cv, correction)
     started = time.perf_counter()
     quantity = as_quantity(model)
     source = quantity.prepare(as_source(X, y, weights, schema, row_id))
@@ -457,6 +457,25 @@ def explain(  # noqa: PLR0913 - the one entry point has all keywords
         label: collect_results(found, record, selection, method) for label, found in results.items()
     }
     return by_output[None] if job.single else by_output
+
+
+def _check_no_cv(cv: Any, correction: Any) -> None:
+    """Raise if arguments for several models are given with a single model.
+
+    Raises
+    ------
+    DataError
+    """
+    for name, value in (("cv", cv), ("correction", correction)):
+        if value is not None:
+            raise DataError(
+                explained(
+                    name,
+                    "one model",
+                    "a list of models, one for each fold",
+                    f"Remove {name}, or pass all models: sd.explain([m1, m2, m3], X, {name}=...)",
+                )
+            )
 
 
 def _explain_models(

@@ -64,25 +64,6 @@ from skedasis.stats.moments import Moments, WeightKind
 # Validation: the models must have the same quantity, columns, classes and outputs.
 
 
-def check_no_cv(cv: Any, correction: Any) -> None:
-    """Raise if arguments for several models are given with a single model.
-
-    Raises
-    ------
-    DataError
-    """
-    for name, value in (("cv", cv), ("correction", correction)):
-        if value is not None:
-            raise DataError(
-                explained(
-                    name,
-                    "one model",
-                    "a list of models, one for each fold",
-                    f"Remove {name}, or pass all models: sd.explain([m1, m2, m3], X, {name}=...)",
-                )
-            )
-
-
 def quantities_of(models: Sequence[Any]) -> list[Quantity]:
     """Return the quantity of each model.
 

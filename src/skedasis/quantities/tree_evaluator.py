@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -27,9 +27,11 @@ from skedasis.quantities.base import Quantity
 from skedasis.quantities.evaluator import PROBE_ROWS, Bound, Changes, Checked, Tape, sets_of
 from skedasis.quantities.outputs import Prediction, Probability
 from skedasis.trees.ensemble import answer
-from skedasis.trees.evaluator import Forest, Question, TreeRows
-from skedasis.trees.layout import Codes
 from skedasis.trees.readers import ANSWERS
+
+if TYPE_CHECKING:
+    from skedasis.trees.evaluator import Forest, Question, TreeRows
+    from skedasis.trees.layout import Codes
 
 # --- proxy of the model ---------------------------------------------------------------------------
 

@@ -13,7 +13,6 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, softmax
 
 from skedasis._types import Bools, Floats, Ints
 from skedasis.errors import UnsupportedError, explained
@@ -149,10 +148,10 @@ def answers(link: Link, scale: float, raw: Floats) -> Floats:
     >>> answers("sigmoid", 2.0, np.array([[0.0], [0.5]])).tolist()
     [[0.5], [0.7310585786]]
     """
-    if link in {"sigmoid", "one_vs_rest"}:
-        return expit(scale * raw)
-    if link == "softmax":
-        return softmax(raw, axis=-1)
+    if link in {"sigmoid", "one_vs_rest", "softmax"}:
+        from scipy.special import expit, softmax  # not above, to keep `import skedasis` fast
+
+        return softmax(raw, axis=-1) if link == "softmax" else expit(scale * raw)
     if link == "exp":
         return np.exp(raw)
     if link == "normalised":

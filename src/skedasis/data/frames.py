@@ -1,0 +1,280 @@
+"""Containers of rows that are data frames: pandas, Polars, PyArrow and others that narwhals supports.
+
+Kept apart from `data/containers.py` because it imports narwhals, which arrays do not need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from skedasis._types import Floats, Ints
+from skedasis.data.containers import (
+    Borrowed,
+    Coded,
+    Rows,
+    Values,
+    fits,
+    integer_ends,
+    object_kind,
+    to_float,
+)
+from skedasis.data.factorize import coded_array, coded_objects, dense
+from skedasis.data.features import Feature
+from skedasis.data.time_columns import TimeColumn
+from skedasis.errors import DataError, explained
+
+_NUMPY: dict[str, np.dtype[Any]] = {
+    "Boolean": np.dtype(bool),
+    **{f"Float{bits}": np.dtype(f"float{bits}") for bits in (16, 32, 64)},
+    **{
+        f"{sign}nt{bits}": np.dtype(f"{sign}nt{bits}".lower())
+        for sign in ("I", "UI")
+        for bits in (8, 16, 32, 64)
+    },
+}
+"""The NumPy equivalents of column types. A replaced column keeps its type if the new values fit."""
+
+
+class FrameTable:
+    """An eager data frame. Models are called with frames of the same library, with the columns in X's order."""
+
+    def __init__(self, X: Any) -> None:
+        try:
+            frame = nw.from_native(X)
+        except nw.exceptions.DuplicateError as error:
+            raise DataError(
+                explained(
+                    "X",
+                    "a column name more than once",
+                    "unique column names",
+                    "Rename the columns, for example X.columns = [...]",
+                )
+            ) from error
+        if isinstance(frame, nw.LazyFrame):
+            raise DataError(
+                explained("X", "a lazy frame", "an eager data frame", "Call X.collect() first")
+            )
+        self.frame: nw.DataFrame[Any] = frame
+        self.columns = list(frame.columns)
+        self.dtypes: list[Any] = list(frame.schema.values())
+        self._times: dict[int, TimeColumn | None] = {}
+
+    @property
+    def library(self) -> str:
+        """Return the name of the frame's library, for result tables of the same kind."""
+        return self.frame.implementation.value
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    def features(self) -> tuple[Feature, ...]:
+        """Return the columns as features, with the kinds that their types suggest."""
+        return tuple(
+            Feature(
+                str(label),
+                self._kind(j),
+                levels=self._levels(j),
+                position=j,
+                label=label,
+                dtype=str(self.dtypes[j]),
+                time=None if (times := self._time(j)) is None else times.axis,
+            )
+            for j, label in enumerate(self.columns)
+        )
+
+    def series(self, j: int) -> nw.Series[Any]:
+        """Return column j (by `get_column`, because `frame[label]` takes an integer label for a row)."""
+        return self.frame.get_column(self.columns[j])
+
+    def _time(self, j: int) -> TimeColumn | None:
+        """Return column j as a column of times; None if it has no times."""
+        if j not in self._times:
+            numbers = self.dtypes[j].is_numeric() or self.dtypes[j] in (nw.String, nw.Boolean)
+            self._times[j] = None if numbers else TimeColumn.of(self.series(j))
+        return self._times[j]
+
+    def _kind(self, j: int) -> Any:
+        dtype = self.dtypes[j]
+        if dtype.is_numeric() or self._time(j) is not None:
+            return "continuous"
+        if dtype in (
+            nw.Object,
+            nw.Unknown,
+        ):  # half precision is unknown to older versions of narwhals
+            return object_kind(self.series(j).to_list())
+        # narwhals represents an ordered categorical as Enum. It has an order, but its codes have no distances.
+        return "ordinal" if dtype == nw.Enum else "nominal"
+
+    def _levels(self, j: int) -> tuple[Any, ...] | None:
+        dtype = self.dtypes[j]
+        return tuple(dtype.categories) if isinstance(dtype, nw.Enum) else None
+
+    def column(self, j: int, rows: Rows | None = None) -> Floats:
+        """Return column j as float64, NaN where a value is missing."""
+        series = self.series(j)
+        if rows is not None:
+            series = series[rows]
+        times = self._time(j)
+        if times is not None:
+            return times.days(series)
+        if series.dtype == nw.Object:
+            return to_float(series.to_list())
+        try:
+            if series.dtype.is_integer():  # Arrow refuses to cast integers that float64 rounds
+                return to_float(series.to_numpy())
+            return to_float(series.cast(nw.Float64).to_numpy())
+        except (
+            Exception
+        ) as error:  # each library has its own exception for text that is not a number
+            raise ValueError(str(error)) from error
+
+    def integer_ends(self, j: int, rows: Rows | None = None) -> tuple[int, int] | None:
+        """Return the smallest and the largest integer of column j; None if it has no large integers."""
+        dtype = self.dtypes[j]
+        series = self.series(j) if rows is None else self.series(j)[rows]
+        if dtype == nw.Object:
+            return integer_ends(series.to_list())
+        # Narrower integers cannot exceed 2**53.
+        if dtype not in (nw.Int64, nw.UInt64, nw.Int128, nw.UInt128):
+            return None
+        low, high = series.min(), series.max()
+        return None if low is None or high is None else (int(low), int(high))
+
+    def coded(self, j: int, rows: Rows | None = None) -> tuple[Ints, list[Any]]:
+        """Return the code of each row, -1 where missing, and column j's distinct values by code."""
+        series = self.series(j) if rows is None else self.series(j)[rows]
+        what, dtype = f"column {self.columns[j]!r}", series.dtype
+        if dtype.is_float():
+            values = series.to_numpy()
+            return coded_array(to_float(values) if values.dtype.kind == "O" else values)
+        if dtype.is_integer() or dtype == nw.Boolean:
+            null = series.is_null().to_numpy()
+            filled = series.fill_null(0 if dtype.is_integer() else False) if null.any() else series
+            return coded_array(np.asarray(filled.to_numpy(), dtype=_NUMPY.get(str(dtype))), null)
+        keys = _physical_codes(series)
+        if keys is None:
+            return coded_objects(series.to_list(), what)
+        codes, first = dense(keys, keys >= 0)
+        return codes, coded_objects(series[first].to_list(), what)[1]
+
+    def made(self, j: int, values: Floats) -> nw.Series[Any] | None:
+        """Return days as a column of times like column j; None if column j has no times."""
+        times = self._time(j)
+        return None if times is None else times.made(values, self.columns[j])
+
+    def numeric_type(self, j: int) -> np.dtype[Any]:
+        """Return the NumPy type that replaced values of column j are converted to if they fit."""
+        return _NUMPY.get(str(self.dtypes[j]), np.dtype(float))
+
+    def value(self, j: int, row: int) -> Any:
+        """Return one value of column j as a plain object."""
+        value = self.series(j)[np.array([row])].to_list()[0]
+        return value.item() if isinstance(value, np.generic) else value
+
+    def to_array(self) -> NDArray[Any]:
+        """Return all columns as one array; it is numeric if all columns are numbers or booleans."""
+        if all(dtype.is_numeric() or dtype == nw.Boolean for dtype in self.dtypes):
+            array = self.frame.to_numpy()
+            if array.dtype.kind != "O":  # pandas makes objects of numbers mixed with booleans
+                return array
+            return np.stack([self.column(j) for j in range(len(self.columns))], axis=1)
+        return decoded(self.frame).to_numpy()
+
+    def tile(self, rows: Rows, copies: int, used: Any = None) -> FrameBuffer:
+        """Return a buffer of the rows repeated `copies` times, one set after the other."""
+        return FrameBuffer(self, rows, copies)
+
+
+class FrameBuffer:
+    """The data frame that is passed to the model for a batch of rows. Only replaced columns are new objects."""
+
+    def __init__(self, table: FrameTable, rows: Rows, copies: int) -> None:
+        self.table = table
+        self.block = table.frame[rows]
+        self.n, self.copies = len(self.block), copies
+        # Rows of a pandas frame may be a view of the user's data. Cloned, because a model may write to its input.
+        self.tiled = nw.concat([self.block] * copies) if copies > 1 else self.block.clone()
+
+    def own(self) -> Any:
+        """Return a copy of the batch's rows without replacements."""
+        return self.block.clone().to_native()
+
+    def swept(self, changes: Mapping[int, Values], sets: int) -> Any:
+        """Return the rows repeated `sets` times, one set after the other, with columns replaced."""
+        size = sets * self.n
+        frame = self.tiled if size == len(self.tiled) else self.tiled.head(size)
+        return frame.with_columns(*(self._new(j, v) for j, v in changes.items())).to_native()
+
+    def _new(self, j: int, values: Values) -> nw.Series[Any]:
+        if isinstance(values, Borrowed):
+            rows = np.broadcast_to(values.rows, (len(values.rows), self.n)).ravel()
+            return self.table.series(j)[rows]
+        if isinstance(values, Coded):
+            codes = np.broadcast_to(values.codes, (len(values.codes), self.n)).ravel()
+            # Selected by index twice, never by value, so that the column keeps its type.
+            return self.table.series(j)[values.rows][codes]
+        return self._series(j, np.stack([np.broadcast_to(v, self.n) for v in values]).ravel())
+
+    def _series(self, j: int, values: Floats) -> nw.Series[Any]:
+        """Return values as a column like column j; with its type if the values fit, else as float64."""
+        label, dtype = self.table.columns[j], self.table.dtypes[j]
+        times = self.table.made(j, values)
+        if times is not None:
+            return times
+        wanted = self.table.numeric_type(j)
+        kept = str(dtype) in _NUMPY and fits(values, wanted)
+        if not kept:
+            dtype, wanted = nw.Float64, np.dtype(float)
+        series = nw.new_series(
+            label, values.astype(wanted), dtype, backend=self.block.implementation
+        )
+        if not (self.block.implementation.is_pandas_like() and kept):
+            return series
+        # pandas has several types for the same numbers: NumPy, nullable, and Arrow types.
+        own: Any = self.table.series(j).to_native().dtype
+        return nw.from_native(series.to_native().astype(own), series_only=True)
+
+
+def decoded(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
+    """Return an Arrow frame with dictionary columns decoded; other frames unchanged.
+
+    NumPy conversion of a dictionary column gives a wrong value where one is missing.
+    """
+    if not frame.implementation.is_pyarrow():
+        return frame
+    new: list[Any] = []
+    for label, dtype in frame.schema.items():
+        if dtype == nw.Categorical:
+            native: Any = frame.get_column(label).to_native()
+            plain = native.cast(native.type.value_type)
+            new.append(nw.from_native(plain, series_only=True).alias(label))
+    return frame.with_columns(*new)
+
+
+def _physical_codes(series: nw.Series[Any]) -> Ints | None:
+    """Return the library's integer codes of a column's values, -1 where missing; None if it has no codes."""
+    library, native = series.implementation, series.to_native()
+    if library.is_pandas_like():
+        if native.dtype == object:  # pandas treats 1 and True as equal
+            return None
+        categories = series.dtype in (nw.Categorical, nw.Enum)
+        return np.asarray(native.cat.codes if categories else native.factorize()[0], dtype=np.int64)
+    text = series.dtype == nw.String
+    if library.is_polars() and (text or series.dtype in (nw.Categorical, nw.Enum)):
+        return _polars_codes(series.cast(nw.Categorical) if text else series)
+    if library.is_pyarrow() and (text or series.dtype in (nw.Categorical, nw.Enum)):
+        # Each chunk has its own dictionary until they are unified.
+        encoded = native.dictionary_encode().unify_dictionaries()
+        parts = [part.indices.fill_null(-1).to_numpy() for part in encoded.chunks]
+        return np.concatenate([np.zeros(0, dtype=np.int64), *parts]).astype(np.int64)
+    return None
+
+
+def _polars_codes(series: nw.Series[Any]) -> Ints:
+    physical = nw.from_native(series.to_native().to_physical(), series_only=True)
+    return physical.cast(nw.Int64).fill_null(-1).to_numpy()
