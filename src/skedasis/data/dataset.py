@@ -346,7 +346,7 @@ def to_array(X: Any) -> NDArray[Any]:
         return X
     import narwhals.stable.v2 as nw
 
-    from skedasis.data.containers import decoded
+    from skedasis.data.frames import decoded
 
     return decoded(nw.from_native(X, eager_only=True)).to_numpy()
 
