@@ -248,12 +248,12 @@ def draw_donors(
     per_cycle = min(REPEATS_PER_CYCLE, max(1, (min(rows, BLOCKS) - 1) // 2))
     cycles: list[CyclicPermutation] = []
     for number, first in enumerate(range(0, repeats, per_cycle)):
-        n_repeats = min(per_cycle, repeats - first)
+        n_in_cycle = min(per_cycle, repeats - first)
         rng = np.random.default_rng([_SALT, seed, number])
         if equal:
-            cycles.append(_draw_equal(rows, order, n_repeats, rng))
+            cycles.append(_draw_equal(rows, order, n_in_cycle, rng))
         else:
-            cycles.append(_draw_weighted(rows, order, n_repeats, rng, weights, subgroup))
+            cycles.append(_draw_weighted(rows, order, n_in_cycle, rng, weights, subgroup))
     return PermutationPlan(cycles)
 
 
