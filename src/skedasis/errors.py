@@ -31,7 +31,7 @@ class TreeWarning(UserWarning):
     """The fast evaluation from a model's tree structure is not available, or only in part: the run is slower."""
 
 
-def explained(what: str, got: str, expected: str, fix: str) -> str:
+def format_error(what: str, got: str, expected: str, fix: str) -> str:
     """Return an error message in the common format.
 
     Parameters

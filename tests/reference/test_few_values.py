@@ -292,7 +292,7 @@ def test_a_sample_of_the_rows_changes_no_number_of_the_curve(method, feature):
     np.testing.assert_allclose(a.bins.std, b.bins.std, rtol=1e-12)
     lower, upper = b.interval(method="bootstrap", replicates=50)
     assert (upper >= lower).all()
-    b.split(), b.trust(), b.to_frame(), b.to_frame(of="bins")
+    b.split(), b.checks(), b.to_frame(), b.to_frame(of="bins")
 
 
 def test_whole_numbers_choose_bins_from_a_sample_too():
@@ -311,7 +311,7 @@ def test_batches_and_threads_change_no_bit(method, feature):
     X = few(3000)
     a = explained(mixed, X, feature, method)
     b = explained(mixed, X, feature, method, memory="200kB")
-    c = explained(mixed, X, feature, method, memory="200kB", threads=3)
+    c = explained(mixed, X, feature, method, memory="200kB", n_jobs=3)
     for name in ("x", "value", "std_error", "heterogeneity"):
         np.testing.assert_array_equal(getattr(b, name), getattr(c, name))
         np.testing.assert_allclose(getattr(a, name), getattr(b, name), rtol=1e-10, atol=1e-12)
@@ -419,7 +419,7 @@ def test_errors_are_those_of_simulated_data_sets(center, feature, bins, draws, s
     spread = values.std(axis=0)
     np.testing.assert_allclose(typical, spread, rtol=slack, atol=1e-3)
     ratio = (typical / np.where(spread > 1e-3, spread, np.nan))[spread > 1e-3]
-    about = {"draws": draws, "rows": rows, "seed": f"0 to {draws - 1}"}
+    about = {"draws": draws, "rows": rows, "random_state": f"0 to {draws - 1}"}
     about |= {"low": 1 - slack, "high": 1 + slack}
     for name, one in (("least", ratio.min()), ("most", ratio.max())):
         measured(f"stated error over true, {name}", one, error=of_ratio(one, draws), **about)
@@ -468,8 +468,8 @@ def test_unions_of_values_keep_the_curve_and_say_what_is_not_known(keep):
     np.testing.assert_allclose(r.bins.effect * r.bins.widths, np.diff(e.value[[0, 2, 3]]))
     assert np.isnan(r.bins.std).all()
     assert "Edges([0, 1.25, 3])" in r.provenance["rebinned_note"]
-    assert "one row" not in {f.kind for f in r.trust()}
-    assert np.isnan(r.split().total).all()
+    assert "one row" not in {f.kind for f in r.checks()}
+    assert np.isnan(r.variance_decomposition().total).all()
     r.to_frame(of="bins"), r.interval(of="bins"), r.interval(method="bootstrap", replicates=20)
     back = e.rebin(sd.Edges(list(VALUES)))
     np.testing.assert_array_equal(back.bins.std, e.bins.std)
@@ -490,7 +490,7 @@ def test_rebinning_as_it_was_gives_the_bins_as_they_were(center, weights):
     kind = weights or "frequency"
     w = w / w.sum() if kind == "sampling" else w
     e = explained(mixed, X, 0, sd.RHALE(center=center), weights=w, weight_kind=kind)
-    r = e.rebin(sd.Optimal(criterion="risk"))
+    r = e.rebin(sd.Optimal(criterion="likelihood"))
     np.testing.assert_array_equal(r.bins.left, e.bins.left)
     np.testing.assert_array_equal(r.bins.std, e.bins.std)
     np.testing.assert_array_equal(r.heterogeneity, e.heterogeneity)
@@ -562,7 +562,9 @@ def test_few_are_13_values_or_64_with_ten_rows_each(values, rows, few):
     x = np.arange(rows) % values + 0.5
     X = np.column_stack([x, np.random.default_rng(8).normal(size=rows)])
     for weights in (None, np.full(rows, 1e-9), np.full(rows, 1e9)):
-        e = sd.explain(mixed_of_two, X, 0, method=sd.ALE(), weights=weights, heterogeneity_rows=0)
+        e = sd.explain(
+            mixed_of_two, X, 0, method=sd.ALE(), sample_weight=weights, heterogeneity_rows=0
+        )
         assert (e.spec.local == "value_steps") == few
 
 

@@ -31,7 +31,7 @@ import skedasis as sd
 from skedasis.stats.heterogeneity_score import (
     HeterogeneityScore,
     mid_ranks,
-    paired,
+    pair_rows,
     score_rows,
     swap_score,
     variance_inflation,
@@ -267,7 +267,7 @@ def _small(kind):
 def test_over_seeds_the_mean_is_that_over_all_ordered_pairs(kind, weighted):
     X, schema = _small(kind)
     w = np.random.default_rng(4).uniform(0.9, 1.1, SMALL) if weighted else None
-    options = {"schema": schema, "weights": w}
+    options = {"schema": schema, "sample_weight": w}
     found = [score(bent, X, seed=s, **options) ** 2 for s in range(150)]
     error = np.std(found) / np.sqrt(len(found))
     assert np.mean(found) == pytest.approx(pair_mean(bent, X, w=w), abs=4 * error)
@@ -311,7 +311,7 @@ def _of_arrays(model, X, seed):
     ranks = [mid_ranks(column) for column in X.T]
     two = ranks[0].distinct <= 2
     vif = 1.0 if two else float(variance_inflation(ranks, [0], rows)[0])
-    i, j = paired(None if two else ranks[0].values, vif, rows.noise)
+    i, j = pair_rows(None if two else ranks[0].values, vif, rows.noise)
     swapped = X.copy()
     swapped[i, 0], swapped[j, 0] = X[j, 0], X[i, 0]
     own = model(X)
@@ -321,7 +321,7 @@ def _of_arrays(model, X, seed):
 
 def test_array_functions_are_what_explain_uses():
     X = np.random.default_rng(7).normal(size=(500, 2))
-    assert _of_arrays(product, X, 3) == explain(product, X, seed=3).swap_score
+    assert _of_arrays(product, X, 3) == explain(product, X, random_state=3).swap_score
 
 
 KINDS = {
@@ -347,7 +347,7 @@ def test_intervals_cover(kind, n, draws, measured):
         X = draw(np.random.default_rng([seed, n]), n)
         low, high = _of_arrays(model, X, seed).interval()
         covered += low <= truth <= high
-    about = {"draws": draws, "rows": n, "seed": "[seed, n]"}
+    about = {"draws": draws, "rows": n, "random_state": "[seed, n]"}
     measured("held", covered / draws, **about, low=0.92, high=0.97)
 
 
@@ -401,8 +401,8 @@ def test_float32_models_of_additive_quantities_have_none():
 def test_it_is_the_same_for_every_method(method):
     X = np.random.default_rng(11).normal(size=(300, 3))
     X[:, 2] = np.round(X[:, 2])
-    want = sd.explain(bent, X, method=sd.DALE(bins=2), seed=3, progress=False)
-    got = sd.explain(bent, X, method=METHODS[method], seed=3, progress=False)
+    want = sd.explain(bent, X, method=sd.DALE(bins=2), random_state=3, progress=False)
+    got = sd.explain(bent, X, method=METHODS[method], random_state=3, progress=False)
     for name, e in want.items():
         assert got[name].swap_score == e.swap_score
 
@@ -449,12 +449,12 @@ def test_batches_threads_and_orders_change_no_bit(rows, weighted):
     X = _frame()
     w = np.random.default_rng(14).uniform(0.5, 2, len(X)) if weighted else np.ones(len(X))
     ids = np.array([f"row {i}" for i in range(len(X))])
-    options = {"heterogeneity_rows": rows, "seed": 5}
+    options = {"heterogeneity_rows": rows, "random_state": 5}
     want = _scores(X, weights=w, row_id=ids, **options)
     assert all(s.value > 0.1 and s.exact == (rows is None) for s in want.values())
     assert want["a"].vif > 1.2
     assert want["c"].vif == want["e"].vif == 1
-    for more in ({"memory": 20_000}, {"memory": 20_000, "threads": 3}):
+    for more in ({"memory": 20_000}, {"memory": 20_000, "n_jobs": 3}):
         assert _scores(X, weights=w, row_id=ids, **options, **more) == want
     order = np.random.default_rng(15).permutation(len(X))
     shuffled = _scores(X.iloc[order], weights=w[order], row_id=ids[order], **options)
@@ -464,7 +464,7 @@ def test_batches_threads_and_orders_change_no_bit(rows, weighted):
     absent = pd.concat([X.iloc[:100], X])  # rows of weight zero are not there
     ids_too = np.concatenate([[f"none {i}" for i in range(100)], ids])
     assert _scores(absent, weights=np.r_[np.zeros(100), w], row_id=ids_too, **options) == want
-    alone = sd.explain(_of_frame, X, "a", method="pdp", weights=w, row_id=ids, **options)
+    alone = sd.explain(_of_frame, X, "a", method="pdp", sample_weight=w, row_id=ids, **options)
     assert alone.swap_score.value == want["a"].value
     assert _scores(X, weights=w, row_id=ids, heterogeneity_rows=rows, seed=6) != want
 

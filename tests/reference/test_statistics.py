@@ -47,7 +47,7 @@ def covered(shape: str, size: float, rows: int, bins: int, runs: int) -> tuple[n
         rng = np.random.default_rng([3, run])
         X = np.c_[rng.uniform(size=rows), rng.normal(size=rows)]
         e = sd.explain(q, X, 0, method=method, heterogeneity_rows=0)
-        s = statistics(e, y, replicates=300, seed=run)[0]
+        s = statistics(e, y, replicates=300, random_state=run)[0]
         ends = (s.aled_interval, *s.aler_interval, s.naled_interval)
         hits += [low <= v <= high for v, (low, high) in zip(known, ends, strict=True)]
         noise += s.is_noise
@@ -68,7 +68,7 @@ CASES = [
 @pytest.mark.parametrize(("shape", "size", "rows", "bins"), CASES)
 def test_intervals_cover(shape: str, size: float, rows: int, bins: int, measured: Any) -> None:
     share, noise = covered(shape, size, rows, bins, 1000)
-    about: dict[str, Any] = {"draws": 1000, "rows": rows, "seed": "[3, run]"}
+    about: dict[str, Any] = {"draws": 1000, "rows": rows, "random_state": "[3, run]"}
     # Three standard errors of 1,000 runs are 2 points.
     limits = {"low": 0.89, "high": 0.985} if size >= 0.3 and shape == "wave" else {"low": 0.89}
     for name, one in zip(("ALED", "ALER low", "ALER high", "NALED"), share, strict=True):
@@ -107,7 +107,9 @@ def test_p_values_are_uniform_and_have_power(fit: Any, runs: int, measured: Any)
         X = rng.normal(size=(rows, 3))
         y = X[:, 0] + 0.5 * X[:, 1] + 1.5 * rng.normal(size=rows)
         es = sd.explain(fit(X, y), X, method=method, heterogeneity_rows=0)
-        null = sd.chance(fit, X, y, method=method, repeats=39, columns=2, seed=run)
+        null = sd.null_distribution(
+            fit, X, y, method=method, n_repeats=39, columns=2, random_state=run
+        )
         st = es.statistics(null=null, replicates=2)
         given[run] = st["x2"].p_value, *st["x2"].p_aler
         weak[run] = st["x1"].p_value
@@ -118,7 +120,7 @@ def test_p_values_are_uniform_and_have_power(fit: Any, runs: int, measured: Any)
         slack = 1e-9 * np.abs(drawn).max()
         above, tied = drawn > size + slack, np.abs(drawn - size) <= slack
         even[run] = (above.sum(axis=0) + rng.uniform(size=3) * (tied.sum(axis=0) + 1)) / 40
-    about: dict[str, Any] = {"draws": runs, "rows": rows, "seed": "[5, run]"}
+    about: dict[str, Any] = {"draws": runs, "rows": rows, "random_state": "[5, run]"}
     most = 0.05 + 3 * np.sqrt(0.05 * 0.95 / runs)
     for j, name in enumerate(("ALED", "ALER low", "ALER high")):
         take_uniform(measured, even[:, j], f"{name}: distance from uniform", **about)

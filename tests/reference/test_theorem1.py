@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import skedasis as sd
-from skedasis.results.checks.variance_decomposition import dependence
+from skedasis.results.checks.variance_decomposition import dependence_p_value
 from tests.long.figures import long_case, take_uniform
 from tests.unit.test_trust_split import of_slopes, sloped
 
@@ -66,7 +66,7 @@ def test_heterogeneity_is_what_the_interaction_makes_it():
     )
     for method in (sd.DALE(bins=1), sd.DALE(bins=20), sd.RHALE()):
         e = sd.explain(q, X, 0, method=method)
-        parts = e.split()
+        parts = e.variance_decomposition()
         assert np.average(parts.within, weights=e.bins.count) == pytest.approx(1 / 3, rel=0.04)
         # In units of the quantity: sd(x0) sd(x1), whatever the bins, and however the slope bends.
         assert e.heterogeneity_test().score == pytest.approx(1 / 3, rel=0.05)
@@ -91,7 +91,7 @@ SLOPES = {
 
 def uniform(measured, p, rows, seed, most=None):
     """Take how far p-values are from uniform ones, and how often they are at most 0.05."""
-    about = {"draws": len(p), "rows": rows, "seed": seed}
+    about = {"draws": len(p), "rows": rows, "random_state": seed}
     take_uniform(measured, p, "distance from uniform", **about)
     limits = {} if most is None else {"high": most}
     measured("rejected at 5 %", np.mean(np.array(p) <= 0.05), **about, **limits)
@@ -103,7 +103,8 @@ def uniform(measured, p, rows, seed, most=None):
 def test_p_values_of_slopes_that_do_not_depend_on_x_are_uniform(n, slopes, places, runs, measured):
     rng = np.random.default_rng([n, len(slopes), len(places)])
     p = [
-        dependence(PLACES[places](rng, n), SLOPES[slopes](rng, n), seed=run) for run in range(runs)
+        dependence_p_value(PLACES[places](rng, n), SLOPES[slopes](rng, n), seed=run)
+        for run in range(runs)
     ]
     uniform(measured, p, n, "[n, slopes, places]", most=0.075)
 
@@ -112,7 +113,7 @@ def test_p_values_of_slopes_that_do_not_depend_on_x_are_uniform(n, slopes, place
 def test_p_values_with_weights_are_uniform(runs, measured):
     rng = np.random.default_rng(3)
     p = [
-        dependence(*rng.uniform(size=(2, 60)), rng.exponential(size=60), seed=run)
+        dependence_p_value(*rng.uniform(size=(2, 60)), rng.exponential(size=60), seed=run)
         for run in range(runs)
     ]
     uniform(measured, p, 60, "3")
@@ -125,7 +126,7 @@ def test_a_spread_that_depends_on_x_makes_no_false_alarms(n, runs, measured):
     found = []
     for run in range(runs):
         x = rng.uniform(size=n)
-        found.append(dependence(x, (0.1 + 2 * x) * rng.normal(size=n), seed=run) <= 0.05)
+        found.append(dependence_p_value(x, (0.1 + 2 * x) * rng.normal(size=n), seed=run) <= 0.05)
     measured("rejected at 5 %", np.mean(found), draws=runs, rows=n, seed="4", high=0.07)
 
 
@@ -137,7 +138,7 @@ def test_power_grows_with_the_residual(runs, measured):
         hits = 0
         for run in range(runs):
             x = rng.uniform(size=150)
-            hits += dependence(x, slope * x + rng.normal(size=150), seed=run) <= 0.05
+            hits += dependence_p_value(x, slope * x + rng.normal(size=150), seed=run) <= 0.05
         power.append(hits / runs)
         limits = {0.0: {"high": 0.1}, 2.0: {"low": 0.97}}.get(slope, {})
         measured(f"power at slope {slope}", power[-1], draws=runs, rows=150, seed="5", **limits)
@@ -205,7 +206,7 @@ def test_clean_data_raise_no_more_than_five_percent_false_alarms(method, runs, m
         rng = np.random.default_rng(seed)
         X = rng.normal(size=(500, 3))
         q, X = sloped(2 + X[:, 1], X[:, 0], X[:, 2])
-        found = sd.explain(q, X, 0, method=method).trust(X=X)
+        found = sd.explain(q, X, 0, method=method).checks(X=X)
         # Of a product of 500 normal values few pairs carry the score in 98 % of the data sets, and it is said so.
         alarms += any(f.kind != "few pairs" for f in found)
     # A level of 5 % allows 18 of 200 with a chance of 1 %.

@@ -54,7 +54,7 @@ def test_a_weight_of_two_is_a_row_twice() -> None:
     twice = np.repeat(X, WEIGHTS.astype(int), axis=0)
     for heterogeneity in (True, False):
         method = sd.PDP(grid=[-1.0, 0.0, 1.0], heterogeneity=heterogeneity)
-        one = sd.explain(model, X, 0, method=method, weights=WEIGHTS, tree="force")
+        one = sd.explain(model, X, 0, method=method, sample_weight=WEIGHTS, tree="force")
         other = sd.explain(model, twice, 0, method=method, tree="force")
         np.testing.assert_allclose(one.value, other.value, rtol=1e-12)
 

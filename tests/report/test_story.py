@@ -225,7 +225,9 @@ def test_places_have_the_intervals_of_both_numbers(X):
     ]
     for place in section.importance_points:
         effect = section.rhale[place.feature]
-        low, high = effect.interval(0.95, "bootstrap", of="importance", replicates=200, seed=3)
+        low, high = effect.interval(
+            0.95, "bootstrap", of="importance", replicates=200, random_state=3
+        )
         assert place.importance_ends == (float(low), float(high))
         low, high = effect.interval(0.95, of="heterogeneity_score")
         assert place.heterogeneity_score_ends == (float(low), float(high))
@@ -281,7 +283,7 @@ def test_objections_are_those_of_the_effect(X):
     )  # what is far from the diagonal is far from the data
     section = told_of(lambda X: X[:, 0] * X[:, 1], twin, seed=5)
     for name, flags in section.checks.items():
-        direct = section.rhale[name].trust(X=twin, beside=section.pdp[name], seed=5)
+        direct = section.rhale[name].checks(X=twin, beside=section.pdp[name], random_state=5)
         assert [str(f) for f in flags] == [str(f) for f in direct]
     assert any(section.checks.values())
 

@@ -30,7 +30,7 @@ def weights_of(kind, n):
     return None if kind == "none" else np.random.default_rng(3).integers(1, 5, n).astype(float)
 
 
-@pytest.mark.parametrize("kind", ["none", "weights"])
+@pytest.mark.parametrize("kind", ["none", "sample_weight"])
 def test_numbers_are_scored_as_scikit_learn_does(X, kind):
     y = X[:, 0] + 0.5 * np.random.default_rng(2).normal(size=len(X))
     model, w = LinearRegression().fit(X, y), weights_of(kind, len(X))
@@ -45,7 +45,7 @@ def test_numbers_are_scored_as_scikit_learn_does(X, kind):
     assert "If the model was trained on these rows" in found.sentences[1]
 
 
-@pytest.mark.parametrize("kind", ["none", "weights"])
+@pytest.mark.parametrize("kind", ["none", "sample_weight"])
 @pytest.mark.parametrize("asked", [sd.probability, sd.logit])
 def test_two_classes_are_scored_as_scikit_learn_does(X, classes, asked, kind):
     model, w = LogisticRegression().fit(X, classes), weights_of(kind, len(X))

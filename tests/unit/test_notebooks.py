@@ -93,18 +93,18 @@ def results(data, asked):
             lambda X: (X.sum(axis=1), np.ones(len(X))),
             numbers,
             y,
-            repeats=3,
+            n_repeats=3,
             dependence_rows=60,
             progress=False,
         ),
         "statistics": effects.statistics(replicates=20),
-        "trust": effects.trust(),
-        "no objection": effects.trust().of("nothing like it"),
-        "split": effects["a"].split(),
+        "trust": effects.checks(),
+        "no objection": effects.checks().of("nothing like it"),
+        "split": effects["a"].variance_decomposition(),
         "effect of models": sd.explain(several, numbers, 0, method=sd.ALE(bins=3)),
         "effects of models": sd.explain(several, numbers, method=sd.ALE(bins=3)),
         "surface of models": sd.explain(several, numbers, (0, 1), method=sd.ALE(bins=3)),
-        "importance of models": sd.explain(losses, numbers, y=y, method=sd.PFI(repeats=2)),
+        "importance of models": sd.explain(losses, numbers, y=y, method=sd.PFI(n_repeats=2)),
     }
     found["importances ranked"] = found["importance"].ranking()
     found["models ranked"] = found["effects of models"].ranking()
@@ -281,10 +281,10 @@ def test_options_are_those_of_the_plot(results, data):
     pdp = results["pdp"]
     few = pdp.explore(curves=5).html
     rows = re.findall(r'data-rows="([\d ]+)"', few)
-    assert [len(r.split()) for r in rows] == [5]
+    assert [len(r.variance_decomposition()) for r in rows] == [5]
     assert 'data-rows="' not in pdp.explore(ice=None).html
     assert "c = u" in pdp.explore(color=data["c"]).html
-    assert "99 % interval" in pdp.explore(level=0.99).html
+    assert "99 % interval" in pdp.explore(confidence_level=0.99).html
     with pytest.raises(sd.DataError, match="ice"):
         pdp.explore(ice="both")
 

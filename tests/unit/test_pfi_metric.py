@@ -24,9 +24,9 @@ LINE = LinearRegression().fit(X, NUMBER)
 
 
 def important(quantity, y, metric, *, repeats=3, weights=None, weight_kind="frequency", **more):
-    method = sd.PFI(metric=metric, repeats=repeats, local="all", **more)
+    method = sd.PFI(metric=metric, n_repeats=repeats, local="all", **more)
     return sd.explain(
-        quantity, X[: len(y)], y=y, weights=weights, method=method, weight_kind=weight_kind
+        quantity, X[: len(y)], y=y, sample_weight=weights, method=method, weight_kind=weight_kind
     )
 
 
@@ -203,7 +203,7 @@ def mean_error(y, values, sample_weight=None):
 def test_rows_that_stand_for_many_have_the_error_of_many():
     """Four times the frequency is half the error; four times the sampling weight is the same error."""
     one, four = np.ones(N), np.full(N, 4.0)
-    again = {"metric": mean_error, "greater_is_better": False, "repeats": 3}
+    again = {"metric": mean_error, "greater_is_better": False, "n_repeats": 3}
     plain = important(LINE, NUMBER, **again)
     for weights, kind, factor in (
         (one, "frequency", 1.0),
@@ -218,13 +218,15 @@ def test_rows_that_stand_for_many_have_the_error_of_many():
 def test_the_reason_for_no_interval_is_the_true_one():
     with refused(sd.DataError, "3 repeats of 15 rows", "3 repeats, and 20 rows", "Pass more rows"):
         important(LINE, NUMBER[:15], "r2").interval()
-    with refused(sd.DataError, "2 repeats of 90 rows", "at least 3 repeats", "sd.PFI(repeats=10)"):
-        important(LINE, NUMBER, "r2", repeats=2).interval()
+    with refused(
+        sd.DataError, "2 repeats of 90 rows", "at least 3 repeats", "sd.PFI(n_repeats=10)"
+    ):
+        important(LINE, NUMBER, "r2", n_repeats=2).interval()
     rare = important(LINE, np.arange(N) == 3, "roc_auc")
     with refused(sd.DataError, "roc_auc, which is undefined", "nine tenths", "method='repeats'"):
         rare.interval()
     assert np.isfinite(rare.interval(method="repeats")).all()
-    few = sd.explain(LINE, X[:6], method=sd.PFI(repeats=5))
+    few = sd.explain(LINE, X[:6], method=sd.PFI(n_repeats=5))
     with refused(sd.DataError, "5 repeats of 6 rows", "7 rows", "Pass more rows"):
         few.interval()
     alone = sd.explain(LINE, X[:1], method=sd.PFI(exact=True))
@@ -236,7 +238,7 @@ def test_the_reason_for_no_interval_is_the_true_one():
 
 
 def test_an_importance_in_print():
-    pf = sd.explain(sd.loss(LINE), X, y=NUMBER, method=sd.PFI(repeats=5))
+    pf = sd.explain(sd.loss(LINE), X, y=NUMBER, method=sd.PFI(n_repeats=5))
     lines = str(pf).splitlines()
     assert lines[0] == "rise of squared error: PFI, 90 rows"
     assert lines[1].split() == ["feature", "importance", "95", "%", "interval"]
@@ -245,23 +247,23 @@ def test_an_importance_in_print():
     assert f"{first.lower:.4g} to {first.upper:.4g}" in lines[2]
     assert len(lines) == 5
     assert len({len(line) for line in lines[1:]}) == 1
-    assert "interval" not in str(sd.explain(LINE, X, method=sd.PFI(repeats=2)))
+    assert "interval" not in str(sd.explain(LINE, X, method=sd.PFI(n_repeats=2)))
 
 
 def test_raised_probabilities_are_told_in_print():
     sure = sd.nll(lambda X: np.column_stack([X[:, 0] > 9, X[:, 0] <= 9]).astype(float))
-    pf = sd.explain(sure, X, "x0", y=np.zeros(N, dtype=int), method=sd.PFI(repeats=3))
+    pf = sd.explain(sure, X, "x0", y=np.zeros(N, dtype=int), method=sd.PFI(n_repeats=3))
     assert pf.provenance["floored_rows"] == 4 * N
     assert str(pf).splitlines()[-1].startswith("360 model rows: the label's probability")
 
 
 def test_names_are_what_is_iterated_over():
-    pf = sd.explain(LINE, X, method=sd.PFI(repeats=3))
+    pf = sd.explain(LINE, X, method=sd.PFI(n_repeats=3))
     for holder in (pf, pf.local):
         assert list(holder) == ["x0", "x1", "x2"]
         assert "x1" in holder
         assert "z" not in holder
     assert repr(pf.local) == "<LocalImportance: all 90 rows, 3 features>"
-    some = sd.explain(LINE, X, "x0", method=sd.PFI(repeats=1, local=10))
+    some = sd.explain(LINE, X, "x0", method=sd.PFI(n_repeats=1, local=10))
     assert repr(some.local) == "<LocalImportance: a sample of 10 rows, 1 feature>"
     assert "1 repeat," in repr(some)

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given, settings
 
 import skedasis as sd
-from skedasis.results.io import FORMAT, Packer, save, unpacked
+from skedasis.results.io import FORMAT, Packer, save, unpack
 from tests.helpers import bent, bent_slope, refused, table
 
 N = 60
@@ -248,7 +248,7 @@ PLAIN = st.recursive(
 def test_any_plain_value_survives_json(value):
     packer = Packer({})
     text = json.dumps(packer.packed(value, "v"), allow_nan=False)
-    same(unpacked(json.loads(text), packer.arrays.__getitem__, {}), value)
+    same(unpack(json.loads(text), packer.arrays.__getitem__, {}), value)
 
 
 def test_an_array_is_kept_once_and_is_one_again():
@@ -256,7 +256,7 @@ def test_an_array_is_kept_once_and_is_one_again():
     packer = Packer({})
     node = packer.packed([shared, {"again": shared}, np.arange(3.0)], "v")
     assert list(packer.arrays) == ["v.0", "v.2"]
-    first, second, third = unpacked(node, packer.arrays.__getitem__, {})
+    first, second, third = unpack(node, packer.arrays.__getitem__, {})
     assert first is second["again"]
     assert first is not third
 

@@ -337,7 +337,7 @@ def test_intervals_are_the_same_for_the_same_seed(kind):
         for method in ("analytic", "bootstrap"):
             one, two = (s.interval(0.9, method, replicates=30, **options) for _ in range(2))
             np.testing.assert_array_equal(one, two)
-    one, two = (s.interval(0.9, "bootstrap", replicates=30, seed=k) for k in (1, 2))
+    one, two = (s.interval(0.9, "bootstrap", replicates=30, random_state=k) for k in (1, 2))
     assert (one[0] != two[0]).any()
 
 

@@ -23,15 +23,15 @@ def normal(n=4000, d=3):
 
 def test_ordinary_data_raise_neither():
     es = explained(normal(), None)
-    assert not es.trust().of("collinear")
-    assert not es.trust().of("few pairs")
+    assert not es.checks().of("collinear")
+    assert not es.checks().of("few pairs")
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.1])
 def test_a_copy_is_collinear(noise):
     X = normal()
     X[:, 2] = X[:, 0] + noise * X[:, 2]
-    found = explained(X, None).trust().of("collinear")
+    found = explained(X, None).checks().of("collinear")
     assert [f.feature for f in found] == ["x0", "x2"]
     for flag in found:
         assert (flag.severity, flag.code, flag.where) == ("note", "collinear", None)
@@ -42,15 +42,15 @@ def test_a_copy_is_collinear(noise):
     assert explained(X).heterogeneity_score < 0.4
     alone = explained(X[:, :2])
     assert alone.heterogeneity_score == pytest.approx(1, abs=0.1)
-    assert not alone.trust().of("collinear")
+    assert not alone.checks().of("collinear")
     group = explained(X.round(), "both", groups={"both": [0, 2]})
-    assert not group.trust().of("collinear")
+    assert not group.checks().of("collinear")
 
 
 def test_a_score_that_few_pairs_carry_is_said():
     X = normal()
     rare = explained(X, 0, lambda X: 1.0 * (X[:, 0] > 0) * (X[:, 1] > 2.9))
-    (flag,) = rare.trust().of("few pairs")
+    (flag,) = rare.checks().of("few pairs")
     # All rows took part: there are no more to ask for. Of a sample it is a warning.
     assert (flag.severity, flag.code) == ("note", "few_pairs")
     score = rare.swap_score
@@ -64,14 +64,14 @@ def test_a_score_that_few_pairs_carry_is_said():
 def test_what_is_said_to_be_done_can_be_done():
     X = normal()
     few = explained(X, heterogeneity_rows=200)
-    (flag,) = few.trust().of("few pairs")
+    (flag,) = few.checks().of("few pairs")
     assert "Raise heterogeneity_rows" in flag.text
-    assert not explained(X, heterogeneity_rows=4000).trust().of("few pairs")
+    assert not explained(X, heterogeneity_rows=4000).checks().of("few pairs")
 
 
 @pytest.mark.parametrize("rows", [2, 40])
 def test_of_few_rows_it_is_a_note(rows):
-    (flag,) = explained(normal(rows)).trust().of("few pairs")
+    (flag,) = explained(normal(rows)).checks().of("few pairs")
     assert flag.severity == "note"
     assert f"pairs of {rows // 2}; 50" in flag.text
 
@@ -79,11 +79,11 @@ def test_of_few_rows_it_is_a_note(rows):
 def test_no_score_raises_neither():
     X = normal(60)
     X[:, 2] = X[:, 0]
-    assert not explained(X, heterogeneity_rows=0).trust().of("collinear")
+    assert not explained(X, heterogeneity_rows=0).checks().of("collinear")
     additive = explained(X[:, :2], model=lambda X: X[:, 0] + X[:, 1])
-    assert not additive.trust().of("few pairs")  # a score of zero is exact
+    assert not additive.checks().of("few pairs")  # a score of zero is exact
     plot = sd.explain(product, X, 0, method=sd.MPlot(bins=3))
-    assert not plot.trust().of("few pairs")
+    assert not plot.checks().of("few pairs")
 
 
 def test_checks_outlive_saving(tmp_path):
@@ -91,8 +91,8 @@ def test_checks_outlive_saving(tmp_path):
     X[:, 2] = X[:, 0]
     e = explained(X)
     e.save(tmp_path / "e.npz")
-    assert sd.load(tmp_path / "e.npz").trust() == e.trust()
-    assert {"collinear", "few_pairs"} <= {f.code for f in e.trust()}
+    assert sd.load(tmp_path / "e.npz").checks() == e.checks()
+    assert {"collinear", "few_pairs"} <= {f.code for f in e.checks()}
 
 
 def test_a_single_row_is_no_pair():

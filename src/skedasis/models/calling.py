@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from skedasis._types import Floats
 from skedasis.data.containers import to_float
-from skedasis.errors import ModelOutputError, explained
+from skedasis.errors import ModelOutputError, format_error
 
 # --- validation of the response -------------------------------------------------------------------
 
@@ -43,7 +43,7 @@ def as_array(raw: Any, what: str) -> NDArray[Any]:
         return np.asarray(raw)
     except ValueError as error:
         raise ModelOutputError(
-            explained(
+            format_error(
                 what,
                 f"a {type(raw).__name__} with parts of different lengths",
                 "one number for each row",
@@ -65,7 +65,7 @@ def as_numbers(raw: Any, what: str) -> Floats:
         return response.astype(float, copy=False)
     except (TypeError, ValueError) as error:
         raise ModelOutputError(
-            explained(
+            format_error(
                 what,
                 f"output of type {response.dtype}",
                 "numbers",
@@ -75,7 +75,7 @@ def as_numbers(raw: Any, what: str) -> Floats:
         ) from error
 
 
-def checked(raw: Any, n: int, what: str, where: str) -> Floats:
+def check_response(raw: Any, n: int, what: str, where: str) -> Floats:
     """Return a model's response as finite floats of shape (n,), or raise `ModelOutputError`.
 
     Parameters
@@ -99,14 +99,14 @@ def checked(raw: Any, n: int, what: str, where: str) -> Floats:
             else "Return one number for each row, in the rows' order"
         )
         got = f"output of shape {response.shape} ({where})"
-        raise ModelOutputError(explained(what, got, f"({n},)", fix))
+        raise ModelOutputError(format_error(what, got, f"({n},)", fix))
     # A finite sum proves that every term is finite: one cheap pass in the usual case. (A sum may also overflow.)
     with np.errstate(over="ignore", invalid="ignore"):
         total = response.sum()
     if not np.isfinite(total) and not np.isfinite(response).all():
         bad = int((~np.isfinite(response)).sum())
         raise ModelOutputError(
-            explained(
+            format_error(
                 what,
                 f"NaN or infinity for {bad} of {n} rows ({where})",
                 "finite numbers",
@@ -159,7 +159,7 @@ class Stopped(BaseException):
     """Signals cancellation to worker threads; a `BaseException`, so that models cannot swallow it."""
 
 
-class Pace:
+class ChunkedCaller:
     """Calls a model in parts whose size follows from its measured speed. Threads may share an instance.
 
     Notes
@@ -434,7 +434,7 @@ def _limit_lightgbm(stack: contextlib.ExitStack) -> None:
 
 
 @dataclass
-class Meter:
+class CallStats:
     """Counts of the calls of a model: the cost of an explanation.
 
     Parameters
@@ -459,7 +459,7 @@ class Meter:
     floored: int = 0
     tree_rows: int = 0
 
-    def add(self, other: Meter) -> None:
+    def add(self, other: CallStats) -> None:
         """Add the counts of another worker."""
         self.rows += other.rows
         self.calls += other.calls

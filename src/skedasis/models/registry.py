@@ -38,12 +38,12 @@ _LIBRARIES = {"jax", "jaxlib", "keras", "onnx", "onnxruntime", "torch", "xgboost
 """Libraries with models that need an adapter."""
 
 
-def adapted(model: Any) -> Any:
+def adapt_model(model: Any) -> Any:
     """Return the adapter of a model of another library, or of the model in a file; return other models unchanged."""
     if isinstance(model, str | os.PathLike):
-        from skedasis.models.files import opened
+        from skedasis.models.files import load_model
 
-        model = opened(model)
+        model = load_model(model)
     libraries = {kind.__module__.partition(".")[0] for kind in type(model).__mro__}
     if libraries.isdisjoint(_LIBRARIES):
         return model

@@ -32,7 +32,7 @@ from skedasis.report.figures import PageFigure
 from skedasis.report.format import NumberTable, listed, named, percent, settings
 from skedasis.report.format import ends as ends_of
 from skedasis.report.uncertainty import UncertaintySection
-from skedasis.results.checks.check import Flag
+from skedasis.results.checks.check import Check
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.effect import TRUSTED_ROWS, Effect
 from skedasis.results.effects import Rank
@@ -212,7 +212,7 @@ def _per(effect: Effect, unit: str, feature: str) -> str:
     return "day" if effect.time is not None else unit or f"unit of {named(feature)}"
 
 
-def _check_texts(found: Sequence[Flag], feature: str) -> dict[str, list[str]]:
+def _check_texts(found: Sequence[Check], feature: str) -> dict[str, list[str]]:
     """Return the texts of reliability checks, separated into warnings and notes, with a long name shortened."""
     short = f"'{named(feature)}'"
     lines = [(f.severity, f.text.replace(repr(feature), short)) for f in found]

@@ -25,7 +25,7 @@ from skedasis.results.effect import (
     Rows,
     Spec,
 )
-from skedasis.results.surface import PairRows, Side, Surface
+from skedasis.results.surface import PairAxis, PairRows, Surface
 from skedasis.stats import ale_math
 from skedasis.stats.grid import Cells, Grid
 from skedasis.stats.moments import Moments
@@ -37,7 +37,7 @@ SHOWN = "shown"
 """Key of the moments over rows of the surfaces that are averaged, shape (m0, m1)."""
 
 
-def depend(
+def partial_dependence(
     grid: Grid,
     raw: Moments,
     anchored: Moments,
@@ -83,7 +83,7 @@ def depend(
     )
 
 
-def depend_levels(
+def categorical_partial_dependence(
     levels: LevelStats,
     raw: Moments,
     anchored: Moments,
@@ -121,8 +121,8 @@ def depend_levels(
     )
 
 
-def depend_pair(
-    sides: tuple[Side, Side],
+def partial_dependence_surface(
+    sides: tuple[PairAxis, PairAxis],
     raw: Moments,
     anchored: Moments,
     spec: Spec,
@@ -183,7 +183,7 @@ def _is_single_point(points: Grid | LevelStats, spec: Spec) -> bool:
 # --- M-plots --------------------------------------------------------------------------------------
 
 
-def marginal(
+def m_plot(
     cells: Cells,
     moments: Mapping[str, Moments],
     kept: Ints,
@@ -248,7 +248,7 @@ def _bin_stats(edges: Floats, bins: Moments, spec: Spec) -> BinStats:
     )
 
 
-def marginal_levels(
+def categorical_m_plot(
     levels: LevelStats,
     moments: Mapping[str, Moments],
     spec: Spec,
@@ -284,7 +284,7 @@ def _means(cells: Moments, spec: Spec) -> tuple[Floats, Floats, Floats, Floats]:
     form = np.eye(len(fraction)) - fraction if spec.center == "mean" else np.eye(len(fraction))
     error, df = ale_math.std_error(
         form,
-        ale_math.borrowed(variance) / size,
+        ale_math.fill_from_neighbors(variance) / size,
         cells.effective(kind) - 1.0,
         np.arange(len(fraction)),
         "quadrature",
@@ -306,7 +306,7 @@ def _weighted_std(value: Floats, fraction: Floats) -> float:
 # --- the point of missing values ------------------------------------------------------------------
 
 
-def with_missing(effect: Effect, moments: Moments, *, exact: bool) -> Effect:
+def with_missing_point(effect: Effect, moments: Moments, *, exact: bool) -> Effect:
     """Return an effect with its point of missing values.
 
     Parameters

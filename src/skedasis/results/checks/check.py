@@ -10,7 +10,7 @@ import numpy as np
 
 from skedasis._types import Bools
 from skedasis.data.times import TimeAxis
-from skedasis.results.display import Shown, count
+from skedasis.results.display import DisplayMixin, count
 
 Kind = Literal[
     "few rows",
@@ -29,7 +29,7 @@ Severity = Literal["note", "warning"]
 
 
 @dataclass(frozen=True)
-class Flag:
+class Check:
     """One finding of a reliability check.
 
     Parameters
@@ -63,7 +63,7 @@ class Flag:
         return f"{self.severity}: {self.text}"
 
 
-class Trust(Shown, tuple[Flag, ...]):
+class Checks(DisplayMixin, tuple[Check, ...]):
     """The findings of the reliability checks of one or more results: a tuple of `Flag`, empty if there are none.
 
     Examples
@@ -77,13 +77,13 @@ class Trust(Shown, tuple[Flag, ...]):
     __slots__ = ()
 
     @property
-    def warnings(self) -> Trust:
+    def warnings(self) -> Checks:
         """The flags with severity "warning"."""
-        return Trust(f for f in self if f.severity == "warning")
+        return Checks(f for f in self if f.severity == "warning")
 
-    def of(self, kind: Kind) -> Trust:
+    def of(self, kind: Kind) -> Checks:
         """Return the flags of one kind."""
-        return Trust(f for f in self if f.kind == kind)
+        return Checks(f for f in self if f.kind == kind)
 
     def __str__(self) -> str:
         return "\n".join(map(str, self)) or "No warnings."
@@ -101,7 +101,7 @@ class Trust(Shown, tuple[Flag, ...]):
         backend : str, optional
             As in `Effect.to_frame`.
         """
-        from skedasis.results.frames import frame
+        from skedasis.results.frames import to_data_frame
 
         ends = [f.where if isinstance(f.where, tuple) else (np.nan, np.nan) for f in self]
         numbers = [tuple(e if isinstance(e, (int, float)) else np.nan for e in w) for w in ends]
@@ -115,7 +115,7 @@ class Trust(Shown, tuple[Flag, ...]):
             "level": np.array(levels, dtype=object),
             "text": np.array([f.text for f in self], dtype=object),
         }
-        return frame(table, backend)
+        return to_data_frame(table, backend)
 
 
 def _levels_of(where: Any) -> str | None:
