@@ -607,7 +607,7 @@ class Optimal(AutomaticBinning):
             Indices of the chosen edges.
         rows : tuple of three ndarray
             Values, local effects and weights (or None) of all rows.
-        spread : Spread
+        spread : VarianceOptions
 
         Returns
         -------

@@ -45,7 +45,7 @@ def format_error(what: str, got: str, expected: str, fix: str) -> str:
 
     Examples
     --------
-    >>> explained(
+    >>> format_error(
     ...     "sample_weight",
     ...     "length 3",
     ...     "length 5 (one per row)",

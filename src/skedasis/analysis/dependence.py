@@ -64,7 +64,7 @@ def coded(source: Dataset, features: Sequence[Feature], rows: int | None, seed: 
 
     Parameters
     ----------
-    source : Source
+    source : Dataset
         With labels.
     features : sequence of Feature
         From `skedasis.data.categories.apply_groups`.

@@ -1,4 +1,4 @@
-"""`chance`: the null distribution of ALE statistics, from refits of the learner with permuted columns.
+"""`null_distribution`: the null distribution of ALE statistics, from refits of the learner with permuted columns.
 
 A permuted column is independent of the label and of all other columns. The effects that a learner finds in such columns
 show which effects of real features can be due to chance (after Okoli 2023). `results.ale_statistics` derives p-values
@@ -177,7 +177,7 @@ def null_distribution(
 
     Returns
     -------
-    Chance
+    NullDistribution
         The null distribution, for ``Effects.statistics(null=...)``.
 
     Raises

@@ -96,7 +96,7 @@ def rows_of(opts: DataOptions, table: FileTable, terminal: Terminal, *, labelled
     Parameters
     ----------
     opts : DataOptions
-    table : Table
+    table : FileTable
     terminal : Terminal
     labelled : bool
         Whether to leave out rows without a label.
@@ -265,7 +265,7 @@ def features_of(table: FileTable, model: Any, excluded: Sequence[str] = ()) -> F
 
     Parameters
     ----------
-    table : Table
+    table : FileTable
     model : object
     excluded : sequence of str
         Columns that are not features, such as the target and the weights.
@@ -484,7 +484,7 @@ class Columns:
 
     Parameters
     ----------
-    table : Table
+    table : FileTable
     schema : dict, optional
         As `skedasis.explain` takes it.
     groups : dict of str to list of int, optional

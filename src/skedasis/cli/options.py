@@ -342,7 +342,7 @@ class Rows:
 
     Parameters
     ----------
-    table : Table
+    table : FileTable
         All columns of the file.
     labels, weights : ndarray, optional
         Labels and weights of these rows.

@@ -4,8 +4,9 @@
 level is inserted into rows by the index of a row of X that has it, never by its value, so that text, categories and
 missing values keep their type in X.
 
-A column's codes come from its container (`Table.coded`). `in_order` sorts them into the declared or ascending order,
-`observed_group` combines the columns of a group, and `level_column` adds labels and counts. `Source.levels` is the
+A column's codes come from its container (`Table.coded`). `ordered_levels` sorts them into the declared or ascending
+order,
+`observed_group` combines the columns of a group, and `level_column` adds labels and counts. `Dataset.levels` is the
 caller.
 """
 
@@ -185,7 +186,7 @@ class LevelColumn:
         one.
     outside : int
         Number of rows whose level is not among the `top` ones.
-    source : Source
+    source : Dataset
         The data set of the rows.
     """
 
@@ -361,7 +362,7 @@ def level_column(source: Dataset, feature: Feature, seen: Observed, top: int | N
 
     Parameters
     ----------
-    source : Source
+    source : Dataset
     feature : Feature
     seen : Observed
         Codes and values of the source's rows.
@@ -434,7 +435,7 @@ def apply_groups(source: Dataset, groups: Mapping[str, Any] | None) -> tuple[Fea
 
     Parameters
     ----------
-    source : Source
+    source : Dataset
     groups : mapping of str to sequence, optional
         ``{"district": ["district_a", "district_b"]}``: columns by name, label or position.
 
@@ -555,7 +556,7 @@ def observed_group(source: Dataset, feature: Feature) -> Observed:
 def _one_hot(
     feature: Feature, columns: list[Feature], coded: list[tuple[Ints, list[Any]]]
 ) -> Observed:
-    """Return the levels of a one-hot block: in each row, the column that is 1, or `NONE`."""
+    """Return the levels of a one-hot block: in each row, the column that is 1, or `NO_COLUMN_LEVEL`."""
     n = len(coded[0][0])
     column_of, ones = np.full(n, len(columns)), np.zeros(n, dtype=np.int64)
     is_missing = np.zeros(n, dtype=bool)

@@ -70,7 +70,7 @@ def level_distances(
         Each row's level, 0..levels - 1. Rows with -1 are ignored.
     levels : int
         Number of levels, L.
-    others : iterable of Other
+    others : iterable of OtherFeature
         The other features, each with n rows. They are read one at a time, and not kept in memory.
     weights : ndarray of float, shape (n,), or None
         Non-negative frequencies: a row of weight 2 counts as two rows. For fractional weights the quantile at p is the
@@ -105,7 +105,7 @@ def level_distances(
 
     >>> x = np.array([1.0, 2.0, 1.0, 2.0, 8.0, 9.0])
     >>> codes = np.array([0, 0, 1, 1, 2, 2])
-    >>> level_distances(codes, 3, [Other(x, None)], None).tolist()
+    >>> level_distances(codes, 3, [OtherFeature(x, None)], None).tolist()
     [[0.0, 0.0, 1.0], [0.0, 0.0, 1.0], [1.0, 1.0, 0.0]]
     """
     from scipy.spatial.distance import squareform

@@ -3,7 +3,7 @@
 A `Table` wraps X: `ArrayTable` for a NumPy array, `FrameTable` (`data/frames.py`, which imports narwhals) for a data
 frame. It infers the features, and reads columns as floats or as codes. `Table.tile` returns a `Buffer`: a copy of a
 batch of rows, repeated, in the container and with the column types that the model expects. `Buffer.swept` replaces
-columns in it by floats, or by values of other rows of X (`Coded`, `Borrowed`).
+columns in it by floats, or by values of other rows of X (`LevelReplacement`, `DonorRows`).
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class Buffer(Protocol):
 
         Parameters
         ----------
-        changes : mapping of int to Values
+        changes : mapping of int to Replacement
             The replacement of each column, by its position.
         sets : int
         """

@@ -1,7 +1,7 @@
-"""`Source`: the validated data set (rows, labels, weights, schema), which is read in batches.
+"""`Dataset`: the validated data set (rows, labels, weights, schema), which is read in batches.
 
-`as_source` checks what the user passes and returns a `Source`. Methods read columns (`Source.column`, `Source.levels`)
-and batches of rows (`Source.batches`) from it, never X itself.
+`as_dataset` checks what the user passes and returns a `Dataset`. Methods read columns (`Dataset.column`,
+`Dataset.levels`) and batches of rows (`Dataset.batches`) from it, never X itself.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Batch:
 
     Parameters
     ----------
-    source : Source
+    source : Dataset
     rows : slice or ndarray of int
         Indices of the rows in X.
     weights : ndarray of float, optional
@@ -393,11 +393,11 @@ def _is_tensor(X: Any) -> bool:
 def as_dataset(
     X: Any, y: Any = None, weights: Any = None, schema: Any = None, keys: Any = None
 ) -> Dataset:
-    """Validate X, y, weights, schema and row identifiers, and return them as a `Source`.
+    """Validate X, y, weights, schema and row identifiers, and return them as a `Dataset`.
 
     Returns
     -------
-    Source
+    Dataset
 
     Raises
     ------

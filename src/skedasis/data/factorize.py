@@ -1,7 +1,7 @@
 """Integer codes and distinct values of columns, and the notions of missing and equal values.
 
-`dense` and `coded_array` return the codes of a column without sorting text or decoding categories. `absent` defines
-which values are missing, `identity` which values are equal, and `ascending` their order.
+`dense_codes` and `coded_array` return the codes of a column without sorting text or decoding categories. `is_absent`
+defines which values are missing, `equality_key` which values are equal, and `argsort_values` their order.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def dense_codes(keys: NDArray[Any], present: Bools | None = None) -> tuple[Ints,
 
     Examples
     --------
-    >>> codes, first = dense(np.array([7, 3, 7, 9]))
+    >>> codes, first = dense_codes(np.array([7, 3, 7, 9]))
     >>> codes.tolist(), first.tolist()
     ([1, 0, 1, 2], [1, 0, 3])
     """
@@ -178,7 +178,7 @@ def to_python(value: Any) -> Any:
 
     Examples
     --------
-    >>> plain(np.float32(0.1)), plain(np.bool_(True)), plain(np.int8(3))
+    >>> to_python(np.float32(0.1)), to_python(np.bool_(True)), to_python(np.int8(3))
     (0.1, True, 3)
     """
     if not isinstance(value, np.generic):

@@ -109,7 +109,7 @@ class RhaleIntroduction(Synthetic):
     --------
     >>> from skedasis.datasets import RhaleIntroduction
     >>> example = RhaleIntroduction()
-    >>> X = example.sample(100, seed=1)
+    >>> X = example.sample(100, random_state=1)
     >>> example.f(X).shape, example.slope(X).shape
     ((100,), (100, 3))
     >>> example.true_effect("x1", [0.0, 1.0])

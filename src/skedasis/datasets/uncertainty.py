@@ -128,7 +128,7 @@ class NoisyClasses(Uncertain):
     --------
     >>> from skedasis.datasets import NoisyClasses
     >>> example = NoisyClasses(copy_of=1)
-    >>> X, y, X_test, y_test = example.split(seed=1)
+    >>> X, y, X_test, y_test = example.split(random_state=1)
     >>> X.shape, X_test.shape, bool((X[:, 9] == X[:, 0]).all())
     ((3750, 10), (1250, 10), True)
     >>> example.predictive([[0.9] * 10, [0.1] * 10])
@@ -273,7 +273,7 @@ class SharedInformation(_SumOfSines):
     --------
     >>> from skedasis.datasets import SharedInformation
     >>> example = SharedInformation(noise=0.2)
-    >>> X, y, X_test, y_test = example.split(seed=1)
+    >>> X, y, X_test, y_test = example.split(random_state=1)
     >>> X.shape, X_test.shape
     ((500, 6), (500, 6))
     >>> example.entropy(X_test[:2])
@@ -340,7 +340,7 @@ class SquareBorder(_SumOfSines):
     Examples
     --------
     >>> from skedasis.datasets import SquareBorder
-    >>> X, y = SquareBorder(band=0.2).sample(1000, seed=1)
+    >>> X, y = SquareBorder(band=0.2).sample(1000, random_state=1)
     >>> bool((abs(X).max(axis=1) > 0.8).all()), bool((abs(X) < 1.0).all())
     (True, True)
     """

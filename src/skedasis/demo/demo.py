@@ -65,7 +65,7 @@ class Problem:
 
     Parameters
     ----------
-    table : Table
+    table : FileTable
         The features.
     y : ndarray
         Numbers, or the classes as text.

@@ -7,7 +7,8 @@ deviation and |x|, which balances truncation and rounding errors. Three cases ne
 - *Integers* step to the next integer, so that the model is never evaluated between integers.
 - *Large offsets* (Unix times): a step proportional to |x| leaves the data, a step proportional to the standard
   deviation is lost in rounding. Both are taken, and each row uses the one that is valid (`_two_steps`).
-- *Piecewise constant models* have no derivative that describes them. `look` detects them at the probe rows.
+- *Piecewise constant models* have no derivative that describes them. `probe_derivatives` detects them at the probe
+  rows.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def differences(bound: BatchEvaluator, column: Summary) -> Floats:
 
     Parameters
     ----------
-    bound : Bound
+    bound : BatchEvaluator
     column : Summary
         The feature's summary; its standard deviation determines the step.
 
@@ -150,7 +151,7 @@ def probe_derivatives(
 
     Parameters
     ----------
-    bound : Bound
+    bound : BatchEvaluator
     column : Summary
     values : ndarray of float, optional
         The sorted distinct values of an integer feature: the model is evaluated at these only.
@@ -249,7 +250,7 @@ def mixed_differences(
 
     Parameters
     ----------
-    bound : Bound
+    bound : BatchEvaluator
     columns : tuple of Summary
     sloped : bool
         Whether the quantity has slopes of its own.

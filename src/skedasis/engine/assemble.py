@@ -143,7 +143,7 @@ def finalize_all(
     Parameters
     ----------
     job : Job
-    gathered : dict of (label, key) to Local
+    gathered : dict of (label, key) to BatchStats
         Emptied, to free memory early.
     scores : Scores
     kind : {"frequency", "sampling"}

@@ -66,7 +66,7 @@ def as_folds(cv: Any, models: int, source: Dataset, X: Any, y: Any) -> Folds:
     cv : object
         As in `explain`; None explains every model on all rows.
     models : int
-    source : Source
+    source : Dataset
     X, y : object
         As the caller gave them. Only splitters use them.
 

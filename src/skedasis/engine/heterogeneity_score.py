@@ -49,7 +49,7 @@ class Scores:
         Empty with ``heterogeneity_rows=0``.
     exact : bool
         Whether the scores are computed from all rows.
-    meter : Meter
+    meter : CallStats
         Calls and rows of the model that the scores needed.
     """
 

@@ -1,7 +1,8 @@
 """Before the first batch: check the model, plan every feature, and choose the batch size.
 
-`prepare` returns a `Job`, which holds everything that does not depend on the batch. Features are planned once for each
-output of the model, because outputs may differ in their derivatives; methods that use no derivatives plan once for all.
+`prepare_job` returns a `Job`, which holds everything that does not depend on the batch. Features are planned once for
+each output of the model, because outputs may differ in their derivatives; methods that use no derivatives plan once for
+all.
 """
 
 from __future__ import annotations
@@ -71,18 +72,18 @@ class Job:
     outputs : dict of label to Quantity
         One entry for each output; a single entry None for a quantity with one output.
     method : object
-    source : Source
+    source : Dataset
     tasks : sequence of Task
     plans : dict of (label, key) to plan
     donors : dict of (label, key) to Donors
         For features with missing values.
-    checked : Checked
+    checked : ProbeResult
         Results of the model's checks.
     copies, batch_rows : int
         Copies of a batch's rows in one call of the model, and rows of a batch.
     sample : ndarray of bool, optional
         Mask of the kept rows, (n,); None for all.
-    meter : Meter
+    meter : CallStats
         Calls and rows of the model so far.
     trees : str, optional
         For tree ensembles: that their structure is used, or why the model is called.
@@ -127,7 +128,7 @@ def prepare_job(
     part : RowSubset, optional
         For several models: the rows that this one is explained on. Plans are made on all rows, then restricted to
         these.
-    agreed : mapping of (label, key) to Traits, optional
+    agreed : mapping of (label, key) to DerivativeInfo, optional
         For several models: how local effects are computed where the models differ in their derivatives.
     """
     evaluated, checked = _check_model(quantity, source, tasks, settings.tree)

@@ -220,7 +220,7 @@ def make_evaluators(
     batch : Batch
     copies : int
         Copies of the batch's rows in one call of the model.
-    used : list of Bound or None, optional
+    used : list of BatchEvaluator or None, optional
         The same worker's evaluators of the previous batch, whose memory is reused.
     """
     tape = ResponseCache() if len(job.outputs) > 1 else None

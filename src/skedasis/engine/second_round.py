@@ -48,7 +48,7 @@ def run_second_rounds(
     ----------
     job : Job
         Updated with the plans of the last round.
-    gathered : dict of (label, feature) to Local
+    gathered : dict of (label, feature) to BatchStats
         Statistics of the first round. Those of later rounds are added.
     scores : Scores
     threads, show, seed, kind
@@ -83,7 +83,7 @@ def check_slopes(
     Parameters
     ----------
     job : Job
-    gathered : dict of (label, feature) to Local
+    gathered : dict of (label, feature) to BatchStats
         Statistics of the first round.
     scores : Scores
     seed, kind

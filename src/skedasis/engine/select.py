@@ -1,7 +1,7 @@
 """Find the features and pairs to explain, and the variant of the method for each.
 
-`as_method` resolves the method, `Choice` the features in the data. `Choice.tasks` combines both into one `Task` for
-each feature or pair, which the later steps (`plan`, `run`, `assemble`) work through.
+`as_method` resolves the method, `FeatureSelection` the features in the data. `FeatureSelection.tasks` combines both
+into one `Task` for each feature or pair, which the later steps (`plan`, `run`, `assemble`) work through.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class FeatureSelection:
 
     Parameters
     ----------
-    source : Source
+    source : Dataset
     wanted : str, int, tuple, list or None
         The argument `features` of `explain`.
     groups : mapping, optional

@@ -192,7 +192,7 @@ def adjacent_differences(
 
     Parameters
     ----------
-    bound : Bound
+    bound : Evaluator
     changes : callable
         Returns the changes that insert the values at the given positions, (n, 1), into the feature's columns.
     position : ndarray of int, shape (n,)

@@ -57,7 +57,7 @@ class SideColumn:
 
     Parameters
     ----------
-    side : Side
+    side : PairAxis
     feature : Feature
     chosen : str
         How its nodes were chosen, for the provenance.
@@ -184,7 +184,7 @@ def differences(
 
     Parameters
     ----------
-    bound : Bound
+    bound : Evaluator
     sides : tuple of two SideColumn
     homes : tuple of two ndarray of int, shape (n,)
         Indices of the rows' bins or levels.
@@ -252,7 +252,7 @@ class Corners:
 
     Parameters
     ----------
-    bound : Bound
+    bound : Evaluator
     sides : tuple of two SideColumn
     homes : tuple of two ndarray of int, shape (n,)
 
@@ -419,7 +419,7 @@ class PairPlan:
     Parameters
     ----------
     sides : tuple of two SideColumn
-    traits : tuple of two Traits
+    traits : tuple of two DerivativeInfo
     notes : dict
     """
 

@@ -136,7 +136,7 @@ class Plan:
     ----------
     column : Summary
         Summary of the feature's column.
-    traits : Traits
+    traits : DerivativeInfo
     cells : Cells or Grid
     notes : dict
         Entries for the provenance.
@@ -175,7 +175,7 @@ class BatchStats:
     ----------
     moments : dict of str to Moments or Totals
     kept : dict of str to ndarray
-        Arrays with one entry per kept row. They are not merged here; `Kept` collects them.
+        Arrays with one entry per kept row. They are not merged here; `RowStore` collects them.
     largest : float
         Largest absolute local effect.
     outside : int

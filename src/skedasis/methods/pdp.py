@@ -59,7 +59,7 @@ def exact_grid(column: Column, traits: DerivativeInfo, method: str) -> Grid:
     Parameters
     ----------
     column : Column
-    traits : Traits
+    traits : DerivativeInfo
         With the positions of the quantity's jumps.
     method : str
         For the message.
@@ -140,7 +140,7 @@ def mean_moments(
     ----------
     total : ndarray of float, shape (m,)
         Weighted sums over the batch's rows.
-    bound : Bound
+    bound : Evaluator
     center, anchor, point_weights
         As in `curve_moments`.
     """

@@ -316,7 +316,7 @@ class RowBasedVariant(MethodVariant):
 
     Parameters
     ----------
-    source : Source
+    source : Dataset
     seed : int
     """
 

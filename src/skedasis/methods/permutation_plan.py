@@ -343,7 +343,7 @@ def subgroups(source: Dataset, feature: Feature, rows: int, seed: int) -> Ints:
 
     Parameters
     ----------
-    source : Source
+    source : Dataset
     feature : Feature
         A column, or a group of columns.
     rows : int

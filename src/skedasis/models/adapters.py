@@ -1,8 +1,8 @@
 """Base of the adapters for torch, JAX, Keras and ONNX: dtype, shape and container of the rows a model takes.
 
-`Adapted` converts rows of any container into arrays of the model's dtype, calls the model in parts, checks the shape of
-its output, and checks that the output of a row does not depend on the other rows. `Traits` describes the derivatives
-that a quantity has with respect to a feature; quantities, methods and results use it.
+`ModelAdapter` converts rows of any container into arrays of the model's dtype, calls the model in parts, checks the
+shape of its output, and checks that the output of a row does not depend on the other rows. `DerivativeInfo` describes
+the derivatives that a quantity has with respect to a feature; quantities, methods and results use it.
 """
 
 from __future__ import annotations

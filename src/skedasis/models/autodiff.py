@@ -1,8 +1,8 @@
 """Models with automatic differentiation: slopes of all features from one backward pass, mixed derivatives from two.
 
-`Differentiable` is the base of the adapters of torch and JAX (and of Keras on these back ends). It adds to `Adapted`
-the derivatives of each output, and finds out at the probe rows which features have none: an output that cannot be
-differentiated gets central differences, an output that only jumps in a feature gets steps.
+`Differentiable` is the base of the adapters of torch and JAX (and of Keras on these back ends). It adds to
+`ModelAdapter` the derivatives of each output, and finds out at the probe rows which features have none: an output that
+cannot be differentiated gets central differences, an output that only jumps in a feature gets steps.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
 """Calls of a model: validation of the response, adaptive chunk size, limits on the model's own threads, call counts.
 
-`skedasis.quantities.evaluator` calls models through `Pace` and validates their responses with `checked`.
+`skedasis.quantities.evaluator` calls models through `ChunkedCaller` and validates their responses with
+`check_response`.
 
 **Chunk size.** A call carries about 1e5 rows, so that the fixed cost of a call does not matter, and most models take a
 fraction of a second for them. For a slower model (a Gaussian process, a support vector machine, a user's function)
-`Pace` cuts the rows of a call into parts of about 0.1 to 1 second. Then the progress bar moves, Ctrl-C works, and the
-model's working memory, often a matrix of rows by training rows, stays small and in the cache.
+`ChunkedCaller` cuts the rows of a call into parts of about 0.1 to 1 second. Then the progress bar moves, Ctrl-C works,
+and the model's working memory, often a matrix of rows by training rows, stays small and in the cache.
 
 **Threads.** If each thread of ours calls a model that starts threads of its own, the threads compete: four times four
 threads on four processors are slower than four. `one_thread_each` limits the libraries to one thread each. It changes
@@ -176,7 +177,7 @@ class ChunkedCaller:
     Examples
     --------
     >>> import numpy as np
-    >>> pace = Pace()
+    >>> pace = ChunkedCaller()
     >>> answer, calls = pace.ask(lambda X: X[:, 0], np.ones((200, 1)), 200)
     >>> answer.shape, calls
     ((200,), 1)
@@ -225,7 +226,7 @@ class ChunkedCaller:
             # A copy: a model may return its input, or the same array each time.
             responses.append(copy(response))
             if not _can_join(response, stop - start, responses[0]):
-                # The response to all rows at once gives `checked` the error to report.
+                # The response to all rows at once gives `check_response` the error to report.
                 return model(rows), len(responses) + 1
         return _joined(responses), len(responses)
 

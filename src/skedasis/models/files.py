@@ -1,11 +1,11 @@
 """Loading models from files: LightGBM, XGBoost, ONNX, skops, torch.export, pickle.
 
-`opened` chooses the reader by the suffix of the file. Formats that hold only data (LightGBM's text, XGBoost's JSON and
-binary JSON, ONNX, skops with known types, plain `torch.export` programs) are always read. Pickles, of joblib and torch
-too, run code when they are loaded, and are read only if the user trusts the file (`pickle=True`, in the shell
-``--trust-pickle``). The shell and `skedasis.models.registry` call `opened`.
+`load_model` chooses the reader by the suffix of the file. Formats that hold only data (LightGBM's text, XGBoost's JSON
+and binary JSON, ONNX, skops with known types, plain `torch.export` programs) are always read. Pickles, of joblib and
+torch too, run code when they are loaded, and are read only if the user trusts the file (`pickle=True`, in the shell
+``--trust-pickle``). The shell and `skedasis.models.registry` call `load_model`.
 
-`XGBooster` adapts a bare XGBoost `Booster`, and `document` parses the JSON that XGBoost saves, from which
+`XGBooster` adapts a bare XGBoost `Booster`, and `parse_xgboost_json` parses the JSON that XGBoost saves, from which
 `skedasis.trees.xgboost` reads the trees.
 """
 
@@ -327,7 +327,7 @@ def parse_xgboost_json(
 
     Examples
     --------
-    >>> document(rb'{"learner": {"feature_names": ["C:\users"]}}')
+    >>> parse_xgboost_json(rb'{"learner": {"feature_names": ["C:\users"]}}')
     {'learner': {'feature_names': ['C:\\users']}}
     """
     # Only names and attributes, which are not used, may have characters beyond ASCII. Latin-1 makes one character of
@@ -412,4 +412,4 @@ _READERS_OF_CODE: dict[str, Callable[[Path], Any]] = {
 """Readers of formats that run code when they are loaded."""
 
 SUFFIXES = (*_READERS_OF_DATA, ".skops", ".pt2", *_READERS_OF_CODE)
-"""Suffixes of the files that `opened` reads."""
+"""Suffixes of the files that `load_model` reads."""

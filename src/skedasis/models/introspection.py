@@ -35,7 +35,7 @@ def with_article(noun: str) -> str:
 
     Examples
     --------
-    >>> [articled(n) for n in ("SVC", "Ridge", "ensemble of 3 models", "ndarray", "KMeans")]
+    >>> [with_article(n) for n in ("SVC", "Ridge", "ensemble of 3 models", "ndarray", "KMeans")]
     ['an SVC', 'a Ridge', 'an ensemble of 3 models', 'an ndarray', 'a KMeans']
     """
     spelt = noun[:1].isupper() and noun[1:2].isupper() and noun[0] in "AEFHILMNORSX"

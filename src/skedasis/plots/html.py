@@ -3,9 +3,9 @@
 - *Tables* (`table`, `records`, `numbers_of`): the numbers of a result as HTML tables.
 - *Pages* (`page`, `csp`, `Explorable`): one HTML file that loads nothing from the network. Its content security policy
   admits exactly the styles and scripts that it contains, by their SHA-256 digests.
-- *Pages of one result* (`of_effect`, `of_effects`, …): what `explore()` returns, the interactive counterparts of
+- *Pages of one result* (`effect_page`, `effects_page`, …): what `explore()` returns, the interactive counterparts of
   `plot()`: an SVG figure with tooltips and the numbers in a table below it.
-- *Notebook output* (`html_of`): a figure or table without a script, with the browser's own tooltips.
+- *Notebook output* (`notebook_html`): a figure or table without a script, with the browser's own tooltips.
 
 All text from data or models is escaped in `plots.svg.elements`. Figures are those of `plots.svg`; style sheets and
 scripts are in `assets`.

@@ -209,7 +209,10 @@ def position_texts(values: Floats, time: TimeAxis | None = None) -> list[str]:
     Examples
     --------
     >>> import numpy as np
-    >>> places(np.array([19.0, 24.5, 79.0])), places(np.array([1.7e9, 1.7e9 + 0.25]))
+    >>> (
+    ...     position_texts(np.array([19.0, 24.5, 79.0])),
+    ...     position_texts(np.array([1.7e9, 1.7e9 + 0.25])),
+    ... )
     (['19.0', '24.5', '79.0'], ['1,700,000,000.00', '1,700,000,000.25'])
     """
     if time is not None:
@@ -511,7 +514,7 @@ def shorten(text: str, room: int) -> str:
 
     Examples
     --------
-    >>> shortened("number_of_visits_in_the_year_2019", 20)
+    >>> shorten("number_of_visits_in_the_year_2019", 20)
     'number_of_…year_2019'
     """
     text = clean(text)

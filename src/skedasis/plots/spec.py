@@ -2,8 +2,9 @@
 
 A `FigureSpec` is the specification of one effect: up to four panels on the same horizontal axis. A `Panel` has two
 axes, a title, notes, and marks such as `Line`, `Band` or `Violin`. Marks are frozen dataclasses of arrays and texts in
-units of the data; renderers (`plots.mpl`, `plots.svg`) draw them and decide nothing else. `View` holds the options of a
-figure of an effect, and how many characters fit across it. Specifications of surfaces, importances and diagnoses are in
+units of the data; renderers (`plots.mpl`, `plots.svg`) draw them and decide nothing else. `EffectPlotOptions` holds the
+options of a figure of an effect, and how many characters fit across it. Specifications of surfaces, importances and
+diagnoses are in
 `plots.figures`.
 """
 

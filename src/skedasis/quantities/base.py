@@ -191,9 +191,9 @@ class Quantity(ABC):
             Maximum number of copies of the batch in one call of the model.
         eps : float
             Unit round-off of the dtype that the model computes in.
-        used : Bound, optional
+        used : BatchEvaluator, optional
             A finished evaluator of the same worker, whose buffer is reused.
-        tape : Tape, optional
+        tape : ResponseCache, optional
             Cache of responses, shared with the evaluators of the model's other outputs.
         """
         if getattr(self.called, "forest", None) is not None:

@@ -1,8 +1,10 @@
 """Evaluation of a quantity on a batch of rows: the only place that calls the model.
 
-`Bound` evaluates a quantity at the rows of one batch and with columns replaced (for grids, bin edges and permutations).
-It owns the buffer that the model's inputs are written to, counts calls and rows, and validates the responses. `Tape`
-caches responses for models with several outputs. `check` probes the model once before the work begins.
+`BatchEvaluator` evaluates a quantity at the rows of one batch and with columns replaced (for grids, bin edges and
+permutations). It owns the buffer that the model's inputs are written to, counts calls and rows, and validates the
+responses.
+`ResponseCache` caches responses for models with several outputs. `probe_model` probes the model once before the work
+begins.
 """
 
 from __future__ import annotations
@@ -170,8 +172,8 @@ def _add_note(error: Exception, batch: Batch, j: int, rows: Ints) -> None:
 Changes = Mapping[int, Any]
 """Replaced values by column index.
 
-Either m values for all rows (m,), m values for each row (n, m), or a tuple of m arrays (n,); or `Coded` with codes of
-these shapes; or `Borrowed`.
+Either m values for all rows (m,), m values for each row (n, m), or a tuple of m arrays (n,); or `LevelReplacement` with
+codes of these shapes; or `DonorRows`.
 """
 
 
@@ -186,9 +188,9 @@ class BatchEvaluator:
         Capacity of the input buffer, in copies of the batch.
     eps : float
         Unit round-off of the dtype that the model computes in.
-    used : Bound, optional
+    used : BatchEvaluator, optional
         A finished evaluator, whose buffer is reused.
-    tape : Tape, optional
+    tape : ResponseCache, optional
         Cache of responses, shared with the evaluators of the model's other outputs.
     """
 
@@ -562,11 +564,11 @@ class ProbeResult:
     ----------
     eps : float
         Unit round-off of the dtype that the model computes in.
-    meter : Meter
+    meter : CallStats
         Calls and rows of the probe, which are counted separately from those of the explanation.
     among : ndarray of int, optional
         Positions of the rows that the probe's rows were drawn from; None means all.
-    pace : Pace
+    pace : ChunkedCaller
         Measured speed of the model, which sets the size of later calls.
     answers : tuple of ndarray of float
         Values of each quantity at the probe's rows, at most 64.
@@ -588,7 +590,7 @@ def probe_model(
     ----------
     quantities : sequence of Quantity
         One, or one for each output of the same model.
-    source : Source
+    source : Dataset
     among : ndarray of int, optional
         Positions of the rows that the explanation uses; None means all.
 
@@ -650,7 +652,7 @@ def derivative_info_of(
     tape: ResponseCache | None = None,
     values: Floats | None = None,
 ) -> DerivativeInfo:
-    """Return a quantity's `Traits` for a feature; if it has no derivatives, probe whether differences are meaningful.
+    """Return a quantity's `DerivativeInfo` for a feature; without derivatives, probe whether differences make sense.
 
     `values` are the observed values of a feature of whole numbers.
     """

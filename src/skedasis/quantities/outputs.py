@@ -1,7 +1,7 @@
 """Outputs of a model as quantities: prediction, probability, logit, all outputs, and `as_quantity`.
 
 `FromModel` is the base class of all quantities of one model: it prepares the rows, and takes slopes from the user, from
-the model (automatic differentiation) or from closed forms, in this order. `Several` represents a model with several
+the model (automatic differentiation) or from closed forms, in this order. `MultiOutput` represents a model with several
 outputs as one quantity per output, all read from the same responses.
 """
 
@@ -593,7 +593,7 @@ class MultiOutput(Quantity):
 
 
 def predictions(one: Any, output: int | str | Sequence[str] | None) -> Any:
-    """Return the quantity selected by `output`: one output, or all of them as `Several`."""
+    """Return the quantity selected by `output`: one output, or all of them as `MultiOutput`."""
     if output is None:
         return one
     if isinstance(output, (int, np.integer)) and not isinstance(output, bool):

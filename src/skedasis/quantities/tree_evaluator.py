@@ -1,10 +1,10 @@
 """Quantities of tree models, evaluated from the trees: read them, verify them against the model, or fall back.
 
-`by_trees` decides before a run. If the model is a tree ensemble that can be read and its trees reproduce the model's
-responses at some rows, it replaces the model in the quantities by a `StandIn`, which has the model's methods
-(`predict`, `predict_proba`, ...) but takes a `Question` about the rows of a batch instead of altered rows. `TreeBound`
-is the evaluator of such quantities. If the quantity is a sum of leaves itself, it also computes differences and means
-directly from the trees (see `skedasis.trees.evaluator`).
+`use_trees_if_exact` decides before a run. If the model is a tree ensemble that can be read and its trees reproduce the
+model's responses at some rows, it replaces the model in the quantities by a `TreeModelProxy`, which has the model's
+methods (`predict`, `predict_proba`, ...) but takes a `TreeQuery` about the rows of a batch instead of altered rows.
+`TreeEvaluator` is the evaluator of such quantities. If the quantity is a sum of leaves itself, it also computes
+differences and means directly from the trees (see `skedasis.trees.evaluator`).
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class TreeModelProxy:
     Parameters
     ----------
     model : fitted estimator, booster, or a method of one
-    forest : Forest
+    forest : TreeForest
     """
 
     piecewise_constant = True
@@ -112,7 +112,7 @@ class TreeModelProxy:
 
 
 class _ProxyMethod:
-    """One method of a `StandIn`."""
+    """One method of a `TreeModelProxy`."""
 
     def __init__(self, of: TreeModelProxy, name: str) -> None:
         self.of, self.name = of, name
@@ -127,8 +127,8 @@ class _ProxyMethod:
 class TreeEvaluator(BatchEvaluator):
     """Evaluator of a quantity of trees on one batch of rows. Does not call the model.
 
-    Returns the same values as `Bound`. If the quantity is a sum of leaves, differences and means are computed per tree
-    before summing over the trees.
+    Returns the same values as `BatchEvaluator`. If the quantity is a sum of leaves, differences and means are computed
+    per tree before summing over the trees.
     """
 
     @cached_property
@@ -219,7 +219,7 @@ _TOLERANCE, _TOLERANCE_SINGLE = 1e-9, 1e-4
 
 @dataclass(frozen=True)
 class TreeDecision:
-    """Decision of `by_trees`.
+    """Decision of `use_trees_if_exact`.
 
     Parameters
     ----------
@@ -229,7 +229,7 @@ class TreeDecision:
         Text for the provenance: that the trees are evaluated, or why not. None for a model without trees.
     batch_rows : int, optional
         Recommended number of rows per batch.
-    meter : Meter
+    meter : CallStats
         Calls and rows of the comparison.
     """
 
@@ -248,9 +248,9 @@ def use_trees_if_exact(
     ----------
     outputs : dict of label to Quantity
         All of one model.
-    source : Source
+    source : Dataset
     wish : {"auto", "off", "force"}
-    checked : Checked
+    checked : ProbeResult
         Result of probing the model.
     means : bool
         Whether the methods need means over rows only, which need no compiler.

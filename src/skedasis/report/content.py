@@ -75,7 +75,7 @@ class ModelSection:
         M-plots of all features.
     checks : dict of str to Checks
         Reliability checks of each feature's RHALE.
-    importance_points : tuple of Place
+    importance_points : tuple of ImportancePoint
         Importance and heterogeneity score of each feature with intervals, the most important first.
     quality : Quality, optional
         How well the model predicts the labels.
@@ -321,8 +321,8 @@ class Shared:
     ----------
     runner : ModelRunner
     options : ReportOptions
-    source : Source
-    space : Space
+    source : Dataset
+    space : FeatureSpace
         The rows as points, for the reliability checks.
     predictions : Predictions
     interactions : dict of label to Interactions

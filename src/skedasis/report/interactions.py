@@ -274,7 +274,7 @@ def explained_variance(
     ----------
     values : ndarray of float, shape (n,)
         The quantity at the rows.
-    source : Source
+    source : Dataset
         These rows.
     effects : mapping of str to Effect
         Main effects: RHALE, or ALE for nominal features.

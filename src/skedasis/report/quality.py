@@ -159,7 +159,7 @@ class Quality:
         The result in words.
     class_ : str, optional
         For a classifier, the class that is explained, and whose probability `calibration` is about.
-    calibration : Reliability, optional
+    calibration : ReliabilityBins, optional
         Bins of the predicted probability, and the observed proportion of the class in each.
     calibration_error : float
         Mean absolute difference of the two, weighted by the bins' rows; NaN without calibration.

@@ -1,7 +1,7 @@
 """ALE statistics (Okoli 2023): ALED, ALER, NALED, NALER, with intervals and p-values.
 
 `statistics` computes them for accumulated effects. The bootstrap behind the intervals, and effects in percentiles of
-the outcome, are in `ale_statistics_bootstrap`. P-values compare with random features (`Chance`, see
+the outcome, are in `ale_statistics_bootstrap`. P-values compare with random features (`NullDistribution`, see
 `skedasis.null_distribution`).
 """
 
@@ -300,7 +300,7 @@ def statistics(
         Confidence level of the intervals.
     replicates, random_state, n_jobs : int
         Settings of the bootstrap behind the intervals. The result does not depend on `n_jobs`.
-    null : Chance, or names of features, optional
+    null : NullDistribution, or names of features, optional
         The null distribution for p-values: the result of `skedasis.null_distribution`, or the names of features that
         are known to be random.
     sample_weight : array of n numbers, optional

@@ -262,7 +262,12 @@ def format_number(value: float) -> str:
 
     Examples
     --------
-    >>> written(0.012345), written(-1234.5), written(0.0), written(float("nan"))
+    >>> (
+    ...     format_number(0.012345),
+    ...     format_number(-1234.5),
+    ...     format_number(0.0),
+    ...     format_number(float("nan")),
+    ... )
     ('0.0123', '−1,234', '0', '–')
     """
     if not np.isfinite(value):
@@ -276,7 +281,7 @@ def format_r2(value: float) -> str:
 
     Examples
     --------
-    >>> in_hundredths(0.987), in_hundredths(-0.001), in_hundredths(float("nan"))
+    >>> format_r2(0.987), format_r2(-0.001), format_r2(float("nan"))
     ('0.99', '0.00', '–')
     """
     return "–" if np.isnan(value) else f"{round(value, 2) + 0.0:.2f}".replace("-", "−")

@@ -237,7 +237,7 @@ class Effects(EffectsDisplay, Mapping[str, Effect]):
             The target of the explained rows, for the statistics in percentiles of the target (NALED, NALER).
         confidence_level, replicates, random_state, n_jobs
             Confidence level and settings of the bootstrap intervals.
-        null : Chance, or names of features, optional
+        null : NullDistribution, or names of features, optional
             The null distribution of the p-values: from `skedasis.null_distribution`, or from features that are known to
             be random.
         sample_weight : array of n numbers, optional

@@ -1,8 +1,8 @@
 """Results as data frames.
 
-A table is a dictionary of columns. `table_of`, `effects_table`, `surface_table` and `ranking_table` build the tables of
-results, and `frame` converts a table to a data frame of the requested library. Columns of times are `TimePoints` until
-then, because each library has its own types for them.
+A table is a dictionary of columns. `effect_table`, `effects_table`, `surface_table` and `ranking_table` build the
+tables of results, and `to_data_frame` converts a table to a data frame of the requested library. Columns of times are
+`TimePoints` until then, because each library has its own types for them.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ def effects_table(effects: Sequence[Effect], of: str) -> Table:
     Raises
     ------
     DataError, UnsupportedError
-        As `table_of`.
+        As `effect_table`.
     """
     if of == "missing":
         effects = [e for e in effects if e.missing_point is not None] or effects
@@ -337,7 +337,7 @@ def _concatenated(columns: Sequence[Any]) -> Any:
 def _plain(values: Any) -> Any:
     """Return text as a list of str, because libraries treat NumPy's text types differently; times as days."""
     if isinstance(values, TimePoints):
-        return values.days  # replaced by a column of times in `frame`
+        return values.days  # replaced by a column of times in `to_data_frame`
     return (
         values.tolist() if isinstance(values, np.ndarray) and values.dtype.kind in "UO" else values
     )

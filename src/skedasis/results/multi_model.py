@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 IntervalTarget = Literal["learner", "bound", "models"]
-"""The estimand and the variance of `OfModels.interval`."""
+"""The estimand and the variance of `MultiModelResult.interval`."""
 
 
 @dataclass(frozen=True, eq=False)

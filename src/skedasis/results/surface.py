@@ -1,6 +1,6 @@
 """`Surface`: the effect of two features.
 
-A surface has two sides, one per feature. `Side` describes the points of a feature at which the surface has values
+A surface has two sides, one per feature. `PairAxis` describes the points of a feature at which the surface has values
 (nodes), and the bins or levels that rows belong to (homes). Functions of this module evaluate surfaces between nodes.
 `skedasis.results.build.pairs` constructs the surfaces of ALE and DALE (ale_vs_pdp 6.2.1.2), `build.pdp` those of PDP;
 `skedasis.results.intervals.surfaces` computes standard errors, intervals and the bootstrap.
@@ -369,7 +369,7 @@ class Surface(SurfaceDisplay):
     heterogeneity : ndarray of float, shape (m0, m1)
         For PDP: the standard deviation over rows of their surfaces, each minus its mean over the grid. For ALE and
         DALE: the root mean square of the standard deviations of the adjacent cells.
-    sides : tuple of two Side
+    sides : tuple of two PairAxis
         The bins, levels or grid of each feature.
     abouts : tuple of two About
         The two features and the quantity.

@@ -46,7 +46,7 @@ _ROUNDING = 16.0
 """A score below this many rounding errors of the largest value of the quantity is zero."""
 
 _RANDOM_PAIRS = 0.999
-"""Above this variance of the noise (see `paired`) pairs are random."""
+"""Above this variance of the noise (see `pair_rows`) pairs are random."""
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,9 @@
 """Confidence intervals and simultaneous bands, the bootstrap over rows, and standard errors of permutation importance.
 
 All functions take and return arrays. Intervals and bands come from standard errors with degrees of freedom (`t_band`,
-`bonferroni`, `sup_t`) or from bootstrap replicates (`percentiles`, `sup_band`). `Draws` and `replicate` draw the rows
-of a bootstrap, in blocks that several results share. `permutation_error` and `influence_error` are the standard errors
-of permutation importances.
+`bonferroni`, `sup_t`) or from bootstrap replicates (`percentiles`, `sup_band`). `BootstrapDraws` and `replicate` draw
+the rows of a bootstrap, in blocks that several results share. `permutation_error` and `influence_error` are the
+standard errors of permutation importances.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def sup_t(blocks: ErrorBlocks, confidence_level: float, draws: int = _DRAWS) -> 
 
     Parameters
     ----------
-    blocks : Blocks
+    blocks : ErrorBlocks
     confidence_level : float
         Confidence level, between 0 and 1.
     draws : int

@@ -1,9 +1,9 @@
 """Evaluation of small trees by bitsets of 64 rows: compiled, or in NumPy only for means over rows.
 
 For trees of up to about 256 leaves. The rows of a batch that reach a node are a set, stored as bits, 64 rows to a word.
-`Marked` computes these sets with compiled kernels; `Counted` with NumPy, for all nodes of one depth at a time, and is
-used for means over rows, from the number of rows that reach each leaf. Both are exact: each row's sum is that of the
-leaves it reaches.
+`BitsetEvaluator` computes these sets with compiled kernels; `CountingEvaluator` with NumPy, for all nodes of one depth
+at a time, and is used for means over rows, from the number of rows that reach each leaf. Both are exact: each row's sum
+is that of the leaves it reaches.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class CountingEvaluator:
 
     Parameters
     ----------
-    shape : Shape
+    shape : TreeLayout
     n : int
     passes : ndarray of uint64, shape (tests, words)
     """
@@ -201,7 +201,7 @@ class BitsetEvaluator:
 
     Parameters
     ----------
-    shape : Shape
+    shape : TreeLayout
     n : int
         Number of rows.
     passing : ndarray of uint64, shape (tests, words)
@@ -328,7 +328,7 @@ def totals(shape: TreeLayout, k: int, codes: Codes, n_open: Ints, n_reached: Int
 
     Parameters
     ----------
-    shape : Shape
+    shape : TreeLayout
     k : int
         Index of the column in ``shape.columns``.
     codes : ndarray of int32, shape (m,)

@@ -37,7 +37,7 @@ def load(model: Any) -> Ensemble:
 
     Raises
     ------
-    NoTrees
+    TreesUnreadable
         For features that are not numeric, and for losses without a known link.
     """
     saved = _saved(model)

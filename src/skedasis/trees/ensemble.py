@@ -1,8 +1,8 @@
 """`Ensemble`: the trees of a model as flat arrays, its link function, and its reference evaluation.
 
-Every reader of a library's models makes an `Ensemble` by `assemble`, every evaluation starts from one. `answer` turns
-sums of leaves into the response of a method of the model. `raw_scores` is a slow, simple evaluation, with which tests
-compare the fast ones.
+Every reader of a library's models makes an `Ensemble` by `assemble`, every evaluation starts from one.
+`method_response` turns sums of leaves into the response of a method of the model. `raw_scores` is a slow, simple
+evaluation, with which tests compare the fast ones.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Ensemble:
     known : mapping of int to ndarray of int
         By column that is tested for categories: those seen in training. Others count as missing.
     link : str
-        From sums to the model's response; see `answers`.
+        From sums to the model's response; see `apply_link`.
     scale : float
         Parameter of the link.
     title : str
@@ -145,7 +145,7 @@ def apply_link(link: Link, scale: float, raw: Floats) -> Floats:
 
     Examples
     --------
-    >>> answers("sigmoid", 2.0, np.array([[0.0], [0.5]])).tolist()
+    >>> apply_link("sigmoid", 2.0, np.array([[0.0], [0.5]])).tolist()
     [[0.5], [0.7310585786]]
     """
     if link in {"sigmoid", "one_vs_rest", "softmax"}:
@@ -284,7 +284,7 @@ def assemble(nodes: Nodes, reading: ModelInfo) -> Ensemble:
     Parameters
     ----------
     nodes : Nodes
-    reading : Reading
+    reading : ModelInfo
         Without `output`, all trees add to the first output, or to each output if leaves have a value for each.
 
     Returns
@@ -295,7 +295,7 @@ def assemble(nodes: Nodes, reading: ModelInfo) -> Ensemble:
 
     Raises
     ------
-    NoTrees
+    TreesUnreadable
         If a threshold is NaN, or the nodes do not form trees.
     """
     roots = np.concatenate([[0], np.cumsum(nodes.sizes, dtype=np.int64)])

@@ -1,4 +1,4 @@
-"""`Forest`: an ensemble of trees on the rows of a data set; `TreeRows`: on one batch.
+"""`TreeForest`: an ensemble of trees on the rows of a data set; `TreeRows`: on one batch.
 
 Evaluation of a tree model goes through these modules:
 
@@ -53,7 +53,7 @@ class TreeForest:
     Parameters
     ----------
     ensemble : Ensemble
-    source : Source
+    source : Dataset
     compiled : bool
         Whether kernels can be compiled; else only means over rows are evaluated.
     """
@@ -168,7 +168,7 @@ class TreeRows:
 
     Parameters
     ----------
-    forest : Forest
+    forest : TreeForest
     batch : Batch
     """
 

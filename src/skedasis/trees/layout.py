@@ -1,8 +1,8 @@
 """Layout of an ensemble for evaluation: threshold codes of columns, and the nodes in depth-first order.
 
 A column's values are encoded by the interval of the trees' thresholds in which they lie, or by their category. The test
-of a node then compares small integers, and all values that no tree distinguishes have the same code. `Tests` encodes
-one column, `Shape` holds the nodes of the trees, in depth-first order.
+of a node then compares small integers, and all values that no tree distinguishes have the same code. `ColumnTests`
+encodes one column, `TreeLayout` holds the nodes of the trees, in depth-first order.
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ class TreeLayout:
     value : ndarray of float, shape (nodes,) or (nodes, outputs)
     columns : tuple of int
         Columns of X that are tested by any node.
-    tests : tuple of Tests
+    tests : tuple of ColumnTests
         The tests of these columns.
     first : ndarray of int64, shape (columns + 1,)
         Index of each column's first test among the tests of all columns.

@@ -55,7 +55,7 @@ def load(model: Any) -> Ensemble:
 
     Raises
     ------
-    NoTrees
+    TreesUnreadable
         For linear trees, zeros that count as missing, objectives without a known link, and categories whose columns
         cannot be determined.
     """

@@ -98,7 +98,7 @@ def load(model: Any) -> Ensemble:
 
     Raises
     ------
-    NoTrees
+    TreesUnreadable
         With the reason, for a model of an unsupported class, a model that is not fitted, and a model whose responses
         are not determined exactly by its trees.
     """

@@ -31,7 +31,7 @@ def forest(model: Any) -> Ensemble:
 
     Raises
     ------
-    NoTrees
+    TreesUnreadable
         For a classifier with several outputs.
     """
     trees = [e.tree_ for e in model.estimators_] if hasattr(model, "estimators_") else [model.tree_]
@@ -58,7 +58,7 @@ def boosting(model: Any) -> Ensemble:
 
     Raises
     ------
-    NoTrees
+    TreesUnreadable
         If the initial estimator is not constant, or the loss is unknown.
     """
     stages = np.asarray(model.estimators_)
@@ -87,7 +87,7 @@ def histograms(model: Any) -> Ensemble:
 
     Raises
     ------
-    NoTrees
+    TreesUnreadable
         For an unknown loss, and if None is a category, because it would count as missing here.
     """
     stages = model._predictors

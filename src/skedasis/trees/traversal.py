@@ -78,7 +78,7 @@ class TraversalEvaluator:
 
     Parameters
     ----------
-    shape : Shape
+    shape : TreeLayout
     n : int
         Number of rows.
     codes : ndarray of int32, shape (tested columns, n)

@@ -60,7 +60,7 @@ def load(model: Any) -> Ensemble:
 
     Raises
     ------
-    NoTrees
+    TreesUnreadable
         For linear boosters, pandas categories, a `missing` other than NaN, and objectives without a known link.
     """
     missing = getattr(model, "missing", None)

@@ -1,6 +1,7 @@
 """From an `Effect` of a numeric feature to a figure specification.
 
-`picture` is the entry point for all effects: it passes categorical features to `figures.categorical`, PDP and ICE to
+`effect_spec` is the entry point for all effects: it passes categorical features to `figures.categorical`, PDP and ICE
+to
 `figures.ice`, and specifies accumulated effects (ALE, RHALE, DALE) and M-plots here. Those have two panels:
 
 - the main panel: the curve, its confidence interval, and a band of one standard deviation (`Effect.heterogeneity`);
@@ -35,7 +36,7 @@ def effect_spec(effect: Effect, view: EffectPlotOptions | None = None) -> Figure
     Parameters
     ----------
     effect : Effect
-    view : View, optional
+    view : EffectPlotOptions, optional
 
     Returns
     -------
@@ -54,7 +55,7 @@ def effect_spec(effect: Effect, view: EffectPlotOptions | None = None) -> Figure
     >>> import numpy as np
     >>> import skedasis as sd
     >>> X = np.random.default_rng(0).uniform(size=(200, 2))
-    >>> shown = picture(sd.explain(lambda X: X[:, 0] * X[:, 1], X, 0, method=sd.ALE(bins=3)))
+    >>> shown = effect_spec(sd.explain(lambda X: X[:, 0] * X[:, 1], X, 0, method=sd.ALE(bins=3)))
     >>> [w.text for w in shown.slopes.words]
     ['n=67', 'n=67', 'n=66']
     >>> shown.main.y.label
@@ -109,7 +110,7 @@ def slopes(effect: Effect, *, per_sd: bool = False, across: int = ACROSS) -> Pan
         Whether slopes are multiplied by the standard deviation of the feature, which makes those of different features
         comparable.
     across : int
-        As in `View`.
+        As in `EffectPlotOptions`.
 
     Returns
     -------

@@ -1,7 +1,7 @@
 """From PDP and ICE to a figure specification: averages, individual curves, their colours, elevated regions.
 
 `dependence` builds the main panel of a PDP, ICE or d-ICE: the average over a grid, its confidence interval, a band of
-one standard deviation between curves, and the individual curves. Options of `View` add to it:
+one standard deviation between curves, and the individual curves. Options of `EffectPlotOptions` add to it:
 
 - `color`: a colour encoding of the curves (`tint`), numbers on a scale or at most 8 groups;
 - `histogram`: a second panel with the feature's histogram in each group (`grouped`);
@@ -202,7 +202,7 @@ def grouped(
     ----------
     effect : Effect
         With individual curves.
-    view : View
+    view : EffectPlotOptions
         `view.color` defines the groups of the rows.
     x : Axis
         Horizontal axis of the main panel.
@@ -382,7 +382,7 @@ def strips(found: Sequence[ElevatedRegion], x: Axis, across: int) -> tuple[Strip
 
     Parameters
     ----------
-    found : sequence of Rise
+    found : sequence of ElevatedRegion
     x : Axis
     across : int
         Characters that fit across the panel.
@@ -550,7 +550,7 @@ def individual_curves(
     ----------
     x : ndarray of float, shape (m,)
     curves : Curves, optional
-    view : View
+    view : EffectPlotOptions
     effect : Effect
     shift : float
         For nominal levels: largest horizontal offset of a row's dash from the position of the level.

@@ -106,7 +106,7 @@ def small(
         Largest number of features.
     lower : bool
         Whether to draw the slopes per bin, too, per standard deviation of the feature.
-    view : View, optional
+    view : EffectPlotOptions, optional
 
     Returns
     -------
@@ -682,7 +682,7 @@ def effect(
     Parameters
     ----------
     effect : Effect
-    view : View, optional
+    view : EffectPlotOptions, optional
         Options; `across` is determined by the figure.
     ident : str
         Letters, digits and hyphens, unique on the page: prefix of the identifiers of patterns and clip paths.

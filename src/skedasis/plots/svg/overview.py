@@ -1,8 +1,8 @@
 """Overview figures of reports as SVG: importance against heterogeneity, variance explained, calibration.
 
-- `places`: a scatter plot of features, importance against heterogeneity score. Above the diagonal the effect varies
-  more between rows than the average effect over the feature's values.
-- `ledger`: a stacked bar of the parts of a whole, such as of the variance of the output.
+- `importance_scatter`: a scatter plot of features, importance against heterogeneity score. Above the diagonal the
+  effect varies more between rows than the average effect over the feature's values.
+- `variance_bar`: a stacked bar of the parts of a whole, such as of the variance of the output.
 - `calibration`: a reliability diagram, observed frequency against predicted probability.
 """
 
@@ -103,7 +103,7 @@ def importance_scatter(
 
     Parameters
     ----------
-    places : sequence of Place
+    places : sequence of ImportancePoint
     ident : str
         Unique on the page.
     links : mapping of str to str
@@ -123,9 +123,9 @@ def importance_scatter(
 
     Examples
     --------
-    >>> one = [Place("age", "continuous", 2.0, 1.0, (1.8, 2.2), (0.9, 1.1))]
+    >>> one = [ImportancePoint("age", "continuous", 2.0, 1.0, (1.8, 2.2), (0.9, 1.1))]
     >>> labels = {"x_label": "importance", "y_label": "heterogeneity score"}
-    >>> 'href="#f0"' in places(one, ident="w", links={"age": "#f0"}, **labels).svg
+    >>> 'href="#f0"' in importance_scatter(one, ident="w", links={"age": "#f0"}, **labels).svg
     True
     """
     order = sorted(places, key=lambda p: -p.importance if math.isfinite(p.importance) else math.inf)
@@ -377,7 +377,7 @@ def variance_bar(
 
     Examples
     --------
-    >>> drawn = ledger(
+    >>> drawn = variance_bar(
     ...     {"additive effects": 0.75, "pairs shown": 0.3, "rest": -0.05}, ident="ledger"
     ... )
     >>> drawn.alt.split(". ")[0]
@@ -540,7 +540,7 @@ def calibration(
 
     Parameters
     ----------
-    bins : Reliability
+    bins : ReliabilityBins
         Bins without rows are not drawn.
     ident : str
         Unique on the page.
@@ -558,7 +558,7 @@ def calibration(
     >>> import numpy as np
     >>> ends = np.array([0.0, 0.5]), np.array([0.5, 1.0])
     >>> shares = np.array([0.2, 0.7]), np.array([0.25, 0.6])
-    >>> two = Reliability(
+    >>> two = ReliabilityBins(
     ...     *ends, *shares, np.array([0.1, 0.4]), np.array([0.5, 0.8]), np.array([20, 10])
     ... )
     >>> print(calibration(two, ident="c").alt)  # doctest: +ELLIPSIS

@@ -1,9 +1,9 @@
 """Accumulated effects of numeric features (ALE, DALE, UALE, RHALE) from the moments of local effects.
 
-`chosen_bins` applies a binning to the fine cells. Bins are unions of cells; if all rows are available, optimal edges
-may move to positions between the edges of the cells. `accumulate` builds the `Effect` on the bins: values and standard
-errors by `build.linear_form`, heterogeneity by RHALE Eq. 16 or UALE Eq. 9. `build.step_functions` builds effects that
-are accumulated from steps between a feature's observed values.
+`select_bins` applies a binning to the fine cells. Bins are unions of cells; if all rows are available, optimal edges
+may move to positions between the edges of the cells. `accumulated_effect` builds the `Effect` on the bins: values and
+standard errors by `build.linear_form`, heterogeneity by RHALE Eq. 16 or UALE Eq. 9. `build.step_functions` builds
+effects that are accumulated from steps between a feature's observed values.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def select_bins(
     moments : mapping of str to Moments
         ``"local"`` and ``"axis"``.
     spec : Spec
-    spread : Spread
+    spread : VarianceOptions
     rows : Rows, optional
         If these are all rows, edges of `Optimal` bins may lie between the edges of the cells.
     planned : ndarray of int, optional

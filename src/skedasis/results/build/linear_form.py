@@ -3,7 +3,7 @@
 An accumulated effect is ``matrix @ slopes``: the slopes are those of bins (local effects at points, RHALE Eq. 10, 11)
 or of cells (differences across cells). Values, standard errors, intervals and the bootstrap all use this form.
 `build.accumulated` and `build.step_functions` construct effects from it. Where slopes change linearly within a bin
-(`Lines`), the effect is a parabola there; `bulge` is its deviation from the straight line.
+(`LineFits`), the effect is a parabola there; `quadratic_term` is its deviation from the straight line.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class LinearForm:
 
     Parameters
     ----------
-    pieces : Pieces
+    pieces : Slopes
         The slopes.
     bins : Moments, K bins
         Of the local effects.
@@ -167,7 +167,7 @@ def _slopes_of_bins(
 
     Returns
     -------
-    pieces : Pieces
+    pieces : Slopes
     matrix : ndarray of float, shape (K + 1, P)
         From the slopes to the curve at the edges.
     middles : ndarray of float, shape (K, P)

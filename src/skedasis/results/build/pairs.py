@@ -1,8 +1,9 @@
 """Accumulated surfaces of two features (ALE, DALE): second-order effects from double differences (ale_vs_pdp 6.2.1.2).
 
 Numeric and categorical features use the same algebra. A side has nodes (edges or levels) with cells between them, and
-homes, the bins or levels that rows belong to. `Side.averaging` and `Side.sharing` are the two matrices in which the
-kinds of features differ: from nodes to homes, and from homes to cells. The surface is linear in the double differences.
+homes, the bins or levels that rows belong to. `PairAxis.averaging` and `PairAxis.sharing` are the two matrices in which
+the kinds of features differ: from nodes to homes, and from homes to cells. The surface is linear in the double
+differences.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def accumulated_surface(
 
     Parameters
     ----------
-    sides : tuple of two Side
+    sides : tuple of two PairAxis
     moments : mapping of str to Moments
         ``"cell"``, ``"home"``, and, if first-order differences are known, ``"main0"`` and ``"main1"``.
     spec, abouts, rows
@@ -112,7 +113,7 @@ def filling_matrix(empty: Bools, centres0: Floats, centres1: Floats) -> Any:
     Parameters
     ----------
     empty, centres0, centres1
-        As in `filled`.
+        As in `fill_empty_cells`.
     """
     from scipy.sparse import csr_array, eye_array
     from scipy.spatial import KDTree
@@ -184,7 +185,7 @@ def second_order(delta: Floats, weight: Floats, sides: tuple[PairAxis, PairAxis]
         Mean double differences of the cells.
     weight : ndarray of float, shape (h0, h1), or (..., h0, h1)
         Weights of the rows in each pair of homes.
-    sides : tuple of two Side
+    sides : tuple of two PairAxis
 
     Returns
     -------
@@ -262,7 +263,7 @@ def gather_moments(
 
     Parameters
     ----------
-    sides : tuple of two Side
+    sides : tuple of two PairAxis
         Both numeric.
     rows : PairRows
     widths : tuple of two ndarray of float

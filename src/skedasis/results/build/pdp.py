@@ -1,8 +1,9 @@
 """PDP, ICE and M-plots, from the moments of curves or of the quantity; the point of missing values.
 
-`depend` and its variants build partial dependence from the moments, over rows, of the quantity at the points of a grid.
-`marginal` builds M-plots, the means of the quantity over the rows of each bin or level; no row is changed for them.
-`with_missing` adds the effect of a missing value to any effect.
+`partial_dependence` and its variants build partial dependence from the moments, over rows, of the quantity at the
+points of a grid.
+`m_plot` builds M-plots, the means of the quantity over the rows of each bin or level; no row is changed for them.
+`with_missing_point` adds the effect of a missing value to any effect.
 """
 
 from __future__ import annotations
@@ -94,8 +95,8 @@ def categorical_partial_dependence(
 ) -> Effect:
     """Build the partial dependence on a categorical feature from the moments of the rows' curves over its levels.
 
-    The parameters are those of `depend`. The result does not depend on the order of the levels, unless the curves are
-    anchored at one of them.
+    The parameters are those of `partial_dependence`. The result does not depend on the order of the levels, unless the
+    curves are anchored at one of them.
     """
     kind = spec.weight_kind
     shown = raw if spec.center is None else anchored
@@ -133,7 +134,7 @@ def partial_dependence_surface(
 
     Parameters
     ----------
-    sides : tuple of two Side
+    sides : tuple of two PairAxis
     raw, anchored : Moments, m0 * m1 cells
         Moments over rows of their values on the product grid, and of these minus the row's mean over the grid.
     spec, abouts, rows

@@ -76,7 +76,7 @@ class ElevatedRegion:
 
         Examples
         --------
-        >>> Rise(0.0, 1.0, 0.1, 0.02, 80, 0.9, 0.05, 120, "elsewhere").text
+        >>> ElevatedRegion(0.0, 1.0, 0.1, 0.02, 80, 0.9, 0.05, 120, "elsewhere").text
         'only curves of rows outside: extrapolation'
         """
         if self.verdict == "elsewhere":
@@ -101,7 +101,7 @@ def elevated_regions(effect: Effect, confidence_level: float = 0.95) -> tuple[El
 
     Returns
     -------
-    tuple of Rise
+    tuple of ElevatedRegion
         From left to right; empty if there is no elevated region.
 
     Raises
@@ -139,7 +139,7 @@ def elevated_regions(effect: Effect, confidence_level: float = 0.95) -> tuple[El
     >>> import skedasis as sd
     >>> X = np.random.default_rng(0).uniform(size=(200, 2))
     >>> e = sd.explain(lambda X: (X[:, 0] > 0.5) + X[:, 1], X, 0, method=sd.ICE(grid=11))
-    >>> [(round(r.left, 1), round(r.right, 1), r.verdict) for r in rises(e)]
+    >>> [(round(r.left, 1), round(r.right, 1), r.verdict) for r in elevated_regions(e)]
     [(0.5, 0.9, 'all')]
     """
     confidence_level = check_confidence_level(

@@ -49,7 +49,7 @@ class FeatureSpace:
 
     Parameters
     ----------
-    source : Source
+    source : Dataset
     points : ndarray of float, shape (n, k)
         Numbers in units of their standard deviation. A missing value is at the mean, and one unit off on an additional
         axis. Levels have axes of their own, so that rows with different levels are one unit apart.
@@ -127,7 +127,7 @@ class Subspace:
 
     Parameters
     ----------
-    space : Space
+    space : FeatureSpace
     points : ndarray of float, shape (n, k)
     owner : ndarray of int, shape (k,)
     limit : float
@@ -266,7 +266,7 @@ def extrapolation(effect: Effect, X: Any, seed: int = 0) -> Extrapolation:
     effect : Effect
         A PDP or ICE evaluates each row at each point of the grid, an accumulated effect each row at the edges of its
         own bin. Slopes and M-plots use observed rows only.
-    X : array or data frame, or Space
+    X : array or data frame, or FeatureSpace
         The explained data.
     seed : int
         Seed of the samples: at most 2,000 new rows, and 10,000 rows of X that they are compared with.

@@ -1,7 +1,8 @@
 """Reliability checks of effects and surfaces.
 
-`trust` checks a curve (ale_uncertainty_draft sec. 3.2, RHALE Theorem 1), `trust_surface` a surface. Each finding is a
-`Flag`: its kind, severity, position on the axis, and a text with the numbers. `Trust` is the tuple of findings; an
+`check_effect` checks a curve (ale_uncertainty_draft sec. 3.2, RHALE Theorem 1), `check_surface` a surface. Each finding
+is a
+`Check`: its kind, severity, position on the axis, and a text with the numbers. `Checks` is the tuple of findings; an
 empty one means that all checks passed. The rules and their thresholds are listed in the notes of both functions.
 
 Checks that need more than the result are in modules of their own: the dependence of local effects on x inside a bin in
@@ -19,7 +20,7 @@ import numpy as np
 
 from skedasis._types import Floats
 from skedasis.errors import DataError, format_error
-from skedasis.results.checks.check import Check, Checks, Kind, Severity, number, runs
+from skedasis.results.checks.check import Check, Checks, Code, Severity, number, runs
 from skedasis.results.checks.extrapolation import (
     N_NEW_ROWS,
     NOTE_EXTRAPOLATION,
@@ -73,7 +74,7 @@ def check_effect(
     ----------
     effect : Effect
     confidence_level : float
-        Confidence level of the tests. If the slope changes in no bin, the probability of a "slope changes" flag is
+        Confidence level of the tests. If the slope changes in no bin, the probability of a "slope_changes" flag is
         1 - level.
     X : array or data frame, optional
         The data that was explained. With it, the rows at which the method evaluated the model are checked for
@@ -85,7 +86,7 @@ def check_effect(
 
     Returns
     -------
-    Trust
+    Checks
         Warnings first.
 
     Raises
@@ -97,24 +98,24 @@ def check_effect(
     -----
     Needs no model rows. The rules:
 
-    - *few rows*, *one row*: bins and levels with fewer than ten rows; bins with one row or a weight of 1, which have no
+    - `few_rows`, `one_row`: bins and levels with fewer than ten rows; bins with one row or a weight of 1, which have no
       variance.
-    - *slope changes*: local effects depend on x inside a bin (`skedasis.results.checks.variance_decomposition`),
+    - `slope_changes`: local effects depend on x inside a bin (`skedasis.results.checks.variance_decomposition`),
       significant at `confidence_level` after Holm's correction for the number of bins. A warning if this is at least 10
       % of the bin's variance, and its standard deviation at least 5 % of the root mean square slope.
-    - *no rows*: empty bins; gaps between neighbouring values that are wider than 5 % of the axis and ten times the
+    - `no_rows`: empty bins; gaps between neighbouring values that are wider than 5 % of the axis and ten times the
       median of the ten gaps on either side, with at least ten rows on both sides. A gap of 25 % with fewer rows beyond
       it is a note.
-    - *slope mismatch*: the accumulated slopes differ from the accumulated differences of the quantity by more than
+    - `slope_mismatch`: the accumulated slopes differ from the accumulated differences of the quantity by more than
       0.25 √(importance² + score²) and three standard errors (`skedasis.results.checks.slope_check`).
-    - *extrapolation*: at least 10 % (a warning: 25 %) of the rows at which the method evaluates the model are farther
+    - `extrapolation`: at least 10 % (a warning: 25 %) of the rows at which the method evaluates the model are farther
       from the data than 99 % of the data's rows are from their nearest neighbour
       (`skedasis.results.checks.extrapolation`).
-    - *disagreement*: the effect and `beside` differ by more than their errors
+    - `disagreement`: the effect and `beside` differ by more than their errors
       (`skedasis.results.checks.method_disagreement`).
-    - *collinear*: the other columns nearly determine the feature (variance inflation above 10), so that its
+    - `collinear`: the other columns nearly determine the feature (variance inflation above 10), so that its
       heterogeneity score compares only similar values. A note.
-    - *few pairs*: the heterogeneity score has fewer than 50 effective pairs of rows, so that its standard error is not
+    - `few_pairs`: the heterogeneity score has fewer than 50 effective pairs of rows, so that its standard error is not
       reliable. A warning if the score is computed from a sample of the rows, a note if from all rows.
 
     Examples
@@ -123,8 +124,8 @@ def check_effect(
     >>> import skedasis as sd
     >>> X = np.random.default_rng(0).uniform(-1, 1, size=(300, 2))
     >>> e = sd.explain(lambda X: X[:, 0] ** 2, X, 0, method=sd.DALE(bins=3))
-    >>> [(f.kind, f.severity) for f in trust(e)]
-    [('slope changes', 'warning')]
+    >>> [(f.code, f.severity) for f in check_effect(e)]
+    [('slope_changes', 'warning')]
     """
     confidence_level = check_confidence_level("checks(confidence_level)", confidence_level)
     seed = as_seed("checks(random_state)", random_state)
@@ -165,7 +166,7 @@ def check_effects(
     beside: Mapping[str, Effect] | None = None,
     random_state: RandomState = 0,
 ) -> Checks:
-    """Run the reliability checks of several effects, in their order; see `trust`."""
+    """Run the reliability checks of several effects, in their order; see `check_effect`."""
     if beside is not None and not isinstance(beside, Mapping):
         got, expected = type(beside).__name__, "effects by feature"
         raise DataError(
@@ -194,12 +195,12 @@ def _check_bin_rows(effect: Effect) -> Iterator[Check]:
     alone = weight_one | (stats.count <= 1)
     single = np.isnan(stats.std) & ~stats.empty & (alone | (not effect.spec.on_cells))
     few = ~stats.trusted & ~stats.empty & ~single
-    kinds: tuple[tuple[Kind, Any], ...] = (("one row", single), ("few rows", few))
+    kinds: tuple[tuple[Code, Any], ...] = (("one_row", single), ("few_rows", few))
     for kind, which in kinds:
         for a, b in runs(which):
             ends, rows = (float(stats.low[a]), float(stats.high[b])), stats.count[a : b + 1]
-            text = _few_text(effect, ends, rows.tolist(), varies=kind == "few rows")
-            yield Check(kind, "warning", text, name, ends, {"rows": rows.tolist()})
+            text = _few_text(effect, ends, rows.tolist(), varies=kind == "few_rows")
+            yield Check(kind, "warning", text, int(rows.sum()), name, ends, {"rows": rows.tolist()})
 
 
 def _check_level_rows(effect: Effect, levels: LevelStats) -> Iterator[Check]:
@@ -212,13 +213,15 @@ def _check_level_rows(effect: Effect, levels: LevelStats) -> Iterator[Check]:
     if len(rare) > RARE:
         start = f"{len(rare):,} levels of {name!r} have fewer than {TRUSTED_ROWS} rows (the rarest {min(rows)})"
         why = "the model has seen few rows like these" if is_pdp else "their values are uncertain"
-        yield Check("few rows", severity, f"{start}: {why}. {fix}", name, None, {"rows": rows})
+        yield Check(
+            "few_rows", severity, f"{start}: {why}. {fix}", sum(rows), name, None, {"rows": rows}
+        )
         return
     for place, few in zip(rare, rows, strict=True):
         label = levels.labels[place]
         start = f"Level {label!r} of {name!r} has {count(few, 'row')}"
         why = "the model has seen few rows like these" if is_pdp else "its value is uncertain"
-        yield Check("few rows", severity, f"{start}: {why}. {fix}", name, label, {"rows": few})
+        yield Check("few_rows", severity, f"{start}: {why}. {fix}", few, name, label, {"rows": few})
 
 
 def _few_text(effect: Effect, ends: tuple[float, float], rows: list[int], *, varies: bool) -> str:
@@ -226,7 +229,7 @@ def _few_text(effect: Effect, ends: tuple[float, float], rows: list[int], *, var
     start = f"{effect.feature!r} from {number(ends[0], effect.time)} to {number(ends[1], effect.time)}: "
     bins = len(rows)
     if not varies:
-        what = "one row" if max(rows) == 1 else "a weight of 1 at most"
+        what = "one_row" if max(rows) == 1 else "a weight of 1 at most"
         start += f"the bin has {what}" if bins == 1 else f"each of {bins} bins has {what}"
         start += (
             ", so that there is no variance of its own; the variance of neighbouring bins is used"
@@ -260,7 +263,7 @@ def _check_empty_bins(effect: Effect) -> Iterator[Check]:
             f"No row has {name!r} between {number(left, effect.time)} and {number(right, effect.time)} "
             f"({share:.0%} of the axis): {drawn}. Do not interpret the curve there."
         )
-        yield Check("no rows", "warning", text, name, (left, right), {"share": share})
+        yield Check("no_rows", "warning", text, 0, name, (left, right), {"share": share})
 
 
 def _check_gaps(effect: Effect) -> Iterator[Check]:
@@ -294,7 +297,7 @@ def _check_gaps(effect: Effect) -> Iterator[Check]:
             text = f"No row has {effect.feature!r} {interval}. Do not interpret the curve there."
         severity = "warning" if rows >= TRUSTED_ROWS else "note"
         numbers = {"share": share, "rows_beyond": rows}
-        yield Check("no rows", severity, text, effect.feature, (left, right), numbers)
+        yield Check("no_rows", severity, text, 0, effect.feature, (left, right), numbers)
 
 
 def _median_gap_nearby(gap: Floats, k: int) -> float:
@@ -329,9 +332,10 @@ def _check_slope_changes(effect: Effect, confidence_level: float, seed: int) -> 
         numbers = {"bins": b - a + 1, "share": share, "p_value": p, "std": total, "within": within}
         text = _slope_change_text(effect, ends, numbers)
         yield Check(
-            "slope changes",
+            "slope_changes",
             "warning" if is_warning else "note",
             text,
+            int(stats.count[here].sum()),
             effect.feature,
             ends,
             numbers,
@@ -349,7 +353,7 @@ def _check_slope_mismatch(effect: Effect) -> Iterator[Check]:
         f"axis, they differ by {found['distance']:.3g} (root mean square), more than the limit {found['limit']:.3g}. "
         "Use sd.ALE(), and check the slope function if you passed one."
     )
-    yield Check("slope mismatch", "warning", text, effect.feature, None, dict(found))
+    yield Check("slope_mismatch", "warning", text, None, effect.feature, None, dict(found))
 
 
 def _rms_local_effect(effect: Effect) -> float:
@@ -409,7 +413,7 @@ def _check_extrapolation(effect: Effect, far: Extrapolation | None) -> Iterator[
                 f"Each row was evaluated at each value of {name!r}. Some of these rows may lie outside the data: "
                 "checks(X=X) measures how many."
             )
-            yield Check("extrapolation", "note", text, name)
+            yield Check("extrapolation", "note", text, None, name)
         return
     if far.overall < NOTE_EXTRAPOLATION:
         return
@@ -440,7 +444,7 @@ def _check_extrapolation(effect: Effect, far: Extrapolation | None) -> Iterator[
         "rows": far.rows,
         "others": far.others,
     }
-    yield Check("extrapolation", severity, text, name, None, numbers)
+    yield Check("extrapolation", severity, text, round(far.overall * far.rows), name, None, numbers)
 
 
 def _between_values(effect: Effect) -> bool:
@@ -461,7 +465,7 @@ def _check_disagreement(
     found = disagreement(effect, other, confidence_level, (shares[0], shares[1]))
     if found is not None:
         where, text, numbers = found
-        yield Check("disagreement", "warning", text, effect.feature, where, numbers)
+        yield Check("disagreement", "warning", text, None, effect.feature, where, numbers)
 
 
 def _check_heterogeneity_score(effect: Effect) -> Iterator[Check]:
@@ -477,7 +481,7 @@ def _check_heterogeneity_score(effect: Effect) -> Iterator[Check]:
             "score even if "
             "the model ignores it: remove such a column from X, or explain both as a group with groups=."
         )
-        yield Check("collinear", "note", text, name, None, {"vif": score.vif})
+        yield Check("collinear", "note", text, None, name, None, {"vif": score.vif})
     if score.value > 0 and score.effective_pairs < FEW_PAIRS:
         sampled = not score.exact
         # If all rows are used already, heterogeneity_rows cannot be raised.
@@ -489,7 +493,7 @@ def _check_heterogeneity_score(effect: Effect) -> Iterator[Check]:
             f"its standard error is not reliable. {fix}; until then read the score as an order of magnitude."
         )
         numbers = {"pairs": score.pairs, "effective_pairs": score.effective_pairs}
-        yield Check("few pairs", severity, text, name, None, numbers)
+        yield Check("few_pairs", severity, text, None, name, None, numbers)
 
 
 # ------------------------------------------------------------------------------------------
@@ -517,18 +521,18 @@ def check_surface(surface: Surface, *, X: Any = None, random_state: RandomState 
 
     Returns
     -------
-    Trust
+    Checks
         Warnings first.
 
     Notes
     -----
     Needs no model rows. The rules:
 
-    - *no rows*: the fraction of the area without rows (for categorical features, of the steps or level combinations). A
+    - `no_rows`: the fraction of the area without rows (for categorical features, of the steps or level combinations). A
       note from 10 %, a warning from 25 %. For a PDP, the fraction of the grid's points that are farther from all rows,
       in the plane of the two features, than 99 % of the rows are from their nearest neighbour.
     - *few rows*: the fraction of the rows in cells with fewer than ten rows. A note from 10 %, a warning from 50 %.
-    - *extrapolation*: as for effects, for each row at each point of the grid.
+    - `extrapolation`: as for effects, for each row at each point of the grid.
 
     Examples
     --------
@@ -538,8 +542,8 @@ def check_surface(surface: Surface, *, X: Any = None, random_state: RandomState 
     >>> s = sd.explain(
     ...     lambda X: X[:, 0] * X[:, 1], np.hstack([x, x]), (0, 1), method=sd.ALE(bins=5)
     ... )
-    >>> [(f.kind, f.severity, round(f.numbers["share"], 1)) for f in trust_surface(s)]
-    [('no rows', 'warning', 0.8)]
+    >>> [(f.code, f.severity, round(f.numbers["share"], 1)) for f in check_surface(s)]
+    [('no_rows', 'warning', 0.8)]
     """
     seed = as_seed("checks(random_state)", random_state)
     found = [
@@ -585,7 +589,7 @@ def _check_cells(surface: Surface) -> Iterator[Check]:
             "that values there have no meaning (figures hatch this area). Use fewer bins."
         )
         numbers = {"share": share, "cells": n}
-        yield Check("no rows", _severity(share, EMPTY), text, name, None, numbers)
+        yield Check("no_rows", _severity(share, EMPTY), text, 0, name, None, numbers)
     few = (cells.count < TRUSTED_ROWS) & ~cells.empty
     part = float(cells.count[few].sum() / max(cells.count.sum(), 1))
     if part >= NOTE_FRACTION:
@@ -594,7 +598,9 @@ def _check_cells(surface: Surface) -> Iterator[Check]:
             f"({int(few.sum())} of {empty.size} cells). Use more rows or fewer bins."
         )
         numbers = {"share": part, "cells": int(few.sum())}
-        yield Check("few rows", _severity(part, FEW), text, name, None, numbers)
+        yield Check(
+            "few_rows", _severity(part, FEW), text, int(cells.count[few].sum()), name, None, numbers
+        )
 
 
 def _check_grid_points(surface: Surface) -> Iterator[Check]:
@@ -619,7 +625,7 @@ def _check_grid_points(surface: Surface) -> Iterator[Check]:
             "% of "
             "the rows are from their nearest neighbour. The surface is an extrapolation there. Compare with sd.ALE()."
         )
-        yield Check("no rows", _severity(share, EMPTY), text, name, None, {"share": share})
+        yield Check("no_rows", _severity(share, EMPTY), text, 0, name, None, {"share": share})
 
 
 def _axes(side: PairAxis, x: Floats) -> tuple[Floats, Floats]:
@@ -667,5 +673,11 @@ def _check_surface_extrapolation(surface: Surface, X: Any, seed: int) -> Iterato
         )
         numbers = {"share": share, "rows": len(row), "others": view.others}
         yield Check(
-            "extrapolation", _severity(share, WARN_EXTRAPOLATION), text, name, None, numbers
+            "extrapolation",
+            _severity(share, WARN_EXTRAPOLATION),
+            text,
+            round(share * len(row)),
+            name,
+            None,
+            numbers,
         )

@@ -1,8 +1,8 @@
 """Decompose the variance of local effects within bins (RHALE Theorem 1).
 
 Theorem 1: s*² = sigma² + E². The variance of the local effects in a bin, s*², is the variance at given x, sigma², plus
-the mean squared residual, E², which is due to a slope that changes with x inside the bin. `split` estimates the parts
-in each bin of an effect, and tests whether local effects depend on x (`dependence`).
+the mean squared residual, E², which is due to a slope that changes with x inside the bin. `variance_decomposition`
+estimates the parts in each bin of an effect, and tests whether local effects depend on x (`dependence_p_value`).
 """
 
 from __future__ import annotations
@@ -378,7 +378,7 @@ def variance_decomposition(
 
     Returns
     -------
-    Split
+    VarianceDecomposition
 
     Raises
     ------
@@ -389,9 +389,9 @@ def variance_decomposition(
     -----
     RHALE Theorem 1: s*² = sigma² + E². The reported standard deviation, an estimate of s*, therefore includes the
     change of the mean slope inside the bin. The parts are estimated from the kept rows (`split_variance`,
-    `dependence`). If no rows are kept, they are estimated from the moments of the fine cells, with Welch's test between
-    them. Inside one cell of an ALE, all rows are moved between the same edges, so x can matter there only through
-    correlated features. Needs no model rows.
+    `dependence_p_value`). If no rows are kept, they are estimated from the moments of the fine cells, with Welch's test
+    between them. Inside one cell of an ALE, all rows are moved between the same edges, so x can matter there only
+    through correlated features. Needs no model rows.
 
     Examples
     --------
@@ -399,7 +399,7 @@ def variance_decomposition(
     >>> import skedasis as sd
     >>> X = np.linspace(0, 1, 200)[:, None]
     >>> q = sd.prediction(lambda X: X[:, 0] ** 2, slope=lambda X: 2 * X)
-    >>> s = split(
+    >>> s = variance_decomposition(
     ...     sd.explain(q, X, 0, method=sd.DALE(bins=2))
     ... )  # the slope runs from 0 to 1, and from 1 to 2
     >>> s.share.round(3), s.residual.round(2)

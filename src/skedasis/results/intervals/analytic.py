@@ -108,7 +108,7 @@ def blocks_of(effect: Effect, of: str) -> ErrorBlocks | None:
 
     Returns
     -------
-    Blocks or None
+    ErrorBlocks or None
         None if the covariance between points is not known: with fewer than 30 kept curves, or more than 2,000 points.
 
     Notes

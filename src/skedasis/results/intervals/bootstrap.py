@@ -8,8 +8,8 @@ obtained: `CategoricalStatistic` for categorical features, `AccumulatedStatistic
 ones, `ValueStepStatistic` for curves of steps between values, `MPlotStatistic` for M-plots. PDP and ICE are weighted
 means of curves (`MeanOfCurves`, `FromCurves`).
 
-`source_of` chooses among these for an effect, `resampler` returns the effect as a function of counts, and `rechosen`
-repeats the selection of bins in each replicate.
+`replicate_source` chooses among these for an effect, `resampler` returns the effect as a function of counts, and
+`bootstrap_with_rebinning` repeats the selection of bins in each replicate.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class CellRows:
         Index of each row's cell; -1 for none.
     cells : int
     values : dict of str to ndarray of float, shape (n,)
-    draws : Draws
+    draws : BootstrapDraws
     """
 
     place: Ints
@@ -645,7 +645,7 @@ class MeanOfCurves(ReweightedEffect):
     ----------
     effect : Effect
     curves : Curves
-    draws : Draws
+    draws : BootstrapDraws
     """
 
     effect: Effect
@@ -929,7 +929,7 @@ class FromRows(ReweightedEffect):
     ----------
     statistic : MomentStatistic
     columns : CellRows
-    draws : Draws
+    draws : BootstrapDraws
     """
 
     statistic: MomentStatistic

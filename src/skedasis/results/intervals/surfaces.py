@@ -6,8 +6,9 @@ double differences, and rational in the weights. To first order, a row i at home
 
     sum over its cells c of A[., c] (d_ic - mu_c) / n_c  +  dV/dW[., h]
 
-This depends on the row's home and its double differences only, so moments by home suffice (`Slopes`, `SecondMoments`,
-`Errors`). Bootstrap replicates come from the kept rows, or from draws of these moments if not all rows are kept
+This depends on the row's home and its double differences only, so moments by home suffice (`SurfaceDerivatives`,
+`SecondMoments`,
+`SurfaceErrors`). Bootstrap replicates come from the kept rows, or from draws of these moments if not all rows are kept
 (`SurfaceOfWeights`, `bootstrap_replicates`). A PDP surface is a mean of the rows' own surfaces.
 """
 
@@ -58,7 +59,7 @@ class SurfaceDerivatives:
 
     Parameters
     ----------
-    sides : tuple of two Side
+    sides : tuple of two PairAxis
     delta : ndarray of float, shape (K0, K1)
         Mean double differences, with empty cells filled.
     weight : ndarray of float, shape (h0, h1)
@@ -296,7 +297,7 @@ class SurfaceErrors:
 
     Parameters
     ----------
-    slopes : Slopes
+    slopes : SurfaceDerivatives
     scatter : Scatter
     fill : sparse matrix (C, C)
         From the means of cells with rows to the double differences that are accumulated (empty cells filled).
