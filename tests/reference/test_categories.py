@@ -78,7 +78,7 @@ def test_the_order_of_similarity(seed):
         assert (along >= -1e-9 * np.abs(places).max()).all()
 
 
-@law(examples=25, thorough=200, seed=CASES["random_state"])
+@law(examples=25, thorough=200, random_state=CASES["random_state"])
 def test_text_in_a_data_frame(seed):
     """The same levels as text, of a frame whose other columns are numbers: given order, and PDP."""
     c = case(seed)

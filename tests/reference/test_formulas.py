@@ -38,7 +38,7 @@ def _parts(whole, of):
 @pytest.mark.parametrize("weighing", WEIGHTS.values(), ids=WEIGHTS)
 @law(
     examples=40,
-    seed=st.integers(0, 2**32 - 1),
+    random_state=st.integers(0, 2**32 - 1),
     n=st.integers(2, 70),
     k=st.integers(1, 90),
     ties=st.booleans(),
@@ -70,7 +70,7 @@ def test_quantile_edges_are_numpys_inverted_cdf(n, k):
 
 
 @pytest.mark.parametrize("closed", ["left", "right"])
-@law(examples=60, seed=st.integers(0, 2**32 - 1), k=st.integers(1, 8), n=st.integers(1, 40))
+@law(examples=60, random_state=st.integers(0, 2**32 - 1), k=st.integers(1, 8), n=st.integers(1, 40))
 def test_every_value_lies_in_the_cell_that_comparisons_say(closed, seed, k, n):
     rng = np.random.default_rng(seed)
     edges = np.unique(np.round(rng.normal(size=k + 1), 1))

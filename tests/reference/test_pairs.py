@@ -98,7 +98,7 @@ def test_two_categories(seed):
     same_surface(explained(c, ("x3", "x2"), sd.ALE(order=c.orders)), transposed(want), c.size)
 
 
-@law(examples=25, thorough=200, seed=CASES["random_state"])
+@law(examples=25, thorough=200, random_state=CASES["random_state"])
 def test_data_frames_with_text(seed):
     """The same pairs of a data frame, whose numbers have other types than its categories."""
     pytest.importorskip("pandas", reason="the rows are a data frame")

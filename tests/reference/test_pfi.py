@@ -681,8 +681,8 @@ def test_four_times_the_rows_have_half_the_error_and_four_times_the_weight_of_a_
 
     # Conditional importance draws anew where there are weights.
     near = 0.2 if form == "conditional" else 0.03
-    assert error(weights=w) / error() == pytest.approx(0.5, rel=near)
-    assert error(weights=w, weight_kind="sampling") / error() == pytest.approx(1, rel=near)
+    assert error(sample_weight=w) / error() == pytest.approx(0.5, rel=near)
+    assert error(sample_weight=w, weight_kind="sampling") / error() == pytest.approx(1, rel=near)
 
 
 def test_degrees_of_freedom_of_all_pairs():
@@ -693,6 +693,6 @@ def test_degrees_of_freedom_of_all_pairs():
         return sd.explain(fast, X, 0, method=sd.PFI(exact=True), **options).freedom[0]
 
     assert freedom() == pytest.approx(49)
-    assert freedom(weights=w) == pytest.approx(w.sum() - 1)
+    assert freedom(sample_weight=w) == pytest.approx(w.sum() - 1)
     sampled = w.sum() ** 2 / (w @ w) - 1
-    assert freedom(weights=w, weight_kind="sampling") == pytest.approx(sampled)
+    assert freedom(sample_weight=w, weight_kind="sampling") == pytest.approx(sampled)

@@ -176,7 +176,7 @@ def test_squares_of_every_rows_influence(kind):
     Counted 1,000 times, rows leave n / (n - 1) at 1.
     """
     X = frame(300, 0)
-    s = explained(kind, X, weights=np.full(300, 1000.0))
+    s = explained(kind, X, sample_weight=np.full(300, 1000.0))
     counts, h = np.full((300, 300), 1000.0), 1.0
     up, down = (s.resampled(counts + k * h * np.eye(300)) for k in (1, -1))
     influence = (up - down) / (2 * h)
@@ -190,7 +190,7 @@ def test_draws_for_bands_go_together_as_influences_do(kind):
     from skedasis.results.intervals.surfaces import deviations
 
     X = frame(300, 0)
-    s = explained(kind, X, weights=np.full(300, 1000.0))
+    s = explained(kind, X, sample_weight=np.full(300, 1000.0))
     counts = np.full((300, 300), 1000.0)
     influence = (s.resampled(counts + np.eye(300)) - s.resampled(counts - np.eye(300))) / 2
     flat = influence.reshape(300, -1)

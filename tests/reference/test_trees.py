@@ -45,7 +45,7 @@ def test_every_method(case: str, method: str) -> None:
 def test_weights_and_rows_of_weight_zero(method: str) -> None:
     _, X, _ = grown("histograms")
     for weights in (WEIGHTS, WEIGHTS + 0.5):
-        found = alike(plain("histograms"), X, method=METHODS[method], weights=weights)
+        found = alike(plain("histograms"), X, method=METHODS[method], sample_weight=weights)
         assert found.provenance["rows"] == (weights > 0).sum()
 
 
@@ -83,8 +83,8 @@ def test_pairs(case: str, method: Any) -> None:
 
 def test_pairs_with_weights() -> None:
     _, X, _ = grown("boosting")
-    alike(plain("boosting"), X, PAIRS, method=sd.ALE(bins=4), weights=WEIGHTS)
-    alike(plain("boosting"), X, PAIRS, method=sd.PDP(grid=4), weights=WEIGHTS)
+    alike(plain("boosting"), X, PAIRS, method=sd.ALE(bins=4), sample_weight=WEIGHTS)
+    alike(plain("boosting"), X, PAIRS, method=sd.PDP(grid=4), sample_weight=WEIGHTS)
 
 
 # ------------------------------------------------------------------------------ boosters, files

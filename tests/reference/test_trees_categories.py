@@ -94,8 +94,8 @@ def test_ordinal_ones_levels_by_name_and_weights(library: str) -> None:
     model = of_categories(library)
     weights = np.random.default_rng(2).integers(0, 3, len(FRAME))
     order = {"c": sd.Feature("c", "ordinal", levels=("x", "u", "w", "v"))}
-    alike(model, FRAME, "c", method=sd.ALE(), schema=order, weights=weights)
-    alike(model, FRAME, "c", method=sd.PDP(grid={"c": ["v", "x"]}), weights=weights)
+    alike(model, FRAME, "c", method=sd.ALE(), schema=order, sample_weight=weights)
+    alike(model, FRAME, "c", method=sd.PDP(grid={"c": ["v", "x"]}), sample_weight=weights)
     alike(model, FRAME, "k", method=sd.PDP(grid={"k": [7, 30]}, heterogeneity=False))
     alike(model, FRAME, "k", method=sd.PDP(anchor={"k": 7}))
 
@@ -191,7 +191,7 @@ def test_every_container(case: str, kind: str) -> None:
     weights = np.random.default_rng(1).integers(0, 2, len(X))
     for method in (sd.ALE(bins=5), sd.PDP(grid=5), sd.PDP(grid=5, heterogeneity=False)):
         alike(model, Z, method=method)
-        alike(model, Z, method=method, weights=weights)
+        alike(model, Z, method=method, sample_weight=weights)
 
 
 def _unfitted(case: str) -> Any:

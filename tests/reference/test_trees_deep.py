@@ -78,9 +78,9 @@ def test_every_method(case: str, method: str) -> None:
 def test_pairs_weights_groups_and_small_batches(case: str) -> None:
     model, X = deep(case)
     weights = np.arange(len(X)) % 3
-    alike(model, X, [(0, 1), (2, 4)], method=sd.ALE(bins=4), weights=weights)
+    alike(model, X, [(0, 1), (2, 4)], method=sd.ALE(bins=4), sample_weight=weights)
     alike(model, X, (0, 1), method=sd.PDP(grid=4), memory="50KB")
-    alike(model, X, method=METHODS["pdp alone"], weights=weights, n_jobs=2)
+    alike(model, X, method=METHODS["pdp alone"], sample_weight=weights, n_jobs=2)
     alike(model, X, method=sd.PFI(n_repeats=2, groups={"g": [0, 1]}))
 
 

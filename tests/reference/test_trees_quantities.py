@@ -158,7 +158,7 @@ def test_importance(how: str, case: str) -> None:
 @pytest.mark.parametrize("how", ["repeats", "groups"])
 def test_importance_with_weights(how: str) -> None:
     model, X, y = grown("boosting")
-    alike(sd.loss(model), X, y=y, method=sd.PFI(**SHUFFLED[how]), weights=WEIGHTS)
+    alike(sd.loss(model), X, y=y, method=sd.PFI(**SHUFFLED[how]), sample_weight=WEIGHTS)
     alike(sd.loss(model), X, y=y, method=sd.PFI(**SHUFFLED[how]), row_id=np.arange(len(X))[::-1])
 
 

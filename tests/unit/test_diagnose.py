@@ -340,7 +340,7 @@ def test_its_provenance(found):
     assert json.loads(json.dumps(made)) == made
     assert made["method"] == "diagnose"
     assert made["settings"]["n_repeats"] == 10
-    assert made["settings"]["level"] == 0.95
+    assert made["settings"]["confidence_level"] == 0.95
     assert made["dependence"]["rows"] == 300
     assert made["dependence"]["trees"] == 100
     assert "scikit-learn" in made["dependence"]

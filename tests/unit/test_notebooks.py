@@ -186,7 +186,7 @@ def test_a_table_holds_the_numbers(results):
     assert f"{rank.importance:.3g}".rstrip("0") in [t.rstrip("0") for t in text]
     assert "No warnings." in read(results["no objection"]._repr_html_()).text
     flags = results["trust"]
-    assert {f.text.replace("\x00", "") for f in flags} <= set(read(flags._repr_html_()).text)
+    assert {f.message.replace("\x00", "") for f in flags} <= set(read(flags._repr_html_()).text)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -207,7 +207,7 @@ def test_what_is_not_wanted_is_not_made(results, monkeypatch):
     def made(result):
         raise AssertionError("drawn although only text was asked for")
 
-    monkeypatch.setattr(plots_html, "html_of", made)
+    monkeypatch.setattr(plots_html, "notebook_html", made)
     assert list(results["effects"]._repr_mimebundle_(include=["text/plain"])) == ["text/plain"]
 
 
@@ -281,7 +281,7 @@ def test_options_are_those_of_the_plot(results, data):
     pdp = results["pdp"]
     few = pdp.explore(curves=5).html
     rows = re.findall(r'data-rows="([\d ]+)"', few)
-    assert [len(r.variance_decomposition()) for r in rows] == [5]
+    assert [len(r.split()) for r in rows] == [5]
     assert 'data-rows="' not in pdp.explore(ice=None).html
     assert "c = u" in pdp.explore(color=data["c"]).html
     assert "99 % interval" in pdp.explore(confidence_level=0.99).html

@@ -60,8 +60,8 @@ class Watched:
         return set().union(*(found.get(api, {1}) for _, found in self.seen))
 
 
-def explained(model, threads, memory="60KB", **options):
-    return sd.explain(model, X, 0, method=sd.ALE(bins=5), memory=memory, n_jobs=threads, **options)
+def explained(model, n_jobs, memory="60KB", **options):
+    return sd.explain(model, X, 0, method=sd.ALE(bins=5), memory=memory, n_jobs=n_jobs, **options)
 
 
 # ------------------------------------------------------------------------------------ what libraries do
@@ -179,17 +179,17 @@ def test_what_fails_half_way_is_put_back(monkeypatch):
         threads = 4
 
         def get_num_threads(self):
-            return self.n_jobs
+            return self.threads
 
         def set_num_threads(self, n):
-            self.n_jobs = n
+            self.threads = n
 
     torch = Torch()
     monkeypatch.setitem(sys.modules, "torch", torch)
     monkeypatch.setattr("skedasis.models.calling._pools", Pools)
     with pytest.raises(OSError, match="no such library"), one_thread_each():
         pass
-    assert torch.n_jobs == 4
+    assert torch.threads == 4
     monkeypatch.undo()
     with one_thread_each():
         assert pools("blas") == {1}

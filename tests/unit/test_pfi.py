@@ -138,7 +138,7 @@ def test_time_grows_as_the_rows():
 
 
 def test_provenance_tells_how_it_was_made():
-    pf = important(product, table(N, D), n_repeats=4, groups={"two": ["x0", "x2"]}, seed=3)
+    pf = important(product, table(N, D), n_repeats=4, groups={"two": ["x0", "x2"]}, random_state=3)
     said = pf.provenance
     assert (said["method"], said["random_state"], said["rows"], said["exact"]) == (
         "PFI",
@@ -169,7 +169,7 @@ def test_provenance_tells_how_it_was_made():
 @pytest.mark.parametrize("weighted", [False, True])
 def test_samples_of_rows_say_so(settings, rows, exact, weighted):
     w = np.linspace(0.5, 3, N) if weighted else None
-    pf = important(product, table(N, D), weights=w, **settings)
+    pf = important(product, table(N, D), sample_weight=w, **settings)
     assert pf.rows == rows
     assert pf.provenance["rows"] == rows
     assert pf.provenance["exact"] is exact
@@ -178,15 +178,19 @@ def test_samples_of_rows_say_so(settings, rows, exact, weighted):
 def test_sampled_rows_keep_their_weights_and_labels():
     X = table(N, D)
     w, y = np.linspace(0.5, 3, N), labels(X)
-    pf = important(sd.loss(product), X, y=y, weights=w, max_samples=40, local="all", n_repeats=30)
+    pf = important(
+        sd.loss(product), X, y=y, sample_weight=w, max_samples=40, local="all", n_repeats=30
+    )
     rows = pf.local.row
     assert len(np.unique(rows)) == 40
     np.testing.assert_array_equal(pf.local.weight, w[rows])
     np.testing.assert_allclose(pf.local.own, (product(X) - y)[rows] ** 2)
     assert pf.baseline == pytest.approx(np.average(pf.local.own, weights=w[rows]))
-    exact = important(sd.loss(product), X[rows], y=y[rows], weights=w[rows], exact=True)
+    exact = important(sd.loss(product), X[rows], y=y[rows], sample_weight=w[rows], exact=True)
     assert (np.abs(pf.mean - exact.mean) <= 4 * pf.std / np.sqrt(30) + 1e-12).all()
-    other = important(sd.loss(product), X, y=y, weights=w, max_samples=40, local="all", seed=1)
+    other = important(
+        sd.loss(product), X, y=y, sample_weight=w, max_samples=40, local="all", random_state=1
+    )
     assert set(other.local.row) != set(rows)
 
 
@@ -205,7 +209,7 @@ def test_beyond_the_budget_a_sample_of_rows_is_kept():
 @pytest.mark.parametrize("most", [60, np.int64(80)])
 def test_a_sample_that_holds_all_rows_is_none(most):
     w = np.where(np.arange(N) < 30, 0.0, 1.0)
-    pf = important(product, table(N, D), weights=w, max_samples=most)
+    pf = important(product, table(N, D), sample_weight=w, max_samples=most)
     assert pf.rows == 60
     assert pf.provenance["exact"] is True
 
@@ -239,7 +243,7 @@ def test_a_metric_of_ones_own():
     assert pf.metric == pf.provenance["metric"] == "largest"
     assert (N, None) in seen
     w = np.linspace(0.5, 2, N)
-    important(product, X, y=y, weights=w, metric=largest, n_repeats=3)
+    important(product, X, y=y, sample_weight=w, metric=largest, n_repeats=3)
     np.testing.assert_array_equal(next(given for rows, given in reversed(seen) if rows == N), w)
 
 
@@ -301,13 +305,13 @@ def test_few_rows_have_importances_but_no_interval(rows):
 def test_three_repeats_have_an_interval_whatever_the_seed():
     X = table(100, 2)
     for seed in range(40):
-        low, high = important(product, X, n_repeats=3, seed=seed).interval()
+        low, high = important(product, X, n_repeats=3, random_state=seed).interval()
         assert (low <= high).all()
 
 
 @pytest.mark.parametrize("rows", [7, 20, 127, 128, 300])
 def test_three_repeats_have_an_interval(rows):
-    low, high = important(product, table(rows, 2), n_repeats=3, seed=1).interval()
+    low, high = important(product, table(rows, 2), n_repeats=3, random_state=1).interval()
     assert (low <= high).all()
 
 
@@ -414,7 +418,7 @@ def test_quantities_of_any_size(size):
 # --------------------------------------------------------------------------------------- bad input
 
 
-@pytest.mark.parametrize("name", ["repeats", "subgroup_rows"])
+@pytest.mark.parametrize("name", ["n_repeats", "subgroup_rows"])
 @pytest.mark.parametrize("value", [0, -1, 1.5, True, "10", None, np.nan])
 def test_counts_that_are_none(name, value):
     with refused(sd.DataError, f"PFI({name})", repr(value), "a whole number", f"Use {name}="):
@@ -537,7 +541,7 @@ def test_a_metric_beyond_what_is_kept():
 
 def test_weights_that_add_up_to_one_row_are_told():
     """Frequencies that add up to 1 are one row, of which there is no error."""
-    pf = important(product, table(N, D), weights=np.full(N, 1 / N), exact=True)
+    pf = important(product, table(N, D), sample_weight=np.full(N, 1 / N), exact=True)
     with refused(sd.DataError, "weight"):
         pf.interval()
 
@@ -551,7 +555,7 @@ def test_a_metric_of_few_rows_says_how_many_it_takes():
 def test_a_maximum_takes_no_weights():
     """Rows of weight zero are gone before; others all count for a maximum."""
     X, w = table(N, D), np.linspace(0, 2, N)
-    pf = important(product, X, y=labels(X), weights=w, metric="max_error")
+    pf = important(product, X, y=labels(X), sample_weight=w, metric="max_error")
     assert pf.baseline == pytest.approx(np.abs(labels(X) - product(X))[1:].max())
 
 
@@ -561,7 +565,7 @@ def test_a_function_that_takes_no_weights_is_refused_where_there_are_some():
 
     X = table(N, D)
     with refused(sd.DataError, "score", "sample_weight", "weights"):
-        important(product, X, y=labels(X), weights=np.linspace(1, 2, N), metric=score)
+        important(product, X, y=labels(X), sample_weight=np.linspace(1, 2, N), metric=score)
 
 
 def test_a_rare_class_brings_no_warnings():

@@ -23,10 +23,17 @@ SEVERAL = LogisticRegression().fit(X, THREE)
 LINE = LinearRegression().fit(X, NUMBER)
 
 
-def important(quantity, y, metric, *, repeats=3, weights=None, weight_kind="frequency", **more):
-    method = sd.PFI(metric=metric, n_repeats=repeats, local="all", **more)
+def important(
+    quantity, y, metric, *, n_repeats=3, sample_weight=None, weight_kind="frequency", **more
+):
+    method = sd.PFI(metric=metric, n_repeats=n_repeats, local="all", **more)
     return sd.explain(
-        quantity, X[: len(y)], y=y, sample_weight=weights, method=method, weight_kind=weight_kind
+        quantity,
+        X[: len(y)],
+        y=y,
+        sample_weight=sample_weight,
+        method=method,
+        weight_kind=weight_kind,
     )
 
 
@@ -161,7 +168,7 @@ def test_unknown_names_are_told_what_they_may_mean(name, fix):
 def test_a_function_that_takes_no_weights():
     w = np.linspace(1, 2, N)
     with refused(sd.DataError, "takes no sample_weight, and weights", "leave weights out"):
-        important(LINE, NUMBER, lambda y, v: float(np.mean(y * v)), weights=w)
+        important(LINE, NUMBER, lambda y, v: float(np.mean(y * v)), sample_weight=w)
 
     def moment(y, values, sample_weight):
         return float(np.average(y * values, weights=sample_weight))
@@ -171,7 +178,7 @@ def test_a_function_that_takes_no_weights():
 
     want = float(np.average(NUMBER * LINE.predict(X), weights=w))
     for metric in (moment, open_, functools.partial(moment)):
-        assert important(LINE, NUMBER, metric, weights=w).baseline == pytest.approx(want)
+        assert important(LINE, NUMBER, metric, sample_weight=w).baseline == pytest.approx(want)
 
 
 def test_a_metric_of_predicted_labels_is_told_what_it_gets():
@@ -210,7 +217,7 @@ def test_rows_that_stand_for_many_have_the_error_of_many():
         (four, "frequency", 0.5),
         (four, "sampling", 1.0),
     ):
-        pf = important(LINE, NUMBER, **again, weights=weights, weight_kind=kind)
+        pf = important(LINE, NUMBER, **again, sample_weight=weights, weight_kind=kind)
         np.testing.assert_allclose(pf.values, plain.values, rtol=1e-9, atol=1e-15)
         np.testing.assert_allclose(pf.std_error, factor * plain.std_error, rtol=1e-9, atol=1e-15)
 

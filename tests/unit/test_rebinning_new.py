@@ -62,11 +62,11 @@ def test_groups_of_levels_have_the_same_heterogeneity_score():
 @pytest.mark.parametrize("center", [None, "mean"])
 def test_an_m_plot_on_other_bins_is_the_m_plot_of_these_bins(bins, weights, center):
     model = Remembers(bent)
-    e = one(sd.MPlot(bins=20, center=center), model, weights=weights)
+    e = one(sd.MPlot(bins=20, center=center), model, sample_weight=weights)
     called = len(model.seen)
     got = e.rebin(bins)
     assert len(model.seen) == called
-    want = one(sd.MPlot(bins=bins, center=center), weights=weights)
+    want = one(sd.MPlot(bins=bins, center=center), sample_weight=weights)
     same_effect(got, want, 1e-12)
     np.testing.assert_array_equal(got.bins.left, want.bins.left)
     np.testing.assert_array_equal(got.bins.empty, want.bins.empty)
@@ -76,7 +76,7 @@ def test_an_m_plot_on_other_bins_is_the_m_plot_of_these_bins(bins, weights, cent
 
 
 def test_bins_of_an_m_plot_hold_the_means_of_their_rows():
-    got = one(sd.MPlot(bins=20), weights=WEIGHTS).rebin(sd.Edges([-1.0, 0.0, 1.5]))
+    got = one(sd.MPlot(bins=20), sample_weight=WEIGHTS).rebin(sd.Edges([-1.0, 0.0, 1.5]))
     for k, (low, high) in enumerate([(-1.0, 0.0), (0.0, 1.5)]):
         here = (X[:, 0] > low) & (X[:, 0] <= high)
         assert got.value[k] == pytest.approx(np.average(bent(X[here]), weights=WEIGHTS[here]))
@@ -274,12 +274,12 @@ PAIRS: dict[str, Any] = {
 def test_a_surface_of_slopes_on_other_bins_is_the_surface_of_these_bins(bins, weights, empty):
     model = Remembers(bent)
     q = sd.prediction(model, slope=bent_slope)
-    shown = one(sd.DALE(bins=8, empty=empty), q, (0, 1), weights=weights)
+    shown = one(sd.DALE(bins=8, empty=empty), q, (0, 1), sample_weight=weights)
     called = len(model.seen)
     got = shown.rebin(bins)
     assert len(model.seen) == called
     by_name = dict(zip(("x0", "x1"), bins, strict=True)) if isinstance(bins, tuple) else bins
-    want = one(sd.DALE(bins=by_name, empty=empty), SLOPED, (0, 1), weights=weights)
+    want = one(sd.DALE(bins=by_name, empty=empty), SLOPED, (0, 1), sample_weight=weights)
     for axis in (0, 1):
         np.testing.assert_array_equal(got.x[axis], want.x[axis])
         np.testing.assert_allclose(got.main[axis], want.main[axis], rtol=1e-12, atol=1e-12)

@@ -109,14 +109,14 @@ def everything(method: Any, **options: Any) -> Any:
 RESULTS: dict[str, Any] = {
     "ale": lambda: everything(sd.ALE(bins=4)),
     "ale from the start, weighted": lambda: everything(
-        sd.ALE(bins=4, center="start"), weights=WEIGHTS
+        sd.ALE(bins=4, center="start"), sample_weight=WEIGHTS
     ),
     "rhale": lambda: everything(sd.RHALE()),
     "uale of a grade": lambda: everything(sd.UALE(), features="grade"),
     "grouped grades": lambda: everything(sd.RHALE(bins=sd.Greedy(min_points=50)), features="grade"),
-    "a sample of the rows": lambda: everything(sd.RHALE(), keep=2000, weights=WEIGHTS),
+    "a sample of the rows": lambda: everything(sd.RHALE(), keep=2000, sample_weight=WEIGHTS),
     "no rows": lambda: everything(sd.ALE(), keep=0),
-    "sampling": lambda: everything(sd.ALE(), weights=WEIGHTS, weight_kind="sampling"),
+    "sampling": lambda: everything(sd.ALE(), sample_weight=WEIGHTS, weight_kind="sampling"),
     "pdp": lambda: everything(sd.PDP(grid=5)),
     "anchored": lambda: everything(sd.ICE(grid=5, anchor={"a": 0.0, "text": "z"})),
     "slopes of curves": lambda: everything(sd.ICE(grid=5, derivative=True), features=["a", "gaps"]),
@@ -129,7 +129,7 @@ RESULTS: dict[str, Any] = {
     "surface, rows a part": lambda: everything(sd.ALE(bins=3), features=("a", "gaps"), keep=900),
     "surface of levels": lambda: everything(sd.ALE(bins=3), features=("text", "a")),
     "surface of levels twice": lambda: everything(
-        sd.ALE(order="similarity"), features=("mixed", "flag"), weights=WEIGHTS
+        sd.ALE(order="similarity"), features=("mixed", "flag"), sample_weight=WEIGHTS
     ),
     "surface with holes": lambda: everything(
         sd.ALE(bins=sd.Uniform(9), empty=None), features=("a", "gaps")

@@ -122,7 +122,7 @@ def test_folds_that_cannot_be(cv: Any, words: tuple[str, ...]) -> None:
 def test_folds_without_weight() -> None:
     w = np.r_[np.zeros(30), np.ones(30)]
     with refused(sd.DataError, "weight 0 in fold 0"):
-        explained(cv=[A, B], weights=w)
+        explained(cv=[A, B], sample_weight=w)
 
 
 def test_a_feature_that_a_fold_does_not_have() -> None:

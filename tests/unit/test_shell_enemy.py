@@ -431,9 +431,12 @@ def same(table, want, value):
     ("options", "keywords"),
     [
         ([], {}),
-        (["--sample-weight", "visits"], {"weights": "visits"}),
+        (["--sample-weight", "visits"], {"sample_weight": "visits"}),
         (["--sample", "70", "--random-state", "5"], {"rows": (70, 5)}),
-        (["--sample-weight", "visits", "--sample", "70"], {"weights": "visits", "rows": (70, 0)}),
+        (
+            ["--sample-weight", "visits", "--sample", "70"],
+            {"sample_weight": "visits", "rows": (70, 0)},
+        ),
         (["--class", "no"], {"class_": "no"}),
         (["--group", "heat=gas,oil,wood"], {"groups": {"heat": ["gas", "oil", "wood"]}}),
         (["--categorical", "gas"], {"schema": {"gas": "nominal"}}),
@@ -451,8 +454,8 @@ def test_numbers_are_those_of_explain(folder, options, keywords):
     X = frame[list(clf.feature_names_in_)]
     feature = "heat" if "groups" in keywords else "gas" if "schema" in keywords else "age"
     said = {k: v for k, v in keywords.items() if k in ("schema", "groups")}
-    if "weights" in keywords:
-        said["weights"] = frame["visits"]
+    if "sample_weight" in keywords:
+        said["sample_weight"] = frame["visits"]
     method = sd.ALE() if feature != "age" else sd.RHALE()
     quantity = sd.probability(clf, class_=keywords.get("class_", "yes"))
     want = sd.explain(quantity, X, feature, method=method, **said)

@@ -25,12 +25,12 @@ def forgets(y, values):
     return values
 
 
-def donors(X, j, repeats=6, model=lambda X: X[:, 0], seed=0, **settings):
+def donors(X, j, n_repeats=6, model=lambda X: X[:, 0], random_state=0, **settings):
     """Return what the model answered for each row in each repeat, (n, repeats)."""
-    method = sd.PFI(n_repeats=repeats, conditional=True, local="all", **settings)
+    method = sd.PFI(n_repeats=n_repeats, conditional=True, local="all", **settings)
     y = np.zeros(len(X))
     pf = sd.explain(
-        sd.loss(model, forgets), X, j, y=y, method=method, random_state=seed, progress=False
+        sd.loss(model, forgets), X, j, y=y, method=method, random_state=random_state, progress=False
     )
     return pf.local.after[0], next(iter(pf.provenance["subgroups"].values()))
 
@@ -101,7 +101,7 @@ def test_all_pairs_of_a_subgroup_are_equally_likely():
     X = numbered(12, levels=3)
     counts = np.zeros((12, 12))
     for r in range(6):
-        lent = donors(X[:, :2], 0, n_repeats=200, subgroup_rows=4, seed=r)[0]
+        lent = donors(X[:, :2], 0, n_repeats=200, subgroup_rows=4, random_state=r)[0]
         for column in lent.astype(int).T:
             counts[np.arange(12), column] += 1
     inside = X[:, 1:2] == X[:, 1]

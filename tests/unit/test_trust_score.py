@@ -24,7 +24,7 @@ def normal(n=4000, d=3):
 def test_ordinary_data_raise_neither():
     es = explained(normal(), None)
     assert not es.checks().of("collinear")
-    assert not es.checks().of("few pairs")
+    assert not es.checks().of("few_pairs")
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.1])
@@ -36,8 +36,8 @@ def test_a_copy_is_collinear(noise):
     for flag in found:
         assert (flag.severity, flag.code, flag.where) == ("note", "collinear", None)
         assert flag.numbers["vif"] > 10
-        assert f"variance inflation {flag.numbers['vif']:,.0f}" in flag.text
-        assert "remove such a column" in flag.text
+        assert f"variance inflation {flag.numbers['vif']:,.0f}" in flag.message
+        assert "remove such a column" in flag.message
     # What the sentence says: without the copy the score is what it was.
     assert explained(X).heterogeneity_score < 0.4
     alone = explained(X[:, :2])
@@ -50,30 +50,30 @@ def test_a_copy_is_collinear(noise):
 def test_a_score_that_few_pairs_carry_is_said():
     X = normal()
     rare = explained(X, 0, lambda X: 1.0 * (X[:, 0] > 0) * (X[:, 1] > 2.9))
-    (flag,) = rare.checks().of("few pairs")
+    (flag,) = rare.checks().of("few_pairs")
     # All rows took part: there are no more to ask for. Of a sample it is a warning.
     assert (flag.severity, flag.code) == ("note", "few_pairs")
     score = rare.swap_score
     assert flag.numbers == {"pairs": 2000, "effective_pairs": score.effective_pairs}
     assert 0 < score.effective_pairs < 50
-    assert f"{score.effective_pairs:.0f} effective pairs of 2,000; 50 are needed" in flag.text
-    assert "Use more rows" in flag.text
-    assert "heterogeneity_rows" not in flag.text  # all rows took part
+    assert f"{score.effective_pairs:.0f} effective pairs of 2,000; 50 are needed" in flag.message
+    assert "Use more rows" in flag.message
+    assert "heterogeneity_rows" not in flag.message  # all rows took part
 
 
 def test_what_is_said_to_be_done_can_be_done():
     X = normal()
     few = explained(X, heterogeneity_rows=200)
-    (flag,) = few.checks().of("few pairs")
-    assert "Raise heterogeneity_rows" in flag.text
-    assert not explained(X, heterogeneity_rows=4000).checks().of("few pairs")
+    (flag,) = few.checks().of("few_pairs")
+    assert "Raise heterogeneity_rows" in flag.message
+    assert not explained(X, heterogeneity_rows=4000).checks().of("few_pairs")
 
 
 @pytest.mark.parametrize("rows", [2, 40])
 def test_of_few_rows_it_is_a_note(rows):
-    (flag,) = explained(normal(rows)).checks().of("few pairs")
+    (flag,) = explained(normal(rows)).checks().of("few_pairs")
     assert flag.severity == "note"
-    assert f"pairs of {rows // 2}; 50" in flag.text
+    assert f"pairs of {rows // 2}; 50" in flag.message
 
 
 def test_no_score_raises_neither():
@@ -81,9 +81,9 @@ def test_no_score_raises_neither():
     X[:, 2] = X[:, 0]
     assert not explained(X, heterogeneity_rows=0).checks().of("collinear")
     additive = explained(X[:, :2], model=lambda X: X[:, 0] + X[:, 1])
-    assert not additive.checks().of("few pairs")  # a score of zero is exact
+    assert not additive.checks().of("few_pairs")  # a score of zero is exact
     plot = sd.explain(product, X, 0, method=sd.MPlot(bins=3))
-    assert not plot.checks().of("few pairs")
+    assert not plot.checks().of("few_pairs")
 
 
 def test_checks_outlive_saving(tmp_path):

@@ -149,7 +149,7 @@ def test_units_and_offsets_do_not_matter():
         (np.arange(50.0), np.ones(50)),
         (np.zeros(0), np.zeros(0)),
     ],
-    ids=["four rows", "one x", "one slope", "no rows"],
+    ids=["four rows", "one x", "one slope", "no_rows"],
 )
 def test_where_there_is_nothing_to_test_there_is_no_p_value(x, d):
     assert np.isnan(dependence_p_value(x, d))
@@ -179,7 +179,9 @@ def test_the_total_is_the_variance_that_bins_report():
 def test_holm_counts_bins_as_by_hand():
     rng = np.random.default_rng(11)
     x = rng.uniform(size=600)
-    parts = of_slopes(3 * x * (x < 0.5) + rng.normal(size=600), x, sd.DALE(bins=6)).split()
+    parts = of_slopes(
+        3 * x * (x < 0.5) + rng.normal(size=600), x, sd.DALE(bins=6)
+    ).variance_decomposition()
     order = np.argsort(parts.p_value)
     expected, running = np.zeros(6), 0.0
     for k, place in enumerate(order):
@@ -204,7 +206,7 @@ def test_without_rows_fine_cells_tell():
 
 def test_steps_between_levels_have_a_split():
     X = frame(400)
-    parts = sd.explain(of_frame, X, "c", method=sd.ALE()).split()
+    parts = sd.explain(of_frame, X, "c", method=sd.ALE()).variance_decomposition()
     assert len(parts) == 3
     assert (parts.total >= parts.within).all()
 

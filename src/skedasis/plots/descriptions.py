@@ -36,10 +36,10 @@ def effect_alt_text(effect: Effect, panel: Panel) -> str:
     --------
     >>> import numpy as np
     >>> import skedasis as sd
-    >>> from skedasis.plots.figures.effect import picture
+    >>> from skedasis.plots.figures.effect import effect_spec
     >>> X = np.linspace(0, 1, 101)[:, None]
     >>> e = sd.explain(lambda X: 3 * X[:, 0], X, 0, method=sd.ALE(bins=2))
-    >>> print(effect_alt_text(e, picture(e).main))
+    >>> print(effect_alt_text(e, effect_spec(e).main))
     ALE of x0 on prediction. The curve runs from −1.49 at 0 to 1.51 at 1. 101 rows; 2 bins.
     """
     name, quantity = shorten(effect.feature, LONG), shorten(effect.about.quantity, LONG)
