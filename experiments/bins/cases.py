@@ -68,7 +68,7 @@ class Steps:
     def __call__(self, x: Floats) -> Floats:
         """Return the value at x; at a jump that of its right side."""
         place = np.searchsorted(np.asarray(self.at), x, side="right")
-        return np.asarray(self.confidence_level, dtype=float)[place] + self.slope * x
+        return np.asarray(self.level, dtype=float)[place] + self.slope * x
 
 
 @dataclass(frozen=True, eq=False)

@@ -89,7 +89,7 @@ def test_features_together_are_features_one_by_one(way, case):
 @law(case=cases(weights=("whole",)))
 def test_whole_weights_are_repetitions(way, case):
     repeats = case.weights.astype(int)
-    repeated = changed(case, X=np.repeat(case.X, repeats, axis=0), sample_weight=None)
+    repeated = changed(case, X=np.repeat(case.X, repeats, axis=0), weights=None)
     assume(has_few_values(case) == has_few_values(repeated))  # rows are counted there
     for j in range(case.X.shape[1]):
         method = way.method(case.X[:, j])
@@ -108,8 +108,8 @@ def test_weight_zero_is_absence(way, case):
     X = case.X.copy()
     X[absent] = 1e6
     X[0] = np.nan  # an absent row may hold anything
-    with_zeros = changed(case, X=X, sample_weight=np.where(absent, 0.0, case.weights))
-    without = changed(case, X=case.X[~absent], sample_weight=case.weights[~absent])
+    with_zeros = changed(case, X=X, weights=np.where(absent, 0.0, case.weights))
+    without = changed(case, X=case.X[~absent], weights=case.weights[~absent])
     if any(len(np.unique(column)) < 4 for column in without.X.T):
         return
     for j in range(case.X.shape[1]):
@@ -141,7 +141,7 @@ def test_mean_curves_depend_on_relative_weights_only(way, case, factor):
 def test_the_order_of_rows_does_not_matter(way, case):
     order = case.rng.permutation(len(case.X))
     weights = None if case.weights is None else case.weights[order]
-    shuffled = changed(case, X=case.X[order], sample_weight=weights)
+    shuffled = changed(case, X=case.X[order], weights=weights)
     for j in range(case.X.shape[1]):
         method = way.method(case.X[:, j])
         want = effects_of(case, way, method, [j], row_id=np.arange(len(order)))[j]
@@ -157,7 +157,7 @@ def test_inputs_are_not_changed(way, case):
     edges = np.linspace(case.X[:, 0].min(), case.X[:, 0].max(), 4)
     X, w, z = case.X.copy(), weights.copy(), edges.copy()
     X.flags.writeable = weights.flags.writeable = edges.flags.writeable = False
-    case_ = changed(case, X=X, sample_weight=weights)
+    case_ = changed(case, X=X, weights=weights)
     effects_of(case_, way)
     if way.accumulates:
         sd.explain(quantity_of(case.model, way), X, 0, method=sd.ALE(bins=sd.Edges(edges)))

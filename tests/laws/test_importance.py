@@ -162,7 +162,7 @@ def test_with_row_id_the_order_of_rows_does_not_matter(form, case, text):
     known = np.array([f"id-{k:04}" for k in known]) if text else known
     order = case.rng.permutation(n)
     weights = None if case.weights is None else case.weights[order]
-    shuffled = changed(case, X=case.X[order], sample_weight=weights)
+    shuffled = changed(case, X=case.X[order], weights=weights)
     want = importance_of(case, form, row_id=known)
     got = importance_of(shuffled, form, row_id=known[order])
     assert_same(got, want, size_of(case, form), rows=False)
@@ -176,7 +176,7 @@ def test_with_row_id_samples_are_of_the_same_rows(case):
     order, known = case.rng.permutation(n), case.rng.permutation(n)
     form = Form({"n_repeats": 4, "max_samples": 0.5, "local": 9})
     weights = None if case.weights is None else case.weights[order]
-    shuffled = changed(case, X=case.X[order], sample_weight=weights)
+    shuffled = changed(case, X=case.X[order], weights=weights)
     want = importance_of(case, form, row_id=known)
     got = importance_of(shuffled, form, row_id=known[order])
     assert_same(got, want, size_of(case, form), rows=False)
@@ -205,7 +205,7 @@ def test_rows_of_equal_weight_are_rows_without_weight(form, case, weight):
 @law(case=cases(weights=("whole",)))
 def test_of_all_pairs_whole_weights_are_repetitions(case):
     repeats = case.weights.astype(int)
-    repeated = changed(case, X=np.repeat(case.X, repeats, axis=0), sample_weight=None)
+    repeated = changed(case, X=np.repeat(case.X, repeats, axis=0), weights=None)
     form = FORMS["exact"]
     want, got = importance_of(repeated, form), importance_of(case, form)
     assert_same(got, want, size_of(case, form), rows=False)
@@ -221,8 +221,8 @@ def test_weight_zero_is_absence(form, case):
     X, y = case.X.copy(), labels_of(case)
     X[absent], y[absent] = 1e6, 1e6
     X[0] = np.nan  # an absent row may hold anything
-    with_zeros = changed(case, X=X, sample_weight=np.where(absent, 0.0, case.weights))
-    without = changed(case, X=case.X[~absent], sample_weight=case.weights[~absent])
+    with_zeros = changed(case, X=X, weights=np.where(absent, 0.0, case.weights))
+    without = changed(case, X=case.X[~absent], weights=case.weights[~absent])
     got = importance_of(with_zeros, form, y=y)
     want = importance_of(without, form)
     assert_same(got, want, size_of(without, form))
@@ -239,7 +239,7 @@ def test_inputs_are_not_changed(form, case):
     before = [a.copy() for a in given]
     for array in given:
         array.flags.writeable = False
-    importance_of(changed(case, X=X, sample_weight=w), form, y=y, row_id=ids, memory=3_000)
+    importance_of(changed(case, X=X, weights=w), form, y=y, row_id=ids, memory=3_000)
     for array, copy in zip(given, before, strict=True):
         np.testing.assert_array_equal(array, copy)
 

@@ -27,11 +27,11 @@ NAMES = [
 MEANS = [0.2, 1.5, 0.0, -0.3, 0.7]
 
 
-def importance(means=MEANS, repeats=10, names=None, scale=1.0, seed=0, **more):
+def importance(means=MEANS, n_repeats=10, names=None, scale=1.0, seed=0, **more):
     """Return importances whose repeats scatter by a tenth about their means, and one that is exactly zero."""
     rng = np.random.default_rng(seed)
     m = np.asarray(means, dtype=float)[:, None]
-    values = scale * np.where(m == 0, 0.0, m + 0.1 * rng.normal(size=(len(m), repeats)))
+    values = scale * np.where(m == 0, 0.0, m + 0.1 * rng.normal(size=(len(m), n_repeats)))
     error = scale * np.where(m[:, 0] == 0, 0.0, 0.15)
     names = tuple(names or [f"f{i}" for i in range(len(m))])
     more = {"quantity": "entropy", "unit": "nats", **more}
@@ -150,7 +150,7 @@ class TestBars:
         loss = sd.loss(lambda X: X[:, 0] + 2 * X[:, 1], "squared_error")
         found = sd.explain(loss, X, y=X[:, 0] + 2 * X[:, 1], method=sd.PFI(n_repeats=4))
         assert bars(found).names == ("x1", "x0", "x2")
-        assert bars(found).n_repeats[2].tolist() == [0.0] * 4
+        assert bars(found).repeats[2].tolist() == [0.0] * 4
         assert {"x0", "x1", "x2", "120 rows · 4 repeats"} <= set(drawn(found.plot()))
 
 

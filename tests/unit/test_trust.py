@@ -152,7 +152,7 @@ def test_swept_rows_of_correlated_features_are_extrapolations():
     X = np.column_stack([x, x + 0.05 * rng.normal(size=800), *rng.normal(size=(6, 800))])
     pdp = sd.explain(linear, X, 0, method=sd.PDP())
     flag, near = pdp.checks(X=X)
-    assert (near.kind, near.severity) == ("collinear", "note")
+    assert (near.code, near.severity) == ("collinear", "note")
     assert (flag.code, flag.severity) == ("extrapolation", "warning")
     assert flag.numbers["share"] > 0.6
     assert flag.numbers["others"] == ("x1",)
@@ -173,7 +173,7 @@ def test_of_few_values_no_finer_bins_are_proposed():
         assert flag.message.endswith("narrower bins are not possible.")
         assert "% at " in flag.message
     wide = sd.explain(linear, X, 1, method=sd.ALE(bins=sd.Edges([0, 6, 11])))
-    assert wide.checks(X=X).of("extrapolation")[0].text.endswith("Use more bins.")
+    assert wide.checks(X=X).of("extrapolation")[0].message.endswith("Use more bins.")
 
 
 @pytest.mark.parametrize("d", [2, 4, 12])
@@ -271,8 +271,8 @@ def test_correlated_features_make_pdp_and_ale_disagree_and_ale_is_to_be_trusted(
     expected = abs(0.95 * (at**2 - 1) / 2)
     assert flag.numbers["difference"] == pytest.approx(expected, rel=0.35)
     assert flag.numbers["errors"] > 3
-    assert "Use ALE" in pdp.checks(X=X, beside=ale).of("disagreement")[0].text
-    assert "checks(X=X)" in ale.checks(beside=pdp).of("disagreement")[0].text
+    assert "Use ALE" in pdp.checks(X=X, beside=ale).of("disagreement")[0].message
+    assert "checks(X=X)" in ale.checks(beside=pdp).of("disagreement")[0].message
 
 
 def test_a_disagreement_at_one_value_is_said_to_be_there():
@@ -305,7 +305,7 @@ def test_an_effect_agrees_with_itself():
 def test_an_mplot_holds_the_other_features():
     X, _, pdp = two(0.9, model=lambda X: X[:, 0] + 3 * X[:, 1])
     mean = sd.explain(lambda X: X[:, 0] + 3 * X[:, 1], X, 0, method=sd.MPlot())
-    assert "use PDP" in mean.checks(beside=pdp).of("disagreement")[0].text
+    assert "use PDP" in mean.checks(beside=pdp).of("disagreement")[0].message
 
 
 def test_levels_are_compared_by_their_names():
@@ -373,7 +373,7 @@ def test_flags_print_as_sentences():
         ]
     )
     assert str(flags) == "note: Three rows.\nwarning: No."
-    assert repr(flags).startswith("<Trust: 1 warning, 2 flags>")
+    assert repr(flags).startswith("<Checks: 2 findings, 1 warning>")
     assert flags.warnings == (flags[1],)
 
 
@@ -550,7 +550,7 @@ def test_many_rare_levels_are_objected_to_at_once(rare, flags):
     assert len(found) == flags
     assert sum(len(np.atleast_1d(f.numbers["rows"])) for f in found) == rare
     if flags == 1:
-        assert f"{rare} levels of 'town' have fewer than 10 rows (the rarest 3)" in found[0].text
+        assert f"{rare} levels of 'town' have fewer than 10 rows (the rarest 3)" in found[0].message
 
 
 def test_nobody_is_advised_to_use_what_they_use():

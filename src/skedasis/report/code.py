@@ -179,7 +179,7 @@ def _feature_code(call: Call, name: str, kind: str, *, rows: bool) -> list[tuple
 
 def _seed_keyword(call: Call) -> str:
     seed = call.given.get("random_state", 0)
-    return f", seed={seed!r}" if seed else ""
+    return f", random_state={seed!r}" if seed else ""
 
 
 def _uncertainty_code(call: Call, uncertainty: UncertaintySection) -> dict[tuple[str, ...], str]:
