@@ -268,7 +268,7 @@ def test_file_names_are_told_apart():
         ("size", ["--group", "h=gas,,oil"], "expected NAME=COLUMN,COLUMN"),
         ("size", ["--group", "h=gas,oli"], "--group: got 'oli'"),
         ("size", ["--group", "h=gas", "--group", "h=oil"], "'h' twice"),
-        ("size", ["--group", "h=gas,oil", "--group", "i=oil,wood"], "each column in one group"),
+        ("size", ["--group", "h=gas,oil", "--group", "i=oil,wood"], "in one group only"),
         ("gas", ["--group", "h=gas,oil"], "features='h'"),
         ("size", ["--class", "all"], "leave --class out"),
     ],

@@ -382,7 +382,7 @@ def test_nothing_of_the_callers_is_changed():
         ({"dependence_rows": 5}, ["diagnose(dependence_rows)", "5"]),
         ({"dependence_rows": "all"}, ["diagnose(dependence_rows)", "None"]),
         ({"groups": {"g": [17]}}, ["17"]),
-        ({"weights": [1]}, ["weights"]),
+        ({"weights": [1]}, ["sample_weight"]),
         ({"max_samples": 0}, ["max_samples"]),
     ],
 )

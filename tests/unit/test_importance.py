@@ -226,7 +226,12 @@ def test_tables_are_of_the_kind_of_x():
 def test_tables_that_there_are_not():
     with refused(sd.DataError, "to_frame(of)", "'rows'", "'importance'", "'values'", "'local'"):
         made().to_frame(of="rows")
-    with refused(sd.UnsupportedError, "to_frame(of='local')", "no rows", "sd.PFI(local=1000)"):
+    with refused(
+        sd.UnsupportedError,
+        "to_frame(of='local')",
+        "without values of single rows",
+        "sd.PFI(local=1000)",
+    ):
         made(local=None).to_frame(of="local")
 
 

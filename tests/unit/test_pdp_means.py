@@ -84,7 +84,7 @@ def test_no_interval_and_no_curves() -> None:
     for method in ("analytic", "bootstrap"):
         with refused(sd.UnsupportedError, "heterogeneity=False", "only the mean curve"):
             e.interval(method=method)
-    with refused(sd.UnsupportedError, "without individual curves"):
+    with refused(sd.UnsupportedError, "PDP without ICE curves"):
         e.rises()
     with refused(sd.DataError, "heterogeneity", "derivative=True"):
         sd.PDP(heterogeneity=False, derivative=True)

@@ -270,7 +270,7 @@ def test_weights_and_target_are_no_features(folder):
         ("effect my:other houses.csv visits --weights visits", "visits"),
         ("effect my:other houses.csv sold --target sold", "sold"),
         ("effect my:other houses.csv age --target sold --weights sold", "--weights"),
-        ("effect my:other houses.csv age --weights town", "weights"),
+        ("effect my:other houses.csv age --weights town", "sample_weight"),
         ("effect my:other houses.csv age --weights vists", "Did you mean 'visits'"),
     ):
         done = run(f"skedasis {line}")
