@@ -70,9 +70,9 @@ def test_features_without_a_value_are_named_and_left_out(tmp_path, X):
     done = sd.report(lambda X: X["a"] * X["b"], data, path=tmp_path / "r.html", **QUICK)
     assert list(next(iter(done.effects.values()))["RHALE"]) == ["a", "b"]
     assert "Left out because they have no value in any row: void, none and cat." in page_of(done)
-    with pytest.raises(sd.DataError, match="no value"):
+    with pytest.raises(sd.DataError, match="only missing values"):
         gather(lambda X: X["a"], data, features=["void"], progress=False)
-    with pytest.raises(sd.DataError, match="no value"):
+    with pytest.raises(sd.DataError, match="only missing values"):
         gather(lambda X: np.zeros(len(X)), data[["void"]], progress=False)
 
 

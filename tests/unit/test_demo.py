@@ -303,7 +303,7 @@ def no_rentals(monkeypatch):
         assert not download
         raise sd.DataError("not there")
 
-    monkeypatch.setattr("skedasis.datasets.real.load", nothing)
+    monkeypatch.setattr("skedasis.demo.demo.load", nothing)
 
 
 @pytest.mark.parametrize("library", [True, False])

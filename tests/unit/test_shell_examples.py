@@ -274,7 +274,7 @@ def test_weights_and_target_are_no_features(folder):
         ("effect my:other houses.csv visits --sample-weight visits", "visits"),
         ("effect my:other houses.csv sold --target sold", "sold"),
         ("effect my:other houses.csv age --target sold --sample-weight sold", "--sample-weight"),
-        ("effect my:other houses.csv age --sample-weight town", "weights"),
+        ("effect my:other houses.csv age --sample-weight town", "sample_weight"),
         ("effect my:other houses.csv age --sample-weight vists", "Did you mean 'visits'"),
     ):
         done = run(f"skedasis {line}")
