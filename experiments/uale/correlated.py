@@ -181,13 +181,13 @@ def quiet(draws: list[Draw]) -> Claim:
 
 def three(draws: list[Draw], case: Correlated) -> Claim:
     """Say whether the bins are the three pieces."""
-    count = {name: _share(draws, name) for name in ("eq13", "exact", "likelihood")}
+    count = {name: _share(draws, name) for name in ("eq13", "exact", "risk")}
     first, second = case.breaks
     off = [float(np.abs(d.risk.x[1:3] - case.breaks).max()) for d in draws]
     numbers = (
         f"Eq. 13 gives exactly three bins in {count['eq13']:.0%} of {len(draws)} draws, otherwise four or five; bins "
         f"by "
-        f"likelihood in {count['likelihood']:.0%}, with edges within {max(off):.3f} of the breaks."
+        f"likelihood in {count['risk']:.0%}, with edges within {max(off):.3f} of the breaks."
     )
     why = (
         f"Edges are multiples of the range of the rows, which is never exactly (0, 1), so each break is inside a "
@@ -220,7 +220,7 @@ def misled(draws: list[Draw], case: Correlated, feature: int) -> Claim:
 def bins_table(draws: list[Draw]) -> list[list[str]]:
     """Return for Eq. 13 and for likelihood: bins, accumulated deviation, error of the curve."""
     out = []
-    for name, label in (("eq13", "Eq. 13"), ("likelihood", "likelihood")):
+    for name, label in (("eq13", "Eq. 13"), ("risk", "likelihood")):
         effects: list[sd.Effect] = [getattr(d, name) for d in draws]
         bins = np.array([len(e.bins) for e in effects])
         sigma = [float(e.heterogeneity[-1]) for e in effects]

@@ -20,7 +20,7 @@ def run(quick: bool) -> Outcome:
     """Explain x1 in many draws; draw the first."""
     draws = shared.runs(CASE, 0, quick)
     claims = [
-        shared.elevated_regions(draws, CASE, 0),
+        shared.rises(draws, CASE, 0),
         shared.curve(draws, CASE, 0),
         shared.quiet(draws),
         shared.three(draws, CASE),

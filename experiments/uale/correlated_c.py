@@ -28,7 +28,7 @@ def run(quick: bool) -> Outcome:
     grids = (shared.GRID, shared.GRID, ENDS)
     draws = [shared.runs(CASE, j, quick, grid=grid) for j, grid in enumerate(grids)]
     claims = [
-        shared.elevated_regions(draws[0], CASE, 0),
+        shared.rises(draws[0], CASE, 0),
         _spread(draws[0]),
         _mean_of_x3(draws[2]),
         _spread_of_x3(draws[2]),
@@ -108,7 +108,7 @@ def _spread_of_x3(draws: list[shared.Draw]) -> Claim:
 def _x2(draws: list[shared.Draw]) -> Claim:
     end = np.array([d.eq13.heterogeneity[-1] for d in draws])
     risk = np.array([d.risk.heterogeneity[-1] for d in draws])
-    slopes = shared.elevated_regions(draws, CASE, 1)
+    slopes = shared.rises(draws, CASE, 1)
     holds = bool(slopes.holds) and end.mean() < 0.1 * 0.5
     numbers = (
         f"{slopes.numbers} Its accumulated deviation at the right end is {end.mean():.3f} with bins by Eq. 13 and "

@@ -171,7 +171,7 @@ def test_inputs_are_not_changed(way, case):
 @pytest.mark.parametrize("scheme", [sd.Optimal, sd.Greedy, sd.AutoUniform])
 @law(
     examples=40,
-    random_state=st.integers(0, 2**32 - 1),
+    seed=st.integers(0, 2**32 - 1),
     n=st.integers(12, 60),
     k=st.integers(3, 60),
     alpha=st.sampled_from([0.0, 0.2, 0.5]),

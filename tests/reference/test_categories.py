@@ -15,7 +15,7 @@ from tests.reference.cases import NAMES, NOMINAL, case
 
 pd = pytest.importorskip("pandas", reason="one-hot blocks and text are compared in data frames")
 
-CASES = {"examples": 60, "thorough": 600, "random_state": st.integers(0, 2**32 - 1)}
+CASES = {"examples": 60, "thorough": 600, "seed": st.integers(0, 2**32 - 1)}
 KINDS = {NAMES.index(n): kind for n, kind in NOMINAL.items()}
 
 
@@ -78,7 +78,7 @@ def test_the_order_of_similarity(seed):
         assert (along >= -1e-9 * np.abs(places).max()).all()
 
 
-@law(examples=25, thorough=200, random_state=CASES["random_state"])
+@law(examples=25, thorough=200, seed=CASES["seed"])
 def test_text_in_a_data_frame(seed):
     """The same levels as text, of a frame whose other columns are numbers: given order, and PDP."""
     c = case(seed)

@@ -297,7 +297,7 @@ def test_a_sample_of_the_rows_changes_no_number_of_the_curve(method, feature):
     np.testing.assert_allclose(a.bins.std, b.bins.std, rtol=1e-12)
     lower, upper = b.interval(method="bootstrap", replicates=50)
     assert (upper >= lower).all()
-    b.split(), b.checks(), b.to_frame(), b.to_frame(of="bins")
+    b.variance_decomposition(), b.checks(), b.to_frame(), b.to_frame(of="bins")
 
 
 def test_whole_numbers_choose_bins_from_a_sample_too():
@@ -424,7 +424,7 @@ def test_errors_are_those_of_simulated_data_sets(center, feature, bins, draws, s
     spread = values.std(axis=0)
     np.testing.assert_allclose(typical, spread, rtol=slack, atol=1e-3)
     ratio = (typical / np.where(spread > 1e-3, spread, np.nan))[spread > 1e-3]
-    about = {"draws": draws, "rows": rows, "random_state": f"0 to {draws - 1}"}
+    about = {"draws": draws, "rows": rows, "seed": f"0 to {draws - 1}"}
     about |= {"low": 1 - slack, "high": 1 + slack}
     for name, one in (("least", ratio.min()), ("most", ratio.max())):
         measured(f"stated error over true, {name}", one, error=of_ratio(one, draws), **about)

@@ -38,7 +38,7 @@ def _parts(whole, of):
 @pytest.mark.parametrize("weighing", WEIGHTS.values(), ids=WEIGHTS)
 @law(
     examples=40,
-    random_state=st.integers(0, 2**32 - 1),
+    seed=st.integers(0, 2**32 - 1),
     n=st.integers(2, 70),
     k=st.integers(1, 90),
     ties=st.booleans(),
@@ -70,7 +70,7 @@ def test_quantile_edges_are_numpys_inverted_cdf(n, k):
 
 
 @pytest.mark.parametrize("closed", ["left", "right"])
-@law(examples=60, random_state=st.integers(0, 2**32 - 1), k=st.integers(1, 8), n=st.integers(1, 40))
+@law(examples=60, seed=st.integers(0, 2**32 - 1), k=st.integers(1, 8), n=st.integers(1, 40))
 def test_every_value_lies_in_the_cell_that_comparisons_say(closed, seed, k, n):
     rng = np.random.default_rng(seed)
     edges = np.unique(np.round(rng.normal(size=k + 1), 1))
@@ -418,7 +418,7 @@ def test_intervals_cover_what_they_estimate(center, local, replicates, measured)
     share = covered / replicates
     # The standard error of a share of 0.95 in 2,000 is 0.5 %. Satterthwaite's t, and slopes that are not quite normal,
     # are approximations: one per cent more is granted them.
-    about = {"draws": replicates, "rows": 60, "random_state": f"0 to {replicates - 1}"}
+    about = {"draws": replicates, "rows": 60, "seed": f"0 to {replicates - 1}"}
     for k, one in enumerate(share):
         limits = {"low": 0.925, "high": 0.975} if k else {"low": 0.925}
         measured(f"edge {k}", one, **about, **limits)

@@ -347,7 +347,7 @@ def test_intervals_cover(kind, n, draws, measured):
         X = draw(np.random.default_rng([seed, n]), n)
         low, high = _of_arrays(model, X, seed).interval()
         covered += low <= truth <= high
-    about = {"draws": draws, "rows": n, "random_state": "[seed, n]"}
+    about = {"draws": draws, "rows": n, "seed": "[seed, n]"}
     measured("held", covered / draws, **about, low=0.92, high=0.97)
 
 

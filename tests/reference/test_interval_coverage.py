@@ -16,7 +16,7 @@ import skedasis as sd
 from tests.reference import covered as c
 
 RUNS, ROWS = 1000, 330
-OF_ROWS: dict[str, Any] = {"draws": RUNS, "rows": ROWS, "random_state": f"0 to {RUNS - 1}"}
+OF_ROWS: dict[str, Any] = {"draws": RUNS, "rows": ROWS, "seed": f"0 to {RUNS - 1}"}
 PLAIN: dict[str, Any] = {"progress": False, "heterogeneity_rows": 0}
 """The score has coverage tests of its own, and would cost more than the curves."""
 
@@ -129,7 +129,7 @@ def test_without_the_errors_of_other_bins_intervals_do_not_cover(measured):
         low, high = e.interval()
         ours += (low <= truth) & (truth <= high)
     naive, good = hits[1:-1] / 300, ours[1:-1] / 300
-    of_many: dict[str, Any] = {"draws": 300, "rows": MANY, "random_state": "0 to 299"}
+    of_many: dict[str, Any] = {"draws": 300, "rows": MANY, "seed": "0 to 299"}
     measured("a bin's own error, least", naive.min(), **of_many)
     measured("a bin's own error, most", naive.max(), **of_many, high=0.8)
     measured("ours", good.mean(), **of_many, low=0.93, high=0.97)
@@ -154,7 +154,7 @@ def test_pyales_intervals_do_not_cover(measured):
         low, high = found.iloc[:, 2].to_numpy(), found.iloc[:, 3].to_numpy()
         shares.append(((low <= truth) & (truth <= high))[1:-1])
     share = np.mean(shares, axis=0)
-    of_many: dict[str, Any] = {"draws": 200, "rows": MANY, "random_state": "0 to 199"}
+    of_many: dict[str, Any] = {"draws": 200, "rows": MANY, "seed": "0 to 199"}
     measured("inner edges, least", share.min(), **of_many)
     measured("inner edges, most", share.max(), **of_many, high=0.85)
 
@@ -170,6 +170,6 @@ def test_bins_that_were_chosen_on_the_same_rows_cover_less(how, measured):
         150,
         **more.get(how, chosen),
     )
-    of_rows: dict[str, Any] = {"draws": 150, "rows": ROWS, "random_state": "0 to 149"}
+    of_rows: dict[str, Any] = {"draws": 150, "rows": ROWS, "seed": "0 to 149"}
     measured("each", share.points.mean(), **of_rows, low=0.8)
     measured("all at once", share.together, **of_rows)

@@ -137,7 +137,7 @@ def test_coverage(learner: Any, kind: str, low: float, high: float, measured: An
             lower, upper = em.interval(0.95, of=of)  # type: ignore[arg-type]
             hit.append(float(np.mean((lower <= truth) & (truth <= upper))))
     share = {of: float(np.mean(hit)) for of, hit in hits.items()}
-    about: dict[str, Any] = {"draws": SETS, "rows": N, "random_state": "1"}
+    about: dict[str, Any] = {"draws": SETS, "rows": N, "seed": "1"}
     measured("models", share["models"], **about)
     measured("learner", share["learner"], **about, low=low, high=high)
     measured("bound", share["bound"], **about, low=0.93)

@@ -15,7 +15,7 @@ from tests.reference.cases import NAMES, NOMINAL, case
 
 pd = pytest.importorskip("pandas", reason="M-plots are compared with pandas' means by groups")
 
-CASES = {"examples": 60, "thorough": 600, "random_state": st.integers(0, 2**32 - 1)}
+CASES = {"examples": 60, "thorough": 600, "seed": st.integers(0, 2**32 - 1)}
 KINDS = {NAMES.index(n): kind for n, kind in NOMINAL.items()}
 
 

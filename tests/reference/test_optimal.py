@@ -316,7 +316,7 @@ def test_auto_uniform_is_the_best_number_of_equal_bins(data, k, alpha, least, dd
 @law(
     examples=50,
     thorough=500,
-    random_state=st.integers(0, 2**32 - 1),
+    seed=st.integers(0, 2**32 - 1),
     n=st.integers(12, 60),  # more values than cells: fewer would be cells themselves
     k=st.integers(1, 9),
     alpha=st.sampled_from(ALPHAS),

@@ -16,7 +16,7 @@ from tests.laws.strategies import law, near
 from tests.reference import aleplot_reference as reference
 from tests.reference.cases import NAMES, NOMINAL, Case, case
 
-CASES = {"examples": 60, "thorough": 600, "random_state": st.integers(0, 2**32 - 1)}
+CASES = {"examples": 60, "thorough": 600, "seed": st.integers(0, 2**32 - 1)}
 LOW, HIGH = 1, 9
 """Bins of a number."""
 
@@ -98,7 +98,7 @@ def test_two_categories(seed):
     same_surface(explained(c, ("x3", "x2"), sd.ALE(order=c.orders)), transposed(want), c.size)
 
 
-@law(examples=25, thorough=200, random_state=CASES["random_state"])
+@law(examples=25, thorough=200, seed=CASES["seed"])
 def test_data_frames_with_text(seed):
     """The same pairs of a data frame, whose numbers have other types than its categories."""
     pytest.importorskip("pandas", reason="the rows are a data frame")

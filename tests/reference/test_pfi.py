@@ -35,7 +35,7 @@ def rng():
     return np.random.default_rng(20)
 
 
-def important(quantity, X, features=None, y=None, weights=None, seed=0, **settings):
+def important(quantity, X, features=None, y=None, sample_weight=None, random_state=0, **settings):
     """Return an importance, without the rows that nobody asked for."""
     settings = {"local": 0, **settings}
     method = sd.PFI(**settings)
@@ -45,8 +45,8 @@ def important(quantity, X, features=None, y=None, weights=None, seed=0, **settin
         features,
         method=method,
         y=y,
-        sample_weight=weights,
-        random_state=seed,
+        sample_weight=sample_weight,
+        random_state=random_state,
         progress=False,
     )
 
@@ -58,8 +58,8 @@ def lenders_of(n, repeats, seed=0, weights=None, **settings):
         lambda X: X[:, 0],
         X,
         0,
-        weights=weights,
-        seed=seed,
+        sample_weight=weights,
+        random_state=seed,
         n_repeats=repeats,
         local="all",
         **settings,
@@ -109,7 +109,7 @@ def test_exact_is_the_mean_over_all_ordered_pairs(container, weighted):
     X = CONTAINERS[container]()
     rows = rows_of(X)
     w = np.random.default_rng(1).uniform(0.2, 3, len(rows)) if weighted else None
-    pf = important(as_model(rule), X, weights=w, exact=True, groups=GROUPS, local="all")
+    pf = important(as_model(rule), X, sample_weight=w, exact=True, groups=GROUPS, local="all")
     assert pf.features == ("place", "b", "d")
     for name, columns in {"place": ["a", "c"], "b": ["b"], "d": ["d"]}.items():
         want = all_pairs(rule, rows, columns, weights=w)
@@ -141,7 +141,7 @@ def test_a_repeat_is_the_mean_over_the_pairs_that_it_drew(container):
     X, repeats = CONTAINERS[container](), 6
     rows = rows_of(X)
     drawn = lenders_of(len(rows), repeats, seed=4)
-    pf = important(as_model(rule), X, seed=4, n_repeats=repeats, groups=GROUPS)
+    pf = important(as_model(rule), X, random_state=4, n_repeats=repeats, groups=GROUPS)
     for name, columns in {"place": ["a", "c"], "b": ["b"], "d": ["d"]}.items():
         # A row with itself is one of the n pairs that each row is part of, and changes nothing.
         apart = 1 - 1 / len(rows)
@@ -284,11 +284,11 @@ def test_many_repeats_come_to_all_pairs(n, kind):
             "fractional": rng.uniform(0.2, 3, n),
             "whole": rng.integers(1, 5, n).astype(float),
         }[kind]
-        exact = important(fast, X, weights=w, exact=True).mean
+        exact = important(fast, X, sample_weight=w, exact=True).mean
         if n <= 20:
             want = [all_pairs(bent, rows_of(X), [f], weights=w) for f in ("x0", "x1")]
             np.testing.assert_allclose(exact, want, rtol=1e-12, atol=1e-12)
-        pf = important(fast, X, weights=w, seed=seed, n_repeats=repeats)
+        pf = important(fast, X, sample_weight=w, random_state=seed, n_repeats=repeats)
         error = pf.std / np.sqrt(repeats)
         assert (np.abs(pf.mean - exact) <= 4 * error + 1e-12).all()
         told |= bool((4 * error < np.abs(exact) / (n - 1)).any())
@@ -300,15 +300,15 @@ def test_whole_weights_are_repeated_rows_up_to_the_draws():
     for seed in range(3):
         X, rng = dependent(60, seed), np.random.default_rng(seed)
         w = rng.integers(0, 5, 60).astype(float)
-        once = important(fast, X, weights=w, seed=seed, n_repeats=400)
-        often = important(fast, np.repeat(X, w.astype(int), axis=0), seed=seed, n_repeats=400)
+        once = important(fast, X, sample_weight=w, random_state=seed, n_repeats=400)
+        often = important(fast, np.repeat(X, w.astype(int), axis=0), random_state=seed, n_repeats=400)
         error = np.sqrt((once.std**2 + often.std**2) / 400)
         assert (np.abs(once.mean - often.mean) <= 4 * error).all()
         exact = [
             important(fast, *a, exact=True).mean for a in [(np.repeat(X, w.astype(int), axis=0),)]
         ]
         np.testing.assert_allclose(
-            important(fast, X, weights=w, exact=True).mean, exact[0], rtol=1e-12
+            important(fast, X, sample_weight=w, exact=True).mean, exact[0], rtol=1e-12
         )
 
 
@@ -317,7 +317,7 @@ def test_the_draws_add_no_more_than_random_permutations_would(n):
     x = np.random.default_rng(1).normal(size=n)
     X, rng = np.stack([x, x], axis=1), np.random.default_rng(2)
     ours = [
-        important(lambda X: (X[:, 0] - X[:, 1]) ** 2, X, 0, seed=s, n_repeats=10).mean[0]
+        important(lambda X: (X[:, 0] - X[:, 1]) ** 2, X, 0, random_state=s, n_repeats=10).mean[0]
         for s in range(400)
     ]
     random = [
@@ -410,7 +410,7 @@ def test_scikit_learn_agrees_on_weighted_means_of_permutations(case):
     theirs = permutation_importance(
         model, X, y, scoring=scoring, n_repeats=30, random_state=0, sample_weight=w
     )
-    ours = important(quantity(model), X, y=y, weights=w, n_repeats=30, **settings)
+    ours = important(quantity(model), X, y=y, sample_weight=w, n_repeats=30, **settings)
     np.testing.assert_allclose(ours.mean, theirs.importances_mean, rtol=0.1, atol=0.05)
 
 
@@ -457,8 +457,8 @@ def test_likelihood_and_entropy_of_a_classifier_from_the_definition():
         return entropy([p(row), 1 - p(row)])
 
     rows = rows_of(X)
-    likelihood = important(sd.nll(model), X, y=y, weights=w, exact=True)
-    entropic = important(sd.entropy(model), X, weights=w, exact=True)
+    likelihood = important(sd.nll(model), X, y=y, sample_weight=w, exact=True)
+    entropic = important(sd.entropy(model), X, sample_weight=w, exact=True)
     for name in ("x0", "x1", "x2"):
         want = all_pairs(surprise, rows, [name], labels=y, weights=w)
         assert likelihood[name].mean == pytest.approx(want, rel=0, abs=1e-12)
@@ -502,7 +502,7 @@ def test_proposition_1_an_independent_feature_has_none(quantity, weighted, rng):
     w = np.outer(rng.uniform(0.5, 2, 5), rng.uniform(0.5, 2, 6)).ravel() if weighted else None
     q = LABEL_FREE[quantity]
     size = np.abs(q.at(X)).max()
-    pf = important(q, X, weights=w, exact=True)
+    pf = important(q, X, sample_weight=w, exact=True)
     assert np.abs(pf.mean).max() <= 1e-12 * size
     # The features do matter to single rows, and would in all where they depend on each other.
     assert np.ptp(q.at(X)) > 0.1 * size
@@ -534,7 +534,7 @@ def test_proposition_2_an_unused_feature_has_exactly_none(quantity, form, weight
     w = rng.uniform(0.5, 2, 120) if weighted else None
     settings = FORMS.get(form, {"n_repeats": 4, "conditional": True, "subgroup_rows": 10})
     y = rng.normal(size=120) if quantity in labelled or form == "metric" else None
-    pf = important(q, X, y=y, weights=w, **settings)
+    pf = important(q, X, y=y, sample_weight=w, **settings)
     np.testing.assert_array_equal(pf.values[2], 0.0)
     assert np.abs(pf.values[:2]).max() > 0
     if np.isfinite(pf.std_error).all():
@@ -638,7 +638,7 @@ def test_of_a_key_that_is_looked_up_every_pair_but_a_row_with_itself_is_a_miss(n
     want = 1 - (w @ w) / w.sum() ** 2
     given = {"sample_weight": w} if weighted else {}
     assert important(missed, X, 0, exact=True, **given).mean[0] == pytest.approx(want, rel=1e-12)
-    values = np.array([important(missed, X, 0, seed=s, **given).values[0] for s in range(20)])
+    values = np.array([important(missed, X, 0, random_state=s, **given).values[0] for s in range(20)])
     if n == 100 and weighted:  # here rows may meet themselves
         assert abs(values.mean() - want) < 4 * values.std() / np.sqrt(values.size)
     else:

@@ -337,7 +337,7 @@ def test_intervals_of_counted_rows():
 
 def took(measured, found, rows, seed, low, high=None, ratios=(None, None)):
     """Take how often intervals held the truth, and the stated error over the true one."""
-    about = {"draws": len(found.held), "rows": rows, "random_state": seed}
+    about = {"draws": len(found.held), "rows": rows, "seed": seed}
     limits = {"low": low} if high is None else {"low": low, "high": high}
     measured("held", found.share, **about, **limits)
     limits = {} if ratios[0] is None else {"low": ratios[0], "high": ratios[1]}

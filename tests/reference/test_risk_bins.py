@@ -54,7 +54,7 @@ def same_bins(a, b, factor=1.0, offset=0.0, rtol=1e-9):
 # ---------------------------------------------------------------------------------- the optimum
 
 
-@law(examples=8, thorough=40, random_state=st.integers(0, 2**32 - 1), linear=st.booleans())
+@law(examples=8, thorough=40, seed=st.integers(0, 2**32 - 1), linear=st.booleans())
 def test_the_bins_of_few_values_cost_least(seed, linear):
     """Ten values of many rows: all partitions are tried, with the noise found plainly, between and within values."""
     rng = np.random.default_rng(seed)
@@ -140,7 +140,7 @@ def test_the_curve_is_joined(scheme, data):
 
 
 @both
-@law(data=rows(most=500), random_state=st.integers(0, 99))
+@law(data=rows(most=500), seed=st.integers(0, 99))
 def test_whole_weights_are_rows_repeated(scheme, data, seed):
     x, d = data
     w = np.random.default_rng(seed).integers(1, 4, size=len(x))
@@ -152,7 +152,7 @@ def test_whole_weights_are_rows_repeated(scheme, data, seed):
 
 
 @both
-@law(data=rows(most=500), random_state=st.integers(0, 99))
+@law(data=rows(most=500), seed=st.integers(0, 99))
 def test_the_order_of_rows_does_not_matter(scheme, data, seed):
     x, d = data
     turned = np.random.default_rng(seed).permutation(len(x))
@@ -268,7 +268,7 @@ def test_intervals_cover_at_fixed_bins(runs, measured):
         inside[1] += (low[1:] <= rise) & (rise <= high[1:])
     for of, shares in zip(("slope", "curve"), inside / runs, strict=True):
         for k, one in enumerate(shares):
-            about = {"draws": runs, "rows": 80, "random_state": "0"}
+            about = {"draws": runs, "rows": 80, "seed": "0"}
             measured(f"{of} of bin {k}", one, **about, low=0.93, high=0.97)
 
 

@@ -106,7 +106,7 @@ def test_a_constant_effect_is_one_bin(n, runs, measured):
             rng.uniform(size=n), 1.0 + rng.normal(size=n), sd.Optimal(criterion="likelihood")
         )
         one += len(e.bins) == 1
-    about = {"draws": runs, "rows": n, "random_state": "[n, seed]"}
+    about = {"draws": runs, "rows": n, "seed": "[n, seed]"}
     measured("one bin", one / runs, **about, low=0.95 - 2 * np.sqrt(0.05 * 0.95 / 200))
 
 

@@ -68,7 +68,7 @@ CASES = [
 @pytest.mark.parametrize(("shape", "size", "rows", "bins"), CASES)
 def test_intervals_cover(shape: str, size: float, rows: int, bins: int, measured: Any) -> None:
     share, noise = covered(shape, size, rows, bins, 1000)
-    about: dict[str, Any] = {"draws": 1000, "rows": rows, "random_state": "[3, run]"}
+    about: dict[str, Any] = {"draws": 1000, "rows": rows, "seed": "[3, run]"}
     # Three standard errors of 1,000 runs are 2 points.
     limits = {"low": 0.89, "high": 0.985} if size >= 0.3 and shape == "wave" else {"low": 0.89}
     for name, one in zip(("ALED", "ALER low", "ALER high", "NALED"), share, strict=True):
@@ -120,7 +120,7 @@ def test_p_values_are_uniform_and_have_power(fit: Any, runs: int, measured: Any)
         slack = 1e-9 * np.abs(drawn).max()
         above, tied = drawn > size + slack, np.abs(drawn - size) <= slack
         even[run] = (above.sum(axis=0) + rng.uniform(size=3) * (tied.sum(axis=0) + 1)) / 40
-    about: dict[str, Any] = {"draws": runs, "rows": rows, "random_state": "[5, run]"}
+    about: dict[str, Any] = {"draws": runs, "rows": rows, "seed": "[5, run]"}
     most = 0.05 + 3 * np.sqrt(0.05 * 0.95 / runs)
     for j, name in enumerate(("ALED", "ALER low", "ALER high")):
         take_uniform(measured, even[:, j], f"{name}: distance from uniform", **about)

@@ -233,7 +233,7 @@ def test_coverage(kind, measured):
             lower, upper = s.interval(0.95, of="cells")
             cells.append(((lower <= want.cells.effect) & (want.cells.effect <= upper)).mean())
     each /= RUNS
-    about = {"draws": RUNS, "rows": ROWS, "random_state": "77"}
+    about = {"draws": RUNS, "rows": ROWS, "seed": "77"}
     measured("each", each.mean(), **about, low=0.93, high=0.97)
     measured("each, least", each.min(), **about, low=0.92)
     measured("all at once", together / RUNS, **about, low=0.93, high=0.97)

@@ -35,7 +35,7 @@ def test_the_variance_of_a_bin_is_that_at_given_x_plus_the_mean_squared_residual
     found = []
     for _ in range(40):
         x, d = draw(rng, case, 1000)
-        (parts,) = [of_slopes(d, x, sd.DALE(bins=sd.Edges([0, 1]))).split()]
+        (parts,) = [of_slopes(d, x, sd.DALE(bins=sd.Edges([0, 1]))).variance_decomposition()]
         found.append([parts.total[0], parts.within[0], parts.residual[0]])
     sigma2, residual2 = CASES[case][2:]
     mean, error = np.mean(found, axis=0), np.std(found, axis=0) / np.sqrt(len(found))
@@ -49,7 +49,7 @@ def test_the_variance_of_a_bin_is_that_at_given_x_plus_the_mean_squared_residual
 def test_the_residual_of_a_model_of_one_feature_is_the_integral_of_the_theorem():
     # f = x⁴ / 4, f' = x³: no heterogeneity at all, E² = (integral of (x³ - its mean)²) over each bin.
     x = (np.arange(4000) + 0.5) / 4000
-    parts = of_slopes(x**3, x, sd.DALE(bins=sd.Edges([0, 0.5, 1]))).split()
+    parts = of_slopes(x**3, x, sd.DALE(bins=sd.Edges([0, 0.5, 1]))).variance_decomposition()
     for k, (a, b) in enumerate([(0, 0.5), (0.5, 1)]):
         mean = (b**4 - a**4) / 4 / (b - a)
         square = (b**7 - a**7) / 7 / (b - a)
@@ -70,7 +70,7 @@ def test_heterogeneity_is_what_the_interaction_makes_it():
         assert np.average(parts.within, weights=e.bins.count) == pytest.approx(1 / 3, rel=0.04)
         # In units of the quantity: sd(x0) sd(x1), whatever the bins, and however the slope bends.
         assert e.heterogeneity_test().score == pytest.approx(1 / 3, rel=0.05)
-    one = sd.explain(q, X, 0, method=sd.DALE(bins=1)).split()
+    one = sd.explain(q, X, 0, method=sd.DALE(bins=1)).variance_decomposition()
     assert one.total[0] == pytest.approx(5 / 3, rel=0.04)
     assert one.residual[0] == pytest.approx(4 / 3, rel=0.04)
 
@@ -91,7 +91,7 @@ SLOPES = {
 
 def uniform(measured, p, rows, seed, most=None):
     """Take how far p-values are from uniform ones, and how often they are at most 0.05."""
-    about = {"draws": len(p), "rows": rows, "random_state": seed}
+    about = {"draws": len(p), "rows": rows, "seed": seed}
     take_uniform(measured, p, "distance from uniform", **about)
     limits = {} if most is None else {"high": most}
     measured("rejected at 5 %", np.mean(np.array(p) <= 0.05), **about, **limits)

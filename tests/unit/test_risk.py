@@ -69,7 +69,7 @@ def as_points(rows):
     shape=st.sampled_from(SHAPES),
     m=st.integers(1, 8),
     most=st.sampled_from([1, 4, 30]),
-    random_state=st.integers(0, 2**32 - 1),
+    seed=st.integers(0, 2**32 - 1),
     tails=st.sampled_from([1.0, 0.1, 2.3]),
     linear=st.booleans(),
     weighted=st.booleans(),
@@ -208,7 +208,7 @@ def test_a_place_between_cells_has_the_noise_of_the_nearest():
 # ------------------------------------------------------------------------- merged and moved
 
 
-@law(random_state=st.integers(0, 2**32 - 1), m=st.integers(2, 12), weighted=st.booleans())
+@law(seed=st.integers(0, 2**32 - 1), m=st.integers(2, 12), weighted=st.booleans())
 def test_cells_merged_are_the_cells_of_their_rows(seed, m, weighted):
     rows, points, _ = in_cells("bent", m, 5, seed, weighted=weighted)
     starts = np.unique(np.append(0, np.random.default_rng(seed).integers(0, m, size=3)))
