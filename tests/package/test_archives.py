@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 SOURCE = ROOT / "src"
 LARGE = 100_000
 """Bytes of a file: code and words are smaller, data and pictures are not."""
-WRITTEN = {".py", ".typed", ".j2", ".css", ".js"}
+WRITTEN = {".py", ".pyi", ".typed", ".j2", ".css", ".js"}
 """What the package consists of, by endings."""
 
 
