@@ -51,7 +51,7 @@ def test_bars_are_the_bins(effect):
     np.testing.assert_array_equal(panel.steps.y, effect.bins.effect)
     assert len(panel.words) == BINS
     if effect.spec.local == "steps":
-        assert "slopes from finite differences" in picture(effect).main.notes
+        assert "slopes are differences across bins" in picture(effect).main.notes
 
 
 def test_what_is_said_of_a_bin_is_the_curve_at_its_edges(effect):

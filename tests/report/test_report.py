@@ -166,7 +166,7 @@ def test_it_says_what_to_mind(page):
     assert "Left out" not in page.words
     assert "Its 2 levels do not differ: the average effect is flat." in page.words
     assert "without a value: left out of the curve" in page.words
-    assert "slopes from finite differences" in page.words
+    assert "slopes are differences across bins" in page.words
     assert "The feature takes a single value" in page.words
     assert sd.__version__ in page.words
     assert "numpy" in page.words

@@ -163,7 +163,7 @@ def slopes(effect: Effect, *, per_sd: bool = False, across: int = ACROSS) -> Pan
 def _accumulated(effect: Effect, bins: BinStats, view: View) -> Panel:
     notes = _notes(effect, bins)
     if effect_parts.stepped(effect):
-        notes = (*notes, "slopes from finite differences")
+        notes = (*notes, "slopes are differences across bins")
     return _curve(
         effect,
         bins,
